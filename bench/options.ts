@@ -51,54 +51,52 @@ export interface Options {
   readonly app: AppAddress | undefined;
 }
 
-/** Reads the command line, or explains what is wrong with it. */
-export function readOptions(
-  args: string[],
-  choices: readonly Pick<Choice, 'name'>[],
-): { ok: true; options: Options } | { ok: false; why: string } {
+/** Arguments that a command cannot take. The message is for people. */
+export class UsageError extends Error {}
+
+/** Parses arguments. Throws `UsageError`. */
+export const parseOptions: typeof parseArgs = (config) => {
   try {
-    const { values, positionals: names } = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        help: { type: 'boolean', default: false },
-        quick: { type: 'boolean', default: false },
-        runs: { type: 'string' },
-        json: { type: 'string' },
-        verbose: { type: 'boolean', default: false },
-        'floor-twice': { type: 'boolean', default: false },
-        url: { type: 'string' },
-        'app-id': { type: 'string', default: benchApp.id },
-        key: { type: 'string', default: benchApp.key },
-        secret: { type: 'string', default: benchApp.secret },
-      },
-    });
-    const runs = Number(values.runs ?? (values.quick ? 1 : 3));
-    if (!isCount(runs, 1)) return { ok: false, why: '--runs takes a number from 1' };
-
-    const unknown = names.find((name) => !choices.some((choice) => choice.name === name));
-    if (unknown !== undefined) return { ok: false, why: `there is no scenario "${unknown}"` };
-
-    const { help, quick, json, verbose, 'floor-twice': floorTwice, url } = values;
-    const given = { names, help, quick, runs, json, verbose, floorTwice };
-    if (url === undefined) return { ok: true, options: { ...given, app: undefined } };
-    const { protocol, hostname, port } = new URL(url);
-    if (protocol !== 'http:') return { ok: false, why: '--url takes http://HOST:PORT' };
-    const app: AppAddress = {
-      host: hostname,
-      port: Number(port || 80),
-      appId: values['app-id'],
-      key: values.key,
-      secret: values.secret,
-    };
-    return { ok: true, options: { ...given, app } };
+    return parseArgs(config);
   } catch (error) {
-    // `parseArgs` and `URL` throw for wrong arguments, with messages for people.
-    return { ok: false, why: error instanceof Error ? error.message : String(error) };
+    throw new UsageError(error instanceof Error ? error.message : String(error));
   }
+};
+
+/** Reads a whole number that is not too small. Throws `UsageError`. */
+export function countOf(text: string, { option, min }: { option: string; min: number }): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= min) return count;
+  throw new UsageError(`${option} takes a number from ${min}`);
 }
 
-/** Whether a number is whole and not too small. */
-export function isCount(value: number, min: number): boolean {
-  return Number.isInteger(value) && value >= min;
+/** Reads the command line. Throws `UsageError`. */
+export function readOptions(args: string[], choices: readonly Pick<Choice, 'name'>[]): Options {
+  const { values, positionals: names } = parseOptions({
+    args,
+    allowPositionals: true,
+    options: {
+      help: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      runs: { type: 'string' },
+      json: { type: 'string' },
+      verbose: { type: 'boolean', default: false },
+      'floor-twice': { type: 'boolean', default: false },
+      url: { type: 'string' },
+      'app-id': { type: 'string', default: benchApp.id },
+      key: { type: 'string', default: benchApp.key },
+      secret: { type: 'string', default: benchApp.secret },
+    },
+  });
+  const unknown = names.find((name) => !choices.some((choice) => choice.name === name));
+  if (unknown !== undefined) throw new UsageError(`there is no scenario "${unknown}"`);
+
+  const { help, quick, json, verbose, 'floor-twice': floorTwice, url } = values;
+  const runs = countOf(values.runs ?? (quick ? '1' : '3'), { option: '--runs', min: 1 });
+  const given = { names, help, quick, runs, json, verbose, floorTwice };
+  if (url === undefined) return { ...given, app: undefined };
+  const { protocol, hostname, port } = URL.parse(url) ?? {};
+  if (protocol !== 'http:' || !hostname) throw new UsageError('--url takes http://HOST:PORT');
+  const { 'app-id': appId, key, secret } = values;
+  return { ...given, app: { host: hostname, port: Number(port || 80), appId, key, secret } };
 }

@@ -1,14 +1,8 @@
 import type { Comparison, FanOutFigure, TriedStep } from './fan-out/comparison.ts';
 import type { Conditions } from './machine/conditions.ts';
 
-/** From this share of the time on in which it had something to do, the load generator may be what was measured. */
+/** From this share of its core on, the load generator may be what was measured. */
 export const LOAD_BOUND_SHARE = 0.97;
-
-/** What the load generator alone can receive when so many frames wait at each read. */
-export interface MeasuredCeiling {
-  readonly framesPerRead: number;
-  readonly deliveriesPerSecond: number;
-}
 
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);
@@ -27,7 +21,8 @@ export function ratios({ floor, server }: Comparison): number[] {
 
 export const whole = (number: number): string => Math.round(number).toLocaleString('en');
 export const ratio = (number: number): string => number.toFixed(2);
-export const ms = (number: number): string => number.toFixed(1);
+/** With one digit: milliseconds or microseconds. Empty for a number that is not known. */
+export const tenths = (number: number): string => (Number.isNaN(number) ? '' : number.toFixed(1));
 export const percent = (share: number): string =>
   Number.isNaN(share) ? '' : `${whole(share * 100)} %`;
 
@@ -45,13 +40,6 @@ export function printConditions(conditions: Conditions): string {
   );
 }
 
-export function printCeilings(ceilings: readonly MeasuredCeiling[]): string {
-  const each = ceilings.map(
-    ({ framesPerRead, deliveriesPerSecond }) => `${whole(deliveriesPerSecond)} at ${framesPerRead}`,
-  );
-  return `load generator alone, deliveries/s at so many frames per read: ${each.join(', ')}`;
-}
-
 /** One step on one line, for whoever watches the search. */
 export function printStep(server: string, { result, cpu, isHeld }: TriedStep): string {
   const { missing, duplicated, refused, lost } = result;
@@ -60,8 +48,8 @@ export function printStep(server: string, { result, cpu, isHeld }: TriedStep): s
     .map(([fault, count]) => `, ${whole(count)} ${fault}`);
   return [
     `  ${server} ${isHeld ? 'held  ' : 'failed'} ${whole(result.publishesPerSecond)}/s: `,
-    `p50 ${ms(result.p50Ms)}, p99 ${ms(result.p99Ms)}, max ${ms(result.maxMs)} ms, `,
-    `sent ${ms(result.pacingP99Ms)} ms late, ${result.framesPerRead.toFixed(1)} per read, `,
+    `p50 ${tenths(result.p50Ms)}, p99 ${tenths(result.p99Ms)}, max ${tenths(result.maxMs)} ms, `,
+    `sent ${tenths(result.pacingP99Ms)} ms late, ${result.framesPerRead.toFixed(1)} per read, `,
     `load busy ${percent(result.busyShare)}`,
     cpu === undefined ? '' : `, CPU: server ${percent(cpu.server)}, others ${percent(cpu.others)}`,
     result.cutShort ? ', cut short' : '',
@@ -77,11 +65,11 @@ const columns: readonly (readonly [
   unit: Print,
 ])[] = [
   ['events/s', ({ result }) => result.publishesPerSecond, whole],
-  ['p50 ms', ({ result }) => result.p50Ms, ms],
-  ['p99', ({ result }) => result.p99Ms, ms],
-  ['p99.9', ({ result }) => result.p999Ms, ms],
-  ['max', ({ result }) => result.maxMs, ms],
-  ['per read', ({ result }) => result.framesPerRead, ms],
+  ['p50 ms', ({ result }) => result.p50Ms, tenths],
+  ['p99', ({ result }) => result.p99Ms, tenths],
+  ['p99.9', ({ result }) => result.p999Ms, tenths],
+  ['max', ({ result }) => result.maxMs, tenths],
+  ['per read', ({ result }) => result.framesPerRead, tenths],
   ['server CPU', ({ cpu }) => cpu?.server ?? Number.NaN, percent],
   ['load busy', ({ result }) => result.busyShare, percent],
 ];

@@ -1,42 +1,19 @@
 /** `npm run bench`: every benchmark. `--help` explains the options. */
 import { writeFile } from 'node:fs/promises';
-import { fanOutNamed } from './fan-out/fan-outs.ts';
-import { startUnderLoad } from './fan-out/measure.ts';
 import { describeConditions } from './machine/conditions.ts';
 import { findPinning } from './machine/cores.ts';
 import { goFirst } from './machine/priority.ts';
-import { helpFor, type Options, readOptions } from './options.ts';
+import { helpFor, type Options, readOptions, UsageError } from './options.ts';
 import { benchAccept } from './push/accept/accept.ts';
 import { benchPush } from './push/deliver.ts';
-import { type MeasuredCeiling, printCeilings, printConditions, printStep } from './report.ts';
+import { printConditions, printStep } from './report.ts';
 import { type Bench, choose } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 import { type Contender, fanfare, floor, runningAt } from './servers.ts';
 import { soak } from './soak/soak.ts';
 
-/** Nothing merged, as much as Bun merges into one write of a topic, and what a reader finds who is late. */
-const FRAMES_PER_READ = [1, 8, 32, 128];
-const CEILING_ROUNDS = 40;
-
 const thorough = { stepSeconds: 1.5, factorMin: 1.05, turns: 12 };
 const quick = { stepSeconds: 0.8, factorMin: 1.1, turns: 8 };
-
-/** What the load generator can receive alone: no figure of deliveries means anything above that. */
-async function measureCeilings(bench: Bench): Promise<MeasuredCeiling[]> {
-  // Over many connections, so that the server has written a round before it is read.
-  const { load, dataBytes } = fanOutNamed('hot-256');
-  await using subject = await startUnderLoad(bench, floor, load);
-  const ceilings: MeasuredCeiling[] = [];
-  for (const framesPerRead of FRAMES_PER_READ) {
-    const deliveriesPerSecond = await subject.load.call('ceiling', {
-      rounds: CEILING_ROUNDS,
-      framesPerRead,
-      dataBytes,
-    });
-    ceilings.push({ framesPerRead, deliveriesPerSecond });
-  }
-  return ceilings;
-}
 
 function contenderOf(options: Options): Contender {
   if (options.app !== undefined) return runningAt(options.app);
@@ -51,12 +28,7 @@ const commands: Readonly<Record<string, (args: string[]) => Promise<number>>> = 
 };
 
 async function benchScenarios(args: string[]): Promise<number> {
-  const read = readOptions(args, scenarios);
-  if (!read.ok) {
-    console.error(`bench: ${read.why}\nTry --help.`);
-    return 2;
-  }
-  const { options } = read;
+  const options = readOptions(args, scenarios);
   if (options.help) {
     console.log(helpFor(scenarios));
     return 0;
@@ -71,14 +43,11 @@ async function benchScenarios(args: string[]): Promise<number> {
     floor,
     effort: { runs: options.runs, ...(options.quick ? quick : thorough) },
     isQuick: options.quick,
-    comparisons: new Map(),
     tell: (line) => console.error(line),
     tellStep: (server, step) => {
       if (options.verbose) console.error(printStep(server, step));
     },
   };
-  const ceilings = await measureCeilings(bench);
-  console.log(printCeilings(ceilings));
 
   const { measured, leftOut } = choose(scenarios, options.names, options.app !== undefined);
   for (const { name, needs } of leftOut) {
@@ -87,14 +56,13 @@ async function benchScenarios(args: string[]): Promise<number> {
   const figures: Record<string, unknown> = {};
   for (const scenario of measured) {
     const measurement = await scenario.run(bench);
-    if (measurement.text !== '') console.log(`\n${measurement.text}`);
+    console.log(`\n${measurement.text}`);
     figures[scenario.name] = measurement.figures;
   }
   if (options.json !== undefined) {
     const results = {
       conditions,
       effort: bench.effort,
-      ceilings,
       leftOut: leftOut.map(({ name }) => name),
       scenarios: figures,
     };
@@ -108,4 +76,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => process.exit(1));
 }
 const [command = '', ...args] = process.argv.slice(2);
-process.exitCode = await (commands[command]?.(args) ?? benchScenarios(process.argv.slice(2)));
+try {
+  process.exitCode = await (commands[command]?.(args) ?? benchScenarios(process.argv.slice(2)));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(`bench: ${error.message}\nTry --help.`);
+  process.exitCode = 2;
+}

@@ -1,4 +1,4 @@
-import type { Comparison, Effort, TriedStep } from './fan-out/comparison.ts';
+import type { Effort, TriedStep } from './fan-out/comparison.ts';
 import type { Pinning } from './machine/cores.ts';
 import type { Contender } from './servers.ts';
 
@@ -10,8 +10,6 @@ export interface Bench {
   readonly effort: Effort;
   /** Whether an impression is enough. */
   readonly isQuick: boolean;
-  /** Comparisons of fan-out made so far, by name: some scenarios start from the rates that others hold. */
-  readonly comparisons: Map<string, Comparison>;
   /** Hears what happens, for whoever watches. */
   readonly tell: (line: string) => void;
   readonly tellStep: (server: string, step: TriedStep) => void;

@@ -1,25 +1,14 @@
 import { connectScenarios, measureConnect, printConnect } from './connections/connect.ts';
-import { quick, thorough } from './connections/effort.ts';
 import { idleScenarios, measureIdle, printIdle } from './connections/idle.ts';
 import { type FanOut, fanOuts } from './fan-out/fan-outs.ts';
 import { measureIngest, printIngest } from './fan-out/ingest.ts';
-import { comparisonOf } from './fan-out/measure.ts';
-import { measureMixed, printMixed } from './fan-out/mixed.ts';
-import { measureOverload, printOverload } from './fan-out/overload.ts';
+import { compareFanOut } from './fan-out/measure.ts';
 import { median, printComparison, ratios } from './report.ts';
-import type { Bench, Scenario } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
 
 /** Everything that `npm run bench` measures, in this order. */
 export const scenarios: readonly Scenario[] = [
   ...fanOuts.map(fanOutScenario),
-  {
-    name: 'overload',
-    description: 'half as much again as `hot` and `spread` hold, for three seconds',
-    async run(bench) {
-      const figures = await measureOverload(bench);
-      return { text: printOverload(figures), figures };
-    },
-  },
   {
     name: 'ingest',
     description: 'signed triggers to channels that nobody listens to, single and in batches of 10',
@@ -28,24 +17,12 @@ export const scenarios: readonly Scenario[] = [
       return { text: printIngest(figures), figures };
     },
   },
-  {
-    name: 'mixed',
-    description:
-      '`hot` at half the rate it holds, with webhooks and an operator who looks, and without',
-    needs: 'settings of its own, and its admin API',
-    async run(bench) {
-      const figures = await measureMixed(bench);
-      return { text: printMixed(figures), figures };
-    },
-  },
   ...connectScenarios.map(
     (scenario): Scenario => ({
       name: scenario.name,
       description: scenario.description,
       async run(bench) {
-        const { pinning, tell } = bench;
-        const effort = connectionsEffort(bench);
-        const figures = await measureConnect(pinning, bench, scenario, effort, tell);
+        const figures = await measureConnect(bench, scenario);
         return { text: printConnect(figures), figures };
       },
     }),
@@ -56,10 +33,8 @@ export const scenarios: readonly Scenario[] = [
       description: scenario.description,
       needs: 'a process whose memory is ours to read',
       async run(bench) {
-        const { pinning, tell } = bench;
-        const effort = connectionsEffort(bench);
-        const figures = await measureIdle(pinning, bench, scenario, effort, tell);
-        return { text: figures === undefined ? '' : printIdle(figures), figures };
+        const figures = await measureIdle(bench, scenario);
+        return { text: printIdle(figures), figures };
       },
     }),
   ),
@@ -71,13 +46,9 @@ function fanOutScenario(fanOut: FanOut): Scenario {
     description: fanOut.description,
     ...(fanOut.app === undefined ? {} : { needs: 'an app with other limits than by default' }),
     async run(bench) {
-      const comparison = await comparisonOf(bench, fanOut);
+      const comparison = await compareFanOut(bench, fanOut);
       const figures = { ...comparison, ratio: median(ratios(comparison)) };
       return { text: printComparison(comparison), figures };
     },
   };
-}
-
-function connectionsEffort({ isQuick, effort }: Bench) {
-  return { ...(isQuick ? quick : thorough), runs: effort.runs };
 }

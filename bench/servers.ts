@@ -14,12 +14,29 @@ export interface RunningServer extends AsyncDisposable {
   readonly pid: number | undefined;
 }
 
-/** What a server is started with besides what all are, where it has such settings. */
-export interface ServerSettings {
-  /** Of the app. */
-  readonly app?: Readonly<Record<string, unknown>> | undefined;
-  /** Of the whole server. */
-  readonly server?: Readonly<Record<string, unknown>> | undefined;
+/** A server in a process of ours. */
+export interface StartedServer extends RunningServer {
+  readonly pid: number;
+  /** Ends the process with SIGKILL; settles when it is gone. */
+  crash(): Promise<void>;
+}
+
+type Settings = Readonly<Record<string, unknown>>;
+
+/** How Fanfare differs from one that is started without any of these. */
+export interface FanfareOptions {
+  /** Settings of the app. */
+  readonly app?: Settings | undefined;
+  /** Settings of push. */
+  readonly push?: Settings;
+  /** Where the store is and stays. Without it, the store is new and temporary. */
+  readonly folder?: string;
+}
+
+export interface FanfareServer extends StartedServer {
+  readonly pushPort: number;
+  readonly adminPort: number;
+  readonly storeFile: string;
 }
 
 /** Which of the two that are compared. */
@@ -29,54 +46,70 @@ export type Role = 'server' | 'floor';
 export interface Contender {
   readonly name: string;
   /** Settles when it takes connections. `pin` is the command that holds it to its core, or empty. */
-  start(pin: readonly string[], settings?: ServerSettings): Promise<RunningServer>;
+  start(pin: readonly string[], app?: Settings): Promise<RunningServer>;
 }
 
 /** `bench/floor.ts`. */
 export const floor: Contender = {
   name: 'floor',
-  async start(pin) {
-    const port = freePort();
-    return await startProcess(
-      [...pin, process.execPath, `${import.meta.dir}/floor.ts`, String(port)],
-      port,
-    );
-  },
+  start: (pin) => startFloor(pin, `${import.meta.dir}/floor.ts`),
 };
+
+/** Starts a program that takes its port as its argument. */
+export async function startFloor(pin: readonly string[], file: string): Promise<StartedServer> {
+  const port = freePort();
+  return await startProcess([...pin, process.execPath, file, String(port)], port);
+}
 
 /** Fanfare as it is in this working tree, as an operator would start it. */
 export const fanfare: Contender = {
   name: 'fanfare',
-  start: (pin, settings) => startFanfare(pin, settings?.app, settings?.server),
+  start: (pin, app) => startFanfare(pin, { app }),
 };
 
-/** The same, with more settings of its app and of its own, and with the port for its operator. */
+/** The same, with more settings. */
 export async function startFanfare(
   pin: readonly string[],
-  app: Readonly<Record<string, unknown>> = {},
-  server: Readonly<Record<string, unknown>> = {},
-): Promise<RunningServer & { readonly adminPort: number }> {
+  { app, push, folder }: FanfareOptions,
+): Promise<FanfareServer> {
   await using parts = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'fanfare-bench-'));
-  parts.defer(() => rm(folder, { recursive: true, force: true }));
+  const place = folder ?? (await mkdtemp(join(tmpdir(), 'fanfare-bench-')));
+  if (folder === undefined) parts.defer(() => rm(place, { recursive: true, force: true }));
 
-  const [port, adminPort] = [freePort(), freePort()];
-  const config = join(folder, 'fanfare.json');
-  await writeFile(
-    config,
-    JSON.stringify({ ...fanfareConfig(port, adminPort, folder, app), ...server }),
-  );
-  const command = ['sh', `${import.meta.dir}/../bin/fanfare`, 'serve', '--config', config];
+  const [port, pushPort, adminPort] = [freePort(), freePort(), freePort()];
+  const storeFile = storeFileOf(place);
+  const { id, key, secret } = benchApp;
+  const config = {
+    channels: {
+      host: '127.0.0.1',
+      port,
+      // One address makes all connections here.
+      addressLimits: { connectionsPerSecond: 0 },
+      apps: [{ id, name: 'bench', keys: [{ key, secret }], ...app }],
+    },
+    push: { host: '127.0.0.1', port: pushPort, ...push },
+    admin: { port: adminPort },
+    store: { url: `sqlite:${storeFile}` },
+    log: { level: 'warn', format: 'json' },
+    drainSeconds: 0,
+  };
+  const file = join(place, 'fanfare.json');
+  await writeFile(file, JSON.stringify(config));
+  const command = ['sh', `${import.meta.dir}/../bin/fanfare`, 'serve', '--config', file];
   const running = parts.use(await startProcess([...pin, ...command], port));
 
   const started = parts.move();
   return {
-    app: running.app,
-    pid: running.pid,
+    ...running,
+    pushPort,
     adminPort,
+    storeFile,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
+
+/** The store of a server with this folder. */
+export const storeFileOf = (folder: string): string => join(folder, 'fanfare.db');
 
 /** A server that is running already, wherever it is and whoever made it; it is left running. */
 export function runningAt(app: AppAddress): Contender {
@@ -86,31 +119,8 @@ export function runningAt(app: AppAddress): Contender {
   };
 }
 
-function fanfareConfig(
-  port: number,
-  adminPort: number,
-  folder: string,
-  app: Readonly<Record<string, unknown>>,
-): object {
-  const { id, key, secret } = benchApp;
-  return {
-    channels: {
-      host: '127.0.0.1',
-      port,
-      // One address makes all connections here.
-      addressLimits: { connectionsPerSecond: 0 },
-      apps: [{ id, name: 'bench', keys: [{ key, secret }], ...app }],
-    },
-    push: { port: 0 },
-    admin: { port: adminPort },
-    store: { url: `sqlite:${join(folder, 'fanfare.db')}` },
-    log: { level: 'warn', format: 'json' },
-    drainSeconds: 0,
-  };
-}
-
 /** Starts a server that will listen on this port of the loopback interface; settles when it does. */
-export async function startProcess(command: string[], port: number): Promise<RunningServer> {
+async function startProcess(command: string[], port: number): Promise<StartedServer> {
   const child = Bun.spawn(command, { stdio: ['ignore', 'ignore', 'inherit'] });
   const kill = () => child.kill();
   // For an end that unwinds nothing, such as Ctrl-C.
@@ -141,6 +151,10 @@ export async function startProcess(command: string[], port: number): Promise<Run
   return {
     app: benchAppAt(port),
     pid: child.pid,
+    async crash() {
+      child.kill('SIGKILL');
+      await child.exited;
+    },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
@@ -161,7 +175,7 @@ async function isListening(port: number): Promise<boolean> {
 }
 
 /** A port that nobody listened on a moment ago. */
-export function freePort(): number {
+function freePort(): number {
   const listener = Bun.listen({
     hostname: '127.0.0.1',
     port: 0,

@@ -2,19 +2,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Longer than anything the server does by itself. */
 const WAIT_MAX_MS = 25_000;
-/** Between two questions, so that asking takes no processor from the server. */
-const PAUSE_MS = 10;
+
+/** The shortest and the longest pause between two questions. */
+const PAUSE_MIN_MS = 10;
+const PAUSE_MAX_MS = 200;
+
+/** The pause between two questions: 5 % of the wait so far, so that a long wait takes little processor time. */
+export function pauseAfter(waitedMs: number): number {
+  return Math.min(PAUSE_MAX_MS, Math.max(PAUSE_MIN_MS, waitedMs / 20));
+}
 
 /** Asks until the answer fits, and gives it. For what the server does later without announcing it. */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   fits: (answer: T) => boolean,
 ): Promise<T> {
-  const deadline = performance.now() + WAIT_MAX_MS;
+  const startedAtMs = performance.now();
   for (;;) {
     const answer = await ask();
     if (fits(answer)) return answer;
-    if (performance.now() > deadline) throw new Error(`Still ${JSON.stringify(answer)}`);
-    await sleep(PAUSE_MS);
+    const waitedMs = performance.now() - startedAtMs;
+    if (waitedMs > WAIT_MAX_MS) throw new Error(`Still ${JSON.stringify(answer)}`);
+    await sleep(pauseAfter(waitedMs));
   }
 }

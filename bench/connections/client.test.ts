@@ -2,7 +2,7 @@ import { expect, it } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { benchAppAt } from '../bench-app.ts';
 import { KernelSockets } from '../load/kernel-sockets.ts';
-import { BenchClient, type ClientOwner, upgradeRequest } from './client.ts';
+import { BenchClient, type ClientOwner } from './client.ts';
 import { publicSubscriptions } from './subscriptions.ts';
 
 const established = JSON.stringify({
@@ -51,10 +51,7 @@ async function visit(
   };
   const app = benchAppAt(server.port ?? 0);
   const sockets = new KernelSockets();
-  new BenchClient(
-    { app, sockets, owner, upgrade: upgradeRequest(app) },
-    publicSubscriptions(['first', 'second']),
-  );
+  new BenchClient({ app, sockets, owner }, publicSubscriptions(['first', 'second']));
   while (!isOver || closeCodes.length === 0) {
     sockets.poll(0);
     await nextTurn();

@@ -1,8 +1,8 @@
 import { expect, it } from 'bun:test';
+import type { LoopResult } from '../load/closed-loop.ts';
 import { type ConnectComparison, connectScenarios, printConnect } from './connect.ts';
-import type { ConnectRun } from './load.ts';
 
-const run = (perSecond: number, serverCpu: number | undefined): ConnectRun => ({
+const run = (perSecond: number, serverCpu: number | undefined): LoopResult => ({
   perSecond,
   p50Ms: 1,
   p99Ms: 2,
@@ -11,13 +11,12 @@ const run = (perSecond: number, serverCpu: number | undefined): ConnectRun => ({
   cpu: serverCpu === undefined ? undefined : { server: serverCpu, others: 0 },
 });
 
-function printed(server: ConnectRun, floor: ConnectRun): string {
+function printed(server: LoopResult, floor: LoopResult): string {
   const [scenario] = connectScenarios;
   if (scenario === undefined) throw new Error('there is no scenario');
   const comparison: ConnectComparison = {
     scenario,
     serverName: 'fanfare',
-    ceilingPerSecond: 20_000,
     server: [server],
     floor: [floor],
   };

@@ -1,29 +1,18 @@
-import type { Pinning } from '../machine/cores.ts';
+import { type Compared, inTurn, notes, othersIn, printRatios, ratiosOf } from '../beside-floor.ts';
+import type { LoopResult } from '../load/closed-loop.ts';
+import { startLoad } from '../load-calls.ts';
 import { leastDisturbed, quiet } from '../machine/quiet.ts';
-import { align, median, spread, whole } from '../report.ts';
-import { floor } from '../servers.ts';
-import {
-  type Compared,
-  type Contenders,
-  inTurn,
-  load,
-  notes,
-  onFreshServer,
-  othersIn,
-  printRatios,
-  type Tell,
-} from './contenders.ts';
-import type { ConnectionsEffort } from './effort.ts';
-import type { ChannelKind, ConnectRun } from './load.ts';
+import { align, median, percent, spread, tenths, whole } from '../report.ts';
+import type { Bench } from '../scenario.ts';
+import type { Churn } from './tasks.ts';
 
 /** Connections under way at the same time: far below what a server allows one address to have half open. */
 const AT_ONCE = 200;
-const CEILING_ROUNDS = 40;
 
 /** A question about coming: how many connections per second, each with one subscription. */
 export interface ConnectScenario {
   readonly name: string;
-  readonly kind: ChannelKind;
+  readonly kind: Churn['kind'];
   readonly description: string;
   /** The share of the floor's figure that Fanfare should reach. */
   readonly ratioMin: number;
@@ -46,11 +35,9 @@ export const connectScenarios: readonly ConnectScenario[] = [
 ];
 
 /** What one scenario came to. */
-export interface ConnectComparison extends Compared<ConnectRun> {
+export interface ConnectComparison extends Compared<LoopResult> {
   readonly scenario: ConnectScenario;
   readonly serverName: string;
-  /** Connections per second that the load generator could make alone. */
-  readonly ceilingPerSecond: number;
 }
 
 /**
@@ -58,70 +45,52 @@ export interface ConnectComparison extends Compared<ConnectRun> {
  * a close frame, after which the server ends it, so that its port is free at once on the client's side.
  */
 export async function measureConnect(
-  pinning: Pinning,
-  contenders: Contenders,
+  bench: Bench,
   scenario: ConnectScenario,
-  effort: ConnectionsEffort,
-  tell: Tell,
 ): Promise<ConnectComparison> {
   const { kind, name } = scenario;
-  const { warmupSeconds, seconds } = effort;
-  const ceilingPerSecond = await onFreshServer(pinning, floor, ({ app }) =>
-    load(pinning, { name: 'ceiling', app, kind, atOnce: AT_ONCE, rounds: CEILING_ROUNDS }),
-  );
-
-  const measureOnce = async (contender: Contenders['server']) => {
-    await quiet();
-    return await onFreshServer(pinning, contender, ({ app, pid }) =>
-      load(pinning, {
-        name: 'connect',
+  const [warmupSeconds, seconds] = bench.isQuick ? [1, 2] : [3, 6];
+  const compared = await inTurn(bench.effort.runs, async (role, number) => {
+    const measureOnce = async () => {
+      await quiet();
+      await using server = await bench[role].start(bench.pinning.server);
+      await using load = startLoad(bench.pinning.load);
+      const { app, pid: serverPid } = server;
+      return await load.call('churn', {
         app,
-        serverPid: pid,
+        serverPid,
         kind,
         atOnce: AT_ONCE,
         warmupSeconds,
         seconds,
-      }),
+      });
+    };
+    const run = await leastDisturbed(measureOnce, othersIn);
+    bench.tell(
+      `${name}, run ${number}, ${bench[role].name}: ${whole(run.perSecond)} connections/s`,
     );
-  };
-  const compared = await inTurn(contenders, effort.runs, async (contender, number) => {
-    const run = await leastDisturbed(() => measureOnce(contender), othersIn);
-    tell(`${name}, run ${number}, ${contender.name}: ${whole(run.perSecond)} connections/s`);
     return run;
   });
-  return { scenario, serverName: contenders.server.name, ceilingPerSecond, ...compared };
-}
-
-/** The ratio of each run of the server to the floor's run beside it: of what comes in a second. */
-function connectRatios({ server, floor: beside }: Compared<ConnectRun>): number[] {
-  return server.map((run, index) => run.perSecond / (beside[index]?.perSecond ?? Number.NaN));
+  return { scenario, serverName: bench.server.name, ...compared };
 }
 
 /**
- * The same by processor time of the server for each connection, floor to server. On loopback much of a server's
+ * Ratios by processor time of the server for each connection, floor to server. On loopback much of a server's
  * handshake runs on the client's core, so that the load may hold back the faster of the two; not so here.
  * Numbers that are not known, beside a server that is not ours, are left out.
  */
-function connectCpuRatios({ server, floor: beside }: Compared<ConnectRun>): number[] {
-  return server.flatMap((run, index) => {
-    const other = beside[index];
-    const found = other === undefined ? Number.NaN : usEach(other) / usEach(run);
-    return Number.isNaN(found) ? [] : found;
-  });
+function connectCpuRatios(compared: Compared<LoopResult>): number[] {
+  return ratiosOf(compared, (run) => 1 / usEach(run)).filter((each) => !Number.isNaN(each));
 }
 
-function usEach({ cpu, perSecond }: ConnectRun): number {
+function usEach({ cpu, perSecond }: LoopResult): number {
   return ((cpu?.server ?? Number.NaN) * 1e6) / perSecond;
 }
-
-const tenths = (number: number): string => number.toFixed(1);
-const percent = (share: number): string => (Number.isNaN(share) ? '' : `${whole(share * 100)} %`);
-const tenthsOrNothing = (number: number): string => (Number.isNaN(number) ? '' : tenths(number));
 
 /** What the table says of each server besides its figure. */
 const columns: readonly (readonly [
   head: string,
-  read: (run: ConnectRun) => number,
+  read: (run: LoopResult) => number,
   print: (number: number) => string,
 ])[] = [
   ['p50 ms', ({ p50Ms }) => p50Ms, tenths],
@@ -129,33 +98,37 @@ const columns: readonly (readonly [
   ['max', ({ maxMs }) => maxMs, tenths],
   ['server CPU', ({ cpu }) => cpu?.server ?? Number.NaN, percent],
   // Others on the machine change this less than the rate.
-  ['µs each', usEach, tenthsOrNothing],
+  ['µs each', usEach, tenths],
   ['load CPU', ({ loadCpu }) => loadCpu, percent],
 ];
 
 /** The table of one scenario. */
 export function printConnect(comparison: ConnectComparison): string {
-  const { scenario, serverName, ceilingPerSecond, server, floor: beside } = comparison;
-  const row = (name: string, runs: readonly ConnectRun[]) => {
+  const { scenario, serverName, server, floor } = comparison;
+  const row = (name: string, runs: readonly LoopResult[]) => {
     const rates = runs.map((run) => run.perSecond);
     const rest = columns.map(([, read, print]) => print(median(runs.map(read))));
     return [name, whole(median(rates)), spread(rates, whole), ...rest];
   };
-  const ratios = printRatios('ratio', connectRatios(comparison), scenario);
   const cpuRatios = connectCpuRatios(comparison);
-  const byCpu = printRatios('by CPU time', cpuRatios, scenario);
+  const judged = [
+    printRatios(
+      'ratio',
+      ratiosOf(comparison, (run) => run.perSecond),
+      scenario,
+    ),
+    ...(cpuRatios.length === 0 ? [] : [printRatios('by CPU time', cpuRatios, scenario)]),
+  ];
   return [
     `${scenario.name}: ${scenario.description}`,
-    `connections/s, ${server.length} runs; times are until the subscription is confirmed; load generator alone: ${whole(ceilingPerSecond)}`,
+    `connections/s, ${server.length} runs; times are until the subscription is confirmed`,
     ...align([
       ['', 'median', 'spread', ...columns.map(([head]) => head)],
-      row('floor', beside),
+      row('floor', floor),
       row(serverName, server),
-      ratios.row,
-      ...(cpuRatios.length === 0 ? [] : [byCpu.row]),
+      ...judged.map((each) => each.row),
     ]),
-    ratios.verdict,
-    ...(cpuRatios.length === 0 ? [] : [byCpu.verdict]),
-    ...notes([...server, ...beside]),
+    ...judged.map((each) => each.verdict),
+    ...notes([...server, ...floor]),
   ].join('\n');
 }

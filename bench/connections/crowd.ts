@@ -1,6 +1,6 @@
 import type { AppAddress } from '../bench-app.ts';
 import { KernelSockets } from '../load/kernel-sockets.ts';
-import { BenchClient, type ClientOwner, type Destination, upgradeRequest } from './client.ts';
+import { BenchClient, type ClientOwner, type Destination } from './client.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 const GATHERED_WITHIN_MS = 60_000;
@@ -19,8 +19,7 @@ export class ConnectionCrowd implements ClientOwner {
    * the kernel's timer.
    */
   constructor(app: AppAddress, connectingMax: number) {
-    const upgrade = upgradeRequest(app);
-    this.#destination = { app, sockets: this.#sockets, owner: this, upgrade };
+    this.#destination = { app, sockets: this.#sockets, owner: this };
     this.#connectingMax = connectingMax;
   }
 

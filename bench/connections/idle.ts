@@ -1,16 +1,8 @@
-import type { Pinning } from '../machine/cores.ts';
+import { type Compared, inTurn, printRatios, ratiosOf } from '../beside-floor.ts';
+import { startLoad } from '../load-calls.ts';
 import { align, median, spread, whole } from '../report.ts';
-import {
-  type Compared,
-  type Contenders,
-  inTurn,
-  load,
-  onFreshServer,
-  printRatios,
-  type Tell,
-} from './contenders.ts';
-import type { ConnectionsEffort } from './effort.ts';
-import type { IdleRun } from './load.ts';
+import type { Bench } from '../scenario.ts';
+import type { IdleRun } from './tasks.ts';
 
 const CONNECTIONS = 10_000;
 /** So that what a server needs once, such as its compiled code, is there before the memory is read first. */
@@ -49,50 +41,29 @@ export interface IdleComparison extends Compared<IdleRun> {
 
 /**
  * Measures the memory of idle connections: what a server occupies after so many more have come and it was left
- * alone, less what it occupied before. What the kernel keeps for them is not in it. `undefined` where
- * a server is not ours to look into, which `tell` hears.
+ * alone, less what it occupied before. What the kernel keeps for them is not in it.
  */
-export async function measureIdle(
-  pinning: Pinning,
-  contenders: Contenders,
-  scenario: IdleScenario,
-  effort: ConnectionsEffort,
-  tell: Tell,
-): Promise<IdleComparison | undefined> {
+export async function measureIdle(bench: Bench, scenario: IdleScenario): Promise<IdleComparison> {
   const { name, channelsEach } = scenario;
-  const { settleSeconds } = effort;
-  if (!(await isOurs(pinning, contenders.server))) {
-    tell(`${name}: not measured, the memory of ${contenders.server.name} is not ours to read`);
-    return undefined;
-  }
-  const compared = await inTurn(contenders, effort.runs, async (contender, number) => {
-    const run = await onFreshServer(pinning, contender, async ({ app, pid }) => {
-      if (pid === undefined) throw new Error(`${contender.name} is no process of ours`);
-      return await load(pinning, {
-        name: 'idle',
-        app,
-        serverPid: pid,
-        connections: CONNECTIONS,
-        connectionsBefore: CONNECTIONS_BEFORE,
-        channels: CHANNELS,
-        channelsEach,
-        settleSeconds,
-      });
+  const settleSeconds = bench.isQuick ? 4 : 6;
+  const compared = await inTurn(bench.effort.runs, async (role, number) => {
+    await using server = await bench[role].start(bench.pinning.server);
+    await using load = startLoad(bench.pinning.load);
+    const { app, pid: serverPid } = server;
+    if (serverPid === undefined) throw new Error(`${bench[role].name} is no process of ours`);
+    const run = await load.call('idle', {
+      app,
+      serverPid,
+      connections: CONNECTIONS,
+      connectionsBefore: CONNECTIONS_BEFORE,
+      channels: CHANNELS,
+      channelsEach,
+      settleSeconds,
     });
-    tell(`${name}, run ${number}, ${contender.name}: ${whole(run.bytesEach)} bytes each`);
+    bench.tell(`${name}, run ${number}, ${bench[role].name}: ${whole(run.bytesEach)} bytes each`);
     return run;
   });
-  return { scenario, serverName: contenders.server.name, ...compared };
-}
-
-/** Whether the memory of a server can be read: of one that we start. */
-async function isOurs(pinning: Pinning, contender: Contenders['server']): Promise<boolean> {
-  return await onFreshServer(pinning, contender, async ({ pid }) => pid !== undefined);
-}
-
-/** The ratio of each run of the server to the floor's run beside it. */
-function idleRatios({ server, floor }: Compared<IdleRun>): number[] {
-  return server.map((run, index) => run.bytesEach / (floor[index]?.bytesEach ?? Number.NaN));
+  return { scenario, serverName: bench.server.name, ...compared };
 }
 
 const mebibytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
@@ -110,7 +81,11 @@ export function printIdle(comparison: IdleComparison): string {
       mebibytes(median(runs.map((run) => run.bytesAfter))),
     ];
   };
-  const ratios = printRatios('ratio', idleRatios(comparison), scenario);
+  const ratios = printRatios(
+    'ratio',
+    ratiosOf(comparison, (run) => run.bytesEach),
+    scenario,
+  );
   return [
     `${scenario.name}: ${scenario.description}`,
     `resident bytes of each, ${server.length} runs; the kernel's own for a connection are not in them`,

@@ -1,5 +1,5 @@
-import type { AppAddress } from '../bench-app.ts';
 import { clientMessage } from '../load/frames.ts';
+import { type Signer, socketIdIn, subscribeMessage } from '../load/subscribe-message.ts';
 
 /** The channels that one connection is to be in. */
 export interface Subscriptions {
@@ -28,27 +28,11 @@ export function publicSubscriptions(names: readonly string[]): Subscriptions {
  * Wishes for a private channel. Its signature is over the socket id, which nobody knows before the connection
  * is there, so it costs the load some microseconds of each connection. Source: Channels protocol, §5.5.
  */
-export function privateSubscription(
-  app: Pick<AppAddress, 'key' | 'secret'>,
-  channel: string,
-): Subscriptions {
+export function privateSubscription(app: Signer, channel: string): Subscriptions {
   return {
     channels: 1,
     frames(established) {
-      const signature = new Bun.CryptoHasher('sha256', app.secret)
-        .update(`${socketIdIn(established)}:${channel}`)
-        .digest('hex');
-      return clientMessage({
-        event: 'pusher:subscribe',
-        data: { channel, auth: `${app.key}:${signature}` },
-      });
+      return clientMessage(subscribeMessage(app, socketIdIn(established), channel, undefined));
     },
   };
-}
-
-/** Reads the socket id; its data is an object for some servers, and the text of one for most. */
-function socketIdIn(established: string): string {
-  const found = /\\?"socket_id\\?"\s*:\s*\\?"([\d.]+)\\?"/.exec(established)?.[1];
-  if (found === undefined) throw new Error(`a connection without a socket id: ${established}`);
-  return found;
 }

@@ -118,13 +118,6 @@ export const fanOuts: readonly FanOut[] = [
   },
 ];
 
-/** The fan-out of this name. */
-export function fanOutNamed(name: string): FanOut {
-  const found = fanOuts.find((fanOut) => fanOut.name === name);
-  if (found === undefined) throw new Error(`there is no fan-out ${name}`);
-  return found;
-}
-
 /** Whom a server is loaded with: the one to measure, or the floor beside it. */
 export function loadOf(fanOut: FanOut, role: Role): LoadSize {
   return role === 'floor' ? (fanOut.floorLoad ?? fanOut.load) : fanOut.load;

@@ -1,5 +1,5 @@
 import type { IntakeResult } from '../load/intake.ts';
-import { type LoadProcess, startLoad } from '../load/start-load.ts';
+import { type LoadProcess, startLoad } from '../load-calls.ts';
 import { type CpuUsage, watchCpu } from '../machine/cpu-usage.ts';
 import {
   align,

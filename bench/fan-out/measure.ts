@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Mutex } from '../../src/runtime/mutex.ts';
 import type { AppAddress } from '../bench-app.ts';
 import type { LoadSize } from '../load/open-loop.ts';
-import { type LoadProcess, startLoad } from '../load/start-load.ts';
-import { type CpuUsage, watchCpu } from '../machine/cpu-usage.ts';
-import { OTHERS_MAX } from '../machine/quiet.ts';
+import { type LoadProcess, startLoad } from '../load-calls.ts';
+import { type CpuUsage, OTHERS_MAX, watchCpu } from '../machine/cpu-usage.ts';
 import { whole } from '../report.ts';
 import type { Bench } from '../scenario.ts';
 import type { Contender, Role } from '../servers.ts';
@@ -36,14 +35,14 @@ export interface Subject {
 const warmUp = { connections: 64, eventsEach: 1, dataBytes: 200, warmupSeconds: 0, seconds: 3 };
 
 /** Starts a server, warms it up, and connects whom it is loaded with. */
-export async function startUnderLoad(
+async function startUnderLoad(
   { pinning }: Pick<Bench, 'pinning'>,
   contender: Contender,
   size: LoadSize,
   app?: FanOut['app'],
 ): Promise<Subject & AsyncDisposable> {
   await using parts = new AsyncDisposableStack();
-  const running = parts.use(await contender.start(pinning.server, { app }));
+  const running = parts.use(await contender.start(pinning.server, app));
   await intakeOnce(pinning, running.app);
   const load = parts.use(startLoad(pinning.load));
   await load.call('connect', { ...size, app: running.app, staysAwake: pinning.areApart });
@@ -58,17 +57,8 @@ async function intakeOnce(pinning: Bench['pinning'], app: AppAddress): Promise<v
   await load.call('intake', { ...warmUp, app, staysAwake: pinning.areApart });
 }
 
-/** What was found before in this run of the benchmark, or is found now. */
-export async function comparisonOf(bench: Bench, scenario: FanOut): Promise<Comparison> {
-  const before = bench.comparisons.get(scenario.name);
-  if (before !== undefined) return before;
-  const comparison = await compareFanOut(bench, scenario);
-  bench.comparisons.set(scenario.name, comparison);
-  return comparison;
-}
-
 /** Searches for server and floor at the same time, a step of each in turn, so that what changes on this machine meets both. */
-async function compareFanOut(bench: Bench, scenario: FanOut): Promise<Comparison> {
+export async function compareFanOut(bench: Bench, scenario: FanOut): Promise<Comparison> {
   const runs: Record<Role, FanOutFigure[]> = { floor: [], server: [] };
   for (let run = 1; run <= bench.effort.runs; run += 1) {
     const turns = new Mutex();

@@ -20,7 +20,7 @@ export interface Intake {
   readonly warmupSeconds: number;
   readonly seconds: number;
   /** See `KernelSockets`. */
-  readonly staysAwake?: boolean;
+  readonly staysAwake: boolean;
 }
 
 /** What a server took. */

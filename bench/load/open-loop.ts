@@ -33,8 +33,8 @@ export interface Step {
   readonly seconds: number;
   /** The length of the data of one event. */
   readonly dataBytes: number;
-  /** The step is cut short once its 99th percentile must exceed this; without it, it never is. */
-  readonly limitMs: number | undefined;
+  /** The step is cut short once its 99th percentile must exceed this. */
+  readonly limitMs: number;
 }
 
 /** What became of a step. Latency counts from when an event was due to when a delivery was read. */
@@ -123,7 +123,7 @@ export function runStep(load: Load, step: Step): StepResult {
     intervalMs: 1000 / step.publishesPerSecond,
     warmupEvents,
   };
-  const tally = new Tally(schedule, step.limitMs ?? Infinity);
+  const tally = new Tally(schedule, step.limitMs);
   crowd.tally = tally;
 
   const readsBefore = crowd.reads;
@@ -161,7 +161,6 @@ function sendWhenDue(
 ): { sent: number; lateness: Histogram } {
   const { schedule } = tally;
   const timed = (schedule.events - schedule.warmupEvents) * eventSource.copies;
-  const mayBeCutShort = step.limitMs !== undefined;
   const overLimitMax = timed * OVER_LIMIT_SHARE;
   const backlogMax = step.publishesPerSecond * eventSource.copies * BACKLOG_SECONDS;
   const lateness = new Histogram();
@@ -177,7 +176,7 @@ function sendWhenDue(
       sockets.pollSome(-lateMs);
     }
     const backlog = (index + 1) * eventSource.copies - tally.delivered;
-    if (mayBeCutShort && (tally.overLimit > overLimitMax || backlog > backlogMax))
+    if (tally.overLimit > overLimitMax || backlog > backlogMax)
       return { sent: index + 1, lateness };
   }
   return { sent: schedule.events, lateness };

@@ -1,5 +1,8 @@
 import type { AppAddress } from '../bench-app.ts';
 
+/** Who signs. */
+export type Signer = Pick<AppAddress, 'key' | 'secret'>;
+
 /** What the members of a presence channel tell of themselves, besides their id. */
 const USER_INFO = { name: 'Somebody Or Other', seat: 'fourth row' };
 
@@ -8,7 +11,7 @@ const USER_INFO = { name: 'Somebody Or Other', seat: 'fourth row' };
  * a member of a presence channel. Source: Channels protocol, "Authenticating users".
  */
 export function subscribeMessage(
-  app: AppAddress,
+  app: Signer,
   socketId: string,
   channel: string,
   userId: string | undefined,
@@ -24,4 +27,11 @@ export function subscribeMessage(
     event: 'pusher:subscribe',
     data: { channel, auth: `${app.key}:${signature}`, channel_data: channelData },
   };
+}
+
+/** Reads the socket id in `pusher:connection_established`. Its data is an object for some servers, else text. */
+export function socketIdIn(established: string): string {
+  const found = /\\?"socket_id\\?"\s*:\s*\\?"([\d.]+)\\?"/.exec(established)?.[1];
+  if (found === undefined) throw new Error(`a connection without a socket id: ${established}`);
+  return found;
 }

@@ -23,7 +23,6 @@ export class Tally {
   readonly #heard: Uint32Array;
   #delivered = 0;
   #overLimit = 0;
-  #lastMs = 0;
 
   constructor(schedule: Schedule, limitMs: number) {
     this.schedule = schedule;
@@ -41,17 +40,12 @@ export class Tally {
     return this.#overLimit;
   }
 
-  get lastArrivalMs(): number {
-    return this.#lastMs;
-  }
-
   arrived(sequence: number, nowMs: number): void {
     const index = sequence - this.schedule.firstSequence;
     // A straggler of an earlier step, which has counted it as missing.
     if (index < 0 || index >= this.#heard.length) return;
     this.#heard[index] = (this.#heard[index] ?? 0) + 1;
     this.#delivered += 1;
-    this.#lastMs = nowMs;
     if (index < this.schedule.warmupEvents) return;
     const latencyMs = nowMs - dueMs(this.schedule, index);
     this.latency.record(latencyMs);

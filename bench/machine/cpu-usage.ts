@@ -3,6 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** The kernel counts processor time in these. `sysconf(_SC_CLK_TCK)`, which is 100 wherever Linux runs. */
 const TICK_MS = 10;
 
+/** What others may use of this machine while something counts, in cores. */
+export const OTHERS_MAX = 0.1;
+
 /** Processor time used while something ran, in cores: 1 is one core all the time. */
 export interface CpuUsage {
   readonly server: number;

@@ -1,8 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { watchCpu } from './cpu-usage.ts';
-
-/** What others may use of this machine while something counts, in cores. */
-export const OTHERS_MAX = 0.1;
+import { OTHERS_MAX, watchCpu } from './cpu-usage.ts';
 
 const WINDOW_MS = 500;
 const WITHIN_MS = 30_000;

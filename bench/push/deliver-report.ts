@@ -1,5 +1,5 @@
-import { OTHERS_MAX } from '../machine/quiet.ts';
-import { align, median, ratio, spread, whole } from '../report.ts';
+import { OTHERS_MAX } from '../machine/cpu-usage.ts';
+import { align, median, percent, ratio, spread, tenths, verdict, whole } from '../report.ts';
 import type { ClientResult } from './bare-client.ts';
 import type { DeliveryRun } from './delivery-run.ts';
 
@@ -9,10 +9,6 @@ const GATEWAY_BOUND_SHARE = 0.9;
 /** What should be reached of what a bare client does. */
 const APNS_RATIO_MIN = 0.75;
 const PER_SECOND_MIN: Readonly<Record<'fcm' | 'web', number>> = { fcm: 8_000, web: 8_000 };
-
-const tenths = (number: number): string => number.toFixed(1);
-const percent = (share: number): string => `${whole(share * 100)} %`;
-const verdict = (isReached: boolean): string => (isReached ? 'reached' : 'missed');
 
 /** Processor time of the server for one notification, in microseconds. */
 function serverUsEach({ cpu, seconds, devices }: DeliveryRun): number {
@@ -69,7 +65,7 @@ export function printApns(devices: number, { fetch, fanfare }: ApnsComparison): 
   });
   const verdicts = [...fanfare].map(([instances, runs]) => {
     const found = median(runs.map((run, index) => run.perSecond / (fetch[index]?.perSecond ?? 0)));
-    return `target, ${instances}: ratio >= ${ratio(APNS_RATIO_MIN)}, ${verdict(found >= APNS_RATIO_MIN)}`;
+    return verdict(`${instances}: ratio >= ${ratio(APNS_RATIO_MIN)}`, found >= APNS_RATIO_MIN);
   });
   return [
     `apns: ${whole(devices)} devices, ${fetch.length} runs`,
@@ -91,7 +87,7 @@ export function printKind(kind: 'fcm' | 'web', runs: readonly DeliveryRun[]): st
       deliveryRow('fanfare', runs),
       ['  over 5 s', whole(found), spread(best, whole)],
     ]),
-    `target: >= ${whole(min)}/s, ${verdict(found >= min)}`,
+    verdict(`>= ${whole(min)}/s`, found >= min),
     ...notes(runs),
   ].join('\n');
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { storeFileOf } from '../servers.ts';
 import { type DeliverInstance, deliverInstances } from './deliver-instances.ts';
 import { seedDevices } from './deliver-seed.ts';
 import { type GatewayProcess, startGateway } from './gateway-process.ts';
@@ -24,8 +25,6 @@ export interface SiteSize {
 
 /** How long FCM takes for each message. */
 const FCM_LATENCY_MS = 50;
-
-export const storeFileOf = (folder: string): string => join(folder, 'fanfare.db');
 
 /** Starts a gateway and fills a store. `pin` is the command that holds the gateway to its core, or empty. */
 export async function openSite(pin: readonly string[], size: SiteSize): Promise<DeliverSite> {

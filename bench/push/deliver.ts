@@ -1,12 +1,11 @@
 /** `npm run bench -- push`: how fast publishes reach their devices. `--help` explains the options. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { describeConditions } from '../machine/conditions.ts';
 import { findPinning, type Pinning } from '../machine/cores.ts';
 import { leastDisturbed, quiet } from '../machine/quiet.ts';
 import { runTask } from '../machine/run-task.ts';
-import { isCount } from '../options.ts';
+import { countOf, parseOptions, UsageError } from '../options.ts';
 import { printConditions, whole } from '../report.ts';
 import type { ClientResult, ClientTask } from './bare-client.ts';
 import { printApns, printKind, printRun } from './deliver-report.ts';
@@ -28,13 +27,6 @@ npm run bench -- push [options]
 const parts = ['apns', 'web', 'fcm'] as const;
 type PartName = (typeof parts)[number];
 
-interface Options {
-  readonly only: ReadonlySet<PartName>;
-  readonly devices: number;
-  readonly runs: number;
-  readonly json: string | undefined;
-}
-
 /** Requests of the bare client in flight. */
 const CLIENT_AT_ONCE = 200;
 
@@ -44,35 +36,11 @@ const INSTANCES = 4;
 /** Approaching FCM's quota takes a minute, in which 330,000 notifications are sent. */
 const FCM_DEVICES = 420_000;
 
-function readOptions(args: string[]): Options | 'help' | { readonly why: string } {
-  try {
-    const { values } = parseArgs({
-      args,
-      options: {
-        only: { type: 'string', default: parts.join(',') },
-        devices: { type: 'string', default: '200000' },
-        runs: { type: 'string', default: '3' },
-        json: { type: 'string' },
-        help: { type: 'boolean', default: false },
-      },
-    });
-    if (values.help) return 'help';
-    const names = values.only.split(',');
-    const only = new Set(parts.filter((part) => names.includes(part)));
-    if (only.size < new Set(names).size) return { why: `--only takes some of ${parts.join(',')}` };
-    const [devices, runs] = [Number(values.devices), Number(values.runs)];
-    if (!isCount(devices, 1000)) return { why: '--devices takes a number from 1000' };
-    if (!isCount(runs, 1)) return { why: '--runs takes a number from 1' };
-    return { only, devices, runs, json: values.json };
-  } catch (error) {
-    // `parseArgs` throws for wrong arguments, with a message for people.
-    return { why: error instanceof Error ? error.message : String(error) };
-  }
-}
-
 /** What the parts have in common. */
-interface Trial extends Options {
+interface Trial {
   readonly pinning: Pinning;
+  readonly devices: number;
+  readonly runs: number;
 }
 
 async function deliver({ pinning }: Trial, name: string, site: DeliverSite): Promise<DeliveryRun> {
@@ -135,23 +103,35 @@ const measure: Readonly<Record<PartName, (trial: Trial) => Promise<object>>> = {
 
 /** Runs the command. Resolves with its exit code. */
 export async function benchPush(args: string[]): Promise<number> {
-  const options = readOptions(args);
-  if (options === 'help') {
+  const { values } = parseOptions({
+    args,
+    options: {
+      only: { type: 'string', default: parts.join(',') },
+      devices: { type: 'string', default: '200000' },
+      runs: { type: 'string', default: '3' },
+      json: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
     console.log(help);
     return 0;
   }
-  if ('why' in options) {
-    console.error(`bench push: ${options.why}\nTry --help.`);
-    return 2;
+  const names = values.only.split(',');
+  const only = parts.filter((part) => names.includes(part));
+  if (only.length < new Set(names).size) {
+    throw new UsageError(`--only takes some of ${parts.join(',')}`);
   }
+  const devices = countOf(values.devices, { option: '--devices', min: 1000 });
+  const runs = countOf(values.runs, { option: '--runs', min: 1 });
   const pinning = findPinning();
   if (!pinning.areApart) throw new Error('two cores and taskset are needed');
   const conditions = describeConditions(pinning.description);
   console.log(printConditions(conditions));
   const results: object[] = [];
-  for (const part of options.only) results.push(await measure[part]({ ...options, pinning }));
-  if (options.json !== undefined) {
-    await writeFile(options.json, `${JSON.stringify({ conditions, results }, null, 2)}\n`);
+  for (const part of only) results.push(await measure[part]({ pinning, devices, runs }));
+  if (values.json !== undefined) {
+    await writeFile(values.json, `${JSON.stringify({ conditions, results }, null, 2)}\n`);
   }
   return 0;
 }

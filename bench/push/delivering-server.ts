@@ -2,8 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
-import { type AppAddress, benchApp } from '../bench-app.ts';
-import { freePort, startProcess } from '../servers.ts';
+import { startFanfare } from '../servers.ts';
 import {
   type DeliverInstance,
   gatewaySettings,
@@ -11,13 +10,12 @@ import {
   WARM_UP_DEVICES,
   WARM_UP_INTEREST,
 } from './deliver-instances.ts';
-import { type DeliverSite, storeFileOf } from './deliver-site.ts';
+import type { DeliverSite } from './deliver-site.ts';
 import type { SinkAddress, SinkKind } from './sink-calls.ts';
 
 /** Fanfare as an operator would start it, on a store that is full of devices. */
 export interface DeliveringServer extends AsyncDisposable {
   readonly pid: number;
-  readonly app: AppAddress;
   /** Publishes to all devices of an instance, and gives the id. */
   publish(instance: DeliverInstance, interest: string): Promise<string>;
   /** Settles when nothing of a publish waits; gives how many were accepted, and how many were not. */
@@ -33,15 +31,16 @@ export async function startDelivering(
   pin: readonly string[],
   site: DeliverSite,
 ): Promise<DeliveringServer> {
-  const { folder, kind } = site;
-  const [channelsPort, pushPort] = [freePort(), freePort()];
-  const config = join(folder, 'fanfare.json');
-  writeFileSync(config, JSON.stringify(configOf(site, channelsPort, pushPort)));
-  const script = join(import.meta.dir, '../../bin/fanfare');
-  const command = [...pin, 'sh', script, 'serve', '--config', config];
-  const running = await startProcess(command, channelsPort);
-  const { pid, app } = running;
-  if (pid === undefined) throw new Error('a process that was started has a pid');
+  const { folder, kind, gateway } = site;
+  const settings = gatewaySettings(kind, gateway, writeCredentials(folder, gateway));
+  const instances = site.instances.map(({ id, secretKey }) => ({
+    id,
+    secretKeys: [secretKey],
+    limits: { publishesPerSecond: 0 },
+    [kind]: settings,
+  }));
+  const running = await startFanfare(pin, { push: { instances }, folder });
+  const { pid, pushPort } = running;
   const urlOf = ({ id }: DeliverInstance) =>
     `http://127.0.0.1:${pushPort}/publish_api/v1/instances/${id}/publishes`;
   const headersOf = ({ secretKey }: DeliverInstance) => ({
@@ -50,7 +49,6 @@ export async function startDelivering(
   });
   return {
     pid,
-    app,
     async publish(instance, interest) {
       const body = JSON.stringify({ interests: [interest], [kind]: payloads[kind] });
       const answer = await fetch(`${urlOf(instance)}/interests`, {
@@ -97,33 +95,6 @@ export async function warmUp(server: DeliveringServer, { instances }: DeliverSit
       throw new Error(`only ${accepted} devices got the first publish`);
     }
   }
-}
-
-function configOf(site: DeliverSite, channelsPort: number, pushPort: number): object {
-  const { folder, kind, gateway, instances } = site;
-  const { key, secret } = benchApp;
-  const settings = gatewaySettings(kind, gateway, writeCredentials(folder, gateway));
-  return {
-    channels: {
-      host: '127.0.0.1',
-      port: channelsPort,
-      apps: [{ id: benchApp.id, name: 'bench', keys: [{ key, secret }] }],
-    },
-    push: {
-      host: '127.0.0.1',
-      port: pushPort,
-      instances: instances.map(({ id, secretKey }) => ({
-        id,
-        secretKeys: [secretKey],
-        limits: { publishesPerSecond: 0 },
-        [kind]: settings,
-      })),
-    },
-    admin: { port: 0 },
-    store: { url: `sqlite:${storeFileOf(folder)}` },
-    log: { level: 'warn', format: 'json' },
-    drainSeconds: 0,
-  };
 }
 
 function writeCredentials(folder: string, { ca, accountFile: account }: SinkAddress) {

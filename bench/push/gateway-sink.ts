@@ -1,17 +1,17 @@
 import { createServer, type TLSSocket } from 'node:tls';
 import { makeSelfSigned } from '../../src/fake-gateways/self-signed.ts';
+import { FrameReader } from '../../src/outgoing/http2/frames/frame-reader.ts';
+import { OutBuffer } from '../../src/outgoing/http2/frames/out-buffer.ts';
 import {
   FLAG,
   FRAME,
   FRAME_HEADER_BYTES,
-  FrameReader,
   PREFACE,
   SETTING,
   WINDOW_BYTES,
   WINDOW_BYTES_MAX,
-} from '../../src/outgoing/http2/frames/frames.ts';
-import { OutBuffer } from '../../src/outgoing/http2/frames/out-buffer.ts';
-import { plainField } from '../../src/outgoing/http2/hpack/header-field.ts';
+} from '../../src/outgoing/http2/frames/protocol.ts';
+import { plainBlock } from '../../src/outgoing/http2/hpack/header-encoder.ts';
 
 /** What each notification is answered with. */
 export interface SinkAnswer {
@@ -51,7 +51,7 @@ export async function startGatewaySink(
 ): Promise<GatewaySink> {
   const host = '127.0.0.1';
   const certificate = makeSelfSigned([host], Date.now());
-  const block = fieldBlock(answer);
+  const block = plainBlock({ ':status': String(answer.status), ...answer.fields });
   const sockets = new Set<TLSSocket>();
   const server = createServer(
     { ...certificate, ALPNProtocols: ['h2'], noDelay: true },
@@ -85,8 +85,8 @@ class SinkSession {
   readonly out = new OutBuffer();
   private readonly block: Buffer;
   private readonly onNotification: () => void;
-  private readonly frames = new FrameReader((type, flags, id, bytes, start, end) =>
-    this.onFrame(type, flags, id, bytes, start, end),
+  private readonly frames = new FrameReader((type, flags, id, payload) =>
+    this.onFrame(type, flags, id, payload),
   );
   private greetingLeft = PREFACE.length;
   private takenBytes = 0;
@@ -114,18 +114,11 @@ class SinkSession {
     this.widen(WINDOW_BYTES_MAX - WINDOW_BYTES);
   }
 
-  private onFrame(
-    type: number,
-    flags: number,
-    id: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-  ): void {
+  private onFrame(type: number, flags: number, id: number, payload: Buffer): void {
     const { out, block } = this;
     switch (type) {
       case FRAME.data: {
-        this.takenBytes += end - start;
+        this.takenBytes += payload.length;
         if (this.takenBytes > TAKEN_BYTES_MAX) {
           this.widen(this.takenBytes);
           this.takenBytes = 0;
@@ -142,9 +135,9 @@ class SinkSession {
         return out.frame(0, FRAME.settings, FLAG.ack, 0);
       case FRAME.ping:
         if (flags & FLAG.ack) return;
-        out.reserve(FRAME_HEADER_BYTES + end - start);
-        out.frame(end - start, FRAME.ping, FLAG.ack, 0);
-        return out.bytes(bytes, start, end);
+        out.reserve(FRAME_HEADER_BYTES + payload.length);
+        out.frame(payload.length, FRAME.ping, FLAG.ack, 0);
+        return out.bytes(payload);
       default:
         return;
     }
@@ -155,16 +148,4 @@ class SinkSession {
     this.out.frame(4, FRAME.windowUpdate, 0, 0);
     this.out.uint32(bytes);
   }
-}
-
-/** Header fields in the plainest form: whoever reads them remembers nothing of them. */
-function fieldBlock({ status, fields }: SinkAnswer): Buffer {
-  const out = new OutBuffer();
-  for (const [name, value] of Object.entries({ ':status': String(status), ...fields })) {
-    const { nameIndex, literal } = plainField(name, value);
-    out.reserve(literal.length + 8);
-    out.integer(0, 4, nameIndex);
-    out.bytes(literal);
-  }
-  return Buffer.concat(out.take());
 }

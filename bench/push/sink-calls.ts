@@ -12,8 +12,8 @@ export interface SinkAddress {
   readonly accountFile: string;
 }
 
-/** What the process of a gateway can be asked, and what it answers. One call at a time. */
-export interface SinkCalls {
+/** What the process of a gateway can be asked, and what it answers. */
+export type SinkCalls = {
   /** Starts it; it ends with its process. Only FCM has a latency. */
   start: { ask: { kind: SinkKind; latencyMs: number }; answer: SinkAddress };
   /** Counts from zero from now on. */
@@ -23,14 +23,4 @@ export interface SinkCalls {
     ask: { notifications: number; silenceMs: number; overSeconds: number };
     answer: Arrivals;
   };
-}
-
-export type SinkCallName = keyof SinkCalls;
-
-/** One call as it travels to the process. */
-export type SinkCall = {
-  [Name in SinkCallName]: { name: Name; ask: SinkCalls[Name]['ask'] };
-}[SinkCallName];
-
-/** One answer as it travels back. */
-export type SinkReply = { answer: SinkCalls[SinkCallName]['answer'] } | { fault: string };
+};

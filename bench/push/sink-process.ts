@@ -1,8 +1,9 @@
 /** A gateway that takes all notifications: a process of its own that does what its parent asks over IPC. */
 import { startFakeFcm } from '../../src/fake-gateways/fcm/fake-fcm.ts';
+import { answerCalls, type Call } from '../machine/called-process.ts';
 import { ArrivalWatch } from './arrivals.ts';
 import { sinkAnswers, startGatewaySink } from './gateway-sink.ts';
-import type { SinkAddress, SinkCall, SinkCallName, SinkCalls, SinkReply } from './sink-calls.ts';
+import type { SinkAddress, SinkCalls } from './sink-calls.ts';
 
 /** Messages that the fake keeps: few, so that they stay out of the figures. */
 const ENTRIES_MAX = 100;
@@ -31,7 +32,7 @@ async function start({ kind, latencyMs }: SinkCalls['start']['ask']): Promise<Si
   return { origin, ca, accountFile };
 }
 
-async function answer(call: SinkCall): Promise<SinkCalls[SinkCallName]['answer']> {
+async function answer(call: Call<SinkCalls>): Promise<SinkCalls[keyof SinkCalls]['answer']> {
   switch (call.name) {
     case 'start':
       return await start(call.ask);
@@ -47,15 +48,4 @@ async function answer(call: SinkCall): Promise<SinkCalls[SinkCallName]['answer']
   }
 }
 
-function reply(message: SinkReply): void {
-  process.send?.(message);
-}
-
-process.on('message', (call: SinkCall) => {
-  answer(call).then(
-    (value) => reply({ answer: value }),
-    (error) => reply({ fault: error instanceof Error ? error.message : String(error) }),
-  );
-});
-// Nobody left to answer to.
-process.on('disconnect', () => process.exit(0));
+answerCalls(answer);

@@ -1,6 +1,7 @@
-import { createHmac, randomBytes } from 'node:crypto';
 import type { AppAddress } from '../bench-app.ts';
 import { clientFrame, clientMessage, FrameScanner, opcodes } from '../load/frames.ts';
+import { upgradeRequest } from '../load/raw-web-socket.ts';
+import { subscribeMessage } from '../load/subscribe-message.ts';
 
 /** What a client was told, parsed. */
 export interface Told {
@@ -48,26 +49,14 @@ export class SoakClient {
         error: () => client.ended(),
       },
     });
-    client.socket.write(
-      `GET /app/${app.key}?protocol=7&client=fanfare-soak&version=1 HTTP/1.1\r\n` +
-        `Host: ${app.host}:${app.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
-        `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}\r\nSec-WebSocket-Version: 13\r\n\r\n`,
-    );
+    client.socket.write(upgradeRequest(app));
     await client.established.promise;
     return client;
   }
 
   subscribe(channel: string): void {
-    if (!/^(private|presence)-/.test(channel)) {
-      return this.says({ event: 'pusher:subscribe', data: { channel } });
-    }
-    const data = channel.startsWith('presence-')
-      ? { channel_data: JSON.stringify({ user_id: this.userId }) }
-      : {};
-    const signed = [this.socketId, channel, ...Object.values(data)].join(':');
-    const signature = createHmac('sha256', this.app.secret).update(signed).digest('hex');
-    const auth = `${this.app.key}:${signature}`;
-    this.says({ event: 'pusher:subscribe', data: { channel, auth, ...data } });
+    const userId = channel.startsWith('presence-') ? this.userId : undefined;
+    this.says(subscribeMessage(this.app, this.socketId, channel, userId));
   }
 
   unsubscribe(channel: string): void {

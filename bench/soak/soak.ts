@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { Random } from '../../testing/random.ts';
 import type { AppAddress } from '../bench-app.ts';
 import { signedTarget } from '../load/trigger-request.ts';
+import { parseOptions } from '../options.ts';
 import { startFanfare } from '../servers.ts';
 import { Crowd } from './crowd.ts';
 
@@ -30,7 +30,7 @@ const EMPTY_WITHIN_MS = 10_000;
 
 /** Runs the command. Resolves with its exit code. */
 export async function soak(args: string[]): Promise<number> {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     args,
     options: {
       minutes: { type: 'string', default: '10' },
@@ -48,8 +48,7 @@ export async function soak(args: string[]): Promise<number> {
   console.log(`${connections} connections, ${values.minutes} minutes, --seed ${values.seed}`);
 
   await using server = await startFanfare([], {
-    clientEvents: true,
-    limits: { presenceMembers: connections },
+    app: { clientEvents: true, limits: { presenceMembers: connections } },
   });
   const crowd = new Crowd(server.app, new Random(Number(values.seed)), Math.ceil(connections / 5));
   const memory: MemorySample[] = [];

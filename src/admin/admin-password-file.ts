@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { errorCode } from '../runtime/error-code.ts';
+import { errorCode, messageOf } from '../runtime/error-code.ts';
 import { sqliteFileOf } from '../stores/database/database.ts';
 
 /** 192 random bits. They are written as base64url, which needs no quoting in URLs and shells. */
@@ -135,8 +135,4 @@ function fault(file: string, why: string): PasswordFileFault {
   return new PasswordFileFault(
     `The password of the admin API cannot be read from ${file}: ${why}. It must be a file that only the server's user can read and write. To make a new one: fanfare admin password --new`,
   );
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

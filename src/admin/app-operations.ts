@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { appChange, newApp, showApp, shownApp, shownPair } from './app-shapes.ts';
-import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
+import { type Operation, operation } from './operation.ts';
 import { notServedList, onTenant, secretsQuery } from './tenant-shapes.ts';
 
 /** The operations that manage apps. */
@@ -11,13 +11,10 @@ export const appOperations: readonly Operation[] = [
     path: '/apps',
     summary: 'List the apps. Apps of the configuration come first.',
     query: secretsQuery,
-    body: NO_BODY,
-    status: 200,
     answer: z.strictObject({
       apps: z.array(shownApp),
       notServed: notServedList('app'),
     }),
-    refusals: [],
     act: async ({ apps }, { query }) => {
       const { kept, notServed } = await apps.list();
       return { apps: kept.map((app) => showApp(app, query.secrets === 'true')), notServed };
@@ -28,7 +25,6 @@ export const appOperations: readonly Operation[] = [
     method: 'POST',
     path: '/apps',
     summary: 'Create an app. The response shows its secret.',
-    query: NO_QUERY,
     body: newApp,
     status: 201,
     answer: shownApp,

@@ -10,8 +10,8 @@ import {
   showDevice,
   shownDevice,
 } from './device-shapes.ts';
-import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
-import { numberIn, yesNo } from './query-kinds.ts';
+import { type Operation, operation } from './operation.ts';
+import { listLimit, yesNo } from './query-kinds.ts';
 
 const platform = devicePlatform.optional().describe('Only devices of this platform.');
 
@@ -28,16 +28,9 @@ export const deviceOperations: readonly Operation[] = [
       neverAccepted: yesNo('Only devices whose token no gateway has ever accepted.'),
       registeredBefore,
       seenBefore,
-      limit: numberIn({
-        min: 1,
-        max: 1000,
-        fallback: 100,
-        description: 'How many to list at most.',
-      }),
+      limit: listLimit(100),
       after: afterPlace,
     }),
-    body: NO_BODY,
-    status: 200,
     answer: z.strictObject({ devices: z.array(shownDevice), next: nextPlace }),
     refusals: ['not-found'],
     act: async ({ devices }, { path, query }) => {
@@ -53,7 +46,6 @@ export const deviceOperations: readonly Operation[] = [
     path: '/instances/{id}/devices/remove',
     summary:
       'Remove devices of a push instance with their interests, or count them. At least one condition is required. Each request covers a few thousand devices; continue with `next`. A device that is still in use registers again by itself.',
-    query: NO_QUERY,
     body: z.strictObject({
       platform,
       neverAccepted: z
@@ -65,7 +57,6 @@ export const deviceOperations: readonly Operation[] = [
       dryRun: z.boolean().default(false).describe('Count the devices without removing them.'),
       after: afterPlace,
     }),
-    status: 200,
     answer: z.strictObject({
       devices: z.int().min(0).describe('How many devices were removed, or would be.'),
       dryRun: z.boolean(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { instanceChange, newInstanceBody, showInstance, shownInstance } from './instance-shapes.ts';
-import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
+import { type Operation, operation } from './operation.ts';
 import { notServedList, onTenant, secretsQuery } from './tenant-shapes.ts';
 
 /** The operations that manage push instances. */
@@ -11,13 +11,10 @@ export const instanceOperations: readonly Operation[] = [
     path: '/instances',
     summary: 'List the push instances. Instances of the configuration come first.',
     query: secretsQuery,
-    body: NO_BODY,
-    status: 200,
     answer: z.strictObject({
       instances: z.array(shownInstance),
       notServed: notServedList('instance'),
     }),
-    refusals: [],
     act: async ({ instances }, { query }) => {
       const { kept, notServed } = await instances.list();
       const withSecrets = query.secrets === 'true';
@@ -29,7 +26,6 @@ export const instanceOperations: readonly Operation[] = [
     method: 'POST',
     path: '/instances',
     summary: 'Create a push instance. The response shows its secrets.',
-    query: NO_QUERY,
     body: newInstanceBody,
     status: 201,
     answer: shownInstance,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
-import { numberIn } from './query-kinds.ts';
+import { type Operation, operation } from './operation.ts';
+import { listLimit, numberIn } from './query-kinds.ts';
 
 const count = z.int().min(0);
 
@@ -11,9 +11,6 @@ export const liveOperations: readonly Operation[] = [
     method: 'GET',
     path: '/live',
     summary: 'Show the current activity of each app.',
-    query: NO_QUERY,
-    body: NO_BODY,
-    status: 200,
     answer: z.strictObject({
       apps: z.array(
         z.strictObject({
@@ -25,7 +22,6 @@ export const liveOperations: readonly Operation[] = [
         }),
       ),
     }),
-    refusals: [],
     act: async ({ live }) => ({
       apps: (await live.apps()).map(
         ({ appId, connections, channels, messages, clientMessages }) => ({
@@ -45,20 +41,13 @@ export const liveOperations: readonly Operation[] = [
     summary: 'List the occupied channels of an app.',
     query: z.strictObject({
       prefix: z.string().default('').describe('List only channels whose names start with this.'),
-      limit: numberIn({
-        min: 1,
-        max: 1000,
-        fallback: 100,
-        description: 'How many to list at most.',
-      }),
+      limit: listLimit(100),
       after: z
         .string()
         .regex(/^\d{1,16}$/, { error: 'must be the `next` of an earlier response' })
         .optional()
         .describe('Continue an earlier list: its `next`.'),
     }),
-    body: NO_BODY,
-    status: 200,
     answer: z.strictObject({
       channels: z.array(
         z.strictObject({
@@ -99,8 +88,6 @@ export const liveOperations: readonly Operation[] = [
         description: 'How many days to list at most.',
       }),
     }),
-    body: NO_BODY,
-    status: 200,
     answer: z.strictObject({
       usage: z.array(
         z.strictObject({

@@ -45,17 +45,26 @@ export interface Operation extends Terms<z.ZodObject, z.ZodType, z.ZodType> {
 }
 
 /** The body of operations that take none: nothing, or an empty object. */
-export const NO_BODY = z.strictObject({}).optional();
+const NO_BODY = z.strictObject({}).optional();
 
-export const NO_QUERY = z.strictObject({});
+const NO_QUERY = z.strictObject({});
+
+/** The terms that an operation may leave out: no query, no body, status 200, no refusals of its own. */
+type Optional = 'query' | 'body' | 'status' | 'refusals';
+
+type GivenTerms<Query extends z.ZodObject, Body extends z.ZodType, Answer extends z.ZodType> = Omit<
+  Terms<Query, Body, Answer>,
+  Optional
+> &
+  Partial<Pick<Terms<Query, Body, Answer>, Optional>>;
 
 /** Defines an operation. `act` gets only checked values. */
 export function operation<
-  Query extends z.ZodObject,
-  Body extends z.ZodType,
   Answer extends z.ZodType,
+  Query extends z.ZodObject = typeof NO_QUERY,
+  Body extends z.ZodType = typeof NO_BODY,
 >(
-  terms: Terms<Query, Body, Answer> & {
+  given: GivenTerms<Query, Body, Answer> & {
     readonly act: (
       admin: Admin,
       given: {
@@ -66,14 +75,24 @@ export function operation<
     ) => Promise<DeepReadonly<z.output<Answer>>>;
   },
 ): Operation {
-  const { act, ...rest } = terms;
+  const { act, ...terms } = given;
+  // Without a schema, `Query` and `Body` are those of the defaults.
+  const query = terms.query ?? (NO_QUERY as z.ZodObject as Query);
+  const body = terms.body ?? (NO_BODY as z.ZodType as Body);
+  const { status = 200, refusals = [] } = terms;
   return {
-    ...rest,
-    async run(admin, call) {
-      const query = checked(terms.query, { input: call.query, unknownField: 'unknown parameter' });
-      const given = { path: (name: string) => call.path[name] ?? '', query };
-      const body = checked(terms.body, { input: call.body, unknownField: 'unknown setting' });
-      return { status: terms.status, body: await act(admin, { ...given, body }) };
-    },
+    ...terms,
+    query,
+    body,
+    status,
+    refusals,
+    run: async (admin, call) => ({
+      status,
+      body: await act(admin, {
+        path: (name) => call.path[name] ?? '',
+        query: checked(query, { input: call.query, unknownField: 'unknown parameter' }),
+        body: checked(body, { input: call.body, unknownField: 'unknown setting' }),
+      }),
+    }),
   };
 }

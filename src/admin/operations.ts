@@ -3,7 +3,7 @@ import { appOperations } from './app-operations.ts';
 import { deviceOperations } from './device-operations.ts';
 import { instanceOperations } from './instance-operations.ts';
 import { liveOperations } from './live-operations.ts';
-import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
+import { type Operation, operation } from './operation.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
 /** The whole admin API, in the order in which its description shows it. */
@@ -18,11 +18,7 @@ export const operations: readonly Operation[] = [
     method: 'GET',
     path: '/openapi.json',
     summary: 'This description.',
-    query: NO_QUERY,
-    body: NO_BODY,
-    status: 200,
     answer: z.looseObject({ openapi: z.string() }),
-    refusals: [],
     act: async ({ description }) => description,
   }),
 ];

@@ -23,6 +23,11 @@ export function numberIn({ min, max, fallback, description }: WholeNumber) {
     .describe(description);
 }
 
+/** The length of a list in a query. */
+export function listLimit(fallback: number) {
+  return numberIn({ min: 1, max: 1000, fallback, description: 'How many to list at most.' });
+}
+
 /** A boolean in a query. */
 export function yesNo(description: string) {
   return z.enum(['true', 'false']).default('false').describe(description);

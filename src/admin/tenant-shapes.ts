@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { NO_BODY, NO_QUERY } from './operation.ts';
 import { yesNo } from './query-kinds.ts';
 
 /** The query of operations that can show secrets. */
@@ -19,13 +18,7 @@ export function notServedList(noun: 'app' | 'instance') {
     .describe(`Stored ${noun}s that cannot be served.`);
 }
 
-/** The terms of most operations on one tenant: they take neither query nor body, and answer 200. */
+/** The terms that operations on one tenant share. */
 export function onTenant<Answer extends z.ZodType>(answer: Answer) {
-  return {
-    query: NO_QUERY,
-    body: NO_BODY,
-    status: 200,
-    answer,
-    refusals: ['not-found', 'conflict'],
-  } as const;
+  return { answer, refusals: ['not-found', 'conflict'] } as const;
 }

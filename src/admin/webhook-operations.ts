@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OperationRefused } from '../tenants/operation-refused.ts';
-import { NO_BODY, NO_QUERY, type Operation, operation } from './operation.ts';
-import { numberIn } from './query-kinds.ts';
+import { type Operation, operation } from './operation.ts';
+import { listLimit } from './query-kinds.ts';
 import {
   ownedBy,
   shownWebhook,
@@ -22,21 +22,13 @@ export const webhookOperations: readonly Operation[] = [
       app: z.string().optional().describe('Only requests of this app.'),
       instance: z.string().optional().describe('Only requests of this instance.'),
       state: webhookState.optional().describe('Only requests in this state.'),
-      limit: numberIn({
-        min: 1,
-        max: 1000,
-        fallback: 50,
-        description: 'How many to list at most.',
-      }),
+      limit: listLimit(50),
       before: z.string().optional().describe('Only requests older than the one with this id.'),
     }),
-    body: NO_BODY,
-    status: 200,
     answer: z.strictObject({
       webhooks: z.array(shownWebhook),
       next: z.string().nullable().describe('For `before`, to continue the list; null at the end.'),
     }),
-    refusals: [],
     act: async ({ webhooks }, { query: { app, instance, state, limit, before } }) => {
       const owner = ownedBy({ app, instance });
       const found = await webhooks.list({ ...owner, state, before, limit: limit + 1 });
@@ -52,9 +44,6 @@ export const webhookOperations: readonly Operation[] = [
     method: 'GET',
     path: '/webhooks/{id}',
     summary: 'Show one webhook request with its body and every attempt to deliver it.',
-    query: NO_QUERY,
-    body: NO_BODY,
-    status: 200,
     answer: shownWebhookDetails,
     refusals: ['not-found'],
     act: async ({ webhooks }, { path }) => {
@@ -68,8 +57,6 @@ export const webhookOperations: readonly Operation[] = [
     method: 'POST',
     path: '/webhooks/{id}/replay',
     summary: 'Send a finished webhook request again, with a new series of attempts.',
-    query: NO_QUERY,
-    body: NO_BODY,
     status: 202,
     answer: z.strictObject({ id: z.string(), state: z.literal('waiting') }),
     refusals: ['not-found', 'conflict'],

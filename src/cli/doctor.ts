@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Subject } from '../doctor/examination.ts';
-import { examine } from '../doctor/examine.ts';
-import { formatCheck, Report } from '../doctor/report.ts';
+import { messageOf } from '../runtime/error-code.ts';
 import type { Invocation } from './invocation.ts';
 import { type Arguments, JSON_OPTION, noOperand, type Option } from './options.ts';
 import { type ExitCode, UsageError } from './output.ts';
@@ -50,6 +49,9 @@ export const DOCTOR_OPTIONS: readonly Option[] = [
 
 /** `fanfare doctor`: finds what is wrong between here and a server, and says how to fix it. */
 export async function doctor({ given, output }: Invocation): Promise<ExitCode> {
+  // Loaded only here: a server starts faster without them.
+  const { examine } = await import('../doctor/examine.ts');
+  const { formatCheck, Report } = await import('../doctor/report.ts');
   const subject = readSubject(given);
   const asJson = given.has('json');
   const report = new Report(subject.secret, (check) => {
@@ -114,8 +116,6 @@ function readCertificate(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(
-      `--ca: ${file} cannot be read (${error instanceof Error ? error.message : error})`,
-    );
+    throw new UsageError(`--ca: ${file} cannot be read (${messageOf(error)})`);
   }
 }

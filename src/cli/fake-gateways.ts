@@ -1,4 +1,4 @@
-import { type FakeGatewaysOptions, startFakeGateways } from '../fake-gateways/start.ts';
+import type { FakeGatewaysOptions } from '../fake-gateways/start.ts';
 import { printable } from '../runtime/printable.ts';
 import type { Invocation } from './invocation.ts';
 import { type Arguments, JSON_OPTION, noOperand, type Option } from './options.ts';
@@ -48,6 +48,8 @@ type Received = Parameters<FakeGatewaysOptions['onReceived']>[0];
 /** `fanfare fake-gateways`: runs stand-ins for the gateways and prints what they receive, until a signal. */
 export async function fakeGateways({ given, output }: Invocation): Promise<ExitCode> {
   noOperand(given);
+  // Loaded only here: a server starts faster without it.
+  const { startFakeGateways } = await import('../fake-gateways/start.ts');
   const signals = stopSignal();
   const asJson = given.has('json');
   await using gateways = await startFakeGateways({

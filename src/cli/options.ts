@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { messageOf } from '../runtime/error-code.ts';
 import { UsageError } from './output.ts';
 
 /** One option of a command. */
@@ -58,7 +59,7 @@ export function readArguments(argv: readonly string[], options: readonly Option[
       has: (name) => values[name] === true,
     };
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(messageOf(error));
   }
 }
 

@@ -1,4 +1,5 @@
 import packageJson from '../../package.json';
+import { messageOf } from '../runtime/error-code.ts';
 import { type Command, commands } from './commands.ts';
 import { HELP_OPTION, helpOf, helpOfAll } from './help.ts';
 import { readArguments } from './options.ts';
@@ -32,7 +33,7 @@ export async function run(argv: readonly string[], output: Output = terminal): P
       output.complain(`fanfare: ${error.message}\nSee: fanfare ${command.name} --help`);
       return 2;
     }
-    output.complain(`fanfare: ${error instanceof Error ? error.message : error}`);
+    output.complain(`fanfare: ${messageOf(error)}`);
     return 1;
   }
 }

@@ -1,10 +1,11 @@
 import { type FanfareServer, startServer } from '../node/server.ts';
 import { StartFailed } from '../node/start-failed.ts';
+import { firstFault } from '../node/uncaught.ts';
+import { messageOf } from '../runtime/error-code.ts';
 import type { Invocation } from './invocation.ts';
 import type { ExitCode } from './output.ts';
 import { readConfig } from './read-config.ts';
 import { onReload, stopSignal } from './signals.ts';
-import { firstFault } from './uncaught.ts';
 import { welcome } from './welcome.ts';
 
 /** `fanfare serve`: runs the server until a signal. */
@@ -28,7 +29,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     output.complain(`fanfare: ${error.message}`);
     return error.exitCode;
   }
-  reloadServer = () => reload(server, invocation);
+  reloadServer = () => void reload(server, invocation);
   output.print(welcome(server, config.push.publicUrl));
 
   const reason = await Promise.race([
@@ -45,7 +46,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
 }
 
 /** Reads the configuration again and takes over its apps, instances and certificate. Keeps the old ones on error. */
-function reload(server: FanfareServer, { given, output }: Invocation): void {
+async function reload(server: FanfareServer, { given, output }: Invocation): Promise<void> {
   // Not to standard error: writing to a stopped terminal would block the server.
   const complain = (text: string) => server.log.error(text.trim());
   const config = readConfig({ given, output: { ...output, complain } });
@@ -54,10 +55,10 @@ function reload(server: FanfareServer, { given, output }: Invocation): void {
     return;
   }
   try {
-    server.reload(config);
+    await server.reload(config);
     server.log.info('Reloaded apps, instances and certificate; other settings need a restart');
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     server.log.error('The configuration was not reloaded', { why });
   }
 }

@@ -1,3 +1,5 @@
+import { messageOf } from '../runtime/error-code.ts';
+
 /** How long a server may take to respond. */
 const RESPONSE_TIMEOUT_MS = 10_000;
 
@@ -27,7 +29,7 @@ export async function requestServer(
       signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
     });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new Unreachable(`${shown} does not answer: ${why}${hint}`, { cause: error });
   }
   const text = await response.text();

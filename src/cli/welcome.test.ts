@@ -17,6 +17,7 @@ function server(more: Partial<WelcomeServer> = {}): WelcomeServer {
     channels: address('0.0.0.0', 6001),
     push: address('0.0.0.0', 6002),
     admin: address('127.0.0.1', 6003),
+    threads: 1,
     adminPassword: 'configuration',
     apps: [app],
     createdApp: undefined,

@@ -17,6 +17,8 @@ export interface WelcomeServer {
   readonly push: ListenerAddress;
   readonly admin: ListenerAddress;
   readonly adminPassword: AdminPasswordSource;
+  /** The number of realtime loops. */
+  readonly threads: number;
   readonly apps: readonly WelcomeApp[];
   /** The id of the app that was created because there was none. */
   readonly createdApp: string | undefined;
@@ -30,11 +32,11 @@ export interface WelcomeServer {
  * the push listener for browsers.
  */
 export function welcome(server: WelcomeServer, publicUrl: string | null): string {
-  const { channels, push, admin, adminPassword } = server;
+  const { channels, push, admin, adminPassword, threads } = server;
   return [
     ...describeApps(server),
     ...describeInstances(server, publicUrl),
-    `Channels  ${urlOf(channels)}   WebSocket clients and the HTTP API`,
+    `Channels  ${urlOf(channels)}   WebSocket clients and the HTTP API${threads === 1 ? '' : `, on ${threads} threads`}`,
     `Push      ${urlOf(push)}   devices, and backends that publish`,
     `Admin     ${urlOf(admin)}   /healthz, /readyz, /metrics and /api/v1`,
     ...(adminPassword === 'file' ? ['          password: npx fanfare admin password'] : []),

@@ -40,7 +40,8 @@ function isScalar(schema: z.ZodType): boolean {
     schema instanceof z.ZodString ||
     schema instanceof z.ZodNumber ||
     schema instanceof z.ZodBoolean ||
-    schema instanceof z.ZodEnum
+    schema instanceof z.ZodEnum ||
+    (schema instanceof z.ZodUnion && !(schema instanceof z.ZodDiscriminatedUnion))
   );
 }
 
@@ -102,6 +103,8 @@ function readText({ schema, nullable }: Setting, text: string): ReadText {
       ? { value: Number(text) }
       : { message: `must be a whole number, got ${quote(text)}` };
   }
+  // A word or a number.
+  if (schema instanceof z.ZodUnion) return { value: /^\d+$/.test(text) ? Number(text) : text };
   if (schema instanceof z.ZodBoolean) {
     return text === 'true' || text === 'false'
       ? { value: text === 'true' }

@@ -10,6 +10,7 @@ import {
   text,
   textThat,
   wholeNumber,
+  wordOrNumber,
 } from './setting-kinds.ts';
 
 const admin = z
@@ -86,6 +87,20 @@ function namesOneFile(url: string): boolean {
   return !/^[a-z][a-z\d+.-]+:|[?\p{Cc}]|^\s|[\s/]$|^$/iu.test(path);
 }
 
+/** The threads of a server whose configuration says nothing about them. */
+const THREADS_DEFAULT: 'auto' | number = 1;
+
+const realtime = z
+  .strictObject({
+    threads: wordOrNumber('auto', { min: 1, max: 64 })
+      .default(THREADS_DEFAULT)
+      .describe(
+        'Threads that serve clients and backends of Channels, on the same port. `auto` = as many as the process may use cores, less one for other work if there are more than two; 1 on other systems than Linux.',
+      ),
+  })
+  .prefault({})
+  .describe('The realtime loops, which serve clients and backends of Channels.');
+
 const store = z
   .strictObject({
     url: textThat(
@@ -122,6 +137,7 @@ const log = z
 /** Every setting, with its default, bounds and description. */
 export const configSchema = z.strictObject({
   channels: channelsSettings,
+  realtime,
   push: pushSettings,
   admin,
   webhooks,

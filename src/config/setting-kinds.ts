@@ -33,6 +33,15 @@ export function wholeNumber(range: Range, fallback: number, description: string)
     .describe(description);
 }
 
+/** One word, or a whole number within a range, both ends included. */
+export function wordOrNumber<Word extends string>(word: Word, { min, max }: Range) {
+  const number = z.number().int().min(min).max(max);
+  return z.union([z.literal(word), number], {
+    error: (issue) =>
+      `must be "${word}" or a whole number from ${min} to ${max}, got ${issue.input}`,
+  });
+}
+
 /** A count for which 0 means "no limit". */
 export function limit(fallback: number, description: string) {
   return wholeNumber({ min: 0, max: COUNT_MAX }, fallback, `${description}; 0 = no limit.`);

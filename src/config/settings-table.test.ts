@@ -48,6 +48,7 @@ it('prints every setting once, below the heading it belongs to', () => {
   expect(headings).toEqual([
     '`channels`',
     '`channels.apps[]`',
+    '`realtime`',
     '`push`',
     '`push.instances[]`',
     '`admin`',

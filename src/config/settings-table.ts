@@ -84,6 +84,10 @@ function typeText(schema: z.ZodType): string {
   if (schema instanceof z.ZodBoolean) return 'true or false';
   if (schema instanceof z.ZodEnum) return schema.options.map((name) => `\`${name}\``).join(' or ');
   if (schema instanceof z.ZodString) return 'text';
+  if (schema instanceof z.ZodLiteral) return `\`${schema.value}\``;
+  if (schema instanceof z.ZodUnion) {
+    return schema.options.map((option) => typeText(option as z.ZodType)).join(' or ');
+  }
   if (!(schema instanceof z.ZodArray)) return 'object';
   const entry = look(schema.element as z.ZodType).schema;
   return `list of ${entry instanceof z.ZodObject ? 'objects' : typeText(entry)}`;

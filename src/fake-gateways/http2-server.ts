@@ -9,9 +9,8 @@ import {
   PREFACE,
   SETTING,
   WINDOW_BYTES,
-} from '../outgoing/http2/frames/frames.ts';
-import { OutBuffer } from '../outgoing/http2/frames/out-buffer.ts';
-import { plainField } from '../outgoing/http2/hpack/header-field.ts';
+} from '../outgoing/http2/frames/protocol.ts';
+import { plainBlock } from '../outgoing/http2/hpack/header-encoder.ts';
 import { ReceiveWindow } from '../outgoing/http2/receive-window.ts';
 import type { Certificate } from '../runtime/certificate.ts';
 
@@ -31,7 +30,8 @@ export interface Http2ServerOptions {
   readonly certificate: Certificate | undefined;
   /** Concurrent requests of one connection. More are refused. */
   readonly streamsMax: number;
-  readonly onSession?: (session: ServedSession) => void;
+  /** The limit that it announces, if it is another one. */
+  readonly streamsAnnounced?: number | undefined;
   /** Called instead of refusing a request over `streamsMax`. */
   readonly onTooMany?: (session: ServedSession, id: number) => void;
   /** Takes over TLS connections that do not negotiate HTTP/2; without it, there are none. */
@@ -53,19 +53,16 @@ interface ServedStream {
 
 /** One connection to the server. */
 export class ServedSession implements FrameListener {
-  /** Whether the client has authenticated, for gateways to which that matters. */
-  isKnown = false;
   /** Requests that were refused because of the limit. */
   refusals = 0;
   /** The most concurrent requests so far. */
   peakStreams = 0;
   private readonly socket: Socket;
   private readonly options: Http2ServerOptions;
-  private readonly decoder = new FrameDecoder(this);
+  private readonly decoder = new FrameDecoder(this, PREFACE);
   private readonly writer: FrameWriter;
   private readonly received: ReceiveWindow;
   private readonly streams = new Map<number, ServedStream>();
-  private preface: Buffer = Buffer.alloc(0);
   private streamsMax: number;
   /** After GOAWAY: requests above it are ignored. */
   private goAwayId: number | undefined;
@@ -76,7 +73,6 @@ export class ServedSession implements FrameListener {
   constructor(socket: Socket, options: Http2ServerOptions) {
     this.socket = socket;
     this.options = options;
-    this.streamsMax = options.streamsMax;
     this.writer = new FrameWriter({
       write(bytes) {
         if (socket.writable) socket.write(bytes);
@@ -88,7 +84,8 @@ export class ServedSession implements FrameListener {
     this.received = new ReceiveWindow(this.writer, CONNECTION_WINDOW_BYTES);
     socket.on('data', (bytes: Buffer) => this.onBytes(bytes));
     socket.on('error', () => socket.destroy());
-    this.announce(options.streamsMax);
+    this.announce(options.streamsAnnounced ?? options.streamsMax);
+    this.streamsMax = options.streamsMax;
     this.received.announce();
   }
 
@@ -155,20 +152,13 @@ export class ServedSession implements FrameListener {
     if (isLast) this.complete(id, stream);
   }
 
-  onData(
-    id: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    isLast: boolean,
-    windowBytes: number,
-  ): void {
+  onData(id: number, part: Buffer, isLast: boolean, windowBytes: number): void {
     this.received.onReceived(windowBytes);
     const stream = this.streams.get(id);
     if (stream === undefined || stream.isComplete) return;
     stream.bytes += windowBytes;
     if (stream.bytes > BODY_BYTES_MAX) return this.reset(id, ERROR.cancel);
-    stream.chunks.push(Buffer.from(bytes.subarray(start, end)));
+    stream.chunks.push(Buffer.from(part));
     if (isLast) this.complete(id, stream);
   }
 
@@ -184,8 +174,8 @@ export class ServedSession implements FrameListener {
     this.writer.settingsAck();
   }
 
-  onPing(bytes: Buffer, start: number, end: number): void {
-    this.writer.frame(FRAME.ping, FLAG.ack, 0, bytes, start, end);
+  onPing(payload: Buffer): void {
+    this.writer.frame(FRAME.ping, FLAG.ack, 0, payload);
   }
 
   onGoAway(): void {
@@ -199,14 +189,6 @@ export class ServedSession implements FrameListener {
   }
 
   private onBytes(bytes: Buffer): void {
-    if (this.preface.length === PREFACE.length) return this.decode(bytes);
-    const all = Buffer.concat([this.preface, bytes]);
-    this.preface = all.subarray(0, PREFACE.length);
-    if (!PREFACE.subarray(0, this.preface.length).equals(this.preface)) return this.cut();
-    if (all.length > PREFACE.length) this.decode(all.subarray(PREFACE.length));
-  }
-
-  private decode(bytes: Buffer): void {
     try {
       this.decoder.read(bytes);
     } catch {
@@ -242,14 +224,7 @@ function fieldBlock(fields: Readonly<Record<string, string>>): Buffer {
   const key = JSON.stringify(fields);
   const known = blocks.get(key);
   if (known !== undefined) return known;
-  const out = new OutBuffer();
-  for (const [name, value] of Object.entries(fields)) {
-    const { nameIndex, literal } = plainField(name, value);
-    out.reserve(literal.length + 8);
-    out.integer(0, 4, nameIndex);
-    out.bytes(literal);
-  }
-  const block = Buffer.concat(out.take());
+  const block = plainBlock(fields);
   if (blocks.size < BLOCKS_MAX) blocks.set(key, block);
   return block;
 }
@@ -277,7 +252,6 @@ export async function serveHttp2(options: Http2ServerOptions): Promise<Http2Serv
     const session = new ServedSession(socket, options);
     sessions.add(session);
     socket.once('close', () => sessions.delete(session));
-    options.onSession?.(session);
   };
   const server: Server =
     options.certificate === undefined

@@ -8,6 +8,7 @@ import {
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { readSigningKey } from '../gateways/apns/provider-token.ts';
 import { readServiceAccount } from '../gateways/fcm/service-account.ts';
 import type { Certificate } from '../runtime/certificate.ts';
 import { errorCode } from '../runtime/error-code.ts';
@@ -87,13 +88,8 @@ export class KeptCredentials {
   }
 
   private keptApnsKey(): KeyObject | undefined {
-    try {
-      const key = createPrivateKey(this.read('apnsKey'));
-      return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? key : undefined;
-    } catch {
-      // Not a key.
-      return undefined;
-    }
+    const read = readSigningKey(this.read('apnsKey'));
+    return read.ok ? read.key : undefined;
   }
 
   private newApnsKey(): KeyObject {

@@ -25,7 +25,7 @@ export class NotificationLog<Entry> {
     for (const onEntry of this.listeners) onEntry(entry);
   }
 
-  /** Calls back for each entry from now on. */
+  /** Calls `onEntry` for each further entry. */
   listen(onEntry: (entry: Entry) => void): void {
     this.listeners.push(onEntry);
   }

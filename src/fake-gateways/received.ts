@@ -1,5 +1,4 @@
-import type { ApnsArrival } from './apns/fake-apns.ts';
-import type { FcmArrival } from './fcm/fake-fcm.ts';
+import type { Arrival } from './notification-server.ts';
 import type { PostedMessage } from './web/fake-web-push.ts';
 
 /** A notification that arrived, in the same form for all fake gateways. */
@@ -21,28 +20,17 @@ export interface Received {
 
 const WEB_HEADERS = ['ttl', 'urgency', 'topic', 'content-encoding'] as const;
 
-export function receivedByApns(arrival: ApnsArrival): Received {
+export function receivedByHttp2(gateway: 'apns' | 'fcm', arrival: Arrival): Received {
   const { atMs, token, fields, payload, status, reason } = arrival;
+  // FCM has no header fields of its own.
   const headers = Object.entries(fields).filter(([name]) => name.startsWith('apns-'));
   return {
-    gateway: 'apns',
+    gateway,
     atMs,
     to: token,
     status: status ?? null,
     reason: reason ?? null,
     headers: Object.fromEntries(headers),
-    message: readJson(payload),
-  };
-}
-
-export function receivedByFcm({ atMs, token, payload, status, reason }: FcmArrival): Received {
-  return {
-    gateway: 'fcm',
-    atMs,
-    to: token,
-    status: status ?? null,
-    reason: reason ?? null,
-    headers: {},
     message: readJson(payload),
   };
 }

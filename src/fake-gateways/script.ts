@@ -1,6 +1,3 @@
-import { ERROR } from '../outgoing/http2/frames/frames.ts';
-import type { ServedRequest } from './http2-server.ts';
-
 /** What a fake gateway does with a request instead of handling it. */
 export type Act =
   | {
@@ -26,11 +23,12 @@ interface Scripted {
 }
 
 /** What is to go wrong, for one token or for the next requests. */
-export class Script {
+export class Script implements Disposable {
   /** Delay of each answer. */
   latencyMs = 0;
   private readonly forTokens = new Map<string, Scripted>();
   private readonly next: Scripted[] = [];
+  private readonly timers = new Set<NodeJS.Timeout>();
 
   /** For the next `times` requests of this token. It replaces what was set for the token before. */
   forToken(token: string, act: Act, times = Number.POSITIVE_INFINITY): void {
@@ -59,51 +57,18 @@ export class Script {
     }
     return scripted.act;
   }
-}
 
-/** Runs callbacks after a script's latency; disposing it cancels them. */
-export class Delays implements Disposable {
-  private readonly timers = new Set<NodeJS.Timeout>();
-
-  after({ latencyMs }: Script, run: () => void): void {
-    if (latencyMs === 0) return run();
+  afterLatency(run: () => void): void {
+    if (this.latencyMs === 0) return run();
     const timer = setTimeout(() => {
       this.timers.delete(timer);
       run();
-    }, latencyMs);
+    }, this.latencyMs);
     this.timers.add(timer);
   }
 
+  /** Cancels what waits for the latency. */
   [Symbol.dispose](): void {
     for (const timer of this.timers) clearTimeout(timer);
-  }
-}
-
-export interface PerformContext {
-  /** Logs the request if the act accepts or answers it. `undefined`: no answer. */
-  readonly record: (status: number | undefined, body: string | undefined) => void;
-  /** Debug data of a GOAWAY frame. */
-  readonly goAwayText: string;
-}
-
-/** Performs an act on a request over HTTP/2. */
-export function perform(act: Act, { session, id }: ServedRequest, context: PerformContext): void {
-  switch (act.act) {
-    case 'answer':
-      context.record(act.status, act.body);
-      return session.answer(id, act.status, act.fields ?? {}, act.body);
-    case 'hang':
-      return context.record(undefined, undefined);
-    case 'reset':
-      context.record(undefined, undefined);
-      return session.reset(id, ERROR.internalError);
-    case 'cut':
-      return session.cut();
-    case 'turn-away':
-      return session.reset(id, ERROR.refusedStream);
-    case 'go-away':
-      return session.goAway(id - 1, ERROR.noError, context.goAwayText);
-    default:
-      return act satisfies never;
   }
 }

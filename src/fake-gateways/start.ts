@@ -6,7 +6,7 @@ import { serveControl } from './control.ts';
 import { startFakeFcm } from './fcm/fake-fcm.ts';
 import { KeptCredentials } from './kept-credentials.ts';
 import { NotificationLog } from './notification-log.ts';
-import { type Received, receivedByApns, receivedByFcm, receivedByWeb } from './received.ts';
+import { type Received, receivedByHttp2, receivedByWeb } from './received.ts';
 import { localHosts } from './self-signed.ts';
 import { startFakeWebPush } from './web/fake-web-push.ts';
 
@@ -63,8 +63,8 @@ export async function startFakeGateways(options: FakeGatewaysOptions): Promise<F
 
   const received = new NotificationLog<Received>();
   received.listen(options.onReceived);
-  apns.arrivals.listen((arrival) => received.add(receivedByApns(arrival)));
-  fcm.arrivals.listen((arrival) => received.add(receivedByFcm(arrival)));
+  apns.arrivals.listen((arrival) => received.add(receivedByHttp2('apns', arrival)));
+  fcm.arrivals.listen((arrival) => received.add(receivedByHttp2('fcm', arrival)));
   web.arrivals.listen((posted) => received.add(receivedByWeb(posted, Date.now())));
 
   const caFile = kept.path('certificate');

@@ -24,16 +24,38 @@ const unansweredScopes: Readonly<Record<UnprocessedWhy | UnknownWhy, TroubleScop
 
 /** The outcome of a request that was not answered, by its reason. Unknown reasons concern the device alone. */
 export function unansweredOutcome(why: string): Outcome {
-  if (why === 'too-large') return { result: 'refused', reason: why, words: '' };
+  if (why === 'too-large') return refused(why);
   const isKnown = Object.hasOwn(unansweredScopes, why);
   const scope = isKnown ? unansweredScopes[why as keyof typeof unansweredScopes] : 'device';
-  return tryAgain(why, undefined, scope);
+  return tryAgain(why, scope);
 }
+
+type OutcomeOf<Result> = Extract<Outcome, { readonly result: Result }>;
+
+export const accepted: Outcome = { result: 'accepted' };
 
 export function tryAgain(
   reason: string,
-  afterMs: number | undefined,
   scope: TroubleScope,
-): Outcome {
+  afterMs?: number,
+): OutcomeOf<'try-again'> {
   return { result: 'try-again', reason, afterMs, scope };
+}
+
+export function tokenGone(reason: string, sinceMs?: number): OutcomeOf<'token-gone'> {
+  return { result: 'token-gone', reason, sinceMs };
+}
+
+/** Refused for one device. */
+export function refused(reason: string, words = ''): OutcomeOf<'refused'> {
+  return { result: 'refused', reason, words };
+}
+
+/** Refused for every device of the publish. */
+export function refusedForAll(reason: string, words = ''): OutcomeOf<'refused'> {
+  return { result: 'refused', reason, words, scope: 'publish' };
+}
+
+export function notAuthorised(reason: string, words = ''): OutcomeOf<'not-authorised'> {
+  return { result: 'not-authorised', reason, words };
 }

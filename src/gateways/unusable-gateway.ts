@@ -1,5 +1,6 @@
 import type { Gateway, Outcome } from '../push/gateway.ts';
 import type { Platform } from '../push/model/device.ts';
+import { notAuthorised } from './outcomes.ts';
 
 /** The reason that devices fail with when the gateway's settings are unusable. */
 const SETTINGS_UNUSABLE = 'settings-unusable';
@@ -10,12 +11,8 @@ const SETTINGS_UNUSABLE = 'settings-unusable';
  * outcome names the setting but not the file, whose path is the operator's business.
  */
 export function unusableGateway<P extends Platform>(platform: P, setting: string): Gateway<P> {
-  const outcome: Outcome = {
-    result: 'not-authorised',
-    reason: SETTINGS_UNUSABLE,
-    words: `${setting} cannot be used`,
-    scope: 'connection',
-  };
+  const fault = notAuthorised(SETTINGS_UNUSABLE, `${setting} cannot be used`);
+  const outcome: Outcome = { ...fault, scope: 'connection' };
   return {
     platform,
     // All outcomes are the same, so one attempt at a time is enough.

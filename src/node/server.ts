@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import type { App } from '../channels/app.ts';
 import type { Config } from '../config/schema.ts';
 import { LogThread } from '../observability/log-thread.ts';
@@ -6,15 +7,12 @@ import { openLog } from '../observability/open-log.ts';
 import type { PushInstance } from '../push/model/instance.ts';
 import type { Certificate } from '../runtime/certificate.ts';
 import type { Log } from '../runtime/ports.ts';
-import { systemTimers, withTimeout } from '../runtime/system-timers.ts';
-import type {
-  AdminPasswordSource,
-  ListenerAddress,
-  ToBackground,
-  ToRealtime,
-} from './link/messages.ts';
-import { listenError } from './listen-error.ts';
-import { type Realtime, type RealtimeOptions, startRealtime } from './realtime/start.ts';
+import { systemTimers } from '../runtime/system-timers.ts';
+import { BackgroundThread } from './background/background-thread.ts';
+import type { AdminPasswordSource, ListenerAddress } from './link/messages.ts';
+import { handleBackgroundMessage } from './realtime/background-messages.ts';
+import { RealtimeLoops } from './realtime/realtime-loops.ts';
+import { threadCount } from './realtime/thread-count.ts';
 import { StartFailed } from './start-failed.ts';
 
 /** A running server. */
@@ -23,6 +21,8 @@ export interface FanfareServer {
   readonly push: ListenerAddress;
   readonly admin: ListenerAddress;
   readonly adminPassword: AdminPasswordSource;
+  /** The number of realtime loops. */
+  readonly threads: number;
   /** At the time of the start. */
   readonly apps: readonly App[];
   /** The id of the app that was created because there was none. */
@@ -34,61 +34,73 @@ export interface FanfareServer {
   readonly log: Log;
   /** Settles only if a part has died, with the reason. The server must then be stopped. */
   readonly died: Promise<string>;
-  /** Takes over the apps, instances and certificate of another configuration. Throws `StartFailed` and keeps the old ones. */
-  reload(config: Config): void;
+  /** Takes over the apps, instances and certificate of another configuration. Rejects with `StartFailed` and keeps the old ones. */
+  reload(config: Config): Promise<void>;
   /** Stops all parts, last started first. */
   stop(): Promise<void>;
 }
 
-/** After this time, the thread of the background loop is terminated. */
-const BACKGROUND_STOP_TIMEOUT_MS = 5000;
-
-/** Starts both loops. Throws `StartFailed` if one cannot start, and stops what has started. */
+/** Starts all loops. Throws `StartFailed` if one cannot start, and stops what has started. */
 export async function startServer(config: Config): Promise<FanfareServer> {
   refuseUnsupported(config);
   const logFormat = formatOf(config);
   const tls = readTls(config);
+  const threads = threadCount(config.realtime.threads);
 
   await using parts = new AsyncDisposableStack();
   const logThread = parts.use(new LogThread());
   const { level } = config.log;
   const opened = parts.use(openLog({ level, format: logFormat, port: logThread.openPort() }));
   const { log } = opened;
-  const worker = new BackgroundWorker();
-  parts.defer(() => worker.stop());
-  const logPort = logThread.openPort();
-  const ready = await worker.start({ type: 'start', config, logFormat, logPort, tls });
+  const background = new BackgroundThread();
+  parts.defer(() => background.stop());
+  const channels = Array.from({ length: threads - 1 }, () => new MessageChannel());
+  const ready = await background.start({
+    type: 'start',
+    config,
+    logFormat,
+    logPort: logThread.openPort(),
+    loopPorts: channels.map(({ port1 }) => port1),
+    tls,
+  });
 
-  const realtime = openRealtime({
+  const realtime = new RealtimeLoops({
     config,
     apps: ready.apps,
     usage: ready.usage,
     tls,
     timers: systemTimers,
     log,
+    logFormat,
     logLinesDropped: opened.droppedLines,
-    keepUsage: (usage) => worker.post({ type: 'usage', usage }),
-    sendWebhookEvents: (events) => worker.post({ type: 'webhook-events', events }),
+    openLogPort: () => logThread.openPort(),
+    toBackground: (message) => background.post(message),
+    backgroundPorts: channels.map(({ port2 }) => port2),
   });
   parts.defer(() => realtime.stop());
-  worker.answerWith(realtime);
-  worker.post({ type: 'realtime', state: 'listening' });
+  background.setReceiver((message) =>
+    handleBackgroundMessage(realtime.first, message, (answer) => background.post(answer)),
+  );
+  await realtime.openThreads();
+  const listener = await realtime.listen();
+  background.post({ type: 'realtime', state: 'listening' });
   // Runs first when stopping: load balancers must send no more requests to a server that is about to stop.
-  parts.defer(() => worker.post({ type: 'realtime', state: 'stopping' }));
+  parts.defer(() => background.post({ type: 'realtime', state: 'stopping' }));
 
   const running = parts.move();
   return {
-    channels: realtime.listener,
+    channels: listener,
     push: ready.push,
     admin: ready.admin,
     adminPassword: ready.adminPassword,
+    threads,
     apps: ready.apps,
     createdApp: ready.createdApp,
     instances: ready.instances,
     createdInstance: ready.createdInstance,
     log,
-    died: worker.died,
-    reload(changed) {
+    died: Promise.race([background.died, realtime.died]),
+    async reload(changed) {
       const certificate = readTls(changed);
       if ((certificate === undefined) !== (tls === undefined)) {
         throw new StartFailed({
@@ -96,8 +108,8 @@ export async function startServer(config: Config): Promise<FanfareServer> {
           message: 'tls: turning it on or off needs a restart',
         });
       }
-      if (certificate !== undefined) realtime.replaceCertificate(certificate);
-      worker.post({ type: 'reload', config: changed, tls: certificate });
+      if (certificate !== undefined) await realtime.replaceCertificate(certificate);
+      background.post({ type: 'reload', config: changed, tls: certificate });
     },
     stop: () => running.disposeAsync(),
   };
@@ -117,8 +129,21 @@ function formatOf({ log }: Config): 'json' | 'text' {
 }
 
 function readTls({ tls }: Config): Certificate | undefined {
-  if (tls.certFile === null || tls.keyFile === null) return undefined;
-  return { cert: readPem('tls.certFile', tls.certFile), key: readPem('tls.keyFile', tls.keyFile) };
+  const { certFile, keyFile } = tls;
+  if (certFile === null || keyFile === null) return undefined;
+  const certificate = {
+    cert: readPem('tls.certFile', certFile),
+    key: readPem('tls.keyFile', keyFile),
+  };
+  try {
+    createSecureContext(certificate);
+  } catch (error) {
+    // A listener would throw the same error, but without the settings.
+    const why = error instanceof Error ? error.message : String(error);
+    const message = `tls.certFile, tls.keyFile: ${certFile} and ${keyFile} are not a PEM certificate and its key: ${why}`;
+    throw new StartFailed({ exitCode: 2, message });
+  }
+  return certificate;
 }
 
 function readPem(setting: string, file: string): string {
@@ -127,85 +152,5 @@ function readPem(setting: string, file: string): string {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new StartFailed({ exitCode: 2, message: `${setting}: ${file} cannot be read: ${why}` });
-  }
-}
-
-function openRealtime(options: RealtimeOptions): Realtime {
-  try {
-    return startRealtime(options);
-  } catch (error) {
-    throw listenError(error, 'channels', options.config.channels);
-  }
-}
-
-/** The background loop as the realtime loop sees it. */
-class BackgroundWorker {
-  readonly died: Promise<string>;
-  private readonly worker = new Worker(new URL('./background/worker.ts', import.meta.url));
-  private readonly started = Promise.withResolvers<Extract<ToRealtime, { type: 'ready' }>>();
-  private readonly stopped = Promise.withResolvers<void>();
-  private realtime: Realtime | undefined;
-
-  constructor() {
-    const died = Promise.withResolvers<string>();
-    this.died = died.promise;
-    const fail = (why: string) => {
-      this.started.reject(new StartFailed({ exitCode: 1, message: why }));
-      this.stopped.resolve();
-      died.resolve(why);
-    };
-    this.worker.onmessage = ({ data }: MessageEvent<ToRealtime>) => this.dispatch(data);
-    this.worker.onerror = (event) => fail(`The background thread failed: ${event.message}`);
-    this.worker.addEventListener('close', () => fail('The background thread has ended'));
-  }
-
-  start(message: Extract<ToBackground, { type: 'start' }>) {
-    this.worker.postMessage(message, [message.logPort]);
-    return this.started.promise;
-  }
-
-  post(message: ToBackground): void {
-    this.worker.postMessage(message);
-  }
-
-  /** Sets who answers the questions of the background loop. */
-  answerWith(realtime: Realtime): void {
-    this.realtime = realtime;
-  }
-
-  async stop(): Promise<void> {
-    this.post({ type: 'stop' });
-    await withTimeout(BACKGROUND_STOP_TIMEOUT_MS, this.stopped.promise);
-    this.worker.terminate();
-  }
-
-  private dispatch(message: ToRealtime): void {
-    switch (message.type) {
-      case 'ready':
-        this.started.resolve(message);
-        return;
-      case 'failed':
-        this.started.reject(new StartFailed(message.fault));
-        return;
-      case 'apps':
-        this.realtime?.replaceApps(message.apps, message.changes);
-        return;
-      case 'ask':
-        void Promise.resolve(this.realtime?.answer(message.question)).then((answer) =>
-          this.post({ type: 'answer', number: message.number, answer }),
-        );
-        return;
-      case 'webhook-events-taken':
-        this.realtime?.webhookEventsTaken(message.events);
-        return;
-      case 'push-connections':
-        this.realtime?.pushConnectionsAre(message.open);
-        return;
-      case 'stopped':
-        this.stopped.resolve();
-        return;
-      default:
-        message satisfies never;
-    }
   }
 }

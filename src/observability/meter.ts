@@ -42,10 +42,10 @@ export class TableMeter {
 export function printMetrics(loops: readonly MetricValues[]): string {
   const lines: string[] = [];
   for (const [id, row] of Object.entries(metricRows) as [MetricId, MetricRow][]) {
-    const labels = row.label?.values ?? [UNLABELLED];
-    const shown = labels.flatMap((label) => {
+    const { values: always = [UNLABELLED], more = [] } = row.label ?? {};
+    const shown = [...always, ...more].flatMap((label) => {
       const values = loops.flatMap((loop) => loop.get(id)?.get(label) ?? []);
-      if (values.length === 0 && row.kind === 'gauge') return [];
+      if (values.length === 0 && (row.kind === 'gauge' || more.includes(label))) return [];
       const value = values.reduce((sum, one) => sum + one, 0);
       return [
         `${row.name}${row.label === undefined ? '' : `{${row.label.name}="${label}"}`} ${value}`,
@@ -60,7 +60,7 @@ export function printMetrics(loops: readonly MetricValues[]): string {
 /** Prints `docs/metrics.md`. */
 export function printMetricsPage(): string {
   const rows = (Object.values(metricRows) as MetricRow[]).map(({ name, kind, help, label }) => {
-    const labels = label === undefined ? '' : `\`${label.name}\`: ${label.values.join(', ')}`;
+    const labels = label === undefined ? '' : `\`${label.name}\`: ${valuesOf(label)}`;
     return `| \`${name}\` | ${kind} | ${labels} | ${help} |`;
   });
   return [
@@ -74,4 +74,10 @@ export function printMetricsPage(): string {
     ...rows,
     '',
   ].join('\n');
+}
+
+function valuesOf({ values, more = [] }: NonNullable<MetricRow['label']>): string {
+  const [first] = more;
+  const others = first === undefined ? [] : [`${first} to ${more.at(-1)}`];
+  return [...values, ...others].join(', ');
 }

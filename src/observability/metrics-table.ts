@@ -4,10 +4,19 @@ export interface MetricRow {
   readonly kind: 'counter' | 'gauge';
   readonly help: string;
   /** The label of its series, with every value that it can have. No label is open-ended. */
-  readonly label?: { readonly name: string; readonly values: readonly string[] };
+  readonly label?: {
+    readonly name: string;
+    readonly values: readonly string[];
+    /** Values that occur only on some servers: without a figure, they are not printed. */
+    readonly more?: readonly string[];
+  };
 }
 
-const LOOPS = ['realtime', 'background'] as const;
+const LOOPS = {
+  name: 'loop',
+  values: ['realtime', 'background'],
+  more: Array.from({ length: 63 }, (_, index) => `realtime-${index + 1}`),
+};
 
 /** Every metric, in the order of `/metrics` and `docs/metrics.md`. */
 export const metricRows = {
@@ -237,7 +246,7 @@ export const metricRows = {
     name: 'fanfare_event_loop_delay_seconds',
     kind: 'gauge',
     help: 'The longest delay of an event loop in the last 10 s.',
-    label: { name: 'loop', values: LOOPS },
+    label: LOOPS,
   },
   memory: {
     name: 'fanfare_resident_memory_bytes',
@@ -248,7 +257,7 @@ export const metricRows = {
     name: 'fanfare_log_lines_dropped_total',
     kind: 'counter',
     help: 'Log lines dropped because they were not read fast enough.',
-    label: { name: 'loop', values: LOOPS },
+    label: LOOPS,
   },
   startTime: {
     name: 'fanfare_start_time_seconds',

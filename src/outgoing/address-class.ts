@@ -60,7 +60,7 @@ export const specialIpv6: readonly Row[] = [
 const globalUnicast = '2000::/3';
 
 /**
- * Tells whether an address belongs to the public internet. Text that is no address, or has a zone, does not.
+ * Classifies an address. Text that is no address, or has a zone, does not belong to the public internet.
  */
 export function classifyAddress(text: string): AddressClass {
   const bytes = parseAddress(text);

@@ -1,6 +1,6 @@
 import { Resolver as NameServerClient } from 'node:dns/promises';
 import { errorCode } from '../runtime/error-code.ts';
-import type { FoundName, Lookup } from './resolve.ts';
+import { type FoundName, type Lookup, LookupFailed } from './resolve.ts';
 import { candidatesOf, type SystemNames } from './system-names.ts';
 
 export interface SystemLookupOptions {
@@ -21,12 +21,6 @@ const ADDRESSES_MAX = 64;
 
 /** Codes for a name, or an address family of it, that does not exist. */
 const NOT_FOUND = new Set<unknown>(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
-
-/** The name does not exist. */
-class NameNotFound extends Error {
-  override readonly name = 'NameNotFound';
-  readonly code = 'ENOTFOUND';
-}
 
 /**
  * Makes the lookup that uses `/etc/hosts` and the name servers of `/etc/resolv.conf`.
@@ -49,7 +43,7 @@ export function createSystemLookup({
     const local = hosts.get(host) ?? loopbackOf(host);
     if (local !== undefined) return { addresses: local, keepMs: 0 };
 
-    let failure: unknown = new NameNotFound();
+    let failure: unknown = new LookupFailed('ENOTFOUND');
     for (const name of candidatesOf(host, { search, ndots })) {
       signal.throwIfAborted();
       try {
@@ -109,5 +103,7 @@ function readAnswers(
   const failures = answers.flatMap((answer) =>
     answer.status === 'rejected' ? [answer.reason as unknown] : [],
   );
-  throw failures.find((failure) => !NOT_FOUND.has(errorCode(failure))) ?? new NameNotFound();
+  throw (
+    failures.find((failure) => !NOT_FOUND.has(errorCode(failure))) ?? new LookupFailed('ENOTFOUND')
+  );
 }

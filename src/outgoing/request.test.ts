@@ -15,7 +15,6 @@ function post(url: string, more: Partial<OutgoingRequest> = {}): OutgoingRequest
   return {
     url,
     owner: 'app 1',
-    method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{"a":1}',
     timeoutMs: 5_000,

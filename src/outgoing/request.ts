@@ -1,20 +1,19 @@
 import { errorWord } from '../runtime/error-code.ts';
 import { parseAddress } from '../runtime/ip-address.ts';
-import { AddressGuard, type GuardOptions } from './address-guard.ts';
+import { findGuarded, type GuardOptions } from './address-guard.ts';
 
-/** A request to a URL that a tenant or a device gave. */
+/** A POST request to a URL that a tenant or a device gave. */
 export interface OutgoingRequest {
   readonly url: string;
   /** Whose quota of name lookups it counts against. */
   readonly owner: string;
-  readonly method: 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer>;
   /** For the lookup, the connection and the answer together. */
   readonly timeoutMs: number;
   /** How much of the answer is read. The connection is closed if there is more. */
   readonly answerBytesMax: number;
-  /** Gives up early: the answer is then `unreachable`, "aborted". */
+  /** Aborts the request: the answer is then `unreachable`, "aborted". */
   readonly signal?: AbortSignal;
 }
 
@@ -31,6 +30,11 @@ export type OutgoingAnswer =
   /** Nothing was sent. */
   | { readonly result: 'not-allowed'; readonly why: string };
 
+/** Whether a request failed before a connection was made. `why` is that of an answer. */
+export function isNotConnected(why: string): boolean {
+  return NOT_CONNECTED.has(why);
+}
+
 /** Sends a request; follows no redirect, and never throws. */
 export type SendRequest = (request: OutgoingRequest) => Promise<OutgoingAnswer>;
 
@@ -46,7 +50,7 @@ export interface SendRequestOptions extends GuardOptions {
 const ADDRESSES_MAX = 4;
 
 /** Errors before a connection is made: nothing was sent, so another address may be tried. */
-const NOT_CONNECTED = new Set([
+const NOT_CONNECTED: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
   'ENETUNREACH',
@@ -68,8 +72,6 @@ const NOT_CONNECTED = new Set([
  * and not the name.
  */
 export function createSendRequest({ ca, ...options }: SendRequestOptions): SendRequest {
-  const guard = new AddressGuard(options);
-
   return async (request) => {
     const url = readUrl(request.url);
     if (url === undefined) return { result: 'not-allowed', why: 'not an http or https address' };
@@ -81,7 +83,7 @@ export function createSendRequest({ ca, ...options }: SendRequestOptions): SendR
     if (request.signal?.aborted) abort();
     try {
       const context = { owner: request.owner, signal: stop.signal };
-      const found = await guard.check(hostOf(url), context);
+      const found = await findGuarded(hostOf(url), options, context);
       if (!found.ok) return { result: 'not-allowed', why: found.why };
       return await sendToFirst(found.addresses.slice(0, ADDRESSES_MAX), url, request, ca, stop);
     } catch (error) {
@@ -120,7 +122,7 @@ async function sendToFirst(
       return await sendTo(address, url, request, ca, stop);
     } catch (error) {
       failure = error;
-      if (stop.signal.aborted || !NOT_CONNECTED.has(errorWord(error))) throw error;
+      if (stop.signal.aborted || !isNotConnected(errorWord(error))) throw error;
     }
   }
   throw failure;
@@ -129,7 +131,7 @@ async function sendToFirst(
 async function sendTo(
   address: string,
   url: URL,
-  { method, headers, body, answerBytesMax }: OutgoingRequest,
+  { headers, body, answerBytesMax }: OutgoingRequest,
   ca: string | undefined,
   stop: AbortController,
 ): Promise<OutgoingAnswer> {
@@ -139,7 +141,7 @@ async function sendTo(
   target.password = '';
   const named = parseAddress(hostOf(url)) === undefined;
   const response = await fetch(target, {
-    method,
+    method: 'POST',
     headers: { ...authorization(url), ...headers, host: url.host },
     body,
     redirect: 'manual',

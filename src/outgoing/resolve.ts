@@ -22,7 +22,7 @@ export interface ResolverOptions {
   readonly onRefused?: (owner: string) => void;
 }
 
-/** For whom a name is looked up, and when they give up. */
+/** The owner of a lookup, and the signal that aborts it. */
 export interface LookupContext {
   /** The same for all names of a tenant. */
   readonly owner: string;
@@ -48,7 +48,7 @@ const FAILURE_MS = 5_000;
 const CACHED_MAX = 2_000;
 
 /** A name was not resolved; `code` says why in a few words. */
-class LookupFailed extends Error {
+export class LookupFailed extends Error {
   override readonly name = 'LookupFailed';
   readonly code: string;
 

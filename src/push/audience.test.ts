@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { audiencePages } from './audience.ts';
-import type { AudienceSource } from './audience-source.ts';
+import type { AudienceSource, NumberRange } from './audience-source.ts';
 import type { DeviceId, Recipient } from './model/device.ts';
 
 /** An audience in memory: the device numbers of each name. */
@@ -20,9 +20,9 @@ class FakeSource implements AudienceSource {
     this.gone = gone;
   }
 
-  async numbers(_: number, __: string, name: string, after: number, most: number) {
+  async numbers({ name, after, limit }: NumberRange) {
     this.asked += 1;
-    const found = (this.devices[name] ?? []).filter((number) => number > after).slice(0, most);
+    const found = (this.devices[name] ?? []).filter((number) => number > after).slice(0, limit);
     this.readMost = Math.max(this.readMost, found.length);
     return found;
   }
@@ -41,7 +41,7 @@ function recipient(number: number): Recipient {
     bundleId: undefined,
     userId: undefined,
     registeredAtMs: 0,
-    acceptedBefore: true,
+    isTrusted: true,
   };
 }
 

@@ -80,7 +80,8 @@ async function* mergedNumbers(
   let streams = names.map((name): Stream => ({ name, ahead: [], taken: 0, ended: false }));
   const readAhead = async (stream: Stream): Promise<void> => {
     const from = stream.ahead.at(-1) ?? after;
-    stream.ahead = await source.numbers(instance, kind, stream.name, from, limit);
+    const range = { instance, kind, name: stream.name, after: from, limit };
+    stream.ahead = await source.numbers(range);
     stream.taken = 0;
     stream.ended = stream.ahead.length < limit;
   };

@@ -1,4 +1,4 @@
-import type { PublishUnderWay } from './model/delivery.ts';
+import type { ClaimTerms, PublishUnderWay } from './model/delivery.ts';
 import type { PublishTarget } from './model/publish.ts';
 import { publishWebhookUrl } from './webhooks/publish-webhook.ts';
 
@@ -19,10 +19,10 @@ export interface PendingCompletionEvents {
   /** When the publish was finished; `undefined`: nothing is pending. */
   finishedAtMs(publish: number): Promise<number | undefined>;
   /**
-   * Claims some until `untilMs`, those first that have waited longest. They become due `COMPLETION_GRACE_MS` after the
+   * Claims some, those first that have waited longest. They become due `COMPLETION_GRACE_MS` after the
    * publish was finished.
    */
-  claim(nowMs: number, untilMs: number, most: number): Promise<readonly PendingCompletionEvent[]>;
+  claim(wanted: ClaimTerms): Promise<readonly PendingCompletionEvent[]>;
   /** Removes one, if it is there. Durable when it settles. */
   remove(publish: number): Promise<void>;
 }

@@ -4,14 +4,27 @@ import type { Acceptance, NewPublish, PublishId, PublishStatus, Report } from '.
 export interface PublishStore {
   /** Stores a publish, or says why not. Durable when it settles. */
   accept(publish: NewPublish): Promise<Acceptance>;
-  status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined>;
+  status(of: PublishAt): Promise<PublishStatus | undefined>;
   /** Cancels what has not been sent yet. Does nothing to a publish that is over. */
-  cancel(instance: number, id: PublishId, nowMs: number): Promise<AfterCancel | undefined>;
+  cancel(publish: PublishAt): Promise<AfterCancel | undefined>;
   /**
    * Stores a report. Returns `undefined` and drops the report if it repeats another, if its publish or device is
    * unknown, or if the device is on no page of the publish that was sent.
    */
-  report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined>;
+  report(received: ReceivedReport): Promise<KeptReport | undefined>;
+}
+
+/** A publish at a time. */
+export interface PublishAt {
+  readonly instance: number;
+  readonly id: PublishId;
+  readonly nowMs: number;
+}
+
+export interface ReceivedReport {
+  readonly instance: number;
+  readonly report: Report;
+  readonly nowMs: number;
 }
 
 /** The status after a call to cancel. */

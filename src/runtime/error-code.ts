@@ -11,3 +11,8 @@ export function errorWord(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   return String(errorCode(error) ?? error.name);
 }
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

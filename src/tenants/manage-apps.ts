@@ -7,6 +7,7 @@ import {
   TenantAdmin,
   type TenantAdminOptions,
 } from './manage-tenants.ts';
+import { merged, type Settings } from './merged.ts';
 import { OperationRefused } from './operation-refused.ts';
 import { appKind } from './tenant-kind.ts';
 import { withWholeUrls } from './webhook-url.ts';
@@ -15,7 +16,7 @@ export interface AppChange {
   readonly name?: string | undefined;
   readonly enabled?: boolean | undefined;
   /** All other settings, as in the configuration. */
-  readonly settings: Readonly<Record<string, unknown>>;
+  readonly settings: Settings;
 }
 
 export interface NewApp extends AppChange {
@@ -54,13 +55,7 @@ export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
       const found = await this.store.update(id, (app) => ({
         name: name ?? app.name,
         enabled: enabled ?? app.enabled,
-        settings: {
-          ...app.settings,
-          ...withWholeUrls(settings, app.settings),
-          ...(settings['limits'] === undefined
-            ? {}
-            : { limits: { ...asObject(app.settings['limits']), ...asObject(settings['limits']) } }),
-        },
+        settings: merged(app.settings, withWholeUrls(settings, app.settings)),
       }));
       if (!found) throw this.notFound(id);
     });
@@ -107,8 +102,4 @@ export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
 
 function keyTaken(): OperationRefused {
   return new OperationRefused('conflict', 'keys: another app already has this key', 'keys');
-}
-
-function asObject(value: unknown): object {
-  return typeof value === 'object' && value !== null ? value : {};
 }

@@ -1,4 +1,3 @@
-import { isObject } from '../config/plain-json.ts';
 import { instanceSettings } from '../config/push-settings.ts';
 import type { InstanceSettings } from '../config/schema.ts';
 import { secretKeysMeant } from '../config/secret-key-name.ts';
@@ -11,11 +10,10 @@ import {
   TenantAdmin,
   type TenantAdminOptions,
 } from './manage-tenants.ts';
+import { merged, type Settings } from './merged.ts';
 import { OperationRefused } from './operation-refused.ts';
 import { instanceKind } from './tenant-kind.ts';
 import { withWholeUrls } from './webhook-url.ts';
-
-type Settings = Readonly<Record<string, unknown>>;
 
 export interface InstanceChange {
   readonly name?: string | undefined;
@@ -117,18 +115,4 @@ function checkedAsWhole(instance: StoredInstance): StoredInstance {
     unknownField: 'unknown setting',
   });
   return instance;
-}
-
-/** Applies a change to settings: objects are merged, `null` removes a setting, any other value replaces it. */
-function merged(settings: Settings, change: Settings): Settings {
-  const changed = Object.entries(change).filter(([, value]) => value !== undefined);
-  const names = new Set(changed.map(([name]) => name));
-  return Object.fromEntries([
-    ...Object.entries(settings).filter(([name]) => !names.has(name)),
-    ...changed.flatMap(([name, value]) => {
-      if (value === null) return [];
-      const before = settings[name];
-      return [[name, isObject(value) ? merged(isObject(before) ? before : {}, value) : value]];
-    }),
-  ]);
 }

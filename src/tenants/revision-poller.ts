@@ -1,3 +1,4 @@
+import { messageOf } from '../runtime/error-code.ts';
 import type { Log } from '../runtime/ports.ts';
 
 const POLL_INTERVAL_MS = 500;
@@ -104,8 +105,4 @@ export class RevisionPoller<Found> implements AsyncDisposable {
     this.known = now;
     return found;
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

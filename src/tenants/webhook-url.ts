@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { isObject } from '../config/plain-json.ts';
 import { isRedactedUrl, redactedUrl } from '../runtime/redact.ts';
+import type { Settings } from './merged.ts';
 import { OperationRefused } from './operation-refused.ts';
-
-type Settings = Readonly<Record<string, unknown>>;
 
 /** The URL of a webhook in a response. */
 export const shownWebhookUrl = z

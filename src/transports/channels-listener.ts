@@ -11,6 +11,8 @@ export interface ListenerSettings {
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  /** Whether several listeners of this process share the port. */
+  readonly reusePort: boolean;
 }
 
 /** What this listener counts. */
@@ -45,6 +47,7 @@ export function listenForChannels({
   return Bun.serve<SocketData>({
     hostname: settings.host,
     port: settings.port,
+    reusePort: settings.reusePort,
     development: false,
     idleTimeout: HTTP_IDLE_SECONDS,
     // The API limits bodies itself: Bun would answer without a text, a log line or a count.

@@ -28,7 +28,6 @@ export async function attemptOnce(
   const answer = await send({
     url: request.url,
     owner: `${request.kind === 'channels' ? 'app' : 'instance'} ${request.ownerId}`,
-    method: 'POST',
     headers: signed.headers,
     body,
     timeoutMs,

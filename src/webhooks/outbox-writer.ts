@@ -1,3 +1,4 @@
+import { messageOf } from '../runtime/error-code.ts';
 import type { LogThrottle } from '../runtime/log-throttle.ts';
 import type { Log } from '../runtime/ports.ts';
 import type { Intake, TakenRequests } from './intake.ts';
@@ -53,7 +54,7 @@ export class OutboxWriter {
       await outbox.write(requests, settled);
     } catch (error) {
       this.failed = commit;
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       storeState(error);
       throttle.run('write', (throttled) =>
         log.error('Cannot write webhooks to the store', { why, ...throttled }),

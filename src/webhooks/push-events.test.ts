@@ -10,7 +10,7 @@ import { StoredOutbox } from '../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../stores/webhooks/outbox-log.ts';
 import { PushWebhooks } from './push-events.ts';
 import { appOf, keptLog, occupied, webhookTo } from './webhooks.fixture.ts';
-import { openWebhooks, type Webhooks } from './webhooks.ts';
+import { Webhooks } from './webhooks.ts';
 
 const INSTANCE = '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c';
 const OTHER = '0d1f8b7e-6a52-4c1e-9b5f-3f0c6a7d2e41';
@@ -40,6 +40,7 @@ const end = (body: string, atMs = Date.UTC(2026, 0, 2)) => ({
   ...start(body),
   atMs,
   startedAtMs: STARTED_AT_MS,
+  counts,
 });
 const counts = {
   apns: NO_COUNTS,
@@ -66,7 +67,7 @@ beforeEach(async () => {
   sent = [];
   answer = () => answered(200);
   log = keptLog();
-  webhooks = await openWebhooks({
+  webhooks = await Webhooks.open({
     outbox: new StoredOutbox(database),
     outboxLog: new StoredOutboxLog(database),
     app: () => appOf('app', [webhookTo('https://channels.test/')]),
@@ -145,7 +146,7 @@ describe('an event of an instance', () => {
   it('is not sent if no webhook wants it, or the instance is unknown', async () => {
     pushEvents.reported(INSTANCE, { ...opened, event: 'delivery' });
     const nobody = { delivered: [], gatewayFailed: [], noDevices: [] };
-    await pushEvents.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, nobody);
+    await pushEvents.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs, ...nobody });
     pushEvents.reported(OTHER, opened);
     await timers.advance(500);
     expect(sent).toEqual([]);
@@ -251,7 +252,7 @@ describe('a publish with a webhookUrl', () => {
   it('sends a request when it starts and when it is finished', async () => {
     const body = publish('https://a.test/hook?x=1', { fcm: null });
     void pushEvents.publishStarted(INSTANCE, start(body));
-    void pushEvents.publishFinished(INSTANCE, end(body), counts);
+    void pushEvents.publishFinished(INSTANCE, end(body));
     await timers.advance(200);
     expect(sent.map(({ url, timeoutMs }) => [url, timeoutMs])).toEqual([
       ['https://a.test/hook?x=1', 3_000],
@@ -275,7 +276,7 @@ describe('a publish with a webhookUrl', () => {
       // In one commit, in another, and when it was sent.
       void pushEvents.publishStarted(INSTANCE, start(body));
       void pushEvents.publishStarted(INSTANCE, start(body));
-      void pushEvents.publishFinished(INSTANCE, end(body), counts);
+      void pushEvents.publishFinished(INSTANCE, end(body));
       if (time === 1) await timers.advance(200);
       await timers.advance(100);
     }
@@ -295,10 +296,10 @@ describe('a publish with a webhookUrl', () => {
     answer = (request) =>
       answered(jsonOf(request).publishId === publishId && refusals-- > 0 ? 500 : 200);
     void pushEvents.publishStarted(INSTANCE, start(body));
-    void pushEvents.publishFinished(INSTANCE, end(body), counts);
+    void pushEvents.publishFinished(INSTANCE, end(body));
     await timers.advance(200);
     void pushEvents.publishStarted(INSTANCE, { ...start(body), id: other });
-    void pushEvents.publishFinished(INSTANCE, { ...end(body), id: other }, counts);
+    void pushEvents.publishFinished(INSTANCE, { ...end(body), id: other });
     await timers.advance(9_000);
     expect(sent.map((request) => [jsonOf(request).publishId === other, status(request)])).toEqual([
       [false, 'STARTED'],
@@ -316,7 +317,7 @@ describe('a publish with a webhookUrl', () => {
     answer = (request) => answered(jsonOf(request).status === 'STARTED' ? 500 : 200);
     const body = publish('https://a.test/');
     void pushEvents.publishStarted(INSTANCE, start(body));
-    void pushEvents.publishFinished(INSTANCE, end(body), counts);
+    void pushEvents.publishFinished(INSTANCE, end(body));
     await timers.advance(1_000_000);
     expect(sent.map((request) => jsonOf(request).status)).toEqual([
       ...Array(5).fill('STARTED'),
@@ -347,7 +348,7 @@ describe('a publish with a webhookUrl', () => {
 
   it('is required: other publishes send nothing', async () => {
     void pushEvents.publishStarted(INSTANCE, start(publish(undefined)));
-    void pushEvents.publishFinished(INSTANCE, end(publish(undefined)), counts);
+    void pushEvents.publishFinished(INSTANCE, end(publish(undefined)));
     await timers.advance(500);
     expect(sent).toEqual([]);
   });
@@ -368,8 +369,8 @@ describe('the promise of a request', () => {
     serve(webhook({ events: ['v1.PublishToUsersAttempt'] }));
     const some = [
       state(pushEvents.publishStarted(INSTANCE, start(publish('https://a.test/')))),
-      state(pushEvents.publishFinished(INSTANCE, end(publish('https://a.test/')), counts)),
-      state(pushEvents.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, users)),
+      state(pushEvents.publishFinished(INSTANCE, end(publish('https://a.test/')))),
+      state(pushEvents.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs, ...users })),
     ];
     await timers.advance(99);
     expect([some.map((isSettled) => isSettled()), await waiting()]).toEqual([
@@ -395,8 +396,8 @@ describe('the promise of a request', () => {
 
   it('settles at once if no webhook wants the event', async () => {
     await pushEvents.publishStarted(INSTANCE, start(publish(undefined)));
-    await pushEvents.publishFinished(INSTANCE, end(publish(undefined)), counts);
-    await pushEvents.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs }, users);
+    await pushEvents.publishFinished(INSTANCE, end(publish(undefined)));
+    await pushEvents.usersAttempted(INSTANCE, { id: publishId, atMs: beganMs, ...users });
   });
 
   it('settles if the request was dropped, but never after the end', async () => {

@@ -1,18 +1,21 @@
 import type { BeamsEventType, InstanceWebhook } from '../push/model/instance.ts';
-import type { PublishStatus } from '../push/model/publish.ts';
 import {
   type BeamsEvent,
   beamsBody,
   reportTypes,
   type UserReport,
-  type UsersAttempted,
   userReportEvent,
   usersAttemptEvent,
 } from '../push/webhooks/beams-webhook.ts';
 import { nameWebhooks } from '../push/webhooks/named-webhooks.ts';
 import { finishedBody, publishWebhookUrl, startedBody } from '../push/webhooks/publish-webhook.ts';
 import { requestId } from '../push/webhooks/request-id.ts';
-import type { FinishedPublish, PushWebhookSink, StartedPublish } from '../push/webhooks/sink.ts';
+import type {
+  AttemptedPublish,
+  FinishedPublish,
+  PushWebhookSink,
+  StartedPublish,
+} from '../push/webhooks/sink.ts';
 import { endpointOf } from './endpoint.ts';
 import type { Webhooks } from './webhooks.ts';
 
@@ -44,8 +47,7 @@ export class PushWebhooks implements PushWebhookSink {
 
   async publishFinished(
     instanceId: string,
-    { id, body, atMs, startedAtMs }: FinishedPublish,
-    counts: PublishStatus['platforms'],
+    { id, body, atMs, startedAtMs, counts }: FinishedPublish,
   ): Promise<void> {
     const url = publishWebhookUrl(body);
     if (url === undefined) return;
@@ -59,8 +61,7 @@ export class PushWebhooks implements PushWebhookSink {
 
   async usersAttempted(
     instanceId: string,
-    { id, atMs }: Pick<StartedPublish, 'id' | 'atMs'>,
-    users: UsersAttempted,
+    { id, atMs, ...users }: AttemptedPublish,
   ): Promise<void> {
     if (!this.wants(instanceId, 'v1.PublishToUsersAttempt')) return;
     await this.sendEvent(instanceId, usersAttemptEvent(instanceId, id, users), atMs);

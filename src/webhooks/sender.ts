@@ -1,3 +1,4 @@
+import { messageOf } from '../runtime/error-code.ts';
 import type { LogThrottle } from '../runtime/log-throttle.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
 import { type AttemptContext, attemptOnce } from './attempt.ts';
@@ -55,7 +56,7 @@ export class Sender {
     this.lastRun = this.run()
       .catch((error: unknown) => {
         const { log, throttle } = this.options;
-        const why = error instanceof Error ? error.message : String(error);
+        const why = messageOf(error);
         throttle.run('claim', (throttled) =>
           log.error('Cannot read webhooks from the store', { why, ...throttled }),
         );

@@ -7,7 +7,7 @@ import { type Database, openDatabase } from '../stores/database/database.ts';
 import { StoredOutbox } from '../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../stores/webhooks/outbox-log.ts';
 import { appOf, keptLog, occupied, webhookTo } from './webhooks.fixture.ts';
-import { openWebhooks, type Webhooks } from './webhooks.ts';
+import { Webhooks } from './webhooks.ts';
 
 const answered = (status: number, body = ''): OutgoingAnswer => ({
   result: 'answered',
@@ -45,7 +45,7 @@ afterEach(async () => {
 });
 
 function open(logDays = 7, outbox = new StoredOutbox(database), shared = false): Promise<Webhooks> {
-  return openWebhooks({
+  return Webhooks.open({
     outbox,
     outboxLog: new StoredOutboxLog(database),
     app: (id) => apps.get(id),
@@ -84,7 +84,6 @@ describe('a webhook', () => {
     expect(sent).toMatchObject([
       {
         url: 'https://a.test/hook',
-        method: 'POST',
         headers: { 'content-type': 'application/json', 'x-pusher-key': 'app-key' },
         body: `{"time_ms":${beganMs},"events":[{"name":"channel_occupied","channel":"one"}]}`,
         timeoutMs: 10_000,

@@ -58,40 +58,8 @@ export interface WebhookFigures {
   readonly attempts: Readonly<Record<AttemptOutcome, number>>;
 }
 
-/** The answer to a replay: done, or refused because the request still waits or is not known. */
-export type ReplayResult = 'replayed' | 'waiting' | 'unknown';
-
 /** The webhooks of this server: those to be sent, and the log. */
-export interface Webhooks extends AsyncDisposable {
-  /**
-   * Takes events. Within 250 ms they are stored, and survive a crash. Events that no endpoint wants are ignored. Never
-   * throws or waits: beyond a limit, events are dropped and counted.
-   */
-  accept(events: readonly AppWebhookEvent[]): void;
-  /**
-   * Takes a finished request, under the same rules as events. Settles once it is stored or dropped; never, if neither
-   * happens before the end.
-   */
-  send(request: PreparedRequest): Promise<void>;
-  /** The newest first. */
-  list(filter: OutboxFilter): Promise<readonly OutboxEntry[]>;
-  show(id: string): Promise<OutboxEntryDetails | undefined>;
-  /** Sends a finished request again, with all its tries. A waiting one is left as it is. */
-  replay(id: string): Promise<ReplayResult>;
-  figures(): WebhookFigures;
-}
-
-/**
- * Starts sending webhooks, beginning with those that an earlier process left. Each is sent at least once: if the
- * process ends before an answer is stored, the request is sent again.
- */
-export async function openWebhooks(options: WebhooksOptions): Promise<Webhooks> {
-  const webhooks = new StoredWebhooks(options);
-  await webhooks.begin();
-  return webhooks;
-}
-
-class StoredWebhooks implements Webhooks {
+export class Webhooks implements AsyncDisposable {
   private readonly options: WebhooksOptions;
   private readonly timers: Timers;
   private readonly queues = new EndpointQueues();
@@ -105,7 +73,7 @@ class StoredWebhooks implements Webhooks {
   private maintenance: Promise<void> = Promise.resolve();
   private ended = false;
 
-  constructor(options: WebhooksOptions) {
+  private constructor(options: WebhooksOptions) {
     this.options = options;
     const { outbox, app, settings, send, log, timers } = options;
     const { queues } = this;
@@ -135,7 +103,17 @@ class StoredWebhooks implements Webhooks {
     });
   }
 
-  async begin(): Promise<void> {
+  /**
+   * Starts sending webhooks, beginning with those that an earlier process left. Each is sent at least once: if the
+   * process ends before an answer is stored, the request is sent again.
+   */
+  static async open(options: WebhooksOptions): Promise<Webhooks> {
+    const webhooks = new Webhooks(options);
+    await webhooks.begin();
+    return webhooks;
+  }
+
+  private async begin(): Promise<void> {
     const { outbox, log, shared = false } = this.options;
     // This process owns the store, so any claims are of processes that have ended.
     if (!shared) await outbox.releaseAllClaims();
@@ -145,17 +123,26 @@ class StoredWebhooks implements Webhooks {
     this.scheduleMaintenance();
   }
 
+  /**
+   * Takes events. Within 250 ms they are stored, and survive a crash. Events that no endpoint wants are ignored. Never
+   * throws or waits: beyond a limit, events are dropped and counted.
+   */
   accept(events: readonly AppWebhookEvent[]): void {
     for (const event of events) this.intake.addEvent(event);
     this.flushIfNeeded();
   }
 
+  /**
+   * Takes a finished request, under the same rules as events. Settles once it is stored or dropped; never, if neither
+   * happens before the end.
+   */
   send(request: PreparedRequest): Promise<void> {
     const stored = this.intake.addRequest(request);
     this.flushIfNeeded();
     return stored;
   }
 
+  /** The newest first. */
   list(filter: OutboxFilter): Promise<readonly OutboxEntry[]> {
     return this.options.outboxLog.list(filter);
   }
@@ -164,7 +151,8 @@ class StoredWebhooks implements Webhooks {
     return this.options.outboxLog.show(id);
   }
 
-  replay(id: string): Promise<ReplayResult> {
+  /** Sends a finished request again, with all its tries. A waiting one is left as it is. */
+  replay(id: string): Promise<'replayed' | 'waiting' | 'unknown'> {
     return this.storeAccess.run(async () => {
       const nowMs = this.timers.now();
       const replayed = await this.options.outboxLog.replay(id, nowMs);

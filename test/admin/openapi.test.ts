@@ -1,11 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type AdminAnswer, admin, type MadeApp, makeApp } from '../../testing/clients/admin-api.ts';
+import {
+  type AdminAnswer,
+  admin,
+  type MadeApp,
+  makeApp,
+  webhooksOf,
+} from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { trigger } from '../../testing/clients/sign.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
-import { startWebhookEndpoint, type WebhookEndpoint, webhooksOf } from './webhook-endpoint.ts';
+import {
+  startWebhookEndpoint,
+  type WebhookEndpoint,
+} from '../../testing/servers/webhook-endpoint.ts';
 
 interface Described {
   readonly operationId: string;
@@ -51,7 +60,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await client[Symbol.asyncDispose]();
-  await endpoint[Symbol.asyncDispose]();
+  endpoint[Symbol.dispose]();
   await server[Symbol.asyncDispose]();
 });
 

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import { admin, makeApp } from '../../testing/clients/admin-api.ts';
+import { admin, makeApp, webhooksOf } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { fanfare } from '../cli/run-fanfare.ts';
-import { webhooksOf } from './webhook-endpoint.ts';
 
 /** Passwords and tokens in the URLs of webhooks. */
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { admin, makeApp } from '../../testing/clients/admin-api.ts';
+import { admin, makeApp, webhooksOf } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
-import { startWebhookEndpoint, webhooksOf } from './webhook-endpoint.ts';
+import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
 
 let server: Fanfare;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 describe('the webhook log of the admin API', () => {
   it('shows a request with its answer, and replays it', async () => {
-    await using endpoint = startWebhookEndpoint();
+    using endpoint = startWebhookEndpoint();
     const app = await makeApp(server, { webhooks: [endpoint.webhook] });
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
     await client.subscribes('a');
@@ -48,7 +48,7 @@ describe('the webhook log of the admin API', () => {
   });
 
   it('replays neither a waiting request nor an unknown one', async () => {
-    await using endpoint = startWebhookEndpoint();
+    using endpoint = startWebhookEndpoint();
     endpoint.answerWith(500);
     const app = await makeApp(server, { webhooks: [endpoint.webhook] });
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
@@ -63,7 +63,7 @@ describe('the webhook log of the admin API', () => {
   });
 
   it('lists the newest first, page by page', async () => {
-    await using endpoint = startWebhookEndpoint();
+    using endpoint = startWebhookEndpoint();
     const webhook = { ...endpoint.webhook, batching: false };
     const app = await makeApp(server, { webhooks: [webhook] });
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });

@@ -5,7 +5,7 @@ import { type Chromium, startChromium, type Tab } from './chromium.ts';
 import { pageWith } from './page.ts';
 import { type Site, startSite } from './site.ts';
 
-/** The web build of the official JavaScript client in a real browser. */
+/** The web build of the official JavaScript client in a browser. */
 
 setDefaultTimeout(30_000);
 
@@ -25,7 +25,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** A tab whose page listens to one channel. */
+/** A tab whose page is subscribed to one channel. */
 async function tabIn(channel: string, user = 'ann', more = ''): Promise<Tab> {
   const build = channel.startsWith('private-encrypted-') ? 'pusher-with-encryption' : 'pusher';
   const script = `const channel = listen('${channel}'); ${more}`;
@@ -34,21 +34,21 @@ async function tabIn(channel: string, user = 'ann', more = ''): Promise<Tab> {
 
 describe('a page', () => {
   for (const channel of ['news', 'private-orders', 'private-encrypted-diary']) {
-    it(`hears events in the channel ${channel}`, async () => {
-      const { page, told } = await tabIn(channel);
-      expect(await told.next()).toEqual([channel, 'pusher:subscription_succeeded', {}]);
+    it(`receives events of the channel ${channel}`, async () => {
+      const { page, reports } = await tabIn(channel);
+      expect(await reports.next()).toEqual([channel, 'pusher:subscription_succeeded', {}]);
 
       await site.library.trigger(channel, 'event', { text: 'Fanfare! 🎺' });
 
-      expect(await told.next()).toEqual([channel, 'event', { text: 'Fanfare! 🎺' }]);
+      expect(await reports.next()).toEqual([channel, 'event', { text: 'Fanfare! 🎺' }]);
       await page.close();
     });
   }
 
-  it('knows who is in a presence channel', async () => {
-    const { page, told } = await tabIn('presence-alone');
+  it('gets the members of a presence channel', async () => {
+    const { page, reports } = await tabIn('presence-alone');
 
-    expect(await told.next()).toEqual([
+    expect(await reports.next()).toEqual([
       'presence-alone',
       'pusher:subscription_succeeded',
       { count: 1, me: { id: 'ann', info: { name: 'ANN' } }, members: { ann: { name: 'ANN' } } },
@@ -61,34 +61,34 @@ describe('a page', () => {
     'private-cache-scores',
     'private-encrypted-cache-scores',
   ]) {
-    it(`hears the last event of the channel ${channel}, or that there is none`, async () => {
+    it(`gets the last event of the channel ${channel}, or that there is none`, async () => {
       const early = await tabIn(channel);
-      await early.told.next();
-      expect(await early.told.next()).toEqual([channel, 'pusher:cache_miss', {}]);
+      await early.reports.next();
+      expect(await early.reports.next()).toEqual([channel, 'pusher:cache_miss', {}]);
 
       await site.library.trigger(channel, 'score', { home: 1 });
 
       const late = await tabIn(channel);
-      await late.told.next();
-      expect(await late.told.next()).toEqual([channel, 'score', { home: 1 }]);
+      await late.reports.next();
+      expect(await late.reports.next()).toEqual([channel, 'score', { home: 1 }]);
       await Promise.all([early.page.close(), late.page.close()]);
     });
   }
 
-  it('is left out where the backend names its socket id', async () => {
-    const { page, told } = await tabIn('chat');
-    await told.next();
+  it('does not receive events that exclude its socket id', async () => {
+    const { page, reports } = await tabIn('chat');
+    await reports.next();
     const socketId = String(await page.evaluate('pusher.connection.socket_id'));
 
     await site.library.trigger('chat', 'said', 'by this page', { socket_id: socketId });
     await site.library.trigger('chat', 'said', 'by nobody');
 
-    expect(await told.next()).toEqual(['chat', 'said', 'by nobody']);
+    expect(await reports.next()).toEqual(['chat', 'said', 'by nobody']);
     await page.close();
   });
 
-  it('hears why it may not enter a channel', async () => {
-    const { page, told } = await browser.open(
+  it('gets the reason why a subscription is refused', async () => {
+    const { page, reports } = await browser.open(
       site.publish(`<!doctype html>
 <script src="/pusher.min.js"></script>
 <script>
@@ -99,7 +99,7 @@ describe('a page', () => {
 </script>`),
     );
 
-    expect(await told.next()).toEqual([
+    expect(await reports.next()).toEqual([
       'pusher:subscription_error',
       { type: 'AuthError', status: 401, error: expect.stringMatching(/^Invalid signature: /) },
     ]);
@@ -108,32 +108,32 @@ describe('a page', () => {
 });
 
 describe('two tabs', () => {
-  it('see each other come and go in a presence channel', async () => {
+  it('are notified when the other joins and leaves a presence channel', async () => {
     const ann = await tabIn('presence-room', 'ann');
-    await ann.told.next();
+    await ann.reports.next();
     const bob = await tabIn('presence-room', 'bob');
-    expect(await bob.told.next()).toMatchObject([
+    expect(await bob.reports.next()).toMatchObject([
       'presence-room',
       'pusher:subscription_succeeded',
       { count: 2 },
     ]);
     const member = { id: 'bob', info: { name: 'BOB' } };
-    expect(await ann.told.next()).toEqual(['presence-room', 'pusher:member_added', member]);
+    expect(await ann.reports.next()).toEqual(['presence-room', 'pusher:member_added', member]);
 
     await bob.page.close();
 
-    expect(await ann.told.next()).toEqual(['presence-room', 'pusher:member_removed', member]);
+    expect(await ann.reports.next()).toEqual(['presence-room', 'pusher:member_removed', member]);
     expect(await ann.page.evaluate('channel.members.count')).toBe(1);
     await ann.page.close();
   });
 
-  it('of one person are one member, until the last of them is closed', async () => {
+  it('of one user are one member until the last of them is closed', async () => {
     const ann = await tabIn('presence-tabs', 'ann');
-    await ann.told.next();
+    await ann.reports.next();
     const first = await tabIn('presence-tabs', 'bob');
-    await first.told.next();
+    await first.reports.next();
     const second = await tabIn('presence-tabs', 'bob');
-    expect(await second.told.next()).toMatchObject([
+    expect(await second.reports.next()).toMatchObject([
       'presence-tabs',
       expect.anything(),
       { count: 2 },
@@ -143,26 +143,26 @@ describe('two tabs', () => {
     await second.page.close();
 
     const member = { id: 'bob', info: { name: 'BOB' } };
-    expect(await ann.told.next()).toEqual(['presence-tabs', 'pusher:member_added', member]);
-    expect(await ann.told.next()).toEqual(['presence-tabs', 'pusher:member_removed', member]);
+    expect(await ann.reports.next()).toEqual(['presence-tabs', 'pusher:member_added', member]);
+    expect(await ann.reports.next()).toEqual(['presence-tabs', 'pusher:member_removed', member]);
     await ann.page.close();
   });
 
   it('send each other client events, with the user id of the sender', async () => {
     const bindMove = `channel.bind('client-move', (data, metadata) => tell('move', data, metadata));`;
     const ann = await tabIn('presence-game', 'ann', bindMove);
-    await ann.told.next();
+    await ann.reports.next();
     const bob = await tabIn('presence-game', 'bob', bindMove);
-    await bob.told.next();
+    await bob.reports.next();
 
     await ann.page.evaluate(`channel.trigger('client-move', { to: 'e4' })`);
-    expect(await bob.told.first(([what]) => what === 'move')).toEqual([
+    expect(await bob.reports.first(([what]) => what === 'move')).toEqual([
       'move',
       { to: 'e4' },
       { user_id: 'ann' },
     ]);
     await bob.page.evaluate(`channel.trigger('client-move', { to: 'e5' })`);
-    expect(await ann.told.first(([what]) => what === 'move')).toEqual([
+    expect(await ann.reports.first(([what]) => what === 'move')).toEqual([
       'move',
       { to: 'e5' },
       { user_id: 'bob' },

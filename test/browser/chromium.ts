@@ -1,21 +1,21 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { Inbox } from '../../testing/inbox.ts';
 
-/** A tab of the browser, and what its page has reported with `tell(...)`. */
+/** A tab of the browser, with the reports that its page has sent with `tell(...)`. */
 export interface Tab {
   readonly page: Page;
-  readonly told: Inbox<readonly unknown[]>;
+  readonly reports: Inbox<readonly unknown[]>;
 }
 
-/** A real browser. All tabs are of one person: they share cookies and storage. */
+/** A browser whose tabs share cookies and storage, as those of one person do. */
 export interface Chromium extends AsyncDisposable {
   /** Opens a page in a new tab. Waiting for a report of the tab fails when the page throws. */
   open(url: string): Promise<Tab>;
 }
 
 /**
- * Starts a Chromium without a window and with a new profile, which goes with it. `prepare` is called before
- * there is any tab.
+ * Starts Chromium without a window, with a new profile that is removed at the end. `prepare` is called before the
+ * first tab is opened.
  */
 export async function startChromium(
   prepare: (context: BrowserContext) => Promise<void> = async () => undefined,
@@ -30,11 +30,11 @@ export async function startChromium(
   return {
     async open(url) {
       const page = await context.newPage();
-      const told = new Inbox<readonly unknown[]>(`The tab at ${url}`);
-      tabs.set(page, told);
-      page.on('pageerror', (error) => told.fail(error));
+      const reports = new Inbox<readonly unknown[]>(`The tab at ${url}`);
+      tabs.set(page, reports);
+      page.on('pageerror', (error) => reports.fail(error));
       await page.goto(url);
-      return { page, told };
+      return { page, reports };
     },
     async [Symbol.asyncDispose]() {
       await browser.close();

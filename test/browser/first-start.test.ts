@@ -10,7 +10,7 @@ setDefaultTimeout(30_000);
 
 const NODE_MODULES = join(import.meta.dir, '../../node_modules');
 
-/** What is printed below a heading, up to the next line that is not indented. As it is. */
+/** The unchanged text below a heading, up to the next line that is not indented. */
 function below(heading: string, printed: string): string {
   const lines = printed.split('\n');
   const start = lines.findIndex((line) => line.startsWith(heading)) + 1;
@@ -19,8 +19,8 @@ function below(heading: string, printed: string): string {
   return lines.slice(start, start + length).join('\n');
 }
 
-it('shows an event in a browser with nothing but what `fanfare serve` prints', async () => {
-  // Nothing at all is configured, but for ports that are free on this machine.
+it('shows an event in a browser with only the code that `fanfare serve` prints', async () => {
+  // Nothing is configured except free ports.
   const empty = mkdtempSync(join(tmpdir(), 'fanfare-first-start-'));
   await using server = await spawnFanfare(['serve'], empty, {
     FANFARE_CHANNELS_PORT: '0',
@@ -29,7 +29,7 @@ it('shows an event in a browser with nothing but what `fanfare serve` prints', a
   });
   const { stdout } = server.output;
 
-  // The page: what was printed, except that the script comes from node_modules and not from the CDN.
+  // The page is the printed text, but its script comes from node_modules rather than the CDN.
   const snippet = below('In a page:', stdout);
   const cdn = /src="https:\/\/js\.pusher\.com\/[^"]+"/;
   expect(snippet).toMatch(cdn);
@@ -41,7 +41,7 @@ it('shows an event in a browser with nothing but what `fanfare serve` prints', a
   const alerted = page.waitForEvent('dialog');
   await page.waitForFunction("pusher.channel('my-channel').subscribed");
 
-  // The backend: what was printed, in a file that Node runs.
+  // The backend is the printed text in a file that Node runs.
   const backend = join(empty, 'backend.js');
   writeFileSync(backend, below('In a backend', stdout));
   const node = Bun.spawn(['node', backend], {

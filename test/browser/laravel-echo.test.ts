@@ -32,14 +32,14 @@ it('serves Laravel Echo in a page: channels, presence and whispers', async () =>
     echo.connector.pusher.channel(name).bind('pusher:subscription_succeeded', () => tell('in', name));
   }
 </script>`);
-  const heardBy = async ({ told }: Awaited<ReturnType<typeof browser.open>>, what: string) =>
-    (await told.first(([first]) => first === what))[1];
+  const heardBy = async ({ reports }: Awaited<ReturnType<typeof browser.open>>, what: string) =>
+    (await reports.first(([first]) => first === what))[1];
   const enter = async (user: string) => {
     const tab = await browser.open(pageOf(user));
     const confirmed: unknown[] = [];
     let here: unknown;
     while (confirmed.length < 4) {
-      const [what, value] = await tab.told.next();
+      const [what, value] = await tab.reports.next();
       if (what === 'in') confirmed.push(value);
       else here = value;
     }

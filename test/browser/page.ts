@@ -3,8 +3,8 @@ import { APP, type Fanfare } from '../../testing/servers/fanfare.ts';
 import type { Site } from './site.ts';
 
 /**
- * Publishes a page that loads a web build of pusher-js and connects as `user`; gives its address. Its script
- * can use `pusher`, and `listen(name)`, which subscribes to a channel and reports `[name, event, data]`.
+ * Serves a page that loads a web build of pusher-js and connects as `user`; gives its URL. The script of the page can
+ * use `pusher`, and `listen(name)`, which subscribes to a channel and reports `[name, event, data]`.
  */
 export function pageWith(
   server: Pick<Fanfare, 'port'>,

@@ -13,7 +13,7 @@ import {
 } from './push-in-chromium.ts';
 import { webSdkContract } from './web-sdk.contract.ts';
 
-/** The official SDKs of Beams in a real Chromium. Its subscriptions are made here, the rest is real. */
+/** The official SDKs of Beams in Chromium. Only the push subscriptions are fakes of this test. */
 
 setDefaultTimeout(30_000);
 
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 webSdkContract('Chromium', () => ({ site, service }));
 
-/** The next report that the service worker sends: what it says, and how it is answered. */
+/** The next report of the service worker, with the answer to it. */
 async function nextReport(): Promise<{ body: unknown; status: number }> {
   const answer = await page.context().waitForEvent('response', (response) => {
     return (
@@ -51,7 +51,7 @@ async function nextReport(): Promise<{ body: unknown; status: number }> {
   return { body: answer.request().postDataJSON(), status: answer.status() };
 }
 
-/** What has become of a publish. */
+/** The status of a publish. */
 async function statusOf(publishId: string): Promise<unknown> {
   const { url, instance } = service;
   const answer = await fetch(
@@ -61,7 +61,7 @@ async function statusOf(publishId: string): Promise<unknown> {
   return await answer.json();
 }
 
-/** A new device of Ann that hears of donuts. */
+/** Registers a new device of Ann with the interest `donuts`. */
 async function newDevice(): Promise<string> {
   const id = await site.run(`
     await beams().clearAllState();
@@ -71,7 +71,7 @@ async function newDevice(): Promise<string> {
   return String(id);
 }
 
-/** A publish that reaches the device, and the message that it gets. */
+/** Publishes to the device, and gives the message that it gets. */
 async function publish(
   to: 'interests' | 'users',
   web: { readonly notification?: object; readonly data?: object },
@@ -90,12 +90,12 @@ async function publish(
 }
 
 describe('a push in Chromium', () => {
-  it('goes to a subscription that was made with the key of the instance', async () => {
+  it('is sent to a subscription that was made with the key of the instance', async () => {
     await newDevice();
     expect(subscriptions.at(-1)?.applicationServerKey).toBe(service.vapidPublicKey);
   });
 
-  it('is shown by the service worker of this server, and reported delivered and opened', async () => {
+  it('is shown by the service worker of this server, and reported as delivered and opened', async () => {
     const deviceId = await newDevice();
     const notification = { title: 'Hi!', body: 'Donuts are out.', icon: '/donut.png' };
     const { publishId, message } = await publish('interests', { notification, data: { order: 7 } });
@@ -134,7 +134,7 @@ describe('a push in Chromium', () => {
     await shownNotifications(page, 0);
   });
 
-  it('without a notification is shown by the name of the site', async () => {
+  it('without a notification is shown with the name of the site', async () => {
     await newDevice();
     const { message } = await publish('users', { data: { order: 8 } });
 

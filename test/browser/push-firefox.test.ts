@@ -5,7 +5,7 @@ import { startFirefox } from '../../testing/browsers/firefox.ts';
 import { type PushServer, startPushServer } from '../../testing/servers/push-server.ts';
 import { webSdkContract } from './web-sdk.contract.ts';
 
-/** The official SDKs of Beams in a real Firefox, which subscribes at a push service of our own. */
+/** The official SDKs of Beams in Firefox, with a push service of this test. */
 
 setDefaultTimeout(30_000);
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   site = parts.use(startBeamsSite(service));
   const autopush = parts.use(await startAutopush());
   parts.use(await startFirefox(site.url, autopush));
-  // Before it has said hello, it never answers a page that asks for its subscription.
+  // Before its hello to the push service, Firefox does not answer a page that asks for its subscription.
   await autopush.waitForHello();
 });
 
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 webSdkContract('Firefox', () => ({ site, service }));
 
-/** What has become of a publish. */
+/** The status of a publish. */
 async function statusOf(publishId: string): Promise<{ delivered: number; state: string }> {
   const { url, instance } = service;
   const answer = await fetch(

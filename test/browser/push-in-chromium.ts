@@ -3,17 +3,17 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import type { Autopush } from '../../testing/browsers/autopush.ts';
 
-/** A push subscription, with the private half that a browser keeps: who has it can decrypt what is pushed. */
+/** A push subscription with the private key of the browser, which decrypts messages. */
 export interface Subscription {
   readonly endpoint: string;
-  /** The public key of the server that subscribed, URL-safe base64. */
+  /** The public key of the server, in URL-safe base64. */
   readonly applicationServerKey: string;
   readonly privateKey: KeyObject;
-  /** What the page gets. */
+  /** The subscription that the page gets. */
   readonly keys: { readonly p256dh: string; readonly auth: string };
 }
 
-/** A notification that is shown, as the worker that showed it sees it. */
+/** A shown notification, as the service worker sees it. */
 export interface ShownNotification {
   readonly title: string;
   readonly body: string;
@@ -21,8 +21,8 @@ export interface ShownNotification {
 }
 
 /**
- * Lets the pages of a browser use push: allows notifications, and makes subscriptions here, since Chromium itself
- * asks its vendor's servers for them. Gives the subscriptions, to which later ones are added.
+ * Enables push for the pages of a browser: allows notifications, and makes subscriptions in this process, because
+ * Chromium gets them from its vendor's servers. Gives the list of subscriptions, to which later ones are added.
  */
 export async function allowPush(
   context: BrowserContext,
@@ -42,7 +42,7 @@ export async function allowPush(
   return subscriptions;
 }
 
-/** In place of the methods that need the vendor's servers. A subscription is kept until it is ended, as a real one is. */
+/** Replaces the methods that need the vendor's servers. As in a browser, a subscription is kept until it is ended. */
 const PUSH_MANAGER = `if (globalThis.PushManager) {
   const KEPT = 'push-subscription';
   const current = () => {
@@ -74,7 +74,7 @@ const PUSH_MANAGER = `if (globalThis.PushManager) {
   });
 }`;
 
-/** Gives the service worker of a page a message, as the browser does with what was pushed and decrypted. */
+/** Passes a decrypted message to the service worker of a page, as the browser does. */
 export async function deliverPush(page: Page, message: object): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const { promise: registrationId, resolve } = Promise.withResolvers<string>();
@@ -92,7 +92,7 @@ export async function deliverPush(page: Page, message: object): Promise<void> {
   await session.detach();
 }
 
-/** Waits until the service worker of a page shows `count` notifications, and gives them, the newest first. */
+/** Waits until the service worker of a page shows `count` notifications, and gives them, newest first. */
 export async function shownNotifications(
   page: Page,
   many: number,
@@ -105,14 +105,14 @@ export async function shownNotifications(
   return (await shown.jsonValue()) as readonly ShownNotification[];
 }
 
-/** Clicks on the only notification, as far as a script can: the browser lets it open no window. */
+/** Simulates a click on the only notification. The browser does not let a script open a window. */
 export async function clickNotification(page: Page): Promise<void> {
   const [worker] = page.context().serviceWorkers();
   if (worker === undefined) throw new Error('There is no service worker');
   await worker.evaluate(`(async () => {
     const [notification] = await self.registration.getNotifications();
     const click = new NotificationEvent('notificationclick', { notification });
-    // Only the browser's own events may be waited for.
+    // waitUntil() works only for events of the browser.
     Object.defineProperty(click, 'waitUntil', { value: () => undefined });
     self.dispatchEvent(click);
   })()`);

@@ -5,7 +5,7 @@ import { startChromium } from './chromium.ts';
 import { pageWith } from './page.ts';
 import { startSite } from './site.ts';
 
-/** See the same in test/compat/restart.test.ts. Milliseconds. */
+/** As in test/compat/restart.test.ts. Milliseconds. */
 const COMES_BACK_MAX_MS = 40_000;
 
 it(
@@ -15,13 +15,15 @@ it(
     using site = startSite(before);
     await using browser = await startChromium();
     const channels = ['news', 'presence-room', 'private-orders'];
-    const { told } = await browser.open(
+    const { reports } = await browser.open(
       pageWith(before, site, 'ann', `${JSON.stringify(channels)}.forEach((name) => listen(name));`),
     );
     const subscribed = async () => {
       const names: unknown[] = [];
       while (names.length < channels.length) {
-        const [name] = await told.first(([, event]) => event === 'pusher:subscription_succeeded');
+        const [name] = await reports.first(
+          ([, event]) => event === 'pusher:subscription_succeeded',
+        );
         names.push(name);
       }
       expect(names.toSorted()).toEqual(channels);
@@ -33,7 +35,7 @@ it(
 
     for (const channel of channels) {
       await site.library.trigger(channel, 'event', 'after the restart');
-      expect(await told.next()).toEqual([channel, 'event', 'after the restart']);
+      expect(await reports.next()).toEqual([channel, 'event', 'after the restart']);
     }
   },
   COMES_BACK_MAX_MS,

@@ -4,16 +4,16 @@ import type { Fanfare } from '../../testing/servers/fanfare.ts';
 
 const MODULES = join(import.meta.dir, '../../node_modules');
 
-/** The builds for browsers, as they come from npm. In place of a CDN, since the tests have no network. */
+/** The builds for browsers, unchanged from npm. They replace a CDN, because tests use no network. */
 const scripts: Readonly<Record<string, string>> = {
   '/pusher.min.js': 'pusher-js/dist/web/pusher.min.js',
   '/pusher-with-encryption.min.js': 'pusher-js/dist/web/pusher-with-encryption.min.js',
   '/echo.iife.js': 'laravel-echo/dist/echo.iife.js',
 };
 
-/** The web site of an app: its pages, the scripts they load, and its backend, all on one origin. */
+/** The web site of an app: its pages, their scripts and its backend, on one origin. */
 export interface Site extends AppBackend {
-  /** Serves a page from now on; gives its address. */
+  /** Serves a page; gives its URL. */
   publish(html: string): string;
 }
 

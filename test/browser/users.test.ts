@@ -4,9 +4,9 @@ import { startChromium } from './chromium.ts';
 import { pageWith } from './page.ts';
 import { startSite } from './site.ts';
 
-/** Users in pages with the web build of the official JavaScript client, in a real browser. */
+/** Users in pages with the web build of the official JavaScript client, in a browser. */
 
-it('signs pages in, sends to their users, says who comes and goes, and ends them', async () => {
+it('signs pages in, sends events to their users, reports who comes and goes, and closes their connections', async () => {
   await using server = await startFanfare({ app: { watchlists: true } });
   using site = startSite(server);
   await using browser = await startChromium();
@@ -26,24 +26,24 @@ it('signs pages in, sends to their users, says who comes and goes, and ends them
   ];
 
   const ann = await browser.open(pageWith(server, site, 'ann', script, 'pusher', ['bob']));
-  const first = [await ann.told.next(), await ann.told.next()];
+  const first = [await ann.reports.next(), await ann.reports.next()];
   expect(first).toContainEqual(['signed in']);
   expect(first).toContainEqual(watchlist('bob', 'offline'));
   expect(await ann.page.evaluate('pusher.user.user_data')).toMatchObject({ id: 'ann' });
 
   const bob = await browser.open(pageWith(server, site, 'bob', script));
-  expect(await bob.told.next()).toEqual(['signed in']);
-  expect(await ann.told.next()).toEqual(watchlist('bob', 'online'));
+  expect(await bob.reports.next()).toEqual(['signed in']);
+  expect(await ann.reports.next()).toEqual(watchlist('bob', 'online'));
 
   await site.library.sendToUser('bob', 'note', { text: 'Fanfare! 🎺' });
-  expect(await bob.told.next()).toEqual(['user', 'note', { text: 'Fanfare! 🎺' }]);
+  expect(await bob.reports.next()).toEqual(['user', 'note', { text: 'Fanfare! 🎺' }]);
 
-  // A page that is loaded again is not away.
+  // A page that is reloaded does not go offline.
   await bob.page.reload();
-  expect(await bob.told.first(([what]) => what === 'signed in')).toEqual(['signed in']);
+  expect(await bob.reports.first(([what]) => what === 'signed in')).toEqual(['signed in']);
 
   await site.library.terminateUserConnections('bob');
-  expect(await bob.told.next()).toEqual(['disconnected']);
-  expect(await ann.told.next()).toEqual(watchlist('bob', 'offline'));
+  expect(await bob.reports.next()).toEqual(['disconnected']);
+  expect(await ann.reports.next()).toEqual(watchlist('bob', 'offline'));
   expect(await bob.page.evaluate('pusher.connection.state')).toBe('disconnected');
 }, 30_000);

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'bun:test';
 import type { BeamsSite, PushService } from '../../testing/browsers/beams-page.ts';
 
-/** A site that one browser has open, and the server that it uses. */
+/** A site in one browser, and the server that it uses. */
 export interface OpenSite {
   readonly site: BeamsSite;
   readonly service: PushService;
 }
 
-/** The longest name that an interest may have, and each character that it may have. */
+/** The longest allowed name of an interest, with every allowed character. */
 const LONGEST = '_-=@,.;AZaz09'.padEnd(164, 'x');
 
-/** What the official SDK for the web does with this server, unchanged, in any browser. `open` is called in tests. */
+/** The tests of the official, unchanged web SDK with this server, for any browser. `open` is called in each test. */
 export function webSdkContract(browser: string, open: () => OpenSite): void {
-  /** What a method of the SDK's client gives; `call` is its name and its arguments in parentheses. */
+  /** The result of a method of the SDK's client. `call` is its name with arguments in parentheses. */
   const beams = async (call: string) => await open().site.run(`return await beams().${call}`);
 
-  /** Registers a device that has nothing yet; gives its id. */
+  /** Registers a new device; gives its id. */
   const newDevice = async () => {
     await beams('clearAllState()');
     return String(await beams('getDeviceId()'));
@@ -27,7 +27,7 @@ export function webSdkContract(browser: string, open: () => OpenSite): void {
   };
   const deviceOf = async (id: string) => (await (await askForDevice(id)).json()) as unknown;
 
-  /** All interests, page by page as the SDK asks for them. */
+  /** All interests, which the SDK reads page by page. */
   const interestPages = async () => {
     const pages: string[][] = [];
     let cursor: string | undefined;
@@ -41,7 +41,7 @@ export function webSdkContract(browser: string, open: () => OpenSite): void {
   };
 
   describe(`the web SDK in ${browser}`, () => {
-    it('registers the browser once, and still knows it when the page is loaded again', async () => {
+    it('registers the browser once, and keeps it when the page is reloaded', async () => {
       const id = await newDevice();
       expect(id).toMatch(/^web-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
       expect(await beams('getRegistrationState()')).toBe(
@@ -58,7 +58,7 @@ export function webSdkContract(browser: string, open: () => OpenSite): void {
       expect(await beams('getDeviceId()')).toBe(id);
     });
 
-    it('adds, gives, replaces and removes interests', async () => {
+    it('adds, reads, replaces and removes interests', async () => {
       await newDevice();
       expect(await beams('getDeviceInterests()')).toEqual({ interests: [] });
 
@@ -78,7 +78,7 @@ export function webSdkContract(browser: string, open: () => OpenSite): void {
       expect(await interestPages()).toEqual([[]]);
     });
 
-    it('gives as many interests as a device may have, in pages of 100', async () => {
+    it('reads the maximum number of interests of a device in pages of 100', async () => {
       await newDevice();
       const names = Array.from({ length: 5000 }, (_, n) => `${n}-`.padEnd(LONGEST.length, 'x'));
 
@@ -92,7 +92,7 @@ export function webSdkContract(browser: string, open: () => OpenSite): void {
       );
     });
 
-    it('signs the user in with a token of the server SDK, again and again', async () => {
+    it('signs the user in with a token of the server SDK, repeatedly', async () => {
       const id = await newDevice();
 
       await beams(`setUserId('ann @ home/7 ü', tokenProvider)`);
@@ -120,7 +120,7 @@ export function webSdkContract(browser: string, open: () => OpenSite): void {
       expect(((await deviceOf(id)) as { userId?: unknown }).userId ?? null).toBeNull();
     });
 
-    it('stops: the device is gone', async () => {
+    it('stops, which removes the device', async () => {
       const id = await newDevice();
       await beams(`setUserId('ann', tokenProvider)`);
 
@@ -134,7 +134,7 @@ export function webSdkContract(browser: string, open: () => OpenSite): void {
       await expect(beams(`addDeviceInterest('donuts')`)).rejects.toThrow(/SDK not registered/);
     });
 
-    it('clears all state: another device, without interests and user', async () => {
+    it('clears all state and registers another device, without interests and user', async () => {
       const before = await newDevice();
       await beams(`addDeviceInterest('donuts')`);
       await beams(`setUserId('ann', tokenProvider)`);
@@ -150,7 +150,7 @@ export function webSdkContract(browser: string, open: () => OpenSite): void {
       expect(await deviceOf(after)).toMatchObject({ userId: 'bob' });
     });
 
-    it('has no device any more once the server SDK has deleted the user', async () => {
+    it('has no device after the server SDK has deleted the user', async () => {
       const id = await newDevice();
       await beams(`setUserId('ann @ home/7 ü', tokenProvider)`);
 

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, it } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { webhooksOf } from '../../testing/clients/admin-api.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { trigger } from '../../testing/clients/sign.ts';
 import {
@@ -11,7 +12,7 @@ import {
   spawnFanfare,
   startFanfare,
 } from '../../testing/servers/fanfare.ts';
-import { startWebhookEndpoint, webhooksOf } from '../admin/webhook-endpoint.ts';
+import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
 import { fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
 const CONFIG = ['--config', 'config.json'];
@@ -52,7 +53,7 @@ function holds(file: string) {
 
 describe('fanfare backup', () => {
   it('copies the store of a server that is writing to it, and a server starts from the copy', async () => {
-    await using endpoint = startWebhookEndpoint();
+    using endpoint = startWebhookEndpoint();
     const options = {
       app: {
         webhooks: [endpoint.webhook],

@@ -44,10 +44,10 @@ class Diagnosis {
 type Options = Readonly<Record<string, string | true | undefined>>;
 
 const BACKEND = { secret: APP.secret, 'app-id': APP.id } as const;
-/** Long enough for a slow machine; a silent server costs this much time. */
+/** Long enough for a slow machine. Tests with a silent server wait this long. */
 const SHORT_SECONDS = '0.4';
 
-/** Runs the doctor on a server of this machine, with arguments of the command line. */
+/** Runs the doctor on a server of this machine with these command-line options. */
 async function examine(
   server: { readonly port: number } | string,
   options: Options = {},
@@ -75,7 +75,7 @@ async function doctor(options: Options) {
     complain: (text) => void complained.push(text),
   });
   const said = { code, printed: printed.join('\n'), complained: complained.join('\n') };
-  // In every test: no secret in the output.
+  // Checked in every test: the output contains no secret.
   if (options['secret'] !== undefined && options['secret'] !== true) {
     expect(said.printed.includes(options['secret'])).toBe(false);
     expect(said.complained.includes(options['secret'])).toBe(false);
@@ -97,7 +97,7 @@ function warned(detail: string | RegExp, advice: string | RegExp = /./) {
 
 const DISABLED = { id: '4', key: 'disabledkey00000000', secret: 'disabledsecret000000' };
 
-describe('the doctor, at a working server', () => {
+describe('the doctor examines a working server and', () => {
   let server: Fanfare;
   beforeAll(async () => {
     server = await startFanfare({
@@ -197,7 +197,7 @@ describe('the doctor, at a working server', () => {
     expect(found.of('websocket')).toMatchObject(
       failure('Upgrade and Connection are lost', /nginx:.*\nApache:.*\nCaddy:.*\nHAProxy:.*\nAWS/),
     );
-    // Checks without a WebSocket run all the same.
+    // Checks that need no WebSocket still run.
     expect(found.of('trigger')).toMatchObject({ result: 'ok' });
   });
 
@@ -274,7 +274,7 @@ function noFrames(bytes: Buffer): Buffer {
   return bytes[0] === 'H'.charCodeAt(0) ? bytes : Buffer.alloc(0);
 }
 
-describe('the doctor, at something broken', () => {
+describe('the doctor examines something broken and', () => {
   it('detects an invalid URL, and one with too many parts', async () => {
     expect((await examine('localhost 6001')).of('url')).toMatchObject(failure('not a URL'));
     expect((await examine('localhost:6001')).of('url')).toMatchObject(failure('begin with'));
@@ -380,7 +380,7 @@ describe('the doctor, at something broken', () => {
   });
 });
 
-describe('the doctor, at other servers of the protocol', () => {
+describe('the doctor examines other servers of the protocol and', () => {
   it('detects the mistakes of a careless server', async () => {
     await using server = carelessServer({ triggerAnswer: '{"ok":true}' });
     const found = await examine(server, BACKEND);
@@ -407,7 +407,7 @@ describe('the doctor, at other servers of the protocol', () => {
     await using server = carelessServer({ first: greeting({ activity_timeout: 0.1 }) });
     const found = await examine(server, { idle: '0.35' });
     expect(found.of('idle')).toMatchObject({ result: 'ok' });
-    // One for the check of pings, and those of three silences.
+    // One ping of the ping check, and one in each of three silent periods.
     expect(server.said.filter((event) => event === 'pusher:ping').length).toBeGreaterThan(2);
   });
 
@@ -446,7 +446,7 @@ describe('the doctor, at other servers of the protocol', () => {
   });
 });
 
-describe('the doctor, at TLS', () => {
+describe('the doctor examines a server with TLS and', () => {
   const directory = temporaryDirectory();
   const authority = selfSigned(directory.path, 'authority');
   const make = (name: string, days: number, host: string) =>
@@ -498,23 +498,23 @@ describe('the doctor, at TLS', () => {
   });
 });
 
-describe('the arguments of the doctor', () => {
+describe('the command', () => {
   const good = { url: 'http://127.0.0.1:1', key: 'k' };
   it.each([
     ['no URL', { key: 'k' }, '--url is missing'],
     ['no key', { url: 'http://127.0.0.1:1' }, '--key is missing'],
-    ['a timeout that is no number', { ...good, timeout: 'soon' }, '--timeout must be'],
-    ['a timeout of nothing', { ...good, timeout: '0' }, '--timeout must be'],
+    ['a timeout that is not a number', { ...good, timeout: 'soon' }, '--timeout must be'],
+    ['a timeout of zero', { ...good, timeout: '0' }, '--timeout must be'],
     ['an idle time below zero', { ...good, idle: 'x1' }, '--idle must be'],
-    ['a certificate that is not there', { ...good, ca: '/nowhere.pem' }, '--ca: /nowhere.pem'],
-  ])('end with 2 for %s', async (_, options: Options, complaint) => {
+    ['a missing certificate file', { ...good, ca: '/nowhere.pem' }, '--ca: /nowhere.pem'],
+  ])('exits with 2 for %s', async (_, options: Options, complaint) => {
     const said = await doctor(options);
     expect(said).toMatchObject({ code: 2, complained: expect.stringContaining(complaint) });
   });
 });
 
-describe('what the doctor reads', () => {
-  it('is a target or a reason for any input', () => {
+describe('the parsers of the doctor', () => {
+  it('return a target or a reason for any input', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.webUrl()), (text) => {
         const parsed = parseTarget(text, undefined);
@@ -523,7 +523,7 @@ describe('what the doctor reads', () => {
     );
   });
 
-  it('is the frame that was written, once it is complete', () => {
+  it('return the frame that was written once it is complete', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 70_000 }), fc.nat(), (payload, cut) => {
         const bytes = clientFrame(opcodes.text, payload);

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { SQL } from 'bun';
-import { admin, makeApp } from '../../testing/clients/admin-api.ts';
+import { admin, makeApp, webhooksOf } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { api } from '../../testing/clients/sign.ts';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
-import { startWebhookEndpoint, webhooksOf } from '../admin/webhook-endpoint.ts';
+import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 interface Pair {
@@ -109,7 +109,7 @@ describe('a server with its store in PostgreSQL', () => {
 
   it('delivers webhooks and counts usage across a restart', async () => {
     await using store = await throwAwayPostgres();
-    await using endpoint = startWebhookEndpoint();
+    using endpoint = startWebhookEndpoint();
     const config = { webhooks: { allowPrivateAddresses: true }, store: { url: store.url } };
     let app: Pair;
     {
@@ -130,6 +130,7 @@ describe('a server with its store in PostgreSQL', () => {
     await webhooksOf(server, `app=${app.id}&state=delivered`, 2);
     const [listed] = await webhooksOf(server, `app=${app.id}&limit=1`, 1);
     const log = await fanfare(server.directory, ['webhooks', 'show', listed?.id ?? '', '--json'], {
+      ...FREE_PORTS,
       FANFARE_STORE_URL: store.url,
     });
     expect(JSON.parse(log.stdout)).toMatchObject({ app: app.id, state: 'delivered' });

@@ -104,7 +104,13 @@ async function deliver(
   });
   const found = claims.find((claim) => claim.publish.id === id)?.publish;
   if (found === undefined) throw new Error('the publish is not to be planned');
-  const devices = await audience.numbers(instance, 'interests', interest, 0, 100);
+  const devices = await audience.numbers({
+    instance,
+    kind: 'interests',
+    name: interest,
+    after: 0,
+    limit: 100,
+  });
   const planned = { apns: 0, fcm: devices.length, web: 0 };
   const upTo = devices.at(-1) ?? 0;
   const page = await store.addPage({

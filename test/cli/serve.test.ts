@@ -9,6 +9,7 @@ import {
   spawnFanfare,
   startFanfare,
 } from '../../testing/servers/fanfare.ts';
+import { selfSigned } from './certificates.ts';
 import { FREE_PORTS, fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
 describe('the first start without a configuration', () => {
@@ -141,6 +142,20 @@ describe('a start that fails', () => {
     expect(ended).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining('tls.certFile: none.pem'),
+    });
+  });
+
+  it('names both files if the key is not the key of the certificate, and ends with 2', async () => {
+    using directory = temporaryDirectory();
+    const [one, two] = [selfSigned(directory.path, 'one'), selfSigned(directory.path, 'two')];
+    const ended = await fanfareProcess(directory.path, ['serve'], {
+      ...FREE_PORTS,
+      FANFARE_TLS_CERT_FILE: one.certFile,
+      FANFARE_TLS_KEY_FILE: two.keyFile,
+    });
+    expect(ended).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(`tls.certFile, tls.keyFile: ${one.certFile} and`),
     });
   });
 });

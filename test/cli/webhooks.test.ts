@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import { makeApp } from '../../testing/clients/admin-api.ts';
+import { makeApp, webhooksOf } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
 import {
   startWebhookEndpoint,
   type WebhookEndpoint,
-  webhooksOf,
-} from '../admin/webhook-endpoint.ts';
+} from '../../testing/servers/webhook-endpoint.ts';
 import { fanfare } from './run-fanfare.ts';
 
 const PASSWORD = 'geheim';
@@ -20,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
-  await endpoint[Symbol.asyncDispose]();
+  endpoint[Symbol.dispose]();
 });
 
 /** Makes an app and one webhook of it that was delivered. */

@@ -1,6 +1,6 @@
-// pusher-js in a process of its own. It subscribes to the channels that its argument names and prints all it
-// hears, as lines of JSON: [channel, event, data]. A line on standard input, [channel, event, data], is sent
-// as a client event. With `signin` it signs in, and prints what it hears of it for the channels "user" and "watchlist".
+// pusher-js in a process of its own. It subscribes to the channels of its argument and prints each event as a line of
+// JSON: [channel, event, data]. It sends each such line on standard input as a client event. With `signin` it signs in,
+// and prints the events of the user and the watchlist with the channels "user" and "watchlist".
 import { createInterface } from 'node:readline';
 import PusherJs from 'pusher-js';
 

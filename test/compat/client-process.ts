@@ -3,10 +3,10 @@ import type { Options } from 'pusher-js';
 import { APP } from '../../testing/servers/fanfare.ts';
 import { JsonProcess } from './json-process.ts';
 
-/** Something that pusher-js heard; `connection` stands in place of the channel for a change of its state. */
+/** An event that pusher-js received. For a change of the connection's state, the channel is `connection`. */
 export type Heard = readonly [channel: string, event: string, data?: unknown];
 
-/** The official client in real Node, subscribed to some channels. Stays until it is disposed of. */
+/** Runs the official client in Node, subscribed to some channels, until it is disposed of. */
 export function clientInNode(
   options: Options,
   channels: readonly string[],
@@ -16,13 +16,13 @@ export function clientInNode(
   return new JsonProcess('node', script, { key: APP.key, options, channels }, environment);
 }
 
-/** The same, signed in as a user; what it hears of that is said for the channels `user` and `watchlist`. */
+/** The same, signed in as a user. Events of the user have the channel `user`, those of the watchlist `watchlist`. */
 export function userInNode(options: Options, channels: readonly string[] = []): JsonProcess<Heard> {
   const script = join(import.meta.dir, 'client-process.mjs');
   return new JsonProcess('node', script, { key: APP.key, options, channels, signin: true });
 }
 
-/** Settles when all these channels have been confirmed. */
+/** Settles when all these subscriptions are confirmed. */
 export async function subscribed(
   client: JsonProcess<Heard>,
   channels: readonly string[],

@@ -3,12 +3,12 @@ import type { RawAnswer } from '../../testing/clients/raw-http.ts';
 import type { Decision, MobileJob, MobileReport, MobileSdk } from './mobile-sdks.ts';
 import { type Transcript, TranscriptConnection } from './transcript.ts';
 
-/** Longer than the pauses between two looks at the store; shorter than a test may take. */
+/** Longer than the pause between two checks of the store; shorter than the timeout of a test. */
 const RETRY_MAX_MS = 15_000;
 
 /**
- * An app on one device with one of the SDKs. It keeps what the SDK keeps, and does what the SDK does with each
- * answer, but for the pauses. Source: push protocol, §3.7.
+ * An app on one device with one of the SDKs. It has the state of the SDK and reacts to each answer as the SDK does, but
+ * without pauses. Source: push protocol, §3.7.
  */
 export class InstalledApp implements AsyncDisposable {
   deviceId = '';
@@ -30,7 +30,7 @@ export class InstalledApp implements AsyncDisposable {
     this.fetchUserToken = fetchUserToken;
   }
 
-  /** `fetchUserToken` is what the app asks its own backend for. */
+  /** `fetchUserToken` asks the backend of the app for a token. */
   static async install(
     sdk: MobileSdk,
     server: { readonly pushPort: number },
@@ -39,7 +39,7 @@ export class InstalledApp implements AsyncDisposable {
     return new InstalledApp(sdk, await TranscriptConnection.open(server), fetchUserToken);
   }
 
-  /** What was asked, with the status of the answer, since this was asked last. */
+  /** The requests since the last call, each with the status of its answer. */
   takeConversation(): string[] {
     const taken = this.conversation;
     this.conversation = [];
@@ -53,7 +53,7 @@ export class InstalledApp implements AsyncDisposable {
     return decision;
   }
 
-  /** What an SDK does each time the app starts, once. */
+  /** Does what an SDK does once per start of the app. */
   async launch(): Promise<void> {
     await this.ask('set metadata', this.sdk.setMetadata(this.deviceId));
     await this.sync();
@@ -103,7 +103,7 @@ export class InstalledApp implements AsyncDisposable {
     return decision;
   }
 
-  /** One answer, whatever it is. */
+  /** Sends one request and gives its answer, whatever its status. */
   async ask(job: MobileJob, request: Transcript): Promise<RawAnswer> {
     const answer = await this.connection.sends(request);
     this.conversation.push(`${job}: ${answer.status}`);
@@ -121,7 +121,7 @@ export class InstalledApp implements AsyncDisposable {
     return decision;
   }
 
-  /** Asks until the SDK would ask no more. */
+  /** Repeats a request until the SDK would stop repeating it. */
   private async settle(
     job: MobileJob,
     request: (deviceId: string) => Transcript,
@@ -162,7 +162,7 @@ export class InstalledApp implements AsyncDisposable {
   }
 }
 
-/** The answer to a registration and to a report is JSON, and to everything else nothing at all. */
+/** Answers to registrations and reports are JSON; all others are empty. */
 function expectSuccess(job: MobileJob, { headers, body }: RawAnswer): void {
   if (job === 'register' || job === 'report') {
     expect(headers.get('content-type')).toBe('application/json');

@@ -1,8 +1,8 @@
 import { Inbox } from '../../testing/inbox.ts';
 
-/** A script in a process of its own, in any runtime, which takes and gives one JSON value per line. */
+/** A script in another process, in any runtime, that reads and writes one JSON value per line. */
 export class JsonProcess<T> implements Disposable {
-  /** What it has printed. */
+  /** The values that it has printed. */
   readonly printed: Inbox<T>;
   private readonly process: Bun.Subprocess<'pipe', 'pipe', 'inherit'>;
 

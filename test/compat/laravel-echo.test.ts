@@ -5,7 +5,7 @@ import { Inbox } from '../../testing/inbox.ts';
 import { type AppBackend, startAppBackend } from '../../testing/servers/app-backend.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
-/** Laravel Echo with pusher-js below it, both as they come from npm. */
+/** Laravel Echo on top of pusher-js, both unchanged from npm. */
 
 let server: Fanfare;
 let backend: AppBackend;
@@ -20,7 +20,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** What an app that moves over has in its `resources/js/echo.js`. */
+/** The `resources/js/echo.js` of an app that migrates. */
 function echoFor(broadcaster: 'pusher' | 'reverb', user?: string) {
   const options = {
     key: APP.key,
@@ -42,7 +42,7 @@ function echoFor(broadcaster: 'pusher' | 'reverb', user?: string) {
 
 for (const broadcaster of ['pusher', 'reverb'] as const) {
   describe(`Echo's broadcaster "${broadcaster}"`, () => {
-    it('listens to the events of a public channel, in the namespace of the app', async () => {
+    it('receives the events of a public channel, in the namespace of the app', async () => {
       using echo = echoFor(broadcaster);
       const heard = new Inbox<unknown>('Echo');
       echo
@@ -59,7 +59,7 @@ for (const broadcaster of ['pusher', 'reverb'] as const) {
       expect(await heard.next()).toEqual({ order: 8 });
     });
 
-    it('listens to the events and the notifications of a private channel', async () => {
+    it('receives the events and the notifications of a private channel', async () => {
       using echo = echoFor(broadcaster, 'ann');
       const heard = new Inbox<unknown>('Echo');
       echo
@@ -77,7 +77,7 @@ for (const broadcaster of ['pusher', 'reverb'] as const) {
       expect(await heard.next()).toEqual({ id: 'n1', type: 'InvoicePaid' });
     });
 
-    it('hears that it may not enter a private channel', async () => {
+    it('is notified that a private channel is refused', async () => {
       using echo = echoFor(broadcaster);
       const heard = new Inbox<unknown>('Echo');
       echo.private('orders').error((error: unknown) => heard.put(error));
@@ -99,7 +99,7 @@ for (const broadcaster of ['pusher', 'reverb'] as const) {
       expect(await heard.next()).toEqual({ text: 'nobody knows' });
     });
 
-    it('knows who is here, who is joining and who is leaving a presence channel', async () => {
+    it('is notified who is in a presence channel, who joins and who leaves', async () => {
       using ann = echoFor(broadcaster, 'ann');
       const heardByAnn = new Inbox<readonly [what: string, who: unknown]>('Ann');
       ann
@@ -119,7 +119,7 @@ for (const broadcaster of ['pusher', 'reverb'] as const) {
       expect(await heardByAnn.next()).toEqual(['leaving', { name: 'BOB' }]);
     });
 
-    it('whispers to the others in a private channel', async () => {
+    it('sends whispers to the others in a private channel', async () => {
       using ann = echoFor(broadcaster, 'ann');
       using bob = echoFor(broadcaster, 'bob');
       const heard = new Inbox<unknown>('Bob');
@@ -137,7 +137,7 @@ for (const broadcaster of ['pusher', 'reverb'] as const) {
       expect(await heard.next()).toEqual({ name: 'Ann' });
     });
 
-    it('is left out by a backend that names its socket id, as toOthers() does', async () => {
+    it('does not receive events that exclude its socket id, as toOthers() does', async () => {
       using ann = echoFor(broadcaster);
       const heard = new Inbox<unknown>('Ann');
       ann
@@ -154,7 +154,7 @@ for (const broadcaster of ['pusher', 'reverb'] as const) {
       expect(await heard.next()).toBe('by nobody');
     });
 
-    it('hears nothing of a channel that it has left', async () => {
+    it('receives nothing from a channel that it has left', async () => {
       using echo = echoFor(broadcaster, 'ann');
       const heard = new Inbox<unknown>('Echo');
       for (const channel of [echo.channel('left'), echo.private('left')]) {

@@ -1,5 +1,5 @@
-// The official server library in a process of its own, Bun or Node: one line of JSON on standard input is a
-// call, one line on standard output what came of it. The argument says how the library is set up.
+// The official server library in a process of its own, in Bun or Node. Each line of JSON on standard input is a call;
+// each line on standard output is the outcome of one. The argument has the options of the library.
 import { createInterface } from 'node:readline';
 import Pusher from 'pusher';
 
@@ -24,7 +24,7 @@ async function outcomeOf(method, args) {
   }
 }
 
-// What a backend does with a request, which is no call: it takes the object that the library makes of it.
+// A webhook request is not a call: the backend uses the object that the library makes of it.
 function readWebhook(request, extraTokens) {
   const webhook = pusher.webhook(request);
   if (!webhook.isValid(extraTokens)) return { valid: false };

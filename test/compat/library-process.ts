@@ -6,13 +6,13 @@ import { JsonProcess } from './json-process.ts';
 
 type HostOptions = Extract<Pusher.Options, { readonly host: string }>;
 
-/** What the server answered, as the library gave it. */
+/** An answer of the server, as the library returns it. */
 export interface LibraryAnswer {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** What the library threw. `RequestError` is the class it documents for a call that failed. */
+/** An error of the library. `RequestError` is the class that it documents for failed calls. */
 export interface LibraryFailure {
   readonly isRequestError: boolean;
   readonly message: string;
@@ -20,7 +20,7 @@ export interface LibraryFailure {
   readonly body?: string;
 }
 
-/** What the library says of a webhook request: nothing more if it is not valid. */
+/** The library's result for a webhook request. If the request is not valid, there are no further fields. */
 export interface WebhookReading {
   readonly valid: boolean;
   readonly data?: unknown;
@@ -49,7 +49,7 @@ export class LibraryProcess implements Disposable {
     this.process = new JsonProcess(command, script, setup, environment);
   }
 
-  /** Set up with an options object, as `new Pusher({...})`. */
+  /** Creates the library with an options object, as `new Pusher({...})`. */
   static open(
     command: string,
     server: Pick<Fanfare, 'port'>,
@@ -69,7 +69,7 @@ export class LibraryProcess implements Disposable {
     return new LibraryProcess(command, { options }, environment);
   }
 
-  /** Set up with an address, as `Pusher.forURL(url)`. */
+  /** Creates the library with a URL, as `Pusher.forURL(url)`. */
   static openUrl(command: string, url: string): LibraryProcess {
     return new LibraryProcess(command, { url });
   }
@@ -91,7 +91,7 @@ export class LibraryProcess implements Disposable {
     return this.call('get', options);
   }
 
-  /** The library's types want text as body, and its code an object, which it writes as JSON itself. */
+  /** The types of the library require a text body, but its code takes an object and writes it as JSON. */
   post(options: { readonly path: string; readonly body: object }): Promise<LibraryAnswer> {
     return this.call('post', options);
   }
@@ -123,7 +123,7 @@ export class LibraryProcess implements Disposable {
     return this.call('terminateUserConnections', userId);
   }
 
-  /** What `webhook(request)` says of a request, with more keys beside its own. */
+  /** Gives the result of `webhook(request)`, with further keys besides its own. */
   webhook(
     request: Pusher.WebHookRequest,
     extraTokens: readonly Pusher.Token[] = [],
@@ -136,7 +136,7 @@ export class LibraryProcess implements Disposable {
   }
 
   private async call<T>(method: string, ...args: unknown[]): Promise<T> {
-    // What is not given must not arrive as null.
+    // A missing option must not arrive as null.
     const given = args.slice(0, args.findLastIndex((arg) => arg !== undefined) + 1);
     this.process.says({ method, args: given });
     const outcome = await this.process.printed.next();
@@ -145,7 +145,7 @@ export class LibraryProcess implements Disposable {
   }
 }
 
-/** What the library throws for a call that must fail. */
+/** Gives the error of a call that must fail. */
 export async function failureOf(call: Promise<unknown>): Promise<LibraryFailure> {
   try {
     await call;

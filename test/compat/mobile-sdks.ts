@@ -5,10 +5,10 @@ import { type Transcript, transcript } from './transcript.ts';
 const { id: instanceId } = INSTANCE;
 const DEVICE_API = `/device_api/v1/instances/${instanceId}/devices`;
 const EVENTS = `/reporting_api/v2/instances/${instanceId}/events`;
-/** Both SDKs have it built in. */
+/** Both SDKs have this URL built in. */
 const HOST = `Host: ${instanceId}.pushnotifications.pusher.com`;
 
-/** What a device reports of a notification, as far as the SDKs agree. */
+/** The report of a device about a notification: the fields that both SDKs send. */
 export interface MobileReport {
   readonly event: 'Delivery' | 'Open';
   readonly publishId: string;
@@ -20,7 +20,7 @@ export interface MobileReport {
   readonly hasData?: boolean;
 }
 
-/** What a request is for. What an SDK makes of an answer depends on it. */
+/** The purpose of a request. The reaction of an SDK to an answer depends on it. */
 export type MobileJob =
   | 'register'
   | 'set metadata'
@@ -32,21 +32,21 @@ export type MobileJob =
   | 'delete'
   | 'report';
 
-/** What an SDK does once it has an answer. Source: push protocol, §3.7. */
+/** The reaction of an SDK to an answer. Source: push protocol, §3.7. */
 export type Decision =
   | 'done'
   /** It forgets the job. */
   | 'skip'
   /** It notifies the app that the user's token was refused, and drops the job. */
   | 'bad user token'
-  /** It takes its push token for a wrong one: nothing goes on. */
+  /** It believes that its push token is invalid, and stops. */
   | 'bad push token'
-  /** It registers again, sets interests and user, and does the job then. */
+  /** It registers again, sets interests and user, and then repeats the job. */
   | 'register again'
-  /** It waits and asks again, for ever. */
+  /** It waits and repeats the request, without a limit. */
   | 'retry';
 
-/** One of the two SDKs for apps: the requests that it sends, and what it makes of the answers. */
+/** One of the two SDKs for apps: its requests, and its reactions to answers. */
 export interface MobileSdk {
   readonly platform: 'apns' | 'fcm';
   readonly pushTokens: readonly [string, string];
@@ -56,14 +56,14 @@ export interface MobileSdk {
   removeInterest(deviceId: string, name: string): Transcript;
   setInterests(deviceId: string, names: readonly string[]): Transcript;
   setUser(deviceId: string, userToken: string): Transcript;
-  /** `undefined`: the SDK never reports a new token. */
+  /** `undefined` if the SDK never reports a new token. */
   setToken: ((deviceId: string, token: string) => Transcript) | undefined;
   delete(deviceId: string): Transcript;
   report(report: MobileReport): Transcript;
   decide(job: MobileJob, answer: RawAnswer): Decision;
 }
 
-/** Sent with every request, also without a body. */
+/** Sent with every request, even without a body. */
 const IOS_HEADERS = [
   HOST,
   'Content-Type: application/json',
@@ -75,7 +75,7 @@ const IOS_HEADERS = [
   'Accept-Encoding: gzip, deflate, br',
 ];
 
-/** Slashes are escaped; what is not there is left out. */
+/** Escapes slashes, and omits missing values. */
 function swiftJson(value: object): string {
   return JSON.stringify(value).replaceAll('/', '\\/');
 }
@@ -83,12 +83,12 @@ function swiftJson(value: object): string {
 const iosMetadata = { sdkVersion: '4.0.0', iosVersion: '18.5.0' };
 
 /**
- * push-notifications-swift 4.0.0. Written down from its source (`NetworkService`, `URL+NetworkService`,
- * `RetryStrategy`); the headers that the system adds, and the order of all, from what other apps send.
+ * push-notifications-swift 4.0.0. The requests follow its source (`NetworkService`, `URL+NetworkService`,
+ * `RetryStrategy`). The headers that the system adds, and their order, are those of other apps.
  */
 export const ios: MobileSdk = {
   platform: 'apns',
-  // Lower-case hex of what the system gives: 32 bytes, or 80 on newer ones.
+  // Lower-case hex of the token of the system: 32 bytes, or 80 bytes on newer systems.
   pushTokens: ['0f1e2d3c4b5a69788796a5b4c3d2e1f0'.repeat(2), '80'.repeat(80)],
   register: (token) =>
     transcript(
@@ -100,7 +100,7 @@ export const ios: MobileSdk = {
       [`PUT ${DEVICE_API}/apns/${deviceId}/metadata HTTP/1.1`, ...IOS_HEADERS, 'Content-Length: *'],
       swiftJson(iosMetadata),
     ),
-  // Names are put into the path as they are.
+  // Names are not encoded in the path.
   addInterest: (deviceId, name) =>
     transcript([
       `POST ${DEVICE_API}/apns/${deviceId}/interests/${name} HTTP/1.1`,
@@ -163,7 +163,7 @@ const ANDROID_HEADERS = [
 ];
 const ANDROID_LIBRARY = 'x-pusher-library: push-notifications-android 1.10.0';
 
-/** A request with a body; `POST` and `PUT` have one, be it empty, and others have none. */
+/** A request. `POST` and `PUT` always have a body, even if it is empty; others have none. */
 function android(method: string, path: string, body?: object, authorization?: string): Transcript {
   const text = body === undefined ? '' : JSON.stringify(body);
   const type = body === undefined ? [] : ['Content-Type: application/json; charset=UTF-8'];
@@ -184,9 +184,9 @@ function android(method: string, path: string, body?: object, authorization?: st
 const androidMetadata = { sdkVersion: '1.10.0', androidVersion: '16' };
 
 /**
- * push-notifications-android 1.10.0. Written down from its source (`PushNotificationService`,
- * `PushNotificationsAPI`, `ReportingService`); headers, their order and how paths are written were recorded with
- * Retrofit 2.5.0, which it is built on. Of an interest's characters Retrofit encodes none.
+ * push-notifications-android 1.10.0. The requests follow its source (`PushNotificationService`,
+ * `PushNotificationsAPI`, `ReportingService`). Headers, their order and the encoding of paths were recorded with
+ * Retrofit 2.5.0, which the SDK uses. Retrofit encodes no character that an interest may have.
  */
 export const androidSdk: MobileSdk = {
   platform: 'fcm',
@@ -240,7 +240,7 @@ export const androidSdk: MobileSdk = {
   },
 };
 
-/** Whether the SDK can read it: Android fails where one of the fields is not there, or null. */
+/** Whether the SDK can read the answer. Android fails if a field is missing or null. */
 function isRegistration(body: string): boolean {
   const { id, initialInterestSet } = JSON.parse(body);
   return (

@@ -9,7 +9,7 @@ import { startFanfare } from '../../testing/servers/fanfare.ts';
 import { clientInNode, subscribed } from './client-process.ts';
 import { LibraryProcess } from './library-process.ts';
 
-/** Both official libraries in real Node, talking to each other through the server. */
+/** Both official libraries in Node, connected through the server. */
 
 it('carries every kind of channel between a backend and clients in Node', async () => {
   await using server = await startFanfare({ app: { clientEvents: true } });

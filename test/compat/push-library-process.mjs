@@ -1,24 +1,32 @@
-// The official server library of Beams in a process of its own, Bun or Node: one line of JSON on standard input
-// is a call, one line on standard output what came of it. The argument says how the library is set up.
+// The official server library of Beams in a process of its own, in Bun or Node. Each line of JSON on standard input
+// is a call with the options of the library that makes it; each line on standard output is the outcome of one.
 import { createInterface } from 'node:readline';
 import PushNotifications from '@pusher/push-notifications-server';
 
-const { options, protocol } = JSON.parse(process.argv[2]);
-const library = new PushNotifications(options);
-// With an endpoint it speaks http, and has no option for https.
-if (protocol !== undefined) library.protocol = protocol;
+const libraries = new Map();
 
 let warnings = [];
 console.warn = (text) => warnings.push(text);
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { method, args } = JSON.parse(line);
+  const { setup, method, args } = JSON.parse(line);
   warnings = [];
-  const outcome = await outcomeOf(method, args);
+  const outcome = await outcomeOf(libraryOf(setup), method, args);
   console.log(JSON.stringify({ ...outcome, warnings }));
 }
 
-async function outcomeOf(method, args) {
+function libraryOf(setup) {
+  const key = JSON.stringify(setup);
+  if (!libraries.has(key)) {
+    const library = new PushNotifications(setup.options);
+    // With an endpoint it uses http, and has no option for https.
+    if (setup.protocol !== undefined) library.protocol = setup.protocol;
+    libraries.set(key, library);
+  }
+  return libraries.get(key);
+}
+
+async function outcomeOf(library, method, args) {
   try {
     return { value: await library[method](...args) };
   } catch (error) {

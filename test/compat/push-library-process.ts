@@ -5,7 +5,7 @@ import { JsonProcess } from './json-process.ts';
 
 type PublishRequest = PushNotifications.PublishRequest;
 
-/** What came of one call: it gave a value, which may be nothing, or failed with an error of this message. */
+/** The outcome of one call: a value, which may be `undefined`, or an error with this message. */
 interface Outcome {
   readonly value?: unknown;
   readonly error?: string;
@@ -17,32 +17,43 @@ export interface PushLibrarySetup {
   readonly secretKey?: string;
   /** The library's default is http. */
   readonly protocol?: 'http' | 'https';
-  readonly environment?: Readonly<Record<string, string>>;
 }
+
+type PushServer = { readonly pushPort: number };
 
 /**
  * The official server library of Beams, unchanged, in another process: in Node, where most run it, or in Bun. A
- * call fails as the library does. Where the library brings its process down, every later call fails.
+ * call fails as the library does. If the library ends its process, every later call fails.
  */
 export class PushLibraryProcess implements Disposable {
-  /** What the last call warned of. */
+  /** The warnings of the last call. */
   warnings: readonly string[] = [];
   private readonly process: JsonProcess<Outcome>;
+  private readonly setup: object;
 
-  constructor(
-    command: string,
-    server: { readonly pushPort: number },
-    { protocol, environment, ...over }: PushLibrarySetup = {},
+  private constructor(
+    process: JsonProcess<Outcome>,
+    { pushPort }: PushServer,
+    { protocol, ...over }: PushLibrarySetup = {},
   ) {
-    const options = {
-      instanceId: INSTANCE.id,
-      secretKey: INSTANCE.secretKey,
-      endpoint: '127.0.0.1',
-      port: server.pushPort,
-      ...over,
-    };
+    const { id: instanceId, secretKey } = INSTANCE;
+    const options = { instanceId, secretKey, endpoint: '127.0.0.1', port: pushPort, ...over };
+    this.process = process;
+    this.setup = { options, protocol };
+  }
+
+  static start(
+    command: string,
+    server: PushServer,
+    environment?: Readonly<Record<string, string>>,
+  ): PushLibraryProcess {
     const script = join(import.meta.dir, 'push-library-process.mjs');
-    this.process = new JsonProcess(command, script, { options, protocol }, environment);
+    return new PushLibraryProcess(new JsonProcess(command, script, {}, environment), server);
+  }
+
+  /** The library with another setup, in the same process. */
+  as(server: PushServer, setup?: PushLibrarySetup): PushLibraryProcess {
+    return new PushLibraryProcess(this.process, server, setup);
   }
 
   publishToInterests(interests: readonly string[], request: PublishRequest): Promise<unknown> {
@@ -71,7 +82,7 @@ export class PushLibraryProcess implements Disposable {
   }
 
   private async call(method: string, ...args: unknown[]): Promise<unknown> {
-    this.process.says({ method, args });
+    this.process.says({ setup: this.setup, method, args });
     const { value, error, warnings } = await this.process.printed.next();
     this.warnings = warnings;
     if (error !== undefined) throw new Error(error);

@@ -8,7 +8,7 @@ import { InstalledApp } from './installed-app.ts';
 import { androidSdk, ios, type MobileSdk } from './mobile-sdks.ts';
 import { withHead } from './transcript.ts';
 
-/** The official SDKs for iOS and Android, as the requests that they send and what they make of the answers. */
+/** The official SDKs for iOS and Android, modelled by their requests and their reactions to answers. */
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 const ALLOWED = '_-=@,.;AZaz09';
@@ -34,7 +34,7 @@ function startPush(): Promise<Fanfare> {
 
 const fetchUserToken = (userId: string) => String(backend.generateToken(userId)['token']);
 
-/** The device as the API shows it to itself; `undefined` if there is none. */
+/** The device as the API shows it; `undefined` if it does not exist. */
 async function deviceOf(id: string): Promise<unknown> {
   const { status, json } = await askPush(server, requests.readDevice(id));
   if (status === 200) return json;
@@ -66,7 +66,7 @@ async function publishTo(interest: string): Promise<string> {
   return String(json['publishId']);
 }
 
-/** Waits until the audience of a publish has `count` devices: their reports count from then on. */
+/** Waits until a publish is planned for `count` devices. Their reports count from then on. */
 async function planned(publishId: string, devices: number): Promise<void> {
   for (;;) {
     const { json } = await askPush(server, requests.readPublish(publishId));
@@ -75,7 +75,7 @@ async function planned(publishId: string, devices: number): Promise<void> {
   }
 }
 
-/** How many devices said that they got it, and that it was opened. */
+/** The numbers of devices that reported a delivery and an opening. */
 async function reportsOf(publishId: string): Promise<readonly unknown[]> {
   const { json } = await askPush(server, requests.readPublish(publishId));
   return [json['delivered'], json['opened']];
@@ -94,7 +94,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
   const [token, nextToken] = sdk.pushTokens;
   const ID = new RegExp(`^${sdk.platform}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`);
 
-  it('lives a whole life', async () => {
+  it('works from its installation to its removal', async () => {
     await using app = await install();
 
     // Installed, and started for the first time.
@@ -116,7 +116,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
           : { sdkVersion: '1.10.0', androidVersion: '16' },
     });
 
-    // Interests come and go.
+    // It adds and removes interests.
     expect(await app.addInterest('hello')).toBe('done');
     expect(await app.addInterest('hello')).toBe('done');
     expect(await app.addInterest(ALLOWED)).toBe('done');
@@ -126,13 +126,13 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await app.setInterests(['news', 'sport', ALLOWED])).toBe('done');
     expect(await interestsOf(first)).toEqual([ALLOWED, 'news', 'sport']);
 
-    // Its user signs in, and again when the app is started another day.
+    // Its user signs in, and again when the app starts on another day.
     expect(await app.setUser('zoë/7 +1')).toBe('done');
     await app.launch();
     expect(await app.setUser('zoë/7 +1')).toBe('done');
     expect(await deviceOf(first)).toMatchObject({ userId: 'zoë/7 +1' });
 
-    // A notification comes, and is opened.
+    // A notification arrives and is opened.
     const publishId = await publishTo('news');
     await planned(publishId, 1);
     const timestampSecs = nowSeconds();
@@ -142,7 +142,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await app.report({ event: 'Open', publishId, timestampSecs })).toBe('done');
     expect(await reportsOf(publishId)).toEqual([1, 1]);
 
-    // The backend removes the user, and the device with it. The SDK finds out, and makes another device.
+    // The backend removes the user and with it the device. The SDK gets 404 and registers another device.
     expect((await askPush(server, requests.deleteUser('zoë/7 +1'))).status).toBe(200);
     app.takeConversation();
     expect(await app.addInterest('weather')).toBe('done');
@@ -169,12 +169,12 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     }
     expect(await interestsOf(app.deviceId)).toEqual([ALLOWED, 'news', 'sport', 'weather']);
 
-    // It is stopped, and that is said again because the answer was lost.
+    // It is stopped. The request is repeated because the answer was lost.
     const last = app.deviceId;
     for (const _ of [1, 2]) expect(await app.stop()).toBe('done');
     expect(await deviceOf(last)).toBeUndefined();
 
-    // All state was cleared: it starts anew with the token it had, and nothing is left of what was.
+    // After all state was cleared, it starts anew with its old token and without its old data.
     expect(await app.start(nextToken)).toBe('done');
     expect([first, second, last]).not.toContain(app.deviceId);
     expect(await interestsOf(app.deviceId)).toEqual([]);
@@ -182,7 +182,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await app.setUser('bob')).toBe('done');
   });
 
-  it('reads an id and an empty set of interests when it registers, and nothing else', async () => {
+  it('reads only an id and an empty set of interests when it registers', async () => {
     await using app = await install();
     const { status, headers, body } = await app.ask('register', sdk.register(token));
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json']);
@@ -192,11 +192,11 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     });
   });
 
-  it('names each interest that there can be, as it is in the path', async () => {
+  it('can use every valid interest in a path without encoding', async () => {
     await using app = await install();
     await app.start(token);
     const names = [...ALLOWED, ALLOWED, 'x'.repeat(164), ';;', ',', '=', 'a@b.c', 'user', 'token'];
-    // The Android SDK is built on something that refuses these; iOS puts them into the path as they are.
+    // The HTTP library of the Android SDK refuses these names; iOS does not encode them in the path.
     if (sdk === ios) names.push('..', '.hidden');
     const unique = [...new Set(names)].toSorted();
 
@@ -211,7 +211,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await app.setInterests([])).toBe('done');
     expect(await interestsOf(app.deviceId)).toEqual([]);
 
-    // Names that the SDK itself would not let through are forgotten, not asked for again and again.
+    // A name that the SDK itself refuses is dropped rather than repeated.
     for (const name of ['a:b', 'x'.repeat(165), 'a%20b']) {
       expect(await app.addInterest(name)).toBe('skip');
       expect(await app.removeInterest(name)).toBe('skip');
@@ -220,7 +220,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await interestsOf(app.deviceId)).toEqual([]);
   });
 
-  it('names an interest the same if a proxy has encoded it', async () => {
+  it('uses the same interest if a proxy has encoded its name', async () => {
     await using app = await install();
     await app.start(token);
     const encoded = encodeURIComponent(ALLOWED);
@@ -236,7 +236,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await interestsOf(app.deviceId)).toEqual([]);
   });
 
-  it('gets its interests in pages, in one order', async () => {
+  it('gets its interests in pages, always in the same order', async () => {
     await using app = await install();
     await app.start(token);
     const names = Array.from({ length: 250 }, (_, n) => `interest-${n}`).toSorted();
@@ -261,7 +261,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     }
   });
 
-  it('gets no complaint about its push token when its user cannot sign in, and does not ask again', async () => {
+  it('is not answered that its push token is wrong when its user cannot sign in, and does not repeat the request', async () => {
     await using app = await install();
     await app.start(token);
     const other = (over: object) => new PushNotifications({ ...instance, ...over });
@@ -284,7 +284,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await deviceOf(app.deviceId)).toMatchObject({ userId: null });
   });
 
-  it('keeps its user: another one cannot sign in on the same device', async () => {
+  it('keeps its user: another user cannot sign in on the same device', async () => {
     await using app = await install();
     await app.start(token);
     expect(await app.setUser('ann')).toBe('done');
@@ -292,7 +292,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await deviceOf(app.deviceId)).toMatchObject({ userId: 'ann' });
   });
 
-  it('is one too many where its user has 100 devices on this platform', async () => {
+  it('is refused if its user already has 100 devices on this platform', async () => {
     await using app = await install();
     const user = `many on ${system}`;
     const userToken = fetchUserToken(user);
@@ -308,12 +308,12 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect([refused.status, JSON.parse(refused.body).error]).toEqual([422, 'Unprocessable Entity']);
     // iOS does not know this answer.
     expect(sdk.decide('set user', refused)).toBe(sdk === ios ? 'retry' : 'skip');
-    // One device less, and there is room again.
+    // With one device less, there is room again.
     await app.start(pushToken(99));
     expect((await signIn(100)).status).toBe(200);
   });
 
-  it('reports of each notification once, however often it says so', async () => {
+  it('counts once per notification, however often it reports it', async () => {
     await using app = await install();
     await app.start(token);
     await app.addInterest('reported');
@@ -333,7 +333,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await reportsOf(publishId)).toEqual([1, 1]);
   });
 
-  it('may report of what the server does not know: it never registers again because of that', async () => {
+  it('does not register again after a report about an unknown publish or device', async () => {
     await using app = await install();
     await app.start(token);
     await app.addInterest('known');
@@ -353,14 +353,14 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     for (const row of rows) {
       expect(sdk.decide('report', await app.ask('report', row))).toBe('done');
     }
-    // The last one was for this instance.
+    // The last report was for this instance.
     expect(await reportsOf(known)).toEqual([0, 1]);
 
     const bad = withHead(report(deviceId, known), INSTANCE.id, 'my-instance');
     expect(sdk.decide('report', await app.ask('report', bad))).toBe('skip');
   });
 
-  it('replaces the device that had its token: the app was installed anew', async () => {
+  it('replaces the device with the same token after the app was installed again', async () => {
     await using before = await install();
     await before.start(token);
     await before.addInterest('old');
@@ -372,13 +372,13 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await deviceOf(before.deviceId)).toBeUndefined();
     expect(await deviceOf(app.deviceId)).toMatchObject({ userId: null });
     expect(await interestsOf(app.deviceId)).toEqual([]);
-    // One that is on another device is left alone.
+    // A device with another token stays.
     await using other = await install();
     await other.start(nextToken);
     expect(await deviceOf(app.deviceId)).toBeDefined();
   });
 
-  it('deletes whatever it likes, and need not ask again', async () => {
+  it('is answered with 200 for the deletion of any device id, and does not repeat it', async () => {
     await using app = await install();
     await app.start(token);
     const ids = [
@@ -399,7 +399,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await deviceOf(app.deviceId)).toBeUndefined();
   });
 
-  it('registers again after each request about a device that is not there', async () => {
+  it('registers again after each request about a device that does not exist', async () => {
     await using app = await install();
     const id = `${sdk.platform}-${UNKNOWN}`;
     for (const [job, request] of [
@@ -415,7 +415,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     }
   });
 
-  it('comes over from another server, whatever that had called it', async () => {
+  it('migrates from another server with any device id of that server', async () => {
     for (const id of [`${sdk.platform}-${UNKNOWN}`, UNKNOWN, 'd-123']) {
       await using app = await install();
       await app.start(token);
@@ -438,7 +438,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     }
   });
 
-  it('waits while the store cannot be used, keeps its device, and goes on afterwards', async () => {
+  it('waits while the store is unavailable, keeps its device, and continues afterwards', async () => {
     await using server = await startPush();
     await using app = await install(server);
     await app.start(token);
@@ -471,7 +471,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
 });
 
 describe('an app on iOS', () => {
-  it('may leave the length out if there is no body', async () => {
+  it('may omit Content-Length if there is no body', async () => {
     await using app = await InstalledApp.install(ios, server, fetchUserToken);
     await app.start(ios.pushTokens[0]);
     const bare = [
@@ -486,13 +486,13 @@ describe('an app on iOS', () => {
     expect(await interestsOf(app.deviceId)).toEqual(['news']);
   });
 
-  it('registers without the name of its bundle, and on a Mac', async () => {
+  it('registers without the name of its bundle, also on a Mac', async () => {
     await using app = await InstalledApp.install(ios, server, fetchUserToken);
     const [token] = ios.pushTokens;
     const register = ios.register(token);
     const bytes = Buffer.from(register.bytes).toString();
     for (const [from, to] of [
-      // As long as before, so that the length is right.
+      // The same length as before, so that Content-Length is right.
       ['"com.example.Shop"', '"missing-bundle-id"'],
       ['"iosVersion":"18.5.0"', '"macosVersion":"15.5.0"'],
     ] as const) {
@@ -508,7 +508,7 @@ describe('an app on iOS', () => {
 });
 
 describe('an app on Android', () => {
-  it('replaces what an older SDK had registered, but never the device of another user', async () => {
+  it('replaces a device that an older SDK registered, but never the device of another user', async () => {
     const [token, nextToken] = androidSdk.pushTokens;
     await using other = await InstalledApp.install(androidSdk, server, fetchUserToken);
     await other.start(nextToken);
@@ -524,7 +524,7 @@ describe('an app on Android', () => {
     expect(await deviceOf(app.deviceId)).toBeDefined();
   });
 
-  it('takes over a token that another device had', async () => {
+  it('takes over the token of another device', async () => {
     const [token, nextToken] = androidSdk.pushTokens;
     await using app = await InstalledApp.install(androidSdk, server, fetchUserToken);
     await app.start(token);
@@ -533,18 +533,18 @@ describe('an app on Android', () => {
     await before.start(nextToken);
 
     expect(await app.refreshToken(nextToken)).toBe('done');
-    // Again: the answer was lost.
+    // Repeated because the answer was lost.
     expect(await app.refreshToken(nextToken)).toBe('done');
 
     expect(await deviceOf(before.deviceId)).toBeUndefined();
     expect(await interestsOf(app.deviceId)).toEqual(['news']);
-    // The token it had is free.
+    // Its old token is free.
     await using after = await InstalledApp.install(androidSdk, server, fetchUserToken);
     await after.start(token);
     expect(await deviceOf(app.deviceId)).toBeDefined();
   });
 
-  it('registers again with a new token when its device is gone', async () => {
+  it('registers again with a new token after its device was removed', async () => {
     const [token, nextToken] = androidSdk.pushTokens;
     await using app = await InstalledApp.install(androidSdk, server, fetchUserToken);
     await app.start(token);

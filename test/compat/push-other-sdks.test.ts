@@ -6,7 +6,7 @@ import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/
 import { type OtherSdk, otherSdks, USER } from './push-other-sdks.ts';
 import { type Transcript, TranscriptConnection, transcript, withHead } from './transcript.ts';
 
-/** The official server libraries of other languages, as the requests that they send. */
+/** The official server libraries of other languages, modelled by their requests. */
 
 const DAY_SECONDS = 24 * 3600;
 
@@ -44,13 +44,13 @@ async function registerFor(userId: string): Promise<string> {
   return id;
 }
 
-/** The user of a device; `undefined` if there is no such device. */
+/** The user of a device; `undefined` if the device does not exist. */
 async function userOf(deviceId: string): Promise<unknown> {
   const { status, json } = await askPush(server, requests.readDevice(deviceId));
   return status === 404 ? undefined : json['userId'];
 }
 
-/** A token as the library makes it, which ends a day from now. */
+/** A token as the library makes it, valid for a day. */
 function tokenOf(sdk: OtherSdk): string {
   const signed = sdk
     .token(Math.floor(Date.now() / 1000) + DAY_SECONDS)
@@ -61,7 +61,7 @@ function tokenOf(sdk: OtherSdk): string {
 
 describe.each(otherSdks.map((sdk) => [sdk.name, sdk] as const))('%s', (_, sdk) => {
   for (const [method, request] of sdk.publishes) {
-    it(`${method}: is answered 200 and the id of the publish, no less and no more`, async () => {
+    it(`${method}: is answered with 200 and only the id of the publish`, async () => {
       const { status, headers, body } = await send(request);
 
       expect(status).toBe(200);
@@ -74,7 +74,7 @@ describe.each(otherSdks.map((sdk) => [sdk.name, sdk] as const))('%s', (_, sdk) =
       });
     });
 
-    it(`${method}: is told by status, title and text why not`, async () => {
+    it(`${method}: gets the reason of a refusal as status, title and text`, async () => {
       const unknown = '00000000-0000-4000-8000-000000000000';
       const rows = [
         [withHead(request, INSTANCE.secretKey, 'wrong'), 401, 'Unauthorized: Incorrect Secret Key'],
@@ -105,10 +105,10 @@ describe.each(otherSdks.map((sdk) => [sdk.name, sdk] as const))('%s', (_, sdk) =
     await askPush(server, requests.deleteUser(USER));
   });
 
-  it('deletes a user with all devices, and no other, and again', async () => {
+  it('deletes a user with all devices and no other user, and can repeat that', async () => {
     const { user, request } = sdk.deletes;
     const devices = [await registerFor(user), await registerFor(user)];
-    // A plus sign that is sent as one is not a space.
+    // A plus sign in the path is not a space.
     const similar = [`${user} `, user.slice(0, -1), user.replaceAll('+', ' ')];
     const others = similar.filter((other) => other !== user);
     const left = await Promise.all(others.map(async (other) => await registerFor(other)));
@@ -123,12 +123,12 @@ describe.each(otherSdks.map((sdk) => [sdk.name, sdk] as const))('%s', (_, sdk) =
   });
 });
 
-it('Ruby gets an error for a character in an interest that only Ruby lets through', async () => {
+it('Ruby gets an error for a character in an interest that only the Ruby library accepts', async () => {
   const [first] = otherSdks.find(({ name }) => name === 'Ruby')?.publishes ?? [];
   const [head = '', body = ''] = Buffer.from(first?.[1].bytes ?? [])
     .toString()
     .split('\r\n\r\n');
-  // As long as before, so that the length is right.
+  // The same length as before, so that Content-Length is right.
   const answer = await send(transcript(head.split('\r\n'), body.replace('donuts', 'do:nut')));
   expect([answer.status, JSON.parse(answer.body)]).toEqual([
     422,

@@ -5,26 +5,26 @@ const { id, secretKey } = INSTANCE;
 const PUBLISHES = `/publish_api/v1/instances/${id}/publishes`;
 const USERS = `/customer_api/v1/instances/${id}/users`;
 const AUTHORIZATION = `Bearer ${secretKey}`;
-/** If a library cannot be pointed at another server, the DNS sends its requests here. */
+/** For libraries whose server cannot be configured, DNS directs this host to the server. */
 const HOSTED = `${id}.pushnotifications.pusher.com`;
 const OWN = '127.0.0.1:6002';
 
-/** A user whose id every library writes in its own way. */
+/** A user id that every library encodes in its own way. */
 export const USER = 'ann lee/7+ü%~@';
 
-/** A library for servers in another language, by the requests that one backend makes with it. */
+/** A server library in another language, modelled by the requests of one backend. */
 export interface OtherSdk {
   readonly name: string;
   /** Publishes with these methods, in this order. */
   readonly publishes: readonly (readonly [method: string, request: Transcript])[];
   /** Deletes `user`. */
   readonly deletes: { readonly user: string; readonly request: Transcript };
-  /** Header and claims of the token for `USER`, as JSON texts; `exp` is when it ends. */
+  /** Header and claims of the token for `USER` as JSON texts. `exp` is its expiry. */
   readonly token: (expSeconds: number) => readonly [header: string, claims: string];
 }
 
 const ISSUER = `https://${HOSTED}`;
-/** As most of them have it. */
+/** The header of most libraries. */
 const JWT = '{"alg":"HS256","typ":"JWT"}';
 
 const GO_HEADERS = [
@@ -37,7 +37,7 @@ const GO_HEADERS = [
   'Accept-Encoding: gzip',
 ];
 
-/** Sorts the keys of its JSON, and escapes what HTML would take for its own. Says nothing of what it accepts. */
+/** Sorts the keys of its JSON, escapes HTML characters, and sends no Accept header. */
 const go: OtherSdk = {
   name: 'Go',
   publishes: [
@@ -112,7 +112,7 @@ const OLD_RUBY_HEADERS = [
   `Host: ${HOSTED}`,
 ];
 
-/** As it was recorded with the hosted service in February 2019. */
+/** Recorded with the hosted service in February 2019. */
 const oldRuby: OtherSdk = {
   name: 'Ruby 1.0.0',
   publishes: [
@@ -150,7 +150,7 @@ const PYTHON_HEADERS = [
   'Content-Length: *',
 ];
 
-/** Escapes what is not ASCII, and says nothing of what it accepts. */
+/** Escapes non-ASCII characters, and sends no Accept header. */
 const python: OtherSdk = {
   name: 'Python 2.0.2',
   publishes: [
@@ -180,11 +180,11 @@ const python: OtherSdk = {
       ...PYTHON_HEADERS,
     ]),
   },
-  // Where the machine is west of Greenwich its tokens end later, in the east earlier.
+  // It uses local time as UTC: tokens expire later west of Greenwich and earlier east of it.
   token: (exp) => [JWT, `{"iss":"${ISSUER}","sub":"ann lee/7+\\u00fc%~@","exp":${exp + 8 * 3600}}`],
 };
 
-/** The last one before `publish_to_interests`: the path without a kind. */
+/** The last version before `publish_to_interests`: its path names no kind. */
 const oldPython: OtherSdk = {
   ...python,
   name: 'Python 1.0.2',
@@ -210,7 +210,7 @@ const PHP_HEADERS = [
   'X-Pusher-Library: pusher-push-notifications-php 1.1.0',
 ];
 
-/** Escapes what is not ASCII, and slashes. Says nothing of what it accepts. */
+/** Escapes non-ASCII characters and slashes, and sends no Accept header. */
 const php: OtherSdk = {
   name: 'PHP',
   publishes: [
@@ -261,7 +261,7 @@ const JAVA_OWN_HEADERS = [
   'Accept-Encoding: gzip,deflate',
 ];
 
-/** Escapes what HTML would take for its own. */
+/** Escapes HTML characters. */
 const java: OtherSdk = {
   name: 'Java 1.1.1',
   publishes: [
@@ -317,7 +317,7 @@ const SWIFT_HEADERS = [
 ];
 const SWIFT_LIBRARY = 'X-Pusher-Library: push-notifications-server-swift 1.0.3';
 
-/** Escapes slashes in its JSON; in a path only what may not stand there. */
+/** Escapes slashes in JSON, and in paths only forbidden characters. */
 const swift: OtherSdk = {
   name: 'Swift',
   publishes: [
@@ -344,14 +344,14 @@ const swift: OtherSdk = {
       SWIFT_LIBRARY,
     ]),
   },
-  // Its issuer has no scheme.
+  // The issuer has no scheme.
   token: (exp) => [
     '{"typ":"JWT","alg":"HS256"}',
     `{"sub":"ann lee\\/7+ü%~@","exp":${exp},"iss":"${HOSTED}"}`,
   ],
 };
 
-/** Deletes by another path, and escapes nothing in it. */
+/** Deletes users with another path, in which it escapes nothing. */
 const oldSwift: OtherSdk = {
   ...swift,
   name: 'Swift, before it said what it is',
@@ -374,8 +374,8 @@ const oldSwift: OtherSdk = {
 };
 
 /**
- * What the official libraries of other languages send. Those of Python 2.0.2 and Java 1.1.1 were recorded; those of
- * Ruby 1.0.0 are in its own tests. The others are written down from the source and what its HTTP client adds.
+ * The official libraries of other languages. The requests of Python 2.0.2 and Java 1.1.1 were recorded; those of Ruby
+ * 1.0.0 are from its tests. The others follow the source of the library and the headers of its HTTP client.
  */
 export const otherSdks: readonly OtherSdk[] = [
   go,

@@ -10,13 +10,13 @@ import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/
 import { holdStore } from '../failure/store-trouble.ts';
 import { PushLibraryProcess, type PushLibrarySetup } from './push-library-process.ts';
 
-/** The official server library of Beams, as it comes from npm, in both runtimes it is used in. */
+/** The official server library of Beams, unchanged from npm, in Node and Bun. */
 
 const SLOW = { id: '1d1f8b7e-6a52-4c1e-9b5f-3f0c6a7d2e41', secretKey: 'the key of a slow one' };
 const CROWDED = { id: '2d1f8b7e-6a52-4c1e-9b5f-3f0c6a7d2e41', secretKey: 'the key of a full one' };
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
-/** Longer than the pauses between two looks at the store. */
+/** Longer than the pause between two checks of the store. */
 const SOON_MS = 15_000;
 
 const PUBLISH_ID = /^pubid-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -24,7 +24,7 @@ const ACCEPTED = { publishId: expect.stringMatching(PUBLISH_ID) };
 
 const HELLO = { web: { notification: { title: 'Hello' } } };
 
-/** Ids of users that a path cannot hold as they are, or that could be taken for another one of them. */
+/** User ids that must be encoded in a path, or that could be confused with each other. */
 const USERS = [
   'ann',
   'ann lee',
@@ -66,7 +66,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** The instance, which may publish as often as it likes. */
+/** The instance without a limit of publishes per second. */
 function unhurried(): object {
   return { ...instanceSettings(), limits: { publishesPerSecond: 0 } };
 }
@@ -77,7 +77,7 @@ async function register(token: string, of = requests): Promise<string> {
   return String(json['id']);
 }
 
-/** The user of a device; `undefined` if there is no such device. */
+/** The user of a device; `undefined` if the device does not exist. */
 async function userOf(deviceId: string): Promise<unknown> {
   const { status, json } = await askPush(server, requests.readDevice(deviceId));
   if (status === 404) return undefined;
@@ -85,7 +85,7 @@ async function userOf(deviceId: string): Promise<unknown> {
   return json['userId'];
 }
 
-/** What has become of a publish that a call accepted. */
+/** The status of a publish that a call returned. */
 async function statusOf(accepted: unknown): Promise<unknown> {
   const { publishId } = accepted as { publishId: string };
   const { status, json } = await askPush(server, requests.readPublish(publishId));
@@ -101,13 +101,13 @@ for (const [runtime, command] of [
   describe(`@pusher/push-notifications-server in ${runtime}`, () => {
     let library: PushLibraryProcess;
     beforeAll(() => {
-      library = new PushLibraryProcess(command, server);
+      library = PushLibraryProcess.start(command, server);
     });
     afterAll(() => {
       library[Symbol.dispose]();
     });
 
-    /** Registers a device that belongs to a user, by a token of the library. */
+    /** Registers a device of a user, with a token of the library. */
     async function registerFor(userId: string, pushToken: string): Promise<string> {
       const id = await register(`${runtime}-${pushToken}`);
       const token = await library.generateToken(userId);
@@ -121,7 +121,7 @@ for (const [runtime, command] of [
     }
 
     describe('publishToInterests', () => {
-      it('is given the id of the publish, by which it is found again', async () => {
+      it('gets the id of the publish, which finds its status', async () => {
         const accepted = await library.publishToInterests(['donuts'], HELLO);
 
         expect(accepted).toEqual(ACCEPTED);
@@ -133,7 +133,7 @@ for (const [runtime, command] of [
         });
       });
 
-      it('takes each field that its types have, for all platforms', async () => {
+      it('accepts every field of its types, for all platforms', async () => {
         const accepted = await library.publishToInterests(['_-=@,.;AZaz09', 'x'.repeat(164)], {
           webhookUrl: 'https://name:password@example.org/publishes',
           apns: {
@@ -194,13 +194,13 @@ for (const [runtime, command] of [
         expect(accepted).toEqual(ACCEPTED);
       });
 
-      it('takes 100 interests, and those that stand there twice', async () => {
+      it('accepts 100 interests, repeated ones included', async () => {
         const interests = Array.from({ length: 99 }, (_, n) => `interest-${n}`);
         const accepted = await library.publishToInterests([...interests, 'interest-1'], HELLO);
         expect(accepted).toEqual(ACCEPTED);
       });
 
-      it('passes on what its types do not have: when to send', async () => {
+      it('passes on sendAt, which its types do not have', async () => {
         const sendAt = new Date(Date.now() + 3_600_000).toISOString();
         const request = { ...HELLO, sendAt };
         const accepted = await library.publishToInterests(['donuts'], request);
@@ -208,7 +208,7 @@ for (const [runtime, command] of [
       });
     });
 
-    it('publish is another name of it, and warns of that', async () => {
+    it('publish does the same and warns that it is deprecated', async () => {
       const accepted = await library.publish(['donuts'], HELLO);
       expect(accepted).toEqual(ACCEPTED);
       expect(library.warnings).toEqual([
@@ -217,7 +217,7 @@ for (const [runtime, command] of [
       await statusOf(accepted);
     });
 
-    it('publishToUsers takes one user and 1000, whatever they are called', async () => {
+    it('publishToUsers accepts one user and 1000 users, with any names', async () => {
       for (const users of [['ann'], USERS, Array.from({ length: 1000 }, (_, n) => `${n} `)]) {
         const accepted = await library.publishToUsers(users, HELLO);
         expect(accepted).toEqual(ACCEPTED);
@@ -225,7 +225,7 @@ for (const [runtime, command] of [
       }
     });
 
-    it('generateToken makes what a device signs its user in with, and deleteUser removes that user alone', async () => {
+    it('generateToken makes a token that signs a user in, and deleteUser removes only that user', async () => {
       const left = new Map<string, string>();
       for (const [n, userId] of USERS.entries()) {
         const id = await registerFor(userId, `device-${n}`);
@@ -234,7 +234,7 @@ for (const [runtime, command] of [
       }
 
       for (const [id, userId] of left) {
-        // There is nothing in the answer, and the library gives nothing.
+        // The answer is empty, and the library returns nothing.
         expect(await library.deleteUser(userId)).toBeUndefined();
         left.delete(id);
         expect([userId, await userOf(id)]).toEqual([userId, undefined]);
@@ -242,7 +242,7 @@ for (const [runtime, command] of [
       }
     });
 
-    it('deleteUser removes all devices of a user, and succeeds again', async () => {
+    it('deleteUser removes all devices of a user, and succeeds when repeated', async () => {
       const ids = [await registerFor('zoë/1 +2', 'first'), await registerFor('zoë/1 +2', 'second')];
       expect(await library.deleteUser('zoë/1 +2')).toBeUndefined();
       for (const id of ids) expect(await userOf(id)).toBeUndefined();
@@ -266,26 +266,24 @@ for (const [runtime, command] of [
         rmSync(directory, { recursive: true });
       });
 
-      it('publishes and deletes as without', async () => {
-        using library = new PushLibraryProcess(command, secure, {
-          protocol: 'https',
-          environment: trusting(),
-        });
+      it('publishes and deletes as without TLS', async () => {
+        using process = PushLibraryProcess.start(command, secure, trusting());
+        const library = process.as(secure, { protocol: 'https' });
         expect(await library.publishToInterests(['donuts'], HELLO)).toEqual(ACCEPTED);
         expect(await library.publishToUsers(['zoë'], HELLO)).toEqual(ACCEPTED);
         expect(await library.deleteUser('zoë')).toBeUndefined();
         await expect(library.publishToInterests([''], HELLO)).rejects.toThrow(/^422 /);
       });
 
-      it('fails and lives on if it does not trust the certificate, or speaks http', async () => {
-        for (const setup of [{ protocol: 'https' }, { environment: trusting() }] as const) {
-          using library = new PushLibraryProcess(command, secure, setup);
-          await expectFailure(library, () => library.publishToInterests(['donuts'], HELLO), /./);
+      it('fails but does not crash if it does not trust the certificate, or uses http', async () => {
+        using trustful = PushLibraryProcess.start(command, secure, trusting());
+        for (const failing of [library.as(secure, { protocol: 'https' }), trustful]) {
+          await expectFailure(failing, () => failing.publishToInterests(['donuts'], HELLO), /./);
         }
       });
     });
 
-    describe('says why the server refuses', () => {
+    describe('reports the reason of a refusal', () => {
       type Ask = (library: PushLibraryProcess) => Promise<unknown>;
 
       const publishing: readonly Ask[] = [
@@ -296,17 +294,17 @@ for (const [runtime, command] of [
       const anything: readonly Ask[] = [...publishing, (library) => library.deleteUser('ann')];
 
       async function expectAll(asks: readonly Ask[], setup: PushLibrarySetup, said: string) {
-        using stranger = new PushLibraryProcess(command, server, setup);
+        const stranger = library.as(server, setup);
         for (const ask of asks) await expectFailure(stranger, () => ask(stranger), said);
       }
 
-      it('401 where the key is wrong, or another one', async () => {
+      it('401 if the key is wrong, or that of another instance', async () => {
         for (const secretKey of ['wrong', '', ' ', SLOW.secretKey, INSTANCE.secretKey.slice(1)]) {
           await expectAll(anything, { secretKey }, '401 Unauthorized - Incorrect Secret Key');
         }
       });
 
-      it('404 if there is no such instance', async () => {
+      it('404 if the instance does not exist', async () => {
         for (const instanceId of [UNKNOWN, 'my-instance', '%2F..', '%']) {
           await expectAll(
             anything,
@@ -316,7 +314,7 @@ for (const [runtime, command] of [
         }
       });
 
-      it('400 where the instance id is empty', async () => {
+      it('400 if the instance id is empty', async () => {
         await expectAll(
           anything,
           { instanceId: '' },
@@ -324,8 +322,8 @@ for (const [runtime, command] of [
         );
       });
 
-      it('422 where a publish breaks a rule, with the field and the rule', async () => {
-        // What only code without types can send.
+      it('422 if a publish breaks a rule, with the field and the rule', async () => {
+        // Only code without types can send these.
         const odd = (request: object) => request as typeof HELLO;
         const rows: readonly [Ask, string][] = [
           [
@@ -354,10 +352,10 @@ for (const [runtime, command] of [
         }
       });
 
-      it('400 where a publish is too large, and takes what is just not', async () => {
+      it('400 if a publish is too large, and accepts one that is just small enough', async () => {
         const long = { web: { data: { text: 'x'.repeat(3000) } }, fcm: { data: { text: 'x' } } };
         expect(await library.publishToInterests(['donuts'], long)).toEqual(ACCEPTED);
-        // No single name is too long, and there are not too many.
+        // No name is too long, and their number is within the limit.
         const names = Array.from({ length: 100 }, (_, n) => `${n}-`.padEnd(164, 'x'));
         await expectFailure(
           library,
@@ -373,7 +371,7 @@ for (const [runtime, command] of [
         );
       });
 
-      it('400 and 404 where a user cannot exist', async () => {
+      it('400 or 404 if the user id is invalid', async () => {
         const rows = [
           ['', '404 Not found - There is no such path'],
           ['ü'.repeat(83), "400 Bad request - 'User id' is too long, max length is 164"],
@@ -384,65 +382,61 @@ for (const [runtime, command] of [
         }
       });
 
-      it('402 where the instance has more devices than it may, but still deletes', async () => {
+      it('402 if the instance has more devices than its limit, but still deletes users', async () => {
         const setup = { instanceId: CROWDED.id, secretKey: CROWDED.secretKey };
         const said =
           '402 Payment Required - The instance has 2 devices that a gateway has accepted, and its limit is 1';
         await expectAll(publishing, setup, said);
-        using library = new PushLibraryProcess(command, server, setup);
-        expect(await library.deleteUser('ann')).toBeUndefined();
+        expect(await library.as(server, setup).deleteUser('ann')).toBeUndefined();
       });
 
-      it('429 where it publishes too often', async () => {
-        using library = new PushLibraryProcess(command, server, {
-          instanceId: SLOW.id,
-          secretKey: SLOW.secretKey,
-        });
-        // On a slow machine more than one is allowed.
-        const refused = await firstFailure(() => library.publishToInterests(['donuts'], HELLO));
+      it('429 if it publishes too often', async () => {
+        const hasty = library.as(server, { instanceId: SLOW.id, secretKey: SLOW.secretKey });
+        // On a slow machine, more than one publish may be accepted.
+        const refused = await firstFailure(() => hasty.publishToInterests(['donuts'], HELLO));
         expect(refused).toBe(
           '429 Rate Limited - Too many requests in quick succession: at most 1 per second',
         );
-        expect(await library.deleteUser('ann')).toBeUndefined();
+        expect(await hasty.deleteUser('ann')).toBeUndefined();
       });
 
-      it('503 while the store cannot be used, and publishes again afterwards', async () => {
+      it('503 while the store is unavailable, and publishes again afterwards', async () => {
         await using server = await startFanfare({
           config: { push: pushSettings(unhurried()) },
         });
-        using library = new PushLibraryProcess(command, server);
+        const waiting = library.as(server);
         const asks = [
-          () => library.publishToInterests(['donuts'], HELLO),
-          () => library.publishToUsers(['ann'], HELLO),
-          () => library.deleteUser('ann'),
+          () => waiting.publishToInterests(['donuts'], HELLO),
+          () => waiting.publishToUsers(['ann'], HELLO),
+          () => waiting.deleteUser('ann'),
         ];
         {
           await using _lock = await holdStore(server);
           for (const ask of asks) {
             await expectFailure(
-              library,
+              waiting,
               ask,
               /^503 Service Unavailable - The store cannot be used now: ./,
             );
           }
         }
-        expect(await firstSuccess(() => library.publishToInterests(['donuts'], HELLO))).toEqual(
+        expect(await firstSuccess(() => waiting.publishToInterests(['donuts'], HELLO))).toEqual(
           ACCEPTED,
         );
       });
 
-      it('nothing if there is no server, and fails', async () => {
+      it('no status if there is no server, but an error', async () => {
         const closed = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
         const pushPort = Number(closed.port);
         await closed.stop(true);
-        using library = new PushLibraryProcess(command, { pushPort });
-        await expectFailure(library, () => library.publishToInterests(['donuts'], HELLO), /./);
+        const lost = library.as({ pushPort });
+        await expectFailure(lost, () => lost.publishToInterests(['donuts'], HELLO), /./);
       });
     });
   });
 }
 
-/** Fails unless a call fails with this message, and unless the process lives on. */
+/** Expects that a call fails with this message and that the process still runs. */
 async function expectFailure(
   library: PushLibraryProcess,
   ask: () => Promise<unknown>,
@@ -457,7 +451,7 @@ async function expectFailure(
   await expect(library.generateToken('')).rejects.toThrow('userId cannot be the empty string');
 }
 
-/** Asks until that fails; gives why. */
+/** Repeats a call until it fails; gives the message. */
 async function firstFailure(ask: () => Promise<unknown>): Promise<string> {
   for (let times = 0; times < 50; times++) {
     try {
@@ -469,7 +463,7 @@ async function firstFailure(ask: () => Promise<unknown>): Promise<string> {
   throw new Error('It never failed');
 }
 
-/** Asks until it succeeds, as a backend would that gets a Retry-After. */
+/** Repeats a call until it succeeds, as a backend does after Retry-After. */
 async function firstSuccess(ask: () => Promise<unknown>): Promise<unknown> {
   const deadlineMs = Date.now() + SOON_MS;
   for (;;) {

@@ -6,7 +6,7 @@ import { Inbox } from '../../testing/inbox.ts';
 import { type AppBackend, startAppBackend } from '../../testing/servers/app-backend.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
-/** The official JavaScript client, its build for servers, as it comes from npm. */
+/** The official JavaScript client, in its build for servers, unchanged from npm. */
 
 let server: Fanfare;
 let backend: AppBackend;
@@ -31,7 +31,7 @@ afterAll(async () => {
 const connectAs = (user: string) => connect(server, { backend, user });
 
 describe('public channels', () => {
-  it('bring an event to all who subscribed', async () => {
+  it('deliver an event to all subscribers', async () => {
     using ann = connect(server);
     using bob = connect(server);
     const heardByAnn = ann.subscribe('news');
@@ -44,7 +44,7 @@ describe('public channels', () => {
     expect(await heardByBob.next()).toEqual(['headline', { text: 'Fanfare!' }]);
   });
 
-  it('bring the data exactly as the backend gave it', async () => {
+  it('deliver the data exactly as the backend sent it', async () => {
     using client = connect(server);
     const heard = client.subscribe('exact');
     await heard.subscribed();
@@ -61,7 +61,7 @@ describe('public channels', () => {
     for (const value of values) expect(await heard.next()).toEqual(['event', value]);
   });
 
-  it('leave out the connection whose socket id the backend names', async () => {
+  it('do not deliver to the socket id that the backend excludes', async () => {
     using ann = connect(server);
     using bob = connect(server);
     const heardByAnn = ann.subscribe('chat');
@@ -78,12 +78,12 @@ describe('public channels', () => {
     expect(await heardByBob.next()).toEqual(['said', 'by nobody']);
   });
 
-  it('are silent after unsubscribing, and speak again after subscribing again', async () => {
+  it('deliver nothing after an unsubscription, and deliver again after a new subscription', async () => {
     using client = connect(server);
     const first = client.subscribe('on-and-off');
     await first.subscribed();
     client.pusher.unsubscribe('on-and-off');
-    // Its confirmation comes after the server has read that the other was left.
+    // This confirmation shows that the server has read the unsubscription.
     const other = client.subscribe('other');
     await other.subscribed();
 
@@ -97,7 +97,7 @@ describe('public channels', () => {
     expect(await again.next()).toEqual(['event', 'back']);
   });
 
-  it('survive being left while their subscription is still pending', async () => {
+  it('can be left while the subscription is still pending', async () => {
     using client = connect(server);
     const fickle = client.subscribe('fickle');
     await client.connected();
@@ -109,7 +109,7 @@ describe('public channels', () => {
     expect(await fickle.next()).toEqual(['event', 1]);
   });
 
-  it('may be as many as a client likes, subscribed to before it is connected', async () => {
+  it('can be many, subscribed to before the client is connected', async () => {
     using client = connect(server);
     const channels = Array.from({ length: 100 }, (_, index) => client.subscribe(`many-${index}`));
     await Promise.all(channels.map((channel) => channel.subscribed()));
@@ -125,7 +125,7 @@ describe('public channels', () => {
 });
 
 describe('private channels', () => {
-  it('let in whom the backend authorises', async () => {
+  it('accept clients that the backend authorises', async () => {
     using ann = connectAs('ann');
     const heard = ann.subscribe('private-orders');
     expect(await heard.subscribed()).toEqual({});
@@ -134,7 +134,7 @@ describe('private channels', () => {
     expect(await heard.next()).toEqual(['paid', { order: 7 }]);
   });
 
-  it('tell their handlers that the backend refused', async () => {
+  it('notify their handlers that the backend refused', async () => {
     using stranger = connect(server, { backend });
     const heard = stranger.subscribe('private-orders');
 
@@ -145,7 +145,7 @@ describe('private channels', () => {
     expect(stranger.pusher.connection.state).toBe('connected');
   });
 
-  it('tell their handlers, and the connection, that the signature is wrong', async () => {
+  it('notify their handlers and the connection that the signature is wrong', async () => {
     using forger = connect(server, {
       channelAuthorization: {
         customHandler: (_, answer) => answer(null, { auth: `${APP.key}:${'0'.repeat(64)}` }),
@@ -168,7 +168,7 @@ describe('private channels', () => {
     expect(forger.pusher.connection.state).toBe('connected');
   });
 
-  it('are left and entered again, authorised each time', async () => {
+  it('can be left and subscribed to again, authorised each time', async () => {
     using ann = connectAs('ann');
     await ann.subscribe('private-revolving-door').subscribed();
     ann.pusher.unsubscribe('private-revolving-door');
@@ -180,7 +180,7 @@ describe('private channels', () => {
 });
 
 describe('encrypted channels', () => {
-  it('decrypt what the server library encrypted', async () => {
+  it('decrypt events that the server library encrypted', async () => {
     using ann = connectAs('ann');
     const heard = ann.subscribe('private-encrypted-diary');
     await heard.subscribed();
@@ -207,13 +207,13 @@ describe('encrypted channels', () => {
 });
 
 describe('presence channels', () => {
-  /** What pusher-js knows of who is there. */
+  /** The members that pusher-js knows. */
   const membersOf = (channel: unknown) => {
     const { members } = channel as PresenceChannel;
     return { count: members.count, me: members.me, members: members.members };
   };
 
-  it('tell a member who is there, itself included', async () => {
+  it('give a member the list of members, itself included', async () => {
     using ann = connectAs('ann');
     using bob = connectAs('bob');
     const room = 'presence-who-is-there';
@@ -228,7 +228,7 @@ describe('presence channels', () => {
     });
   });
 
-  it('tell the others who comes and who goes, and keep count', async () => {
+  it('notify the others who joins and who leaves, and keep count', async () => {
     using ann = connectAs('ann');
     const room = 'presence-coming-and-going';
     const seenByAnn = ann.subscribe(room);
@@ -276,7 +276,7 @@ describe('presence channels', () => {
     expect((await seenByAnn.next())[0]).toBe('pusher:member_removed');
   });
 
-  it('tell the handlers of one too many that the channel is full', async () => {
+  it('notify the handlers of a client beyond the limit that the channel is full', async () => {
     await using small = await startFanfare({ app: { limits: { presenceMembers: 1 } } });
     using backendOfSmall = startAppBackend(small);
     using ann = connect(small, { backend: backendOfSmall, user: 'ann' });
@@ -301,7 +301,7 @@ describe('cache channels', () => {
     'presence-cache-',
     'private-encrypted-cache-',
   ] as const) {
-    it(`${prefix}… give the last event to whoever subscribes later`, async () => {
+    it(`${prefix}… give the last event to later subscribers`, async () => {
       const name = `${prefix}scores`;
       await backend.library.trigger(name, 'score', { home: 0 });
       await backend.library.trigger(name, 'score', { home: 1 });
@@ -312,7 +312,7 @@ describe('cache channels', () => {
       expect(await heard.next()).toEqual(['score', { home: 1 }]);
     });
 
-    it(`${prefix}… tell whoever subscribes that nothing is cached`, async () => {
+    it(`${prefix}… notify a subscriber that nothing is cached`, async () => {
       const name = `${prefix}nothing`;
       using ann = connectAs('ann');
       const heard = ann.subscribe(name);
@@ -322,7 +322,7 @@ describe('cache channels', () => {
     });
   }
 
-  it('do not cache what clients send', async () => {
+  it('do not cache client events', async () => {
     const name = 'private-cache-clients';
     using ann = connectAs('ann');
     using bob = connectAs('bob');
@@ -387,7 +387,7 @@ describe('client events', () => {
     });
   });
 
-  it('are refused where the app does not allow them', async () => {
+  it('are refused if the app does not allow them', async () => {
     using ann = connect(server, { key: 'no-client-events' });
     const heard = ann.subscribe('news');
     await heard.subscribed();
@@ -422,20 +422,20 @@ describe('client events', () => {
 });
 
 describe('connections', () => {
-  /** The error that a refused connection gives, once the client has given up. */
+  /** The error of a refused connection, after the client has given up. */
   async function refusalOf(key: string): Promise<unknown> {
     using client = connect(server, { key });
     const [, error] = await client.connection.first(([event]) => event === 'error');
     if (client.pusher.connection.state !== 'disconnected') {
       await client.connection.first(([event]) => event === 'disconnected');
     }
-    // Nothing is in flight, and no timer is set: it does not come back by itself.
+    // No request is in flight and no timer is set: the client does not reconnect by itself.
     const { connection } = client.pusher;
     expect(Boolean(connection.runner) || Boolean(connection.retryTimer)).toBe(false);
     return error;
   }
 
-  it('are refused with 4001 where no app has the key, and the client gives up', async () => {
+  it('are refused with 4001 if no app has the key, and the client gives up', async () => {
     expect(await refusalOf('unknown')).toMatchObject({
       error: {
         type: 'PusherError',
@@ -447,7 +447,7 @@ describe('connections', () => {
     });
   });
 
-  it('are refused with 4003 where the app is disabled, and the client gives up', async () => {
+  it('are refused with 4003 if the app is disabled, and the client gives up', async () => {
     expect(await refusalOf('disabled')).toMatchObject({
       error: { data: { code: 4003, message: 'Application disabled' } },
     });
@@ -462,7 +462,7 @@ describe('connections', () => {
     });
   });
 
-  it('are refused with 4100 over the limit of the server, and the client comes back later', async () => {
+  it('are refused with 4100 over the limit of the server, and the client reconnects later', async () => {
     await using full = await startFanfare({ channels: { maxConnections: 1 } });
     using first = connect(full);
     await first.connected();
@@ -475,7 +475,7 @@ describe('connections', () => {
     expect(await second.connected()).toMatch(/^\d+\.\d+$/);
   });
 
-  it('stay while the client asks whether the server is still there', async () => {
+  it('stay open when the client pings the server', async () => {
     using client = connect(server, { activityTimeout: 10, pongTimeout: 10_000 });
     await client.connected();
     for (let times = 1; times <= 3; times++) {
@@ -486,7 +486,7 @@ describe('connections', () => {
     expect(client.pusher.connection.state).toBe('connected');
   });
 
-  it('stay while the server asks whether the client is still there', async () => {
+  it('stay open when the server pings the client', async () => {
     await using impatient = await startFanfare({
       channels: { activityTimeoutSeconds: 1, pongTimeoutSeconds: 1 },
     });

@@ -3,7 +3,7 @@ import { RawClient } from '../../testing/clients/raw-client.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { failureOf, LibraryProcess } from './library-process.ts';
 
-/** The official server library of JavaScript, as it comes from npm, in both runtimes it is used in. */
+/** The official server library for JavaScript, unchanged from npm, in Node and Bun. */
 
 let server: Fanfare;
 
@@ -36,7 +36,7 @@ for (const [runtime, command] of [
       library[Symbol.dispose]();
     });
 
-    /** A client in a channel that the library lets it into. */
+    /** A client subscribed to a channel for which the library authorises it. */
     async function clientIn(channel: string, user?: string) {
       const client = await RawClient.connect(server, {
         ignores: 'pusher_internal:subscription_count',
@@ -53,7 +53,7 @@ for (const [runtime, command] of [
     }
 
     describe('trigger', () => {
-      it('sends an event to a channel, and is answered {}', async () => {
+      it('sends an event to a channel, and is answered with {}', async () => {
         await using client = await clientIn('news');
 
         expect(await library.trigger('news', 'headline', { text: 'Fanfare!' })).toEqual({
@@ -79,7 +79,7 @@ for (const [runtime, command] of [
         expect(await last.hears()).toEqual({ event: 'event', channel: 'many-99', data: 'to all' });
       });
 
-      it('leaves out the connection it names', async () => {
+      it('does not send to the socket id that it excludes', async () => {
         await using ann = await clientIn('chat');
         await using bob = await clientIn('chat');
 
@@ -89,7 +89,7 @@ for (const [runtime, command] of [
         await ann.hearsNothing();
       });
 
-      it('gives what it asks about each channel', async () => {
+      it('returns the requested attributes of each channel', async () => {
         await using _one = await clientIn('info-news');
         await using _ann = await clientIn('presence-info', 'ann');
         await using _bob = await clientIn('presence-info', 'bob');
@@ -104,7 +104,7 @@ for (const [runtime, command] of [
         });
       });
 
-      it('encrypts for an encrypted channel, and the server passes it on unread', async () => {
+      it('encrypts for an encrypted channel, and the server passes the data on unchanged', async () => {
         await using client = await clientIn('private-encrypted-diary');
 
         await library.trigger('private-encrypted-diary', 'entry', { text: 'nobody knows' });
@@ -116,7 +116,7 @@ for (const [runtime, command] of [
     });
 
     describe('triggerBatch', () => {
-      it('sends several events in order, and is answered {}', async () => {
+      it('sends several events in order, and is answered with {}', async () => {
         await using client = await clientIn('batch');
 
         const answer = await library.triggerBatch(
@@ -137,7 +137,7 @@ for (const [runtime, command] of [
         }
       });
 
-      it('gives what each event asks about its channel, by position', async () => {
+      it('returns the requested attributes of each event, by position', async () => {
         await using _client = await clientIn('batch-info');
         await using _ann = await clientIn('presence-batch-info', 'ann');
 
@@ -150,7 +150,7 @@ for (const [runtime, command] of [
         expect(body).toEqual({ batch: [{ subscription_count: 1 }, {}, { user_count: 1 }] });
       });
 
-      it('leaves out the connection that an event names', async () => {
+      it('does not send to the socket id that an event excludes', async () => {
         await using ann = await clientIn('batch-chat');
         await library.triggerBatch([
           { channel: 'batch-chat', name: 'said', data: 'by Ann', socket_id: ann.socketId },
@@ -160,7 +160,7 @@ for (const [runtime, command] of [
         expect(await ann.hears()).toMatchObject({ data: 'by nobody' });
       });
 
-      it('encrypts what goes to an encrypted channel', async () => {
+      it('encrypts events for encrypted channels', async () => {
         await using client = await clientIn('private-encrypted-batch');
         await library.triggerBatch([
           { channel: 'private-encrypted-batch', name: 'entry', data: { text: 'nobody knows' } },
@@ -181,7 +181,7 @@ for (const [runtime, command] of [
         expect(body).toMatchObject({ channels: { 'list-public': {}, 'presence-list': {} } });
       });
 
-      it('lists those whose name begins so, with what it asks about them', async () => {
+      it('lists the channels with a prefix, with the requested attributes', async () => {
         await using _ann = await clientIn('presence-rooms-a', 'ann');
         await using _bob = await clientIn('presence-rooms-a', 'bob');
         await using _carl = await clientIn('presence-rooms-b', 'carl');
@@ -203,7 +203,7 @@ for (const [runtime, command] of [
         ).toEqual({ status: 200, body: { channels: {} } });
       });
 
-      it('says whether a channel is occupied', async () => {
+      it('returns whether a channel is occupied', async () => {
         await using _client = await clientIn('occupied');
 
         expect(await library.get({ path: '/channels/occupied' })).toEqual({
@@ -216,7 +216,7 @@ for (const [runtime, command] of [
         });
       });
 
-      it('counts the users of a presence channel, and the subscriptions of another', async () => {
+      it('counts the users of a presence channel, and the subscriptions of other channels', async () => {
         await using _ann = await clientIn('presence-counted', 'ann');
         await using _annAgain = await clientIn('presence-counted', 'ann');
         await using _one = await clientIn('counted');
@@ -230,7 +230,7 @@ for (const [runtime, command] of [
         ).toMatchObject({ body: { occupied: true, subscription_count: 2 } });
       });
 
-      it('gives what a cache channel remembers, and for how many seconds', async () => {
+      it('returns the cached event of a cache channel, and its remaining seconds', async () => {
         const path = `/channels/cache-scores-in-${runtime}`;
         const params = { info: 'cache' };
         expect(await library.get({ path, params })).toEqual({
@@ -265,7 +265,7 @@ for (const [runtime, command] of [
       });
     });
 
-    it('post sends what a method of its own would send', async () => {
+    it('post sends the same request as the method for it', async () => {
       await using client = await clientIn('posted');
 
       const answer = await library.post({
@@ -278,11 +278,11 @@ for (const [runtime, command] of [
     });
 
     describe('authorizeChannel', () => {
-      it('lets a client into a private channel', async () => {
+      it('authorises a client for a private channel', async () => {
         await using _client = await clientIn('private-orders');
       });
 
-      it('lets a client into an encrypted channel, and gives it a key the server never sees', async () => {
+      it('authorises a client for an encrypted channel, with a key that the server never gets', async () => {
         await using client = await RawClient.connect(server);
         const { auth, shared_secret } = await library.authorizeChannel(
           client.socketId,
@@ -293,7 +293,7 @@ for (const [runtime, command] of [
         await client.subscribes('private-encrypted-diary', { auth });
       });
 
-      it('lets a client into a presence channel as the user it names', async () => {
+      it('authorises a client for a presence channel as a user', async () => {
         await using client = await RawClient.connect(server);
         const { auth, channel_data = '' } = await library.authorizeChannel(
           client.socketId,
@@ -309,7 +309,7 @@ for (const [runtime, command] of [
       });
     });
 
-    it('createSignedQueryString signs a request that is sent by other means', async () => {
+    it('createSignedQueryString signs a request that another HTTP client sends', async () => {
       const path = `/apps/${APP.id}/channels`;
       const query = await library.createSignedQueryString({
         method: 'GET',
@@ -329,7 +329,7 @@ for (const [runtime, command] of [
       expect([posted.status, await posted.json()]).toEqual([200, {}]);
     });
 
-    it('forURL finds the server, the app and its secret in one address', async () => {
+    it('forURL takes the server, the app and its secret from one URL', async () => {
       using library = LibraryProcess.openUrl(
         command,
         `http://${APP.key}:${APP.secret}@127.0.0.1:${server.port}/apps/${APP.id}`,
@@ -341,7 +341,7 @@ for (const [runtime, command] of [
     });
 
     describe('RequestError', () => {
-      /** What it says where the server refuses: the status, and the words of the server as plain text. */
+      /** The error for a refusal: the status, and the text of the server. */
       async function refusal(call: Promise<unknown>) {
         const failure = await failureOf(call);
         expect(failure).toMatchObject({
@@ -351,7 +351,7 @@ for (const [runtime, command] of [
         return [failure.status, failure.body];
       }
 
-      it('says 401 where the key is unknown', async () => {
+      it('has 401 if the key is unknown', async () => {
         using stranger = LibraryProcess.open(command, server, { key: 'unknown' });
         expect(await refusal(stranger.trigger('news', 'event', 1))).toEqual([
           401,
@@ -359,7 +359,7 @@ for (const [runtime, command] of [
         ]);
       });
 
-      it('says 401 where the app does not exist', async () => {
+      it('has 401 if the app does not exist', async () => {
         using stranger = LibraryProcess.open(command, server, { appId: '999' });
         expect(await refusal(stranger.get({ path: '/channels' }))).toEqual([
           401,
@@ -367,7 +367,7 @@ for (const [runtime, command] of [
         ]);
       });
 
-      it('says 401 where the secret is wrong, with the text that should have been signed', async () => {
+      it('has 401 if the secret is wrong, with the text that should have been signed', async () => {
         using forger = LibraryProcess.open(command, server, { secret: 'guessed' });
         const [status, body] = await refusal(forger.trigger('news', 'event', 1));
         expect(status).toBe(401);
@@ -376,7 +376,7 @@ for (const [runtime, command] of [
         );
       });
 
-      it('says 403 where the app is disabled', async () => {
+      it('has 403 if the app is disabled', async () => {
         using disabled = LibraryProcess.open(command, server, {
           appId: '5',
           key: 'disabled',
@@ -388,7 +388,7 @@ for (const [runtime, command] of [
         ]);
       });
 
-      it('says 413 where the data is too large, and nothing was sent', async () => {
+      it('has 413 if the data is too large, and nothing was sent', async () => {
         await using client = await clientIn('large');
         const tooLarge = 'x'.repeat(10_241);
 
@@ -408,7 +408,7 @@ for (const [runtime, command] of [
         await client.hearsNothing();
       });
 
-      it('says 400 where a batch has too many events', async () => {
+      it('has 400 if a batch has too many events', async () => {
         const events = Array.from({ length: 11 }, () => ({ channel: 'a', name: 'b', data: 'c' }));
         expect(await refusal(library.triggerBatch(events))).toEqual([
           400,
@@ -416,14 +416,14 @@ for (const [runtime, command] of [
         ]);
       });
 
-      it('says 400 where an event takes a name of the protocol', async () => {
+      it('has 400 if an event has a reserved name', async () => {
         expect(await refusal(library.trigger('news', 'pusher_internal:member_added', {}))).toEqual([
           400,
           'name: names that begin with pusher: or pusher_internal: are reserved',
         ]);
       });
 
-      it('says 400 where counts are asked for that there are not', async () => {
+      it('has 400 if an attribute is requested that the channels do not have', async () => {
         using other = LibraryProcess.open(command, server, {
           appId: '4',
           key: 'without-counts',
@@ -442,14 +442,14 @@ for (const [runtime, command] of [
         }
       });
 
-      it('says 400 where the users of another than a presence channel are asked for', async () => {
+      it('has 400 if the users of a channel without presence are requested', async () => {
         expect(await refusal(library.get({ path: '/channels/news/users' }))).toEqual([
           400,
           'news is not a presence channel: only these have users',
         ]);
       });
 
-      it('says 404 if there is no such path', async () => {
+      it('has 404 if the path does not exist', async () => {
         expect(await refusal(library.get({ path: '/nothing' }))).toEqual([404, '404 NOT FOUND\n']);
       });
     });

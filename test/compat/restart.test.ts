@@ -6,8 +6,8 @@ import { restart } from '../../testing/servers/restart.ts';
 import { clientInNode, subscribed } from './client-process.ts';
 
 /**
- * pusher-js tries again at once after a stop. If no server listens at that moment, its next try is 15 seconds
- * later. Milliseconds.
+ * pusher-js reconnects at once after a stop. If no server listens at that moment, its next attempt is 15 s later.
+ * Milliseconds.
  */
 const COMES_BACK_MAX_MS = 40_000;
 
@@ -32,7 +32,7 @@ for (const [signal, what] of [
 
       await Promise.all([subscribed(ann, CHANNELS), subscribed(bob, CHANNELS)]);
       const { asked } = backend;
-      // Twice each: Ann and Bob were authorised anew.
+      // Two each: Ann and Bob were authorised again.
       expect(asked.toSorted()).toEqual(
         CHANNELS.slice(1)
           .flatMap((name) => [name, name])

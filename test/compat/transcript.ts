@@ -1,13 +1,13 @@
 import { type RawAnswer, RawHttp } from '../../testing/clients/raw-http.ts';
 
-/** One request as a library sends it, byte for byte. */
+/** One request, byte for byte as a library sends it. */
 export interface Transcript {
   readonly method: string;
   readonly target: string;
   readonly bytes: Uint8Array;
 }
 
-/** A request from its lines. `Content-Length: *` stands for the length of the body. */
+/** Makes a request from its lines. `Content-Length: *` becomes the length of the body. */
 export function transcript(lines: readonly string[], body = ''): Transcript {
   const length = Buffer.byteLength(body);
   const head = lines.map((line) => line.replace(/^(content-length): \*$/i, `$1: ${length}`));
@@ -15,13 +15,13 @@ export function transcript(lines: readonly string[], body = ''): Transcript {
   return { method, target, bytes: Buffer.from([...head, '', body].join('\r\n')) };
 }
 
-/** The same request with another text in its head, such as another id. */
+/** Replaces a text in the head of a request, such as an id. */
 export function withHead({ bytes }: Transcript, from: string, to: string): Transcript {
   const [head = '', body = ''] = Buffer.from(bytes).toString().split('\r\n\r\n');
   return transcript(head.replaceAll(from, to).split('\r\n'), body);
 }
 
-/** One connection on which a library sends one request after the other. */
+/** A connection on which a library sends its requests one by one. */
 export class TranscriptConnection implements AsyncDisposable {
   private readonly http: RawHttp;
 

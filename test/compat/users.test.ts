@@ -15,7 +15,7 @@ import { type Heard, userInNode } from './client-process.ts';
 import type { JsonProcess } from './json-process.ts';
 import { LibraryProcess } from './library-process.ts';
 
-/** Users, watchlists and subscription counts with the official libraries, as they come from npm. */
+/** Users, watchlists and subscription counts with the official libraries, unchanged from npm. */
 
 let server: Fanfare;
 let backend: AppBackend;
@@ -34,14 +34,14 @@ const connectAs = (user: string, watchlist: readonly string[] = []) =>
   connect(server, { backend, user, watchlist });
 
 describe('signin of pusher-js', () => {
-  it('makes the connection one of the user whom the backend names', async () => {
+  it('signs the connection in as the user whom the backend names', async () => {
     using ann = connectAs('ann');
     await ann.signedIn();
     expect(ann.pusher.user.user_data).toEqual({ id: 'ann', user_info: { name: 'ANN' } });
     await ann.pusher.user.signinDonePromise;
   });
 
-  it('may be asked for before there is a connection, and more than once', async () => {
+  it('can be called before there is a connection, and more than once', async () => {
     using ann = connectAs('ann-early');
     ann.pusher.signin();
     const heard = await ann.signedIn();
@@ -51,7 +51,7 @@ describe('signin of pusher-js', () => {
     expect(backend.signedIn.filter((user) => user === 'ann-early')).toHaveLength(1);
   });
 
-  it('notifies its handlers that the backend refused, and the connection goes on', async () => {
+  it('notifies its handlers that the backend refused, and the connection stays open', async () => {
     using stranger = connect(server, { backend });
     const heard = new Inbox<unknown>('The stranger');
     stranger.pusher.user.bind('pusher:signin_error', (error: unknown) => heard.put(error));
@@ -60,7 +60,7 @@ describe('signin of pusher-js', () => {
     await stranger.subscribe('public-for-strangers').subscribed();
   });
 
-  it('that the server refuses is an error of the connection, which goes on', async () => {
+  it('is an error of the connection if the server refuses, and the connection stays open', async () => {
     using forger = connect(server, {
       userAuthentication: {
         endpoint: '',
@@ -79,7 +79,7 @@ describe('signin of pusher-js', () => {
     await forger.subscribe('public-for-forgers').subscribed();
   });
 
-  it('is done anew with each new connection', async () => {
+  it('is repeated with each new connection', async () => {
     using ann = connectAs('ann-again');
     const heard = await ann.signedIn();
     ann.pusher.disconnect();
@@ -106,14 +106,14 @@ describe('sendToUser', () => {
     expect(await heardByOther.next()).toEqual(['note', 'for Bob']);
   });
 
-  it('to an absent user is a success', async () => {
+  it('succeeds if the user has no connection', async () => {
     const answer = await backend.library.sendToUser('nobody', 'note', 1);
     expect([answer.status, await answer.text()]).toEqual([200, '{}']);
   });
 });
 
 describe('the watchlist of pusher-js', () => {
-  it('says who is online and offline, who comes, and 3 seconds later who goes', async () => {
+  it('gives who is online and offline, who comes, and who has left after 3 s', async () => {
     using bob = connectAs('bob-watched');
     await bob.signedIn();
     using ann = connectAs('ann-watching', ['bob-watched', 'eve-watched']);
@@ -137,7 +137,7 @@ describe('the watchlist of pusher-js', () => {
 });
 
 describe('terminateUserConnections', () => {
-  it('disconnects each connection of the user, which does not try again', async () => {
+  it('closes each connection of the user, and the clients do not reconnect', async () => {
     using ann = connectAs('ann-ends');
     using other = connectAs('ann-stays');
     await ann.signedIn();
@@ -150,18 +150,18 @@ describe('terminateUserConnections', () => {
     expect(error).toMatchObject({ type: 'PusherError', data: { code: 4009 } });
     const [, change] = await ann.connection.first(([event]) => event === 'state_change');
     expect(change).toEqual({ previous: 'connected', current: 'disconnected' });
-    // Another client has connected, signed in and received an event, and still it has not tried again.
+    // Another client has connected, signed in and received an event; this one has still not reconnected.
     using later = connectAs('later');
     await later.signedIn();
     await backend.library.sendToUser('ann-stays', 'note', 1);
     expect(await heardByOther.next()).toEqual(['note', 1]);
     expect(ann.pusher.connection.state).toBe('disconnected');
-    // Until the person wants to.
+    // It can connect again when the app calls connect().
     ann.pusher.connect();
     await ann.connection.first(isUserChannelEntered);
   });
 
-  it('leaves members of presence channels who are not signed in', async () => {
+  it('does not close connections of presence members who are not signed in', async () => {
     using ann = connectAs('ann-present');
     const channel = ann.subscribe('presence-room');
     await channel.subscribed();
@@ -172,7 +172,7 @@ describe('terminateUserConnections', () => {
 });
 
 describe('subscription counts in pusher-js', () => {
-  it('come as pusher:subscription_count, and stand in the channel', async () => {
+  it('arrive as pusher:subscription_count, and are kept in the channel', async () => {
     using ann = connect(server);
     using bob = connect(server);
     const heard = ann.subscribe('counted');
@@ -191,7 +191,7 @@ describe('subscription counts in pusher-js', () => {
     expect(await heard.next()).toEqual(['pusher:subscription_count', { subscription_count: 1 }]);
   });
 
-  it('never come in presence channels', async () => {
+  it('never arrive in presence channels', async () => {
     using ann = connectAs('ann-counted');
     const heard = ann.subscribe('presence-counted');
     await heard.subscribed();
@@ -201,7 +201,7 @@ describe('subscription counts in pusher-js', () => {
 });
 
 for (const broadcaster of ['pusher', 'reverb'] as const) {
-  it(`Echo's broadcaster "${broadcaster}" signs in and hears what is sent to the user`, async () => {
+  it(`Echo's broadcaster "${broadcaster}" signs in and receives events for the user`, async () => {
     const user = `echo-${broadcaster}`;
     const options = {
       key: APP.key,
@@ -241,7 +241,7 @@ for (const [runtime, command] of [
   ['Node', 'node'],
   ['Bun', process.execPath],
 ] as const) {
-  it(`pusher in ${runtime} signs users in, sends to them and ends their connections`, async () => {
+  it(`pusher in ${runtime} signs users in, sends them events and closes their connections`, async () => {
     using library = LibraryProcess.open(command, server);
     await using client = await RawClient.connect(server);
     const id = `ann-in-${runtime}`;
@@ -264,7 +264,7 @@ describe('pusher-js in Node', () => {
   const signedIn = (client: JsonProcess<Heard>) =>
     client.printed.first(([channel, what]) => channel === 'user' && what === 'signed in');
 
-  it('signs in, hears what is sent to its user and who comes, and ends when it is terminated', async () => {
+  it('signs in, receives events for its user and of its watchlist, and ends when it is terminated', async () => {
     using ann = userInNode(
       optionsFor(server, { backend, user: 'node-ann', watchlist: ['node-bob'] }),
     );

@@ -6,13 +6,13 @@ import { APP } from '../../testing/servers/fanfare.ts';
 import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
 import { LibraryProcess } from './library-process.ts';
 
-/** A real webhook request, read by the official server library as it comes from npm. */
+/** A webhook request of the server, read by the official server library, unchanged from npm. */
 
 for (const [runtime, command] of [
   ['Node', 'node'],
   ['Bun', process.execPath],
 ] as const) {
-  it(`webhook() of pusher in ${runtime} takes the requests of the server, and no forged ones`, async () => {
+  it(`webhook() of pusher in ${runtime} accepts the requests of the server, and no forged ones`, async () => {
     using endpoint = startWebhookEndpoint();
     await using server = await startWithWebhooks([{ url: endpoint.url, events: ['member_added'] }]);
     await using ann = await RawClient.connect(server);
@@ -33,7 +33,7 @@ for (const [runtime, command] of [
     expect(await library.webhook({ headers: forged, rawBody: body })).toEqual({ valid: false });
     expect(await library.webhook({ headers, rawBody: tampered })).toEqual({ valid: false });
 
-    // A backend that uses the app's newer key already knows the oldest beside it.
+    // A request is signed with the oldest key. A backend that uses a newer one must list the oldest, too.
     using rotated = LibraryProcess.open(command, server, { key: 'newer', secret: 'its secret' });
     expect(await rotated.webhook({ headers, rawBody: body })).toEqual({ valid: false });
     const both = await rotated.webhook({ headers, rawBody: body }, [

@@ -73,7 +73,8 @@ async function threads(count: number, apps: readonly App[]): Promise<OpenCluster
     setImmediate(() => {
       const messages = waiting.get(key) ?? [];
       waiting.delete(key);
-      engines[to]?.receive(from, structuredClone(messages));
+      for (const one of structuredClone(messages)) engines[to]?.receive(from, one);
+      engines[to]?.received(from);
     });
   };
   const loops = Array.from({ length: count }, (_, number) => {

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
 import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
-import { startWebhookEndpoint, type WebhookEndpoint } from '../admin/webhook-endpoint.ts';
+import {
+  startWebhookEndpoint,
+  type WebhookEndpoint,
+} from '../../testing/servers/webhook-endpoint.ts';
 import { countOf, openRows } from './push-rows.ts';
 
 /** A server that is killed between the end of a publish and its completion event. */

@@ -4,10 +4,11 @@ import { SQL } from 'bun';
 import { Database } from '../../src/stores/database/database.ts';
 import { StoreSilent } from '../../src/stores/database/faults.ts';
 import { openPostgres } from '../../src/stores/database/postgres.ts';
+import { webhooksOf } from '../../testing/clients/admin-api.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { ownPostgres, throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
-import { startWebhookEndpoint, webhooksOf } from '../admin/webhook-endpoint.ts';
+import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
 import { FREE_PORTS, fanfare } from '../cli/run-fanfare.ts';
 import { becomes, chat, complaints, readiness } from './store-trouble.ts';
 
@@ -61,7 +62,7 @@ describe('a server whose PostgreSQL', () => {
     'dies goes on delivering, says so once, and keeps everything once it is back',
     async () => {
       await using postgres = await ownPostgres();
-      await using endpoint = startWebhookEndpoint();
+      using endpoint = startWebhookEndpoint();
       await using server = await startFanfare({
         app: { webhooks: [endpoint.webhook] },
         config: { store: { url: postgres.url }, webhooks: { allowPrivateAddresses: true } },
@@ -141,7 +142,7 @@ describe('a server whose PostgreSQL', () => {
     'dies again and again loses no webhook, and keeps none twice',
     async () => {
       await using postgres = await ownPostgres();
-      await using endpoint = startWebhookEndpoint();
+      using endpoint = startWebhookEndpoint();
       await using server = await startFanfare({
         app: { webhooks: [{ url: endpoint.url, events: ['channel_occupied'] }] },
         config: { store: { url: postgres.url }, webhooks: { allowPrivateAddresses: true } },

@@ -7,6 +7,7 @@ import {
   PushConnection,
   PushRequests,
 } from '../../testing/clients/push-requests.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 
@@ -125,7 +126,10 @@ describe('where the clock of a server', () => {
       await publishSome();
       for (let jumps = 1; jumps <= 2; jumps++) {
         server.process.kill('SIGUSR2');
-        while (!isNear(await clockOf(server), jumps * jumpMs));
+        await eventually(
+          () => clockOf(server),
+          (offsetMs) => isNear(offsetMs, jumps * jumpMs),
+        );
         await publishSome();
       }
       expect(new Set(ids).size).toBe(ids.length);
@@ -172,11 +176,11 @@ it('takes reports of devices whose clocks are anywhere', async () => {
     devices.push([clock, String(id)]);
   }
   const { publishId } = await publish(server, { fcm: {} });
-  const isPlanned = async () => {
+  const planned = async () => {
     const { platforms } = await connection.does(requests.readPublish(publishId));
-    return (platforms as { fcm: { planned: number } }).fcm.planned === clocks.length;
+    return (platforms as { fcm: { planned: number } }).fcm.planned;
   };
-  while (!(await isPlanned()));
+  await eventually(planned, (devices) => devices === clocks.length);
   for (const [timestampSecs, deviceId] of devices) {
     for (const event of ['delivery', 'open']) {
       await connection.does(requests.report({ event, publishId, deviceId, timestampSecs }));

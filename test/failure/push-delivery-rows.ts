@@ -15,6 +15,8 @@ export interface StoredRow {
   readonly bundleId: string | undefined;
   /** In addition to the one that all devices have. */
   readonly interests?: readonly string[];
+  /** Whether its gateway has accepted a notification for it before. */
+  readonly isTrusted?: boolean;
 }
 
 /**
@@ -35,14 +37,16 @@ export async function fillStore(
   using store = new Sqlite(sqliteFileOf(url));
   const insertDevice = store.query<{ number: number }, (string | number | null)[]>(
     `INSERT INTO devices (instance, id, platform, token_identity, registered_at, seen_at, bundle_id,
-      token, metadata, sdk, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '{}', '', NULL) RETURNING number`,
+      token, metadata, sdk, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '{}', '', ?) RETURNING number`,
   );
   const insertInterest = store.query('INSERT INTO device_interests VALUES (?, ?, ?)');
   const nowMs = Date.now();
   const insertAll = store.transaction(() => {
-    const numbers = rows.map(({ id, platform, identity, bundleId, token, interests = [] }) => {
-      const values = [instance, id, platform, identity, nowMs, nowMs, bundleId ?? null, token];
-      const number = insertDevice.get(...values)?.number ?? 0;
+    const numbers = rows.map((row) => {
+      const { id, platform, identity, bundleId = null, token, interests = [] } = row;
+      const acceptedAtMs = row.isTrusted === true ? nowMs : null;
+      const values = [instance, id, platform, identity, nowMs, nowMs, bundleId, token];
+      const number = insertDevice.get(...values, acceptedAtMs)?.number ?? 0;
       for (const name of [interest, ...interests]) insertInterest.run(instance, name, number);
       return number;
     });

@@ -3,6 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
+import {
+  type FakeAccount,
+  newFakeAccount,
+} from '../../src/fake-gateways/fcm/access-token-issuer.ts';
 import { type FakeFcm, startFakeFcm } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import { type FakeWebPush, startFakeWebPush } from '../../src/fake-gateways/web/fake-web-push.ts';
@@ -11,6 +15,7 @@ import type { PlatformCounts, PublishState } from '../../src/push/model/publish.
 import { tokenIdentity } from '../../src/push/model/token-identity.ts';
 import { readWebToken } from '../../src/push/requests/web-subscription.ts';
 import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { pauseAfter } from '../../testing/eventually.ts';
 import { configOf, type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { pushSettings } from '../../testing/servers/push-server.ts';
 import { fillStore, type StoredRow } from './push-delivery-rows.ts';
@@ -84,6 +89,8 @@ export interface SiteStatus {
 export interface SiteOptions {
   /** An instance for each. */
   readonly crowds: readonly Crowd[];
+  /** Whether gateways have accepted notifications for all devices before. */
+  readonly areTrusted?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   readonly program?: string;
   /** What the gateways take for the time. */
@@ -93,18 +100,23 @@ export interface SiteOptions {
 /** More than any test has arrivals of one publish. */
 const ENTRIES_MAX = 200_000;
 
-/** Pause between two looks at a publish's status. */
-const LOOK_MS = 20;
-
 /** More than anything takes that is waited for. */
 const WAIT_MAX_MS = 55_000;
 
 const BUNDLE_ID = 'com.example.app';
 
+let madeAccount: FakeAccount | undefined;
+
+/** The service account of every site. Making its RSA key takes long. */
+function account(): FakeAccount {
+  madeAccount ??= newFakeAccount();
+  return madeAccount;
+}
+
 /** What the fake Google is trusted by, and what the devices of one instance are made with. */
 interface Gateways {
   readonly apns: FakeApns;
-  /** Only where an instance has devices of it: to make its key takes long. */
+  /** Only if an instance has devices of it. */
   readonly fcm: FakeFcm | undefined;
   readonly web: FakeWebPush;
 }
@@ -152,7 +164,7 @@ export class DeliverySite implements AsyncDisposable {
     const config = configOf(directory, { config: { push: pushSettings(...settings) } });
     writeFileSync(join(directory, 'config.json'), JSON.stringify(config));
     const instances: SiteInstance[] = [];
-    for (const one of drafts) instances.push(await register(directory, one, gateways));
+    for (const one of drafts) instances.push(await register(directory, one, gateways, options));
     const server = await spawn(directory, options, options.environment);
     return new DeliverySite(options, gateways, instances, server, parts.move());
   }
@@ -218,15 +230,16 @@ export class DeliverySite implements AsyncDisposable {
     publishId: string,
     isSuch: (status: SiteStatus) => boolean,
   ): Promise<SiteStatus> {
-    const deadlineMs = performance.now() + WAIT_MAX_MS;
+    const startedAtMs = performance.now();
     for (;;) {
       const status = await this.status(instance, publishId);
       if (isSuch(status)) return status;
-      if (performance.now() > deadlineMs) {
+      const waitedMs = performance.now() - startedAtMs;
+      if (waitedMs > WAIT_MAX_MS) {
         const logged = this.server.output.stderr.slice(-2000);
         throw new Error(`The publish has come to ${JSON.stringify(status)}: ${logged}`);
       }
-      await Bun.sleep(LOOK_MS);
+      await Bun.sleep(pauseAfter(waitedMs));
     }
   }
 
@@ -303,7 +316,9 @@ async function startGateways(
   const options = { entriesMax: ENTRIES_MAX, nowMs };
   const apns = parts.use(await startFakeApns({ keys, startsWithOne: true, ...options }));
   const hasFcm = drafts.some(({ crowd }) => crowd.fcm !== undefined);
-  const fcm = hasFcm ? parts.use(await startFakeFcm(options)) : undefined;
+  const fcm = hasFcm
+    ? parts.use(await startFakeFcm({ account: account(), ...options }))
+    : undefined;
   return { apns, fcm, web: parts.use(startFakeWebPush({ nowMs })) };
 }
 
@@ -349,12 +364,18 @@ function filesOf(directory: string, place: number) {
 }
 
 /** Puts the devices of an instance into the store, as if they had registered. */
-async function register(directory: string, one: Draft, gateways: Gateways): Promise<SiteInstance> {
+async function register(
+  directory: string,
+  one: Draft,
+  gateways: Gateways,
+  { areTrusted: isTrusted = false }: SiteOptions,
+): Promise<SiteInstance> {
   const { place, id, secretKey, signing } = one;
   const { keyFile, accountFile } = filesOf(directory, place);
   const rows = rowsOf(one, gateways);
   const url = `sqlite:${join(directory, 'fanfare.db')}`;
-  const numbers = await fillStore(url, id, INTEREST, rows);
+  const stored = rows.map((row) => ({ ...row, isTrusted }));
+  const numbers = await fillStore(url, id, INTEREST, stored);
   const devicesOf = (platform: Platform) =>
     rows.flatMap((row, at) =>
       row.platform === platform

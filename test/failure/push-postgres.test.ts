@@ -8,6 +8,7 @@ import {
   PushRequests,
 } from '../../testing/clients/push-requests.ts';
 import { ownPostgres, throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { fanfare } from '../cli/run-fanfare.ts';
@@ -23,6 +24,8 @@ import { becomes } from './store-trouble.ts';
 
 const LONG_MS = 60_000;
 const BACKENDS = 10;
+/** The pause of a backend between two publishes. */
+const PAUSE_MS = 5;
 
 const requests = new PushRequests();
 const nothing = async () => undefined;
@@ -43,6 +46,7 @@ function startBackends(server: Fanfare) {
       statuses.add(answer.status);
       heard.resolve();
       heard = Promise.withResolvers();
+      await Bun.sleep(PAUSE_MS);
     }
   };
   const all = Array.from({ length: BACKENDS }, run);
@@ -188,7 +192,12 @@ describe('two servers on one PostgreSQL', () => {
         return (await askPush(server, request)).status;
       };
       const becomesOnBoth = async (secretKey: string, wanted: number) => {
-        for (const server of [one, two]) while ((await status(server, secretKey)) !== wanted);
+        for (const server of [one, two]) {
+          await eventually(
+            () => status(server, secretKey),
+            (heard) => heard === wanted,
+          );
+        }
       };
       await becomesOnBoth(old, 200);
       const rotated: { secretKeys: string[] } = await instances('rotate', id);

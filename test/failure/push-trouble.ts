@@ -116,6 +116,7 @@ export async function publishesUntil(server: Fanfare, wanted: 200 | 503): Promis
     else expect(heard.status).toBe(503);
     if (heard.status === wanted) return ids;
     if (Date.now() > deadlineMs) throw new Error(`Publishing never came to ${wanted}`);
+    await Bun.sleep(10);
   }
 }
 

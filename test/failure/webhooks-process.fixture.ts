@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/stores/database/database.ts';
 import { StoredOutbox } from '../../src/stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../src/stores/webhooks/outbox-log.ts';
 import { appOf, keptLog, occupied, webhookTo } from '../../src/webhooks/webhooks.fixture.ts';
-import { openWebhooks } from '../../src/webhooks/webhooks.ts';
+import { Webhooks } from '../../src/webhooks/webhooks.ts';
 
 /**
  * A process that sends webhooks, to be killed. `… STORE URL FIRST`: accepts an event every few milliseconds,
@@ -16,7 +16,7 @@ import { openWebhooks } from '../../src/webhooks/webhooks.ts';
 const [, , store = '', url = '', first] = process.argv;
 const app = appOf('app', [webhookTo(`${url}/single`), webhookTo(`${url}/batched`, true)]);
 const database = await openDatabase(`sqlite:${store}`);
-const webhooks = await openWebhooks({
+const webhooks = await Webhooks.open({
   outbox: new StoredOutbox(database),
   outboxLog: new StoredOutboxLog(database),
   app: () => app,

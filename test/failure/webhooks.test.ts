@@ -11,7 +11,7 @@ import { openDatabase } from '../../src/stores/database/database.ts';
 import { StoredOutbox } from '../../src/stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../src/stores/webhooks/outbox-log.ts';
 import { appOf, keptLog, occupied, webhookTo } from '../../src/webhooks/webhooks.fixture.ts';
-import { openWebhooks, type Webhooks } from '../../src/webhooks/webhooks.ts';
+import { Webhooks } from '../../src/webhooks/webhooks.ts';
 
 let stops = new AsyncDisposableStack();
 afterEach(async () => {
@@ -70,7 +70,7 @@ async function open(urls: readonly string[], allowPrivateAddresses = true): Prom
   const database = stops.use(await openDatabase(`sqlite:${folder}/store.db`));
   const apps = new Map(urls.map((url, index) => [`${index}`, appOf(`${index}`, [webhookTo(url)])]));
   return stops.use(
-    await openWebhooks({
+    await Webhooks.open({
       outbox: new StoredOutbox(database),
       outboxLog: new StoredOutboxLog(database),
       app: (id) => apps.get(id),

@@ -4,16 +4,13 @@ import {
   type FakeApnsOptions,
   startFakeApns,
 } from '../../src/fake-gateways/apns/fake-apns.ts';
-import {
-  type ApnsGatewayOptions,
-  createApnsGateway,
-} from '../../src/gateways/apns/apns-gateway.ts';
+import { ApnsGateway, type ApnsGatewayOptions } from '../../src/gateways/apns/apns-gateway.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import type { Http2Event } from '../../src/outgoing/http2/client.ts';
 import type { Deliver, Gateway } from '../../src/push/gateway.ts';
-import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
-import { newPublishId } from '../../src/push/model/publish-id.ts';
+import type { Recipient } from '../../src/push/model/device.ts';
 import { type ApnsPayload, readApnsPayload } from '../../src/push/payloads/apns.ts';
+import { notificationOf, recipientOf } from './deliver-all.ts';
 
 export const TOPIC = 'com.example.app';
 
@@ -22,16 +19,7 @@ const who = { teamId: 'TEAM123456', keyId: 'KEY1234567' };
 
 /** A registered device; each number has a token of its own. */
 export function apnsDevice(number: number, bundleId: string | undefined = TOPIC): Recipient {
-  return {
-    number,
-    id: `apns-${number}` as DeviceId,
-    platform: 'apns',
-    token: `b${number.toString(16).padStart(63, '0')}`,
-    bundleId,
-    userId: undefined,
-    registeredAtMs: 0,
-    acceptedBefore: true,
-  };
+  return { ...recipientOf('apns', number, `b${number.toString(16).padStart(63, '0')}`), bundleId };
 }
 
 export function apnsDevices(count: number): readonly Recipient[] {
@@ -49,12 +37,7 @@ export function publishBy(
   gateway: Gateway<'apns'>,
   published: Readonly<Record<string, unknown>> = { aps: { alert: 'Hello' } },
 ): Deliver {
-  return gateway.prepare({
-    instanceId: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
-    publishId: newPublishId(Date.now()),
-    payload: payloadOf(published),
-    acceptedAtMs: Date.now(),
-  });
+  return gateway.prepare(notificationOf(payloadOf(published)));
 }
 
 export interface ApnsSite extends AsyncDisposable {
@@ -78,7 +61,7 @@ export async function apnsSite(
   const { ca = '' } = production;
   const sandbox = await startFakeApns({ keys, nowMs, ...fakeOptions });
   const events: Http2Event[] = [];
-  const gateway = createApnsGateway({
+  const gateway = new ApnsGateway({
     ...who,
     privateKey,
     environment: 'production',

@@ -2,10 +2,16 @@ import { describe, expect, it } from 'bun:test';
 import { generateKeyPairSync } from 'node:crypto';
 import { apnsRefusal, type FakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
 import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
+import {
+  accepted,
+  notAuthorised,
+  refused,
+  refusedForAll,
+  tokenGone,
+  tryAgain,
+} from '../../src/gateways/outcomes.ts';
 import { apnsDevice, apnsDevices, apnsSite, publishBy, TOPIC } from './apns-devices.ts';
 import { deliverAll } from './deliver-all.ts';
-
-const accepted = { result: 'accepted' } as const;
 
 function onlySession({ sessions }: FakeApns): ServedSession {
   const [session] = sessions;
@@ -81,11 +87,7 @@ describe('a notification for an Apple device', () => {
       await deliver({ ...device, token: 'x/../y' }),
       await deliver({ ...device, bundleId: undefined }),
       await deliver({ ...device, bundleId: 'a\r\nb' }),
-    ]).toEqual([
-      { result: 'refused', reason: 'no-apns-token', words: '' },
-      { result: 'refused', reason: 'no-bundle-id', words: '' },
-      { result: 'refused', reason: 'no-bundle-id', words: '' },
-    ]);
+    ]).toEqual([refused('no-apns-token'), refused('no-bundle-id'), refused('no-bundle-id')]);
     expect(site.production.arrivals.count).toBe(0);
   });
 
@@ -101,18 +103,10 @@ describe('a notification for an Apple device', () => {
 
 describe('an answer of Apple', () => {
   it.each([
-    [400, 'TopicDisallowed', { result: 'refused', reason: 'TopicDisallowed', words: '' }],
-    [403, 'Forbidden', { result: 'not-authorised', reason: 'Forbidden', words: '' }],
-    [
-      413,
-      'PayloadTooLarge',
-      { result: 'refused', reason: 'PayloadTooLarge', words: '', scope: 'publish' },
-    ],
-    [
-      500,
-      'InternalServerError',
-      { result: 'try-again', reason: 'InternalServerError', afterMs: undefined, scope: 'gateway' },
-    ],
+    [400, 'TopicDisallowed', refused('TopicDisallowed')],
+    [403, 'Forbidden', notAuthorised('Forbidden')],
+    [413, 'PayloadTooLarge', refusedForAll('PayloadTooLarge')],
+    [500, 'InternalServerError', tryAgain('InternalServerError', 'gateway')],
   ] as const)('becomes an outcome: %d %s', async (status, reason, outcome) => {
     await using site = await apnsSite();
     site.production.script.forNext(1, apnsRefusal(status, reason));
@@ -123,22 +117,17 @@ describe('an answer of Apple', () => {
   it('becomes an outcome with the pause that it asks for', async () => {
     await using site = await apnsSite();
     site.production.script.forNext(1, apnsRefusal(429, 'TooManyRequests', { 'retry-after': '12' }));
-    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
-      result: 'try-again',
-      reason: 'TooManyRequests',
-      afterMs: 12_000,
-      scope: 'device',
-    });
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(
+      tryAgain('TooManyRequests', 'device', 12_000),
+    );
   });
 
   it('becomes an outcome with the time since when a token is gone', async () => {
     await using site = await apnsSite();
     site.production.script.forNext(1, apnsRefusal(410, 'Unregistered', {}, 1_700_000_000_000));
-    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
-      result: 'token-gone',
-      reason: 'Unregistered',
-      sinceMs: 1_700_000_000_000,
-    });
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(
+      tokenGone('Unregistered', 1_700_000_000_000),
+    );
   });
 
   it('about an old connection is retried over a new one', async () => {
@@ -163,7 +152,7 @@ describe('an answer of Apple', () => {
 
 describe('a token that Apple does not know', () => {
   const badToken = apnsRefusal(400, 'BadDeviceToken');
-  const gone = { result: 'token-gone', reason: 'BadDeviceToken', sinceMs: undefined } as const;
+  const gone = tokenGone('BadDeviceToken');
 
   it('is gone if others of the app are known', async () => {
     await using site = await apnsSite();
@@ -171,11 +160,9 @@ describe('a token that Apple does not know', () => {
     site.production.script.forToken(apnsDevice(1).token, badToken);
     expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(gone);
     // No token of the other app is known.
-    expect(await publishBy(site.gateway)(apnsDevice(1, 'com.example.other'))).toEqual({
-      result: 'refused',
-      reason: 'BadDeviceToken',
-      words: '',
-    });
+    expect(await publishBy(site.gateway)(apnsDevice(1, 'com.example.other'))).toEqual(
+      refused('BadDeviceToken'),
+    );
   });
 
   it('is refused if none of the app is known: the environment may be wrong', async () => {
@@ -214,8 +201,8 @@ describe('a token that Apple does not know', () => {
     site.sandbox.script.forNext(1, apnsRefusal(503, 'ServiceUnavailable'));
     const deliver = publishBy(site.gateway);
     expect([await deliver(apnsDevice(1)), await deliver(apnsDevice(1))]).toEqual([
-      { result: 'refused', reason: 'BadDeviceToken', words: '' },
-      { result: 'try-again', reason: 'ServiceUnavailable', afterMs: undefined, scope: 'device' },
+      refused('BadDeviceToken'),
+      tryAgain('ServiceUnavailable', 'device'),
     ]);
   });
 
@@ -253,11 +240,9 @@ describe('the provider token', () => {
     expect(await outcome).toEqual(accepted);
     // If the newest token is refused, the clock or the key is wrong.
     site.production.script.forNext(1, apnsRefusal(403, 'ExpiredProviderToken'));
-    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
-      result: 'not-authorised',
-      reason: 'ExpiredProviderToken',
-      words: '',
-    });
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(
+      notAuthorised('ExpiredProviderToken'),
+    );
   });
 
   it('is refused with another key, or with a wrong clock', async () => {
@@ -278,12 +263,9 @@ describe('the provider token', () => {
     await using site = await apnsSite();
     await connected(site);
     site.production.script.forNext(2, apnsRefusal(429, 'TooManyProviderTokenUpdates'));
-    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
-      result: 'try-again',
-      reason: 'TooManyProviderTokenUpdates',
-      afterMs: 60_000,
-      scope: 'gateway',
-    });
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(
+      tryAgain('TooManyProviderTokenUpdates', 'gateway', 60_000),
+    );
     expect(site.events).toContainEqual({
       event: 'connection-leaving',
       why: 'Apple asked for a new connection',
@@ -358,12 +340,7 @@ describe('a connection to Apple', () => {
       isOver = true;
     });
     while (!isOver) expect(await others(apnsDevice(2))).toEqual(accepted);
-    expect(await hanging).toEqual({
-      result: 'try-again',
-      reason: 'no-answer',
-      afterMs: undefined,
-      scope: 'device',
-    });
+    expect(await hanging).toEqual(tryAgain('no-answer', 'device'));
     expect(site.production.sessions.size).toBe(1);
   });
 
@@ -371,12 +348,7 @@ describe('a connection to Apple', () => {
     await using site = await apnsSite({ requestTimeoutMs: 500 });
     const dead = await connected(site);
     dead.freeze();
-    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual({
-      result: 'try-again',
-      reason: 'silence',
-      afterMs: undefined,
-      scope: 'gateway',
-    });
+    expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(tryAgain('silence', 'gateway'));
     await deliverAll(publishBy(site.gateway), apnsDevices(3));
     expect(await publishBy(site.gateway)(apnsDevice(1))).toEqual(accepted);
   });
@@ -384,14 +356,7 @@ describe('a connection to Apple', () => {
   it('cannot be made to a closed port', async () => {
     await using site = await apnsSite({ origins: { production: 'https://127.0.0.1:1' } });
     const outcomes = await deliverAll(publishBy(site.gateway), apnsDevices(3));
-    expect(outcomes).toEqual(
-      outcomes.map(() => ({
-        result: 'try-again',
-        reason: 'unreachable',
-        afterMs: undefined,
-        scope: 'connection',
-      })),
-    );
+    expect(outcomes).toEqual(outcomes.map(() => tryAgain('unreachable', 'connection')));
     expect(site.events).toEqual([{ event: 'unreachable', why: 'ECONNREFUSED' }]);
   });
 

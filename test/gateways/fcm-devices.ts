@@ -4,33 +4,24 @@ import {
   type FakeFcmOptions,
   startFakeFcm,
 } from '../../src/fake-gateways/fcm/fake-fcm.ts';
-import { createFcmGateway, type FcmGatewayOptions } from '../../src/gateways/fcm/fcm-gateway.ts';
+import { FcmGateway, type FcmGatewayOptions } from '../../src/gateways/fcm/fcm-gateway.ts';
 import { readServiceAccount, type ServiceAccount } from '../../src/gateways/fcm/service-account.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import type { Http2Event } from '../../src/outgoing/http2/client.ts';
 import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
 import type { Deliver, Gateway } from '../../src/push/gateway.ts';
-import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
-import { newPublishId } from '../../src/push/model/publish-id.ts';
+import type { Recipient } from '../../src/push/model/device.ts';
 import { readFcmPayload } from '../../src/push/payloads/fcm.ts';
 import { FieldFault } from '../../src/push/refusal.ts';
+import { notificationOf, recipientOf } from './deliver-all.ts';
 
 /** Shared, because making one takes a while. */
 const account = newFakeAccount();
 
 /** A registered device; each number has a token of its own. */
 export function fcmDevice(number: number): Recipient {
-  return {
-    number,
-    id: `fcm-${number}` as DeviceId,
-    platform: 'fcm',
-    token: `installation${number}:APA91b${number}`,
-    bundleId: undefined,
-    userId: undefined,
-    registeredAtMs: 0,
-    acceptedBefore: true,
-  };
+  return recipientOf('fcm', number, `installation${number}:APA91b${number}`);
 }
 
 export function fcmDevices(count: number): readonly Recipient[] {
@@ -44,12 +35,7 @@ export function publishBy(
 ): Deliver {
   const payload = readFcmPayload(published);
   if (payload instanceof FieldFault) throw new Error(`${payload.field}: ${payload.reason}`);
-  return gateway.prepare({
-    instanceId: '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c',
-    publishId: newPublishId(Date.now()),
-    payload,
-    acceptedAtMs: Date.now(),
-  });
+  return gateway.prepare(notificationOf(payload));
 }
 
 export interface FcmSite extends AsyncDisposable {
@@ -74,7 +60,7 @@ export async function fcmSite(
   const resolver = resolverTo('127.0.0.1');
   const requestToken = createSendRequest({ allowPrivateAddresses: true, resolver, ca: fcm.ca });
   const open = (more: Partial<FcmGatewayOptions>) =>
-    createFcmGateway({
+    new FcmGateway({
       account: serviceAccountOf(fcm),
       requestToken: (request) => requestToken({ ...request, owner: 'test' }),
       findAddresses: findLoopback,

@@ -3,27 +3,18 @@ import { newFakeAccount } from '../../src/fake-gateways/fcm/access-token-issuer.
 import { type FakeFcm, fcmRefusal } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import type { ServedSession } from '../../src/fake-gateways/http2-server.ts';
 import { ProjectRates } from '../../src/gateways/fcm/project-rate.ts';
-import type { TroubleScope } from '../../src/push/gateway.ts';
+import {
+  accepted,
+  notAuthorised,
+  refused,
+  tokenGone,
+  tryAgain,
+} from '../../src/gateways/outcomes.ts';
 import { FakeTime } from '../../testing/fake-time.ts';
 import { deliverAll } from './deliver-all.ts';
 import { fcmDevice, fcmDevices, fcmSite, publishBy, serviceAccountOf } from './fcm-devices.ts';
 
-const accepted = { result: 'accepted' } as const;
 const MINUTE_MS = 60_000;
-
-const again = (reason: string, scope: TroubleScope, afterMs?: number) => ({
-  result: 'try-again' as const,
-  reason,
-  afterMs,
-  scope,
-});
-const refused = (reason: string, words = '') => ({ result: 'refused' as const, reason, words });
-const gone = (reason: string) => ({ result: 'token-gone' as const, reason, sinceMs: undefined });
-const notAuthorised = (reason: string, words = '') => ({
-  result: 'not-authorised' as const,
-  reason,
-  words,
-});
 
 /** Delivers one message, so that a connection is open and the project is known to be right. */
 async function connected(site: Awaited<ReturnType<typeof fcmSite>>): Promise<ServedSession> {
@@ -104,12 +95,12 @@ describe('a message for a device of Firebase', () => {
 describe('an answer of FCM', () => {
   it.each([
     [400, 'INVALID_ARGUMENT', refused('INVALID_ARGUMENT')],
-    [404, 'UNREGISTERED', gone('UNREGISTERED')],
+    [404, 'UNREGISTERED', tokenGone('UNREGISTERED')],
     [403, 'PERMISSION_DENIED', notAuthorised('PERMISSION_DENIED')],
     [401, 'THIRD_PARTY_AUTH_ERROR', refused('THIRD_PARTY_AUTH_ERROR')],
-    [429, 'QUOTA_EXCEEDED', again('QUOTA_EXCEEDED', 'gateway', MINUTE_MS)],
-    [503, 'UNAVAILABLE', again('UNAVAILABLE', 'gateway')],
-    [500, 'INTERNAL', again('INTERNAL', 'gateway')],
+    [429, 'QUOTA_EXCEEDED', tryAgain('QUOTA_EXCEEDED', 'gateway', MINUTE_MS)],
+    [503, 'UNAVAILABLE', tryAgain('UNAVAILABLE', 'gateway')],
+    [500, 'INTERNAL', tryAgain('INTERNAL', 'gateway')],
   ] as const)('becomes an outcome: %d %s', async (status, code, outcome) => {
     await using site = await fcmSite();
     site.fcm.script.forNext(1, fcmRefusal(status, code));
@@ -124,8 +115,8 @@ describe('an answer of FCM', () => {
     site.fcm.script.forNext(1, fcmRefusal(429, 'QUOTA_EXCEEDED', { 'retry-after': '90' }));
     const deliver = publishBy(site.gateway);
     expect([await deliver(fcmDevice(1)), await deliver(fcmDevice(1))]).toEqual([
-      again('UNAVAILABLE', 'gateway', 12_000),
-      again('QUOTA_EXCEEDED', 'gateway', 90_000),
+      tryAgain('UNAVAILABLE', 'gateway', 12_000),
+      tryAgain('QUOTA_EXCEEDED', 'gateway', 90_000),
     ]);
   });
 
@@ -138,7 +129,7 @@ describe('an answer of FCM', () => {
       },
     ];
     site.fcm.script.forNext(1, fcmRefusal(400, 'INVALID_ARGUMENT', {}, details));
-    expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(gone('INVALID_ARGUMENT'));
+    expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(tokenGone('INVALID_ARGUMENT'));
   });
 
   it('about a device of another project counts once a device of this one was reached', async () => {
@@ -152,7 +143,7 @@ describe('an answer of FCM', () => {
     ]);
     await connected(site);
     site.fcm.script.forNext(1, mismatch);
-    expect(await deliver(fcmDevice(1))).toEqual(gone('SENDER_ID_MISMATCH'));
+    expect(await deliver(fcmDevice(1))).toEqual(tokenGone('SENDER_ID_MISMATCH'));
   });
 });
 
@@ -204,8 +195,8 @@ describe('the access token', () => {
     });
     const deliver = publishBy(site.gateway);
     expect(await deliverAll(deliver, fcmDevices(2))).toEqual([
-      again('access-token-http-503', 'connection', 20_000),
-      again('access-token-http-503', 'connection', 20_000),
+      tryAgain('access-token-http-503', 'connection', 20_000),
+      tryAgain('access-token-http-503', 'connection', 20_000),
     ]);
     expect(await deliver(fcmDevice(1))).toMatchObject({ reason: 'access-token-http-503' });
     expect(site.fcm.arrivals.count).toBe(0);
@@ -245,7 +236,7 @@ describe('the rate', () => {
     await timers.advance(60_000);
     const outcomes = [...(await first), ...(await second)];
     expect(outcomes.slice(306)).toEqual(
-      Array.from({ length: 6 }, () => again('too-many-waiting', 'gateway')),
+      Array.from({ length: 6 }, () => tryAgain('too-many-waiting', 'gateway')),
     );
     expect(outcomes.slice(0, 306)).toEqual(Array.from({ length: 306 }, () => accepted));
   });
@@ -271,8 +262,8 @@ describe('the rate', () => {
     const deliver = publishBy(site.gateway);
     expect(await deliver(fcmDevice(1))).toEqual(accepted);
     site.fcm.script.forNext(50, fcmRefusal(429, 'QUOTA_EXCEEDED'));
-    const newcomers = fcmDevices(50).map((device) => ({ ...device, acceptedBefore: false }));
-    const outcomes = await deliverAll(deliver, newcomers);
+    const untrusted = fcmDevices(50).map((device) => ({ ...device, isTrusted: false }));
+    const outcomes = await deliverAll(deliver, untrusted);
     expect(new Set(outcomes.map(({ result }) => result))).toEqual(new Set(['try-again']));
     expect(await deliver(fcmDevice(2))).toEqual(accepted);
   });
@@ -323,9 +314,9 @@ describe('the connections', () => {
     const outcomes = await deliverAll(publishBy(site.gateway), fcmDevices(10));
     for (const outcome of outcomes) {
       if (outcome.result === 'accepted') continue;
-      expect(outcome).toEqual(again('connection-lost', 'device'));
+      expect(outcome).toEqual(tryAgain('connection-lost', 'device'));
     }
-    expect(outcomes[3]).toEqual(again('connection-lost', 'device'));
+    expect(outcomes[3]).toEqual(tryAgain('connection-lost', 'device'));
     expect(await publishBy(site.gateway)(fcmDevice(3))).toEqual(accepted);
   });
 
@@ -339,12 +330,14 @@ describe('the connections', () => {
       outcome = settled;
     });
     while (outcome === undefined) expect(await others(fcmDevice(2))).toEqual(accepted);
-    expect(outcome).toEqual(again('no-answer', 'device'));
+    expect(outcome).toEqual(tryAgain('no-answer', 'device'));
   });
 
   it('cannot be made to a closed port', async () => {
     await using site = await fcmSite({ origin: 'https://127.0.0.1:1' });
-    expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(again('unreachable', 'connection'));
+    expect(await publishBy(site.gateway)(fcmDevice(1))).toEqual(
+      tryAgain('unreachable', 'connection'),
+    );
     expect(site.events).toEqual([{ event: 'unreachable', why: 'ECONNREFUSED' }]);
   });
 

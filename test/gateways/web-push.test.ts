@@ -5,17 +5,24 @@ import {
   type FakeWebPushOptions,
   startFakeWebPush,
 } from '../../src/fake-gateways/web/fake-web-push.ts';
+import {
+  accepted,
+  notAuthorised,
+  refused,
+  tokenGone,
+  tryAgain,
+} from '../../src/gateways/outcomes.ts';
 import { PushServices, type PushServicesOptions } from '../../src/gateways/web/push-services.ts';
-import { createWebGateway } from '../../src/gateways/web/web-gateway.ts';
+import { WebGateway } from '../../src/gateways/web/web-gateway.ts';
 import { createGuardedLookup } from '../../src/outgoing/address-guard.ts';
 import { a, b } from '../../src/outgoing/certificates.fixture.ts';
 import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverBy } from '../../src/outgoing/resolver.fixture.ts';
-import type { Gateway, Notification, Outcome, TroubleScope } from '../../src/push/gateway.ts';
-import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
-import { newPublishId } from '../../src/push/model/publish-id.ts';
+import type { Gateway, Notification, Outcome } from '../../src/push/gateway.ts';
+import type { Recipient } from '../../src/push/model/device.ts';
 import type { WebPayload } from '../../src/push/payloads/web.ts';
 import { readWebToken } from '../../src/push/requests/web-subscription.ts';
+import { notificationOf, recipientOf } from './deliver-all.ts';
 
 let stops = new AsyncDisposableStack();
 afterEach(async () => {
@@ -56,7 +63,7 @@ function openGateway({
     ...more,
   });
   stops.use(services);
-  return createWebGateway({
+  return new WebGateway({
     vapid: {
       publicKey: vapidKey,
       privateKey: vapidPair.privateText,
@@ -68,17 +75,13 @@ function openGateway({
   });
 }
 
-const instanceId = '8f9a6e22-2483-49aa-8552-125f1a4c5781';
-
 function notification(more: Partial<WebPayload> = {}): Notification<WebPayload> {
-  const payload = {
+  return notificationOf({
     timeToLiveSeconds: 3600,
     notification: { title: 'Hi!' },
     data: { a: 1 },
     ...more,
-  };
-  const acceptedAtMs = Date.now();
-  return { instanceId, publishId: newPublishId(acceptedAtMs), payload, acceptedAtMs };
+  });
 }
 
 /** A registered device at any push service. */
@@ -87,35 +90,13 @@ function deviceOf(subscription: string): Recipient {
   const rules = { allowedHosts: [new URL(url).host], allowPrivateAddresses: true };
   const registered = readWebToken(subscription, rules);
   if (!('token' in registered)) throw new Error(registered.description);
-  return {
-    number: 1,
-    id: 'web-1' as DeviceId,
-    platform: 'web',
-    token: registered.token,
-    bundleId: undefined,
-    userId: undefined,
-    registeredAtMs: 0,
-    acceptedBefore: true,
-  };
+  return recipientOf('web', 1, registered.token);
 }
 
 const subscribe = (service: FakeWebPush) => service.subscribe(vapidKey);
 
 const deliverTo = (gateway: Gateway<'web'>, service: FakeWebPush): Promise<Outcome> =>
   gateway.prepare(notification())(deviceOf(subscribe(service).token));
-
-const accepted: Outcome = { result: 'accepted' };
-const again = (scope: TroubleScope) => {
-  return (reason: string, afterMs?: number): Outcome => ({
-    result: 'try-again',
-    reason,
-    afterMs,
-    scope,
-  });
-};
-const deviceAgain = again('device');
-const serviceAgain = again('gateway');
-const connectionAgain = again('connection');
 
 const kinds: readonly (readonly [string, FakeWebPushOptions])[] = [
   ['HTTP/2', { certificate: a, host: HOST }],
@@ -137,7 +118,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
       data: {
         a: 1,
         pusher: {
-          instanceId,
+          instanceId: publish.instanceId,
           publishId: publish.publishId,
           hasDisplayableContent: true,
           hasData: true,
@@ -161,24 +142,14 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
     script.forNext(1, { act: 'answer', status: 429, fields: { 'retry-after': '30' } });
     script.forNext(1, { act: 'answer', status: 413, body: 'Too large' });
     script.forNext(1, { act: 'answer', status: 503 });
-    expect(await deliver(deviceOf(token))).toEqual(deviceAgain('http-429', 30_000));
-    expect(await deliver(deviceOf(token))).toEqual({
-      result: 'refused',
-      reason: 'http-413',
-      words: 'Too large',
-    });
-    expect(await deliver(deviceOf(token))).toEqual(serviceAgain('http-503'));
-    expect(await deliver(deviceOf(stranger))).toEqual({
-      result: 'not-authorised',
-      reason: 'errno-109',
-      words: 'another key than that of the subscription',
-    });
+    expect(await deliver(deviceOf(token))).toEqual(tryAgain('http-429', 'device', 30_000));
+    expect(await deliver(deviceOf(token))).toEqual(refused('http-413', 'Too large'));
+    expect(await deliver(deviceOf(token))).toEqual(tryAgain('http-503', 'gateway'));
+    expect(await deliver(deviceOf(stranger))).toEqual(
+      notAuthorised('errno-109', 'another key than that of the subscription'),
+    );
     service.unsubscribe(endpoint);
-    expect(await deliver(deviceOf(token))).toEqual({
-      result: 'token-gone',
-      reason: 'errno-106',
-      sinceMs: undefined,
-    });
+    expect(await deliver(deviceOf(token))).toEqual(tokenGone('errno-106'));
   });
 
   it('may reset a request, or never answer', async () => {
@@ -212,11 +183,7 @@ describe.each(kinds)('a push service that speaks %s', (_name, options) => {
     const location = subscribe(other).endpoint;
     service.script.forNext(1, { act: 'answer', status: 307, fields: { location } });
 
-    expect(await deliverTo(openGateway(), service)).toEqual({
-      result: 'refused',
-      reason: 'http-307',
-      words: '',
-    });
+    expect(await deliverTo(openGateway(), service)).toEqual(refused('http-307'));
     expect(other.arrivals.list()).toEqual([]);
   });
 
@@ -294,11 +261,9 @@ describe('the guard', () => {
         allowPrivateAddresses: false,
         allowedHosts: [`${HOST}:${port}`],
       });
-      expect(await deliverTo(gateway, service)).toEqual({
-        result: 'refused',
-        reason: 'address-not-allowed',
-        words: '127.0.0.1 is not a public address (loopback)',
-      });
+      expect(await deliverTo(gateway, service)).toEqual(
+        refused('address-not-allowed', '127.0.0.1 is not a public address (loopback)'),
+      );
       expect(service.arrivals.list()).toEqual([]);
     }
   });
@@ -354,11 +319,7 @@ describe('the guard', () => {
         return ['127.0.0.1'];
       },
     });
-    expect(await deliverTo(gateway, service)).toEqual({
-      result: 'refused',
-      reason: 'host-not-allowed',
-      words: '',
-    });
+    expect(await deliverTo(gateway, service)).toEqual(refused('host-not-allowed'));
     expect(asked).toEqual([]);
   });
 
@@ -376,7 +337,7 @@ describe('the guard', () => {
   it('refuses a certificate of another name', async () => {
     const service = startService({ certificate: b, host: HOST });
     const outcome = await deliverTo(openGateway({ timeoutMs: 2_000 }), service);
-    expect(outcome).toEqual(connectionAgain('unreachable'));
+    expect(outcome).toEqual(tryAgain('unreachable', 'connection'));
     expect(service.arrivals.list()).toEqual([]);
   });
 });
@@ -387,7 +348,7 @@ describe('a push service that is in trouble', () => {
     const device = deviceOf(subscribe(service).token);
     await service[Symbol.asyncDispose]();
     expect(await openGateway().prepare(notification())(device)).toEqual(
-      connectionAgain('unreachable'),
+      tryAgain('unreachable', 'connection'),
     );
   });
 
@@ -398,7 +359,7 @@ describe('a push service that is in trouble', () => {
         throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
       },
     });
-    expect(await deliverTo(gateway, service)).toEqual(connectionAgain('unreachable'));
+    expect(await deliverTo(gateway, service)).toEqual(tryAgain('unreachable', 'connection'));
   });
 });
 
@@ -428,7 +389,7 @@ describe('the connections to push services', () => {
     busy.script.forNext(1, { act: 'hang' });
     const underWay = deliverTo(gateway, busy);
     await busy.arrivals.reaches(1);
-    expect(await deliverTo(gateway, other)).toEqual(deviceAgain('too-many-origins'));
+    expect(await deliverTo(gateway, other)).toEqual(tryAgain('too-many-origins', 'device'));
     expect(await underWay).toMatchObject({ result: 'try-again' });
     expect(await deliverTo(gateway, other)).toEqual(accepted);
   });
@@ -441,16 +402,16 @@ describe('push services that have accepted nothing yet', () => {
     );
     const third = startService();
     const gateway = openGateway({ servicesMax: 3, timeoutMs: 1_000 });
-    const deliver = (service: FakeWebPush, acceptedBefore: boolean) =>
+    const deliver = (service: FakeWebPush, isTrusted: boolean) =>
       gateway.prepare(notification())({
         ...deviceOf(subscribe(service).token),
-        acceptedBefore,
+        isTrusted,
       });
     for (const service of busy) service.script.forNext(1, { act: 'hang' });
     const underWay = busy.map((service) => deliver(service, false));
     await Promise.all(busy.map((service) => service.arrivals.reaches(1)));
     // Devices that were never accepted use two of three origins: another such device must wait, an accepted one need not.
-    expect(await deliver(third, false)).toEqual(deviceAgain('too-many-origins'));
+    expect(await deliver(third, false)).toEqual(tryAgain('too-many-origins', 'device'));
     expect(await deliver(third, true)).toEqual(accepted);
     await Promise.all(underWay);
   });

@@ -8,7 +8,7 @@ import { attack, compare, expectCalm } from './neighbour.ts';
 
 const LOUD = { id: 'loud', keys: [{ key: 'loud-key', secret: 'loud-secret' }] };
 const PATH = pathOf(7, 'loud-key');
-const SECONDS = 1;
+const SECONDS = 0.6;
 
 describe('a client of another app notices nothing of one that', () => {
   let server: Fanfare;

@@ -18,19 +18,15 @@ import { attack, publishFor, quantile, type Seen } from './push-neighbour.ts';
 /** Where attacks come from. Honest clients are at another address. */
 const ATTACKER = '127.0.0.2';
 
-const QUIET_MS = 1_000;
-const ATTACK_MS = 2_000;
+const QUIET_MS = 500;
+const ATTACK_MS = 1_000;
 const LONG_MS = 60_000;
 
-/** What an attack may cost a neighbour: far less than one that works, on a machine that does other things as well. */
+/** Expects far less latency than an attack causes that works, whatever else the machine does. */
 function expectUnharmed(during: Seen, quiet: Seen): void {
   expect(during.failed).toEqual([]);
-  const mostMs = 20 * quantile(quiet, 0.5) + 100;
-  expect([quantile(during, 0.5), mostMs, quantile(during, 0.5) < mostMs]).toEqual([
-    expect.any(Number),
-    mostMs,
-    true,
-  ]);
+  const usualMs = Math.max(quantile(quiet.latenciesMs, 0.5), quantile(during.machineMs, 0.5));
+  expect(quantile(during.latenciesMs, 0.5)).toBeLessThan(20 * usualMs + 100);
 }
 
 /** A device of the instance that is attacked: it registers, and then changes and reads its interests until it is stopped. */
@@ -177,7 +173,7 @@ describe('what an instance allows its devices', () => {
       });
       await hostile.until(({ status }) => (status['429'] ?? 0) > 200);
       const statuses: number[] = [];
-      for (let n = 1; n <= 30; n++) {
+      for (let n = 1; n <= 15; n++) {
         const from = `127.0.6.${n}`;
         const registered = await ask(server, 'POST', device('fcm'), {
           body: registration('fcm'),

@@ -1,5 +1,5 @@
 import { type DeliveryLimits, deliveryLimits } from '../../src/push/delivering/limits.ts';
-import { createPipeline, type Pipeline } from '../../src/push/delivering/pipeline.ts';
+import { Pipeline } from '../../src/push/delivering/pipeline.ts';
 import type { DeliveredInstance } from '../../src/push/delivering/ports.ts';
 import { type DeviceId, type Platform, platforms } from '../../src/push/model/device.ts';
 import type { NewPublish, PublishId, PublishTarget } from '../../src/push/model/publish.ts';
@@ -254,9 +254,9 @@ export class PushWorld {
     this.named += 1;
     const id = `${platform}-${this.named}` as DeviceId;
     const identity = replaced ?? `identity-${this.named}`;
-    await this.devices.register(
+    await this.devices.register({
       instance,
-      {
+      device: {
         id,
         platform,
         identity,
@@ -266,12 +266,12 @@ export class PushWorld {
         client: '',
         previousIds: [],
       },
-      time.now(),
-    );
-    await this.devices.setInterests(instance, id, random.some(interests, 0.5));
+      nowMs: time.now(),
+    });
+    await this.devices.setInterests({ instance, id, interests: random.some(interests, 0.5) });
     if (random.chance(0.5)) {
       const ofUser = { userId: random.pick(users), max: 100, replaceOldest: false };
-      await this.devices.setUser(instance, id, ofUser, time.now());
+      await this.devices.setUser({ instance, id, ...ofUser, nowMs: time.now() });
     }
   }
 
@@ -291,14 +291,18 @@ export class PushWorld {
     const { number, registered, token } = random.pick(devices);
     this.isUncertain(number);
     const what = random.next();
-    if (what < 0.3) return await this.devices.delete(instance, registered.id);
+    if (what < 0.3) return await this.devices.delete({ instance, id: registered.id });
     if (what < 0.6) return await this.register(token.identity);
     if (what < 0.8) {
-      await this.devices.setInterests(instance, registered.id, random.some(interests, 0.5));
+      await this.devices.setInterests({
+        instance,
+        id: registered.id,
+        interests: random.some(interests, 0.5),
+      });
       return;
     }
     const renewed = { token: this.token(registered.platform), identity: `renewed-${this.named}` };
-    await this.devices.setToken(instance, registered.id, renewed, time.now());
+    await this.devices.setToken({ instance, id: registered.id, ...renewed, nowMs: time.now() });
   }
 
   private async cancel(): Promise<void> {
@@ -306,7 +310,7 @@ export class PushWorld {
     if (all.length === 0) return;
     const one = this.random.pick(all);
     const { instance, id } = one.publish;
-    const status = await this.publishes.cancel(instance, id, this.time.now());
+    const status = await this.publishes.cancel({ instance, id, nowMs: this.time.now() });
     if (status?.state === 'cancelled') one.cancelledAtMs ??= this.time.now();
   }
 
@@ -394,7 +398,7 @@ export class PushWorld {
     for (const instance of this.instances) {
       state.gateways.set(instance, this.instanceOf(instance, state));
     }
-    const pipeline = createPipeline({
+    const pipeline = new Pipeline({
       store: troubled(new MemoryDeliveries(this.publishes, this.devices), around),
       audience: troubled(new MemoryAudience(this.devices), around),
       instances: { byNumber: (instance) => state.gateways.get(instance) },

@@ -1,3 +1,4 @@
+import { eventually } from '../eventually.ts';
 import type { Fanfare } from '../servers/fanfare.ts';
 
 /** An answer of the admin listener. */
@@ -63,4 +64,25 @@ export async function makeApp(server: AdminServer, settings: object = {}): Promi
   if (status !== 201) throw new Error(`${status} ${text}`);
   const { id, keys } = json as { id: string; keys: { key: string; secret: string }[] };
   return { id, key: keys[0]?.key ?? '', secret: keys[0]?.secret ?? '' };
+}
+
+export interface ListedWebhook {
+  readonly id: string;
+  readonly app: string;
+  readonly state: string;
+  readonly attempts: number;
+}
+
+/** Waits until this many webhooks match the query, and gives them. The outbox is written four times a second. */
+export async function webhooksOf(
+  server: AdminServer,
+  query: string,
+  count: number,
+): Promise<readonly ListedWebhook[]> {
+  const list = async () => {
+    const { status, json, text } = await admin(server, 'GET', `/webhooks?${query}`);
+    if (status !== 200) throw new Error(text);
+    return (json as { webhooks: ListedWebhook[] }).webhooks;
+  };
+  return await eventually(list, ({ length }) => length === count);
 }

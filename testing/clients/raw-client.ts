@@ -1,4 +1,5 @@
 import { APP, type Fanfare } from '../servers/fanfare.ts';
+import { Waiting } from './waiting.ts';
 
 /**
  * A WebSocket client of our own, on a bare TCP connection, so that a test says exactly which bytes go out
@@ -30,7 +31,6 @@ export interface RawClientOptions {
 }
 
 const MASK = [0x12, 0x34, 0x56, 0x78];
-const WAIT_MAX_MS = 10_000;
 
 /** One frame as a client must send it: masked. `opcode` 1 text, 2 binary, 8 close, 9 ping, 10 pong. */
 export function clientFrame(opcode: number, payload: string | Uint8Array, final = true): Buffer {
@@ -67,7 +67,7 @@ export class RawClient implements AsyncDisposable {
   private readonly frames: string[] = [];
   private readonly pongs: string[] = [];
   private readonly unsent: Uint8Array[] = [];
-  private waiting: (() => void)[] = [];
+  private readonly waiting = new Waiting();
   private buffer = Buffer.alloc(0);
   private ignored: string | undefined;
   private closeFrame: Closed | undefined;
@@ -105,7 +105,7 @@ export class RawClient implements AsyncDisposable {
           `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${headers.join('')}\r\n`,
       ),
     );
-    await client.until(
+    await client.waiting.until(
       () => client.responseHead !== '' || client.over,
       'the answer to the handshake',
     );
@@ -157,7 +157,7 @@ export class RawClient implements AsyncDisposable {
 
   /** The next frame's text. Fails when none comes, or the connection ends first. */
   async hearsText(): Promise<string> {
-    await this.until(() => this.frames.length > 0 || this.over, 'a frame');
+    await this.waiting.until(() => this.frames.length > 0 || this.over, 'a frame');
     const frame = this.frames.shift();
     if (frame === undefined) {
       throw new Error(
@@ -194,7 +194,7 @@ export class RawClient implements AsyncDisposable {
 
   /** The payload of the next WebSocket pong. */
   async hearsPong(): Promise<string> {
-    await this.until(() => this.pongs.length > 0 || this.over, 'a pong');
+    await this.waiting.until(() => this.pongs.length > 0 || this.over, 'a pong');
     return this.pongs.shift() ?? '';
   }
 
@@ -227,7 +227,7 @@ export class RawClient implements AsyncDisposable {
       this.buffer = this.buffer.subarray(end + 4);
     }
     while (this.readFrame());
-    this.wake();
+    this.waiting.wake();
   }
 
   private readFrame(): boolean {
@@ -268,24 +268,6 @@ export class RawClient implements AsyncDisposable {
     if (this.over) return;
     this.over = true;
     this.ended.resolve(this.closeFrame ?? { code: undefined, reason: '' });
-    this.wake();
-  }
-
-  private wake(): void {
-    const waiting = this.waiting;
-    this.waiting = [];
-    for (const wake of waiting) wake();
-  }
-
-  private async until(done: () => boolean, what: string): Promise<void> {
-    const deadline = Date.now() + WAIT_MAX_MS;
-    while (!done()) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.waiting.push(resolve);
-      const timer = setTimeout(resolve, deadline - Date.now());
-      await promise;
-      clearTimeout(timer);
-      if (!done() && Date.now() >= deadline) throw new Error(`Timed out waiting for ${what}`);
-    }
+    this.waiting.wake();
   }
 }

@@ -1,4 +1,5 @@
 import type { Fanfare } from '../servers/fanfare.ts';
+import { Waiting } from './waiting.ts';
 
 /**
  * An HTTP client of our own, on a bare TCP or TLS connection: a test says exactly which bytes go out, and
@@ -30,8 +31,6 @@ export interface RawRequest {
   readonly chunks?: readonly (string | Uint8Array)[];
 }
 
-/** Below the 5 s that a test has, so that the failure says what was awaited. */
-const WAIT_MAX_MS = 4000;
 const HEAD_END = '\r\n\r\n';
 
 /** The bytes of a request. */
@@ -70,7 +69,7 @@ export class RawHttp implements AsyncDisposable {
   private unread = Buffer.alloc(0);
   private unwritten = Buffer.alloc(0);
   private over = false;
-  private waiting: (() => void)[] = [];
+  private readonly waiting = new Waiting();
 
   static async open(server: Pick<Fanfare, 'port'>, options: RawHttpOptions = {}): Promise<RawHttp> {
     const client = new RawHttp();
@@ -121,7 +120,7 @@ export class RawHttp implements AsyncDisposable {
 
   /** The next answer, or `undefined` if the connection ended without one. */
   async readsOrEnds(toMethod = 'GET'): Promise<RawAnswer | undefined> {
-    await this.until(() => this.unread.includes(HEAD_END) || this.over, 'an answer');
+    await this.waiting.until(() => this.unread.includes(HEAD_END) || this.over, 'an answer');
     const end = this.unread.indexOf(HEAD_END);
     if (end < 0) {
       if (this.unread.length > 0) throw new Error(`Half an answer: ${this.unread}`);
@@ -150,7 +149,7 @@ export class RawHttp implements AsyncDisposable {
 
   /** Waits until the server has closed the connection. */
   async ends(): Promise<void> {
-    await this.until(() => this.over, 'the end of the connection');
+    await this.waiting.until(() => this.over, 'the end of the connection');
   }
 
   get ended(): boolean {
@@ -184,16 +183,19 @@ export class RawHttp implements AsyncDisposable {
       await this.ends();
       return this.take(this.unread.length);
     }
-    await this.until(() => this.unread.length >= Number(length) || this.over, 'the whole body');
+    await this.waiting.until(
+      () => this.unread.length >= Number(length) || this.over,
+      'the whole body',
+    );
     return this.take(Number(length));
   }
 
   private async readsChunks(): Promise<string> {
     let body = '';
     for (;;) {
-      await this.until(() => this.unread.includes('\r\n') || this.over, 'a chunk');
+      await this.waiting.until(() => this.unread.includes('\r\n') || this.over, 'a chunk');
       const size = Number.parseInt(this.take(this.unread.indexOf('\r\n') + 2), 16);
-      await this.until(() => this.unread.length >= size + 2 || this.over, 'a whole chunk');
+      await this.waiting.until(() => this.unread.length >= size + 2 || this.over, 'a whole chunk');
       body += this.take(size);
       this.take(2);
       if (size === 0 || this.over) return body;
@@ -208,7 +210,7 @@ export class RawHttp implements AsyncDisposable {
 
   private receive(bytes: Uint8Array): void {
     this.unread = Buffer.concat([this.unread, bytes]);
-    this.wake();
+    this.waiting.wake();
   }
 
   private flush(): void {
@@ -219,24 +221,6 @@ export class RawHttp implements AsyncDisposable {
 
   private end(): void {
     this.over = true;
-    this.wake();
-  }
-
-  private wake(): void {
-    const waiting = this.waiting;
-    this.waiting = [];
-    for (const wake of waiting) wake();
-  }
-
-  private async until(done: () => boolean, what: string): Promise<void> {
-    const deadline = Date.now() + WAIT_MAX_MS;
-    while (!done()) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.waiting.push(resolve);
-      const timer = setTimeout(resolve, deadline - Date.now());
-      await promise;
-      clearTimeout(timer);
-      if (!done() && Date.now() >= deadline) throw new Error(`Timed out waiting for ${what}`);
-    }
+    this.waiting.wake();
   }
 }

@@ -23,9 +23,6 @@ export async function acceptDevice(
   if (row === undefined) return;
   const device = { device: Number(row.number), platform: 'fcm', userId: undefined } as const;
   const result = { what: 'accepted', firstToken: token ?? row.token, ...device } as const;
-  const { dialect } = database;
   const nowMs = Date.now();
-  await database.write((sql, later) =>
-    markAccepted({ dialect, sql, later, instance, nowMs }, [result]),
-  );
+  await database.write((sql, later) => markAccepted({ sql, later, instance, nowMs }, [result]));
 }

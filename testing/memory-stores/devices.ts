@@ -1,9 +1,17 @@
-import type { AudienceSource } from '../../src/push/audience-source.ts';
+import type { AudienceSource, NumberRange } from '../../src/push/audience-source.ts';
 import type {
+  DeviceInterest,
+  DeviceKey,
   DeviceStore,
+  InterestLimit,
+  InterestRange,
   InterestRefusal,
+  InterestSet,
+  MetadataChange,
+  NewRegistration,
   SetUserResult,
-  UserOfDevice,
+  TokenChange,
+  UserChange,
 } from '../../src/push/device-store.ts';
 import type {
   Device,
@@ -13,7 +21,6 @@ import type {
   NewDevice,
   Recipient,
 } from '../../src/push/model/device.ts';
-import type { PublishTarget } from '../../src/push/model/publish.ts';
 import { StoreLost } from '../../src/push/store-faults.ts';
 import type { InstanceCounts } from '../../src/stores/push/devices/instance-counts.ts';
 
@@ -110,12 +117,12 @@ export class MemoryDevices implements DeviceStore {
     };
   }
 
-  async register(
-    instance: number,
-    device: NewDevice,
-    nowMs: number,
+  async register({
+    instance,
+    device,
+    nowMs,
     devicesMax = 0,
-  ): Promise<'registered' | 'full'> {
+  }: NewRegistration): Promise<'registered' | 'full'> {
     this.requireInstance(instance);
     if (devicesMax > 0) {
       const devices = this.of(instance);
@@ -140,54 +147,41 @@ export class MemoryDevices implements DeviceStore {
     return 'registered';
   }
 
-  async get(instance: number, id: DeviceId): Promise<Device | undefined> {
-    const device = this.find(instance, id);
+  async get(key: DeviceKey): Promise<Device | undefined> {
+    const device = this.find(key);
     if (device === undefined) return undefined;
     const { registered, userId, metadata } = device;
-    return { id, platform: registered.platform, userId, metadata };
+    return { id: key.id, platform: registered.platform, userId, metadata };
   }
 
-  async delete(instance: number, id: DeviceId): Promise<void> {
-    if (this.find(instance, id) !== undefined) this.devices.delete(id);
+  async delete(key: DeviceKey): Promise<void> {
+    if (this.find(key) !== undefined) this.devices.delete(key.id);
   }
 
-  async setMetadata(
-    instance: number,
-    id: DeviceId,
-    metadata: DeviceMetadata,
-    nowMs: number,
-  ): Promise<boolean> {
-    const device = this.find(instance, id);
+  async setMetadata(change: MetadataChange): Promise<boolean> {
+    const device = this.find(change);
     if (device === undefined) return false;
-    device.metadata = metadata;
-    device.seenAtMs = nowMs;
+    device.metadata = change.metadata;
+    device.seenAtMs = change.nowMs;
     return true;
   }
 
-  async setToken(
-    instance: number,
-    id: DeviceId,
-    token: DeviceToken,
-    nowMs: number,
-  ): Promise<boolean> {
-    const device = this.find(instance, id);
+  async setToken(change: TokenChange): Promise<boolean> {
+    const device = this.find(change);
     if (device === undefined) return false;
+    const { instance, token, identity, nowMs } = change;
     device.seenAtMs = nowMs;
-    if (device.token.identity === token.identity) return true;
-    this.removeHolders(instance, token.identity, device);
-    device.token = token;
+    if (device.token.identity === identity) return true;
+    this.removeHolders(instance, identity, device);
+    device.token = { token, identity };
     device.acceptedAtMs = undefined;
     return true;
   }
 
-  async setUser(
-    instance: number,
-    id: DeviceId,
-    { userId, max, replaceOldest }: UserOfDevice,
-    nowMs: number,
-  ): Promise<SetUserResult> {
-    const device = this.find(instance, id);
+  async setUser(change: UserChange): Promise<SetUserResult> {
+    const device = this.find(change);
     if (device === undefined) return 'no-device';
+    const { instance, userId, max, replaceOldest, nowMs } = change;
     if (device.userId !== undefined && device.userId !== userId) return 'other-user';
     if (device.userId === undefined) {
       const { platform } = device.registered;
@@ -204,42 +198,28 @@ export class MemoryDevices implements DeviceStore {
   }
 
   async interests(
-    instance: number,
-    id: DeviceId,
-    after: string,
-    most: number,
+    range: InterestRange,
   ): Promise<{ readonly interests: readonly string[]; readonly more: boolean } | undefined> {
-    const device = this.find(instance, id);
+    const device = this.find(range);
     if (device === undefined) return undefined;
+    const { after, limit } = range;
     const left = [...device.interests].filter((name) => inByteOrder(name, after) > 0);
-    const interests = left.sort(inByteOrder).slice(0, most);
-    return { interests, more: left.length > most };
+    const interests = left.sort(inByteOrder).slice(0, limit);
+    return { interests, more: left.length > limit };
   }
 
-  async interestsToChange(
-    instance: number,
-    id: DeviceId,
-    interests: readonly string[],
-  ): Promise<number | undefined> {
-    const device = this.find(instance, id);
-    return device?.interests.symmetricDifference(new Set(interests)).size;
+  async interestsToChange(wanted: InterestSet): Promise<number | undefined> {
+    const device = this.find(wanted);
+    return device?.interests.symmetricDifference(new Set(wanted.interests)).size;
   }
 
-  async hasInterest(
-    instance: number,
-    id: DeviceId,
-    interest: string,
-  ): Promise<boolean | undefined> {
-    return this.find(instance, id)?.interests.has(interest);
+  async hasInterest(one: DeviceInterest): Promise<boolean | undefined> {
+    return this.find(one)?.interests.has(one.interest);
   }
 
-  async setInterests(
-    instance: number,
-    id: DeviceId,
-    interests: readonly string[],
-    instanceMax = 0,
-  ): Promise<'set' | InterestRefusal> {
-    const device = this.find(instance, id);
+  async setInterests(wanted: InterestSet & InterestLimit): Promise<'set' | InterestRefusal> {
+    const { instance, interests, instanceMax = 0 } = wanted;
+    const device = this.find(wanted);
     if (device === undefined) return 'no-device';
     const more = new Set(interests).size - device.interests.size;
     if (!this.hasRoom(instance, more, instanceMax)) return 'instance-full';
@@ -249,13 +229,10 @@ export class MemoryDevices implements DeviceStore {
   }
 
   async addInterest(
-    instance: number,
-    id: DeviceId,
-    interest: string,
-    max: number,
-    instanceMax = 0,
+    added: DeviceInterest & InterestLimit & { readonly max: number },
   ): Promise<'added' | 'full' | InterestRefusal> {
-    const device = this.find(instance, id);
+    const { instance, interest, max, instanceMax = 0 } = added;
+    const device = this.find(added);
     if (device === undefined) return 'no-device';
     if (device.interests.has(interest)) return 'added';
     if (device.interests.size >= max) return 'full';
@@ -268,9 +245,9 @@ export class MemoryDevices implements DeviceStore {
     return more <= 0 || max === 0 || this.counts(instance).interests + more <= max;
   }
 
-  async removeInterest(instance: number, id: DeviceId, interest: string): Promise<boolean> {
-    const device = this.find(instance, id);
-    device?.interests.delete(interest);
+  async removeInterest(one: DeviceInterest): Promise<boolean> {
+    const device = this.find(one);
+    device?.interests.delete(one.interest);
     return device !== undefined;
   }
 
@@ -281,7 +258,7 @@ export class MemoryDevices implements DeviceStore {
     return devices.length;
   }
 
-  private find(instance: number, id: DeviceId): KeptDevice | undefined {
+  private find({ instance, id }: DeviceKey): KeptDevice | undefined {
     const device = this.devices.get(id);
     if (device?.instance === instance) return device;
     this.requireInstance(instance);
@@ -309,13 +286,7 @@ export class MemoryAudience implements AudienceSource {
     this.devices = devices;
   }
 
-  async numbers(
-    instance: number,
-    kind: PublishTarget['kind'],
-    name: string,
-    after: number,
-    most: number,
-  ): Promise<readonly number[]> {
+  async numbers({ instance, kind, name, after, limit }: NumberRange): Promise<readonly number[]> {
     return this.devices
       .of(instance)
       .filter(({ interests, userId }) =>
@@ -323,7 +294,7 @@ export class MemoryAudience implements AudienceSource {
       )
       .map(({ number }) => number)
       .filter((number) => number > after)
-      .slice(0, most);
+      .slice(0, limit);
   }
 
   async recipients(instance: number, numbers: readonly number[]): Promise<readonly Recipient[]> {
@@ -338,7 +309,7 @@ export class MemoryAudience implements AudienceSource {
         bundleId: registered.bundleId,
         userId,
         registeredAtMs,
-        acceptedBefore: acceptedAtMs !== undefined,
+        isTrusted: acceptedAtMs !== undefined,
       }));
   }
 }

@@ -1,3 +1,4 @@
+import type { ClaimTerms } from '../../src/push/model/delivery.ts';
 import {
   COMPLETION_GRACE_MS,
   hasCompletionEvents,
@@ -21,15 +22,11 @@ export class MemoryPendingCompletionEvents implements PendingCompletionEvents {
     return this.all().find((end) => end.publish.number === publish)?.finishedAtMs;
   }
 
-  async claim(
-    nowMs: number,
-    untilMs: number,
-    most: number,
-  ): Promise<readonly PendingCompletionEvent[]> {
+  async claim({ nowMs, untilMs, limit }: ClaimTerms): Promise<readonly PendingCompletionEvent[]> {
     const claimed = this.all()
       .filter((end) => this.readyAtMs(end) <= nowMs)
       .sort((a, b) => this.readyAtMs(a) - this.readyAtMs(b) || byNumber(a, b))
-      .slice(0, most);
+      .slice(0, limit);
     for (const { publish } of claimed) this.claimedUntilMs.set(publish.number, untilMs);
     return claimed.sort((a, b) => a.finishedAtMs - b.finishedAtMs || byNumber(a, b));
   }

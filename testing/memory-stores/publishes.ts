@@ -8,7 +8,13 @@ import type {
   PublishStatus,
   Report,
 } from '../../src/push/model/publish.ts';
-import type { AfterCancel, KeptReport, PublishStore } from '../../src/push/publish-store.ts';
+import type {
+  AfterCancel,
+  KeptReport,
+  PublishAt,
+  PublishStore,
+  ReceivedReport,
+} from '../../src/push/publish-store.ts';
 import { StoreLost } from '../../src/push/store-faults.ts';
 import type { MemoryDevices } from './devices.ts';
 
@@ -117,7 +123,7 @@ export class MemoryPublishes implements PublishStore {
     return { result: 'accepted', id: publish.id };
   }
 
-  async status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined> {
+  async status({ instance, id, nowMs }: PublishAt): Promise<PublishStatus | undefined> {
     const kept = this.find(instance, id);
     if (kept === undefined) return undefined;
     const { publish, reports } = kept;
@@ -139,7 +145,8 @@ export class MemoryPublishes implements PublishStore {
     };
   }
 
-  async cancel(instance: number, id: PublishId, nowMs: number): Promise<AfterCancel | undefined> {
+  async cancel(publish: PublishAt): Promise<AfterCancel | undefined> {
+    const { instance, id, nowMs } = publish;
     const kept = this.find(instance, id);
     const isCancelledNow = kept !== undefined && kept.over === undefined;
     if (isCancelledNow) {
@@ -156,15 +163,15 @@ export class MemoryPublishes implements PublishStore {
         }
       }
     }
-    const status = await this.status(instance, id, nowMs);
+    const status = await this.status(publish);
     return status && isCancelledNow ? { ...status, isCancelledNow } : status;
   }
 
-  async report(
-    instance: number,
-    { publishId, deviceId, event }: Report,
-    nowMs: number,
-  ): Promise<KeptReport | undefined> {
+  async report({
+    instance,
+    report: { publishId, deviceId, event },
+    nowMs,
+  }: ReceivedReport): Promise<KeptReport | undefined> {
     const kept = this.find(instance, publishId);
     const device = this.devices.of(instance).find(({ registered }) => registered.id === deviceId);
     if (kept === undefined || device === undefined) return undefined;

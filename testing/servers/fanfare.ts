@@ -23,6 +23,8 @@ export interface FanfareOptions {
   readonly program?: string;
   /** How many files it may have open, connections included. */
   readonly openFilesMax?: number;
+  /** The number of realtime threads; the default is that of the environment variable `TEST_THREADS`, or 1. */
+  readonly threads?: number | 'auto';
 }
 
 /** A real server, in a process of its own. */
@@ -92,7 +94,7 @@ export async function startFanfare(options: FanfareOptions = {}): Promise<Fanfar
   const server = await spawnFanfare(
     ['serve', '--config', file],
     directory,
-    options.environment,
+    { ...threadsIn(options.threads), ...options.environment },
     options.program,
     options.openFilesMax,
   );
@@ -103,6 +105,11 @@ export async function startFanfare(options: FanfareOptions = {}): Promise<Fanfar
       rmSync(directory, { recursive: true, force: true });
     },
   });
+}
+
+/** The environment of a server with as many realtime threads. */
+function threadsIn(threads: string | number | undefined): Readonly<Record<string, string>> {
+  return threads === undefined ? {} : { FANFARE_REALTIME_THREADS: String(threads) };
 }
 
 /** Starts `fanfare` with any arguments in a directory, and waits until it listens. */
@@ -119,7 +126,7 @@ export async function spawnFanfare(
       : ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'fanfare'];
   const process_ = Bun.spawn([...limited, process.execPath, program, ...args], {
     cwd: directory,
-    env: { ...process.env, ...environment },
+    env: { ...process.env, ...threadsIn(process.env['TEST_THREADS']), ...environment },
     stdout: 'pipe',
     stderr: 'pipe',
   });

@@ -24,31 +24,40 @@ export interface WebhookEvent {
   readonly [field: string]: unknown;
 }
 
-/** The endpoint of a backend on 127.0.0.1: it checks no more of a request than that it can be read. */
+/** The webhook endpoint of a backend on 127.0.0.1. It accepts every request that is JSON. */
 export interface WebhookEndpoint extends Disposable {
   readonly url: string;
-  /** All requests, in the order in which they came. */
+  /** The webhook setting of an app that sends to this endpoint. */
+  readonly webhook: object;
+  /** All requests, in order of arrival. */
   readonly requests: Inbox<WebhookRequest>;
-  /** All events of requests that were answered with 200, in the order in which they came. */
+  /** All events of requests that were answered with 200, in order of arrival. */
   readonly events: Inbox<WebhookEvent>;
-  /** How many requests came. */
+  /** The bodies of all requests so far. */
+  readonly bodies: readonly string[];
+  /** The number of requests so far. */
   readonly asked: () => number;
+  /** Sets the status of later answers. */
+  answerWith(status: number): void;
 }
 
-/** Starts an endpoint; `statuses` are those of its first answers, and all others are 200. */
+/** Starts an endpoint. `statuses` are those of its first answers; later ones are 200. */
 export function startWebhookEndpoint(statuses: readonly number[] = []): WebhookEndpoint {
   const requests = new Inbox<WebhookRequest>('The webhook endpoint');
   const events = new Inbox<WebhookEvent>('The webhook endpoint');
+  const bodies: string[] = [];
   let asked = 0;
+  let laterStatus = 200;
   const http = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     async fetch(request) {
-      const status = statuses[asked] ?? 200;
+      const status = statuses[asked] ?? laterStatus;
       asked++;
       const body = await request.text();
-      // Those of push tell one event, in another form.
-      const { time_ms: timeMs, events: told = [] } = JSON.parse(body);
+      bodies.push(body);
+      // A webhook of push has one event, in another form.
+      const { time_ms: timeMs, events: received = [] } = JSON.parse(body);
       requests.put({
         method: request.method,
         path: new URL(request.url).pathname,
@@ -58,18 +67,24 @@ export function startWebhookEndpoint(statuses: readonly number[] = []): WebhookE
         headers: request.headers.toJSON(),
         body,
         timeMs,
-        events: told,
+        events: received,
         cameAtMs: Date.now(),
       });
-      if (status === 200) for (const event of told) events.put(event);
-      return new Response(null, { status });
+      if (status === 200) for (const event of received) events.put(event);
+      return new Response('an answer', { status });
     },
   });
+  const url = `http://127.0.0.1:${http.port}/webhooks`;
   return {
-    url: `http://127.0.0.1:${http.port}/webhooks`,
+    url,
+    webhook: { url, events: ['channel_occupied', 'channel_vacated'] },
     requests,
     events,
+    bodies,
     asked: () => asked,
+    answerWith(status) {
+      laterStatus = status;
+    },
     [Symbol.dispose]() {
       http.stop(true);
     },

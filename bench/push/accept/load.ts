@@ -1,59 +1,29 @@
 /** The load generator: a process of its own that does one task, and prints what came of it. */
 import { writeFileSync } from 'node:fs';
-import { type CpuUsage, watchCpu } from '../../machine/cpu-usage.ts';
-import { ClosedLoop, type LoopResult } from './closed-loop.ts';
+import type { LoopResult, LoopTime } from '../../load/closed-loop.ts';
+import { AcceptLoop } from './accept-loop.ts';
 import { type Kind, requestsOf } from './requests.ts';
 
-export type LoadTask = {
+export interface LoadTask extends LoopTime {
   readonly kind: Kind;
   readonly port: number;
   readonly connections: number;
-} & (
-  | { readonly task: 'ceiling'; readonly rounds: number }
-  | {
-      readonly task: 'run';
-      readonly warmupSeconds: number;
-      readonly seconds: number;
-      readonly serverPid: number;
-      /** Where the ids of all answers go, those of the warm-up included. */
-      readonly idsFile: string;
-    }
-);
+  /** Where the ids of all answers go, those of the warm-up included. */
+  readonly idsFile: string;
+}
 
 export interface Run extends LoopResult {
   readonly answers: number;
   /** Ids that came more than once. */
   readonly doubles: number;
-  readonly cpu: CpuUsage;
-  /** This process's own share of one core, 0 to 1. */
-  readonly loadCpu: number;
 }
 
-export interface LoadResults {
-  readonly ceiling: number;
-  readonly run: Run;
-}
-
-function perform(task: LoadTask): LoadResults[LoadTask['task']] {
-  const loop = new ClosedLoop(task.port, task.connections, requestsOf(task.kind, task.port));
-  if (task.task === 'ceiling') return loop.ceiling(task.rounds);
-
-  let watch: (() => CpuUsage) | undefined;
-  let cpuBefore = process.cpuUsage();
-  const result = loop.run(task.warmupSeconds, task.seconds, () => {
-    watch = watchCpu({ server: task.serverPid, load: process.ppid });
-    cpuBefore = process.cpuUsage();
-  });
-  const spent = process.cpuUsage(cpuBefore);
-  const cpu = watch?.() ?? { server: 0, others: 0 };
-  writeFileSync(task.idsFile, loop.ids.join('\n'));
-  return {
-    ...result,
-    answers: loop.ids.length,
-    doubles: loop.ids.length - new Set(loop.ids).size,
-    cpu,
-    loadCpu: (spent.user + spent.system) / (task.seconds * 1e6),
-  };
+function perform({ kind, port, connections, idsFile, ...time }: LoadTask): Run {
+  const loop = new AcceptLoop(port, connections, requestsOf(kind, port));
+  const result = loop.run(time);
+  const { ids } = loop;
+  writeFileSync(idsFile, ids.join('\n'));
+  return { ...result, answers: ids.length, doubles: ids.length - new Set(ids).size };
 }
 
 // Its parent is the one who writes it.

@@ -1,23 +1,12 @@
-import { align, median, ratio, spread, whole } from '../../report.ts';
+import { type Compared, notes, othersIn, ratiosOf } from '../../beside-floor.ts';
+import { align, median, percent, ratio, spread, tenths, verdict, whole } from '../../report.ts';
 import type { Kept } from './kept.ts';
 import type { Run } from './load.ts';
 import type { Kind } from './requests.ts';
 
-/** From this share of its core on, the load generator may be what was measured. */
-const LOAD_BOUND_SHARE = 0.97;
-
-/** What others may use of this machine while a run counts, in cores. */
-export const OTHERS_MAX = 0.1;
-
 /** One run, and what the store held after it; nothing where there is none. */
 export interface CheckedRun extends Run {
   readonly kept: Kept | undefined;
-}
-
-/** Runs of the same index were made together. */
-export interface Compared {
-  readonly server: readonly CheckedRun[];
-  readonly floor: readonly CheckedRun[];
 }
 
 /** Something to accept, and how much of it one core should. */
@@ -33,17 +22,9 @@ export const duties: readonly Duty[] = [
   { kind: 'registrations', perSecondMin: 5000, ratioMin: undefined },
 ];
 
-/** With one digit: milliseconds, or microseconds. */
-const tenths = (number: number): string => number.toFixed(1);
-const percent = (share: number): string => `${whole(share * 100)} %`;
-
-export function printCeiling(kind: Kind, perSecond: number): string {
-  return `load generator alone: ${whole(perSecond)} ${kind}/s`;
-}
-
 /** Processor time of the server for one answer, which others on the machine change less than the rate. */
 function serverUsEach({ cpu, perSecond }: Run): number {
-  return (cpu.server * 1e6) / perSecond;
+  return ((cpu?.server ?? Number.NaN) * 1e6) / perSecond;
 }
 
 /** One run on one line, for whoever watches. */
@@ -51,14 +32,16 @@ export function printRun(kind: Kind, server: string, run: Run): string {
   const { perSecond, p50Ms, p99Ms, cpu, loadCpu, answers } = run;
   return (
     `${kind}, ${server}: ${whole(perSecond)}/s, p50 ${tenths(p50Ms)}, p99 ${tenths(p99Ms)} ms, ` +
-    `CPU: server ${percent(cpu.server)}, load ${percent(loadCpu)}, others ${percent(cpu.others)}; ` +
+    `CPU: server ${percent(cpu?.server ?? Number.NaN)}, load ${percent(loadCpu)}, ` +
+    `others ${percent(othersIn(run))}; ` +
     `${whole(answers)} answers in all`
   );
 }
 
 /** The table of one duty, and what became of its targets. */
-export function printDuty(duty: Duty, name: string, { server, floor }: Compared): string {
+export function printDuty(duty: Duty, name: string, compared: Compared<CheckedRun>): string {
   const { kind } = duty;
+  const { server, floor } = compared;
   const row = (label: string, runs: readonly Run[]) => {
     const rates = runs.map((run) => run.perSecond);
     return [
@@ -68,12 +51,12 @@ export function printDuty(duty: Duty, name: string, { server, floor }: Compared)
       tenths(median(runs.map((run) => run.p50Ms))),
       tenths(median(runs.map((run) => run.p99Ms))),
       tenths(Math.max(...runs.map((run) => run.maxMs))),
-      percent(median(runs.map((run) => run.cpu.server))),
+      percent(median(runs.map(({ cpu }) => cpu?.server ?? Number.NaN))),
       tenths(median(runs.map(serverUsEach))),
       percent(median(runs.map((run) => run.loadCpu))),
     ];
   };
-  const ratios = server.map((run, index) => run.perSecond / (floor[index]?.perSecond ?? 0));
+  const ratios = ratiosOf(compared, (run) => run.perSecond);
   return [
     `${kind} accepted per second, ${server.length} runs`,
     ...align([
@@ -96,24 +79,10 @@ function judged(
   const kept = server.flatMap((run) => run.kept ?? []);
   if (kept.length === 0) return [];
   const stored = kept.reduce((total, run) => total + run.stored, 0);
-  const verdict = (isReached: boolean) => (isReached ? 'reached' : 'missed');
   const isFast = median(server.map((run) => run.perSecond)) >= perSecondMin;
   return [
-    `target: >= ${whole(perSecondMin)}/s, ${verdict(isFast)}`,
-    ...(ratioMin === undefined
-      ? []
-      : [`target: ratio >= ${ratio(ratioMin)}, ${verdict(found >= ratioMin)}`]),
+    verdict(`>= ${whole(perSecondMin)}/s`, isFast),
+    ...(ratioMin === undefined ? [] : [verdict(`ratio >= ${ratio(ratioMin)}`, found >= ratioMin)]),
     `${whole(stored)} answers with an id each; as many in the store after kill -9, none lost and none twice`,
   ];
-}
-
-/** What takes away from the figures. */
-function notes(runs: readonly Run[]): string[] {
-  const disturbed = runs.filter((run) => run.cpu.others > OTHERS_MAX).length;
-  return [
-    runs.some((run) => run.loadCpu > LOAD_BOUND_SHARE)
-      ? ['note: the load generator had no CPU left and may be what was measured']
-      : [],
-    disturbed > 0 ? [`note: in ${disturbed} runs others used this machine`] : [],
-  ].flat();
 }

@@ -88,9 +88,48 @@ export class ThreadsEngine implements Authority {
     });
   }
 
-  /** Handles the messages that another loop sent in one turn. */
-  receive(from: Loop, messages: readonly EngineMessage[]): void {
-    for (const message of messages) this.handle(from, message);
+  /** Handles a message of another loop. */
+  receive(from: Loop, message: EngineMessage): void {
+    switch (message[0]) {
+      case 'broadcast': {
+        const [, appId, channel, frame, except, cause] = message;
+        const app = this.apps.byId(appId);
+        if (app === undefined) return;
+        broadcast(this.broadcaster, { app, channel, makeFrame: () => frame, except, cause });
+        return;
+      }
+      case 'user': {
+        const [, appId, userId, isOnline, frame] = message;
+        const app = this.apps.byId(appId);
+        if (app === undefined) return;
+        this.watches.changed(app, userId, isOnline);
+        const channel = watchChannel(userId);
+        broadcast(this.broadcaster, { app, channel, makeFrame: () => frame });
+        return;
+      }
+      case 'end': {
+        const app = this.apps.byId(message[1]);
+        if (app !== undefined) this.endUser(app, message[2]);
+        return;
+      }
+      case 'done':
+        this.questions[from]?.done(message[1]);
+        return;
+      case 'answer':
+        this.questions[from]?.done(message[1]);
+        this.questions[from]?.answer(message[2]);
+        return;
+      case 'failed':
+        this.questions[from]?.done(message[1]);
+        this.questions[from]?.failed(message[2]);
+        return;
+      default:
+        this.server.answer(from, message);
+    }
+  }
+
+  /** Called after the messages that another loop sent in one turn. */
+  received(from: Loop): void {
     this.server.flush(from);
   }
 
@@ -221,45 +260,6 @@ export class ThreadsEngine implements Authority {
         (answer) => answer as ChannelPage,
       );
     });
-  }
-
-  private handle(from: Loop, message: EngineMessage): void {
-    switch (message[0]) {
-      case 'broadcast': {
-        const [, appId, channel, frame, except, cause] = message;
-        const app = this.apps.byId(appId);
-        if (app === undefined) return;
-        broadcast(this.broadcaster, { app, channel, makeFrame: () => frame, except, cause });
-        return;
-      }
-      case 'user': {
-        const [, appId, userId, isOnline, frame] = message;
-        const app = this.apps.byId(appId);
-        if (app === undefined) return;
-        this.watches.changed(app, userId, isOnline);
-        const channel = watchChannel(userId);
-        broadcast(this.broadcaster, { app, channel, makeFrame: () => frame });
-        return;
-      }
-      case 'end': {
-        const app = this.apps.byId(message[1]);
-        if (app !== undefined) this.endUser(app, message[2]);
-        return;
-      }
-      case 'done':
-        this.questions[from]?.done(message[1]);
-        return;
-      case 'answer':
-        this.questions[from]?.done(message[1]);
-        this.questions[from]?.answer(message[2]);
-        return;
-      case 'failed':
-        this.questions[from]?.done(message[1]);
-        this.questions[from]?.failed(message[2]);
-        return;
-      default:
-        this.server.answer(from, message);
-    }
   }
 
   /** Sends a broadcast to the loops that hold subscriptions of its channel. */

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Certificate } from '../../runtime/certificate.ts';
-import { readJsonObject } from '../../runtime/json-object.ts';
-import { type ServedRequest, type ServedSession, serveHttp2 } from '../http2-server.ts';
-import { NotificationLog } from '../notification-log.ts';
-import { type Act, Delays, perform, Script } from '../script.ts';
+import type { ServedRequest, ServedSession } from '../http2-server.ts';
+import {
+  type NotificationAnswer,
+  type NotificationServer,
+  serveNotifications,
+} from '../notification-server.ts';
+import type { Act } from '../script.ts';
 import { localHosts, makeSelfSigned } from '../self-signed.ts';
 import { apnsFault, apnsStatuses } from './notification-check.ts';
 import { ApnsTokenCheck, type KnownKey } from './token-check.ts';
@@ -25,29 +28,10 @@ export interface FakeApnsOptions {
   readonly nowMs?: () => number;
 }
 
-/** A notification that arrived. */
-export interface ApnsArrival {
-  readonly atMs: number;
-  /** Of the device. */
-  readonly token: string;
-  /** With the pseudo-header fields, without `authorization`. */
-  readonly fields: Readonly<Record<string, string>>;
-  readonly payload: string;
-  /** Status of the answer; `undefined`: none. */
-  readonly status: number | undefined;
-  readonly reason: string | undefined;
-}
-
 /** A fake of Apple's service: it checks each notification as Apple does, and delivers nothing. */
-export interface FakeApns extends AsyncDisposable {
-  readonly origin: string;
+export interface FakeApns extends NotificationServer {
   /** The certificate that clients must trust, as PEM; `undefined`: no TLS. */
   readonly ca: string | undefined;
-  /** What it has checked. Refused streams are not in it. */
-  readonly arrivals: NotificationLog<ApnsArrival>;
-  /** By device token. */
-  readonly script: Script;
-  readonly sessions: ReadonlySet<ServedSession>;
 }
 
 /** Source: push protocol, §8.1. */
@@ -55,80 +39,45 @@ const STREAMS_MAX = 1000;
 
 const PATH = /^\/3\/device\/([^/?]*)$/;
 
-const GO_AWAY_TEXT = '{"reason":"Shutdown"}';
-
 export async function startFakeApns(options: FakeApnsOptions = {}): Promise<FakeApns> {
   const { host = '127.0.0.1', port = 0, streamsMax = STREAMS_MAX, nowMs = Date.now } = options;
   const certificate =
     options.certificate === undefined
       ? makeSelfSigned(localHosts(host), nowMs())
       : options.certificate;
-  const arrivals = new NotificationLog<ApnsArrival>(options.entriesMax);
-  const script = new Script();
   const tokens = new ApnsTokenCheck(options.keys);
-  const delays = new Delays();
+  const authenticated = new WeakSet<ServedSession>();
 
-  const server = await serveHttp2({
+  const server = await serveNotifications({
     host,
     port,
     certificate: certificate ?? undefined,
     streamsMax: options.startsWithOne === true ? 1 : streamsMax,
-    onRequest: (request) => delays.after(script, () => serve(request)),
+    entriesMax: options.entriesMax,
+    nowMs,
+    read(request) {
+      const [, token] = PATH.exec(request.fields.get(':path') ?? '') ?? [];
+      return { token, answer: () => answer(request, token) };
+    },
+    reasonIn: ({ reason }) => reason,
+    goAwayText: '{"reason":"Shutdown"}',
   });
 
-  function serve(request: ServedRequest): void {
-    // Given up by the client in the meantime, or ignored after GOAWAY.
-    if (!request.session.isOpen(request.id)) return;
-    const [, token] = PATH.exec(request.fields.get(':path') ?? '') ?? [];
-    const act = token === undefined ? undefined : script.take(token);
-    if (act === undefined) return answer(request, token);
-    perform(act, request, {
-      record: (status, body) => record(request, token, status, reasonIn(body)),
-      goAwayText: GO_AWAY_TEXT,
-    });
-  }
-
-  function answer(request: ServedRequest, token: string | undefined): void {
-    const { session, id, fields } = request;
-    const who = tokens.fault(fields.get('authorization'), nowMs());
-    const fault = who ?? apnsFault(request, token);
-    const apnsId = fields.get('apns-id') ?? randomUUID();
-    if (fault === undefined) {
-      record(request, token, 200, undefined);
-      session.answer(id, 200, { 'apns-id': apnsId });
-    } else {
-      const status = apnsStatuses[fault];
-      record(request, token, status, fault);
-      session.answer(id, status, { 'apns-id': apnsId }, JSON.stringify({ reason: fault }));
-    }
-    if (who === undefined && options.startsWithOne === true && !session.isKnown) {
-      session.isKnown = true;
+  function answer(request: ServedRequest, token: string | undefined): NotificationAnswer {
+    const { session, fields: sent } = request;
+    const tokenFault = tokens.fault(sent.get('authorization'), nowMs());
+    if (tokenFault === undefined && options.startsWithOne === true && !authenticated.has(session)) {
+      authenticated.add(session);
       session.announce(streamsMax);
     }
+    const reason = tokenFault ?? apnsFault(request, token);
+    const fields = { 'apns-id': sent.get('apns-id') ?? randomUUID() };
+    return reason === undefined
+      ? { status: 200, fields }
+      : { status: apnsStatuses[reason], fields, body: JSON.stringify({ reason }), reason };
   }
 
-  function record(
-    { fields, body }: ServedRequest,
-    token = '',
-    status: number | undefined,
-    reason: string | undefined,
-  ): void {
-    const { authorization: _, ...shown } = Object.fromEntries(fields);
-    const payload = body.toString();
-    arrivals.add({ atMs: nowMs(), token, fields: shown, payload, status, reason });
-  }
-
-  return {
-    origin: `${certificate === null ? 'http' : 'https'}://${host}:${server.port}`,
-    ca: certificate?.cert,
-    arrivals,
-    script,
-    sessions: server.sessions,
-    async [Symbol.asyncDispose]() {
-      delays[Symbol.dispose]();
-      await server[Symbol.asyncDispose]();
-    },
-  };
+  return { ...server, ca: certificate?.cert };
 }
 
 /** An answer with a reason, as Apple writes it. */
@@ -140,9 +89,4 @@ export function apnsRefusal(
 ): Act {
   const body = JSON.stringify({ reason, timestamp: timestampMs });
   return { act: 'answer', status, fields, body };
-}
-
-function reasonIn(body: string | undefined): string | undefined {
-  const reason = readJsonObject(Buffer.from(body ?? ''))?.['reason'];
-  return typeof reason === 'string' ? reason : undefined;
 }

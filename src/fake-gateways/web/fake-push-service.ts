@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newP256Pair } from '../p256.ts';
-import { type BrowserKeys, decryptMessage, type ReadMessage } from './decryption.ts';
+import { type BrowserKeys, decryptMessage } from './decryption.ts';
 import {
   type PushRefusal,
   readPush,
@@ -46,18 +46,13 @@ const PATH = '/wpush/v2/';
 /** Texts that wait for one browser; Google keeps as many. */
 const WAITING_MAX = 100;
 
-const NOT_DECRYPTED: ReadMessage = { ok: true, text: '' };
-
 /** A push service that checks everything, and its browsers, which are offline until they collect their messages. */
 export class FakePushService {
   private readonly origin: string;
-  private readonly decrypts: boolean;
   private readonly endpoints = new Map<string, Endpoint>();
 
-  /** Without `decrypts`, texts are empty: decrypting takes half of the time of a message. */
-  constructor(origin: string, decrypts: boolean) {
+  constructor(origin: string) {
     this.origin = origin;
-    this.decrypts = decrypts;
   }
 
   /** Subscribes a new browser. `key` is the public VAPID key, URL-safe base64. */
@@ -76,7 +71,7 @@ export class FakePushService {
     this.find(endpoint).isGone = true;
   }
 
-  /** The browser comes online: gives the texts that still wait for it, the oldest first. */
+  /** The browser comes online. Returns the texts that still wait for it, the oldest first. */
   collect(endpoint: string, nowMs: number): readonly string[] {
     const found = this.find(endpoint);
     const texts = found.waiting.filter(({ expiresAtMs }) => expiresAtMs > nowMs);
@@ -84,7 +79,7 @@ export class FakePushService {
     return texts.map(({ text }) => text);
   }
 
-  /** Handles a posted message as a real service does. `header` gives a header by its name in lower case. */
+  /** Handles a posted message as a real service does. `header` returns a header by its name in lower case. */
   receive(
     path: string,
     header: (name: string) => string | undefined,
@@ -99,8 +94,8 @@ export class FakePushService {
     if (!push.ok) return refuse(push);
 
     const { ttlSeconds, topic } = push;
-    const read = this.decrypts ? decryptMessage(body, endpoint.browser) : NOT_DECRYPTED;
-    if (read.ok && ttlSeconds > 0 && this.decrypts) {
+    const read = decryptMessage(body, endpoint.browser);
+    if (read.ok && ttlSeconds > 0) {
       const message = { topic, expiresAtMs: nowMs + ttlSeconds * 1000, text: read.text };
       endpoint.waiting = withMessage(endpoint.waiting, message).slice(-WAITING_MAX);
     }

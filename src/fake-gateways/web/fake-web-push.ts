@@ -1,5 +1,4 @@
 import type { Certificate } from '../../runtime/certificate.ts';
-import { readJsonObject } from '../../runtime/json-object.ts';
 import { NotificationLog } from '../notification-log.ts';
 import { type Act, Script } from '../script.ts';
 import { FakePushService, type FakeSubscription } from './fake-push-service.ts';
@@ -15,8 +14,6 @@ export interface FakeWebPushOptions {
   readonly certificate?: Certificate;
   /** Whether it speaks HTTP/2 as well as HTTP/1.1. */
   readonly http2?: boolean;
-  /** Whether texts are decrypted; otherwise they are empty, and a message takes half of the time. */
-  readonly decrypts?: boolean;
   readonly nowMs?: () => number;
 }
 
@@ -42,11 +39,11 @@ export interface FakeWebPush extends AsyncDisposable {
   readonly origin: string;
   readonly arrivals: NotificationLog<PostedMessage>;
   readonly script: Script;
-  /** Subscribes a new browser; `POST /subscriptions` with `{"applicationServerKey":"…"}` does the same. */
+  /** Subscribes a new browser. */
   subscribe(applicationServerKey: string): FakeSubscription;
   /** Unsubscribes a browser: its endpoint answers 410 from now on. */
   unsubscribe(endpoint: string): void;
-  /** The browser comes online: gives the texts that waited for it, the oldest first. */
+  /** The browser comes online. Returns the texts that waited for it, the oldest first. */
   collect(endpoint: string): readonly string[];
 }
 
@@ -64,13 +61,12 @@ export function startFakeWebPush(options: FakeWebPushOptions = {}): FakeWebPush 
     fetch: answer,
   });
   const origin = `${certificate === undefined ? 'http' : 'https'}://${host}:${server.port}`;
-  const service = new FakePushService(origin, options.decrypts ?? true);
+  const service = new FakePushService(origin);
 
   async function answer(request: Request): Promise<Response> {
     const path = new URL(request.url).pathname;
     if (request.method !== 'POST') return new Response('Only POST', { status: 405 });
     const body = await request.bytes();
-    if (path === '/subscriptions') return subscribeBy(body);
     if (script.latencyMs > 0) await Bun.sleep(script.latencyMs);
 
     const { headers } = request;
@@ -92,13 +88,6 @@ export function startFakeWebPush(options: FakeWebPushOptions = {}): FakeWebPush 
     return act === undefined
       ? new Response(verdict.body, { status, headers: verdict.headers })
       : brokenAnswer();
-  }
-
-  function subscribeBy(body: Uint8Array): Response {
-    const { applicationServerKey } = readJsonObject(body) ?? {};
-    return typeof applicationServerKey === 'string'
-      ? Response.json(service.subscribe(applicationServerKey), { status: 201 })
-      : new Response('applicationServerKey must be a string', { status: 400 });
   }
 
   return {

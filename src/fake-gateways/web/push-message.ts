@@ -29,8 +29,8 @@ const TTL_SECONDS_MAX = 2_592_000;
 const BODY_BYTES_MAX = 4096;
 
 /**
- * Checks everything that a push service may check. `header` gives a header by its name in lower case. Sources: RFC 8030,
- * 5, RFC 8292, and for the error numbers autopush-rs, "Error Codes".
+ * Checks everything that a push service may check. `header` returns a header by its name in lower case. Sources: RFC
+ * 8030, 5, RFC 8292, and for the error numbers autopush-rs, "Error Codes".
  */
 export function readPush(
   header: (name: string) => string | undefined,

@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { Outcome, TroubleScope } from '../../push/gateway.ts';
+import type { Outcome } from '../../push/gateway.ts';
+import {
+  accepted,
+  notAuthorised,
+  refused,
+  refusedForAll,
+  tokenGone,
+  tryAgain,
+} from '../outcomes.ts';
 import { type ApnsVerdict, readApnsAnswer } from './apns-answer.ts';
 
 const NOW_MS = 1_700_000_000_000;
@@ -10,34 +18,10 @@ function read(status: number, body: unknown, retryAfter?: string): ApnsVerdict {
   return readApnsAnswer({ status, body: bytes, retryAfter }, NOW_MS);
 }
 
-const again = (reason: string, scope: TroubleScope, afterMs?: number): Outcome => ({
-  result: 'try-again',
-  reason,
-  afterMs,
-  scope,
-});
-const refused = (reason: string): Outcome => ({ result: 'refused', reason, words: '' });
-const refusedForAll = (reason: string): Outcome => ({
-  result: 'refused',
-  reason,
-  words: '',
-  scope: 'publish',
-});
-const notAuthorised = (reason: string): Outcome => ({
-  result: 'not-authorised',
-  reason,
-  words: '',
-});
-const gone = (reason: string, sinceMs?: number): Outcome => ({
-  result: 'token-gone',
-  reason,
-  sinceMs,
-});
-
 /** Every row of push protocol, §8.1, "Responses". */
 const rows: readonly (readonly [number, string, Outcome, ApnsVerdict['first']?])[] = [
-  [400, 'BadDeviceToken', gone('BadDeviceToken'), 'other-environment'],
-  [400, 'DeviceTokenNotForTopic', gone('DeviceTokenNotForTopic')],
+  [400, 'BadDeviceToken', tokenGone('BadDeviceToken'), 'other-environment'],
+  [400, 'DeviceTokenNotForTopic', tokenGone('DeviceTokenNotForTopic')],
   ...[
     'BadCollapseId',
     'BadExpirationDate',
@@ -51,7 +35,7 @@ const rows: readonly (readonly [number, string, Outcome, ApnsVerdict['first']?])
   ...['BadTopic', 'MissingTopic', 'MissingDeviceToken', 'TopicDisallowed'].map(
     (reason) => [400, reason, refused(reason)] as const,
   ),
-  [400, 'IdleTimeout', again('IdleTimeout', 'gateway'), 'new-connection'],
+  [400, 'IdleTimeout', tryAgain('IdleTimeout', 'gateway'), 'new-connection'],
   [403, 'ExpiredProviderToken', notAuthorised('ExpiredProviderToken'), 'new-token'],
   [403, 'BadEnvironmentKeyInToken', notAuthorised('BadEnvironmentKeyInToken'), 'other-environment'],
   ...[
@@ -64,24 +48,24 @@ const rows: readonly (readonly [number, string, Outcome, ApnsVerdict['first']?])
   ].map((reason) => [403, reason, notAuthorised(reason)] as const),
   [404, 'BadPath', refused('BadPath')],
   [405, 'MethodNotAllowed', refusedForAll('MethodNotAllowed')],
-  [410, 'ExpiredToken', gone('ExpiredToken')],
-  [410, 'Unregistered', gone('Unregistered')],
+  [410, 'ExpiredToken', tokenGone('ExpiredToken')],
+  [410, 'Unregistered', tokenGone('Unregistered')],
   [413, 'PayloadTooLarge', refusedForAll('PayloadTooLarge')],
-  [429, 'TooManyRequests', again('TooManyRequests', 'device')],
+  [429, 'TooManyRequests', tryAgain('TooManyRequests', 'device')],
   [
     429,
     'TooManyProviderTokenUpdates',
-    again('TooManyProviderTokenUpdates', 'gateway', 60_000),
+    tryAgain('TooManyProviderTokenUpdates', 'gateway', 60_000),
     'new-connection',
   ],
-  [500, 'InternalServerError', again('InternalServerError', 'gateway')],
-  [503, 'ServiceUnavailable', again('ServiceUnavailable', 'gateway')],
-  [503, 'Shutdown', again('Shutdown', 'gateway'), 'new-connection'],
+  [500, 'InternalServerError', tryAgain('InternalServerError', 'gateway')],
+  [503, 'ServiceUnavailable', tryAgain('ServiceUnavailable', 'gateway')],
+  [503, 'Shutdown', tryAgain('Shutdown', 'gateway'), 'new-connection'],
 ];
 
 describe('an answer of Apple', () => {
   it('of 200 means that it accepted the notification', () => {
-    expect(read(200, '')).toEqual({ outcome: { result: 'accepted' } });
+    expect(read(200, '')).toEqual({ outcome: accepted });
   });
 
   for (const [status, reason, outcome, first] of rows) {
@@ -92,18 +76,18 @@ describe('an answer of Apple', () => {
 
   it('says since when a token is gone', () => {
     const body = { reason: 'Unregistered', timestamp: 1_600_000_000_123 };
-    expect(read(410, body).outcome).toEqual(gone('Unregistered', 1_600_000_000_123));
+    expect(read(410, body).outcome).toEqual(tokenGone('Unregistered', 1_600_000_000_123));
   });
 
   it('says how long to wait', () => {
     expect(read(429, { reason: 'TooManyRequests' }, '7').outcome).toEqual(
-      again('TooManyRequests', 'device', 7000),
+      tryAgain('TooManyRequests', 'device', 7000),
     );
     expect(read(503, { reason: 'ServiceUnavailable' }, '30').outcome).toEqual(
-      again('ServiceUnavailable', 'gateway', 30_000),
+      tryAgain('ServiceUnavailable', 'gateway', 30_000),
     );
     expect(read(429, { reason: 'TooManyProviderTokenUpdates' }, '300').outcome).toEqual(
-      again('TooManyProviderTokenUpdates', 'gateway', 300_000),
+      tryAgain('TooManyProviderTokenUpdates', 'gateway', 300_000),
     );
   });
 
@@ -112,11 +96,11 @@ describe('an answer of Apple', () => {
     [401, notAuthorised('http-401')],
     [403, notAuthorised('http-403')],
     [404, refused('http-404')],
-    [410, gone('http-410')],
-    [429, again('http-429', 'device')],
-    [500, again('http-500', 'gateway')],
-    [502, again('http-502', 'gateway')],
-    [302, again('http-302', 'gateway')],
+    [410, tokenGone('http-410')],
+    [429, tryAgain('http-429', 'device')],
+    [500, tryAgain('http-500', 'gateway')],
+    [502, tryAgain('http-502', 'gateway')],
+    [302, tryAgain('http-302', 'gateway')],
   ])('of %p is understood without a reason', (status, outcome) => {
     for (const body of ['', 'Bad Gateway', '[]', '{"reason":1}', '{"reason":"a b"}', '{"rea']) {
       expect(read(status, body)).toEqual({ outcome });
@@ -125,7 +109,7 @@ describe('an answer of Apple', () => {
 
   it('is understood by its status if its reason is unknown', () => {
     expect(read(400, { reason: 'SomethingNew' }).outcome).toEqual(refused('SomethingNew'));
-    expect(read(503, { reason: 'toString' }).outcome).toEqual(again('toString', 'gateway'));
+    expect(read(503, { reason: 'toString' }).outcome).toEqual(tryAgain('toString', 'gateway'));
   });
 
   it('always means something', () => {

@@ -1,7 +1,14 @@
 import type { Outcome } from '../../push/gateway.ts';
 import { readJsonObject } from '../../runtime/json-object.ts';
 import type { GatewayAnswer } from '../answer.ts';
-import { tryAgain } from '../outcomes.ts';
+import {
+  accepted,
+  notAuthorised,
+  refused,
+  refusedForAll,
+  tokenGone,
+  tryAgain,
+} from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';
 
 /** What an answer means, and what to try once before it counts. */
@@ -74,47 +81,39 @@ const meanings: Readonly<Record<string, Meaning>> = {
 /** Pause after Apple's penalty for too many token updates. A new connection is free of it. */
 const PENALTY_MS = 60_000;
 
-const ACCEPTED: ApnsVerdict = { outcome: { result: 'accepted' } };
-
 /** Reads what Apple answered. Source: push protocol, §8.1, "Responses". */
 export function readApnsAnswer(answer: GatewayAnswer, nowMs: number): ApnsVerdict {
   const { status } = answer;
-  if (status === 200) return ACCEPTED;
+  if (status === 200) return { outcome: accepted };
   const { reason = `http-${status}`, timestampMs } = readBody(answer.body);
   const afterMs = readRetryAfter(answer.retryAfter, nowMs);
   const meaning = Object.hasOwn(meanings, reason) ? meanings[reason] : undefined;
   switch (meaning ?? meaningOf(status)) {
     case 'publish-wrong':
-      return { outcome: { result: 'refused', reason, words: '', scope: 'publish' } };
+      return { outcome: refusedForAll(reason) };
     case 'message-wrong':
-      return { outcome: { result: 'refused', reason, words: '' } };
+      return { outcome: refused(reason) };
     case 'credentials-wrong':
-      return { outcome: { result: 'not-authorised', reason, words: '' } };
+      return { outcome: notAuthorised(reason) };
     case 'token-gone':
-      return { outcome: { result: 'token-gone', reason, sinceMs: timestampMs } };
+      return { outcome: tokenGone(reason, timestampMs) };
     case 'token-unknown':
-      return {
-        outcome: { result: 'token-gone', reason, sinceMs: undefined },
-        first: 'other-environment',
-      };
+      return { outcome: tokenGone(reason), first: 'other-environment' };
     case 'key-of-other-environment':
-      return {
-        outcome: { result: 'not-authorised', reason, words: '' },
-        first: 'other-environment',
-      };
+      return { outcome: notAuthorised(reason), first: 'other-environment' };
     case 'credentials-old':
-      return { outcome: { result: 'not-authorised', reason, words: '' }, first: 'new-token' };
+      return { outcome: notAuthorised(reason), first: 'new-token' };
     case 'connection-old':
-      return { outcome: tryAgain(reason, afterMs, 'gateway'), first: 'new-connection' };
+      return { outcome: tryAgain(reason, 'gateway', afterMs), first: 'new-connection' };
     case 'connection-penalised':
       return {
-        outcome: tryAgain(reason, Math.max(afterMs ?? 0, PENALTY_MS), 'gateway'),
+        outcome: tryAgain(reason, 'gateway', Math.max(afterMs ?? 0, PENALTY_MS)),
         first: 'new-connection',
       };
     case 'device-busy':
-      return { outcome: tryAgain(reason, afterMs, 'device') };
+      return { outcome: tryAgain(reason, 'device', afterMs) };
     case 'trouble':
-      return { outcome: tryAgain(reason, afterMs, 'gateway') };
+      return { outcome: tryAgain(reason, 'gateway', afterMs) };
   }
 }
 

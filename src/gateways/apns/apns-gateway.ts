@@ -8,12 +8,11 @@ import type { ApnsPayload } from '../../push/payloads/apns.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 import { gatewayAnswer } from '../answer.ts';
-import { unansweredOutcome } from '../outcomes.ts';
+import { refused, unansweredOutcome } from '../outcomes.ts';
 import { type ApnsVerdict, readApnsAnswer } from './apns-answer.ts';
 import { apnsFields, apnsPath, isTopic } from './apns-request.ts';
 import {
   type Environment,
-  type EnvironmentMemory,
   environmentOrigins,
   otherEnvironment,
   RecentEnvironments,
@@ -31,7 +30,7 @@ export interface ApnsGatewayOptions extends ApnsCredentials {
   readonly nowMs: () => number;
   /** Shared by all gateways of a server. */
   readonly tokens?: ProviderTokens;
-  readonly memory?: EnvironmentMemory;
+  readonly memory?: RecentEnvironments;
   readonly findAddresses: FindAddresses;
   readonly timers?: Timers;
   readonly connectionsMax?: number;
@@ -58,11 +57,6 @@ const REPLACE_MS_MIN = 60_000;
 /** Apps (topics) that are remembered, for each publish and each service. */
 const TOPICS_MAX = 100;
 
-/** Makes the gateway to Apple's devices for one instance. Source: push protocol, §8.1. */
-export function createApnsGateway(options: ApnsGatewayOptions): Gateway<'apns'> {
-  return new ApnsGateway(options);
-}
-
 /** One of Apple's services. */
 interface Service {
   readonly environment: Environment;
@@ -82,18 +76,19 @@ interface Message {
   readonly sender: Sender;
 }
 
-class ApnsGateway implements Gateway<'apns'> {
+/** The gateway to Apple's devices for one instance. Source: push protocol, §8.1. */
+export class ApnsGateway implements Gateway<'apns'> {
   readonly platform = 'apns';
   readonly atOnce = AT_ONCE;
   private readonly options: ApnsGatewayOptions;
   private readonly token: ProviderToken;
-  private readonly memory: EnvironmentMemory;
+  private readonly memory: RecentEnvironments;
   private readonly services = new Map<Environment, Service>();
   /** The service that is tried first for an unknown token. */
   private preferred: Environment;
   private readonly isAuto: boolean;
-  private readonly known: Sender = { owner: this, isTrusted: true };
-  private readonly newcomer: Sender = { owner: this, isTrusted: false };
+  private readonly trusted: Sender = { owner: this, isTrusted: true };
+  private readonly untrusted: Sender = { owner: this, isTrusted: false };
 
   constructor(options: ApnsGatewayOptions) {
     this.options = options;
@@ -115,14 +110,14 @@ class ApnsGateway implements Gateway<'apns'> {
   }
 
   private async deliver(
-    { token, bundleId, acceptedBefore }: Recipient,
+    { token, bundleId, isTrusted }: Recipient,
     publish: PreparedPublish,
   ): Promise<Outcome> {
     const path = apnsPath(token);
-    if (path === undefined) return { result: 'refused', reason: 'no-apns-token', words: '' };
-    if (!isTopic(bundleId)) return { result: 'refused', reason: 'no-bundle-id', words: '' };
+    if (path === undefined) return refused('no-apns-token');
+    if (!isTopic(bundleId)) return refused('no-bundle-id');
 
-    const sender = acceptedBefore ? this.known : this.newcomer;
+    const sender = isTrusted ? this.trusted : this.untrusted;
     const message = { token, path, topic: bundleId, publish, sender };
     const environment = (this.isAuto ? this.memory.get(token) : undefined) ?? this.preferred;
     const verdict = await this.send(environment, message);
@@ -165,7 +160,7 @@ class ApnsGateway implements Gateway<'apns'> {
     if (outcome.result !== 'token-gone' || this.service(environment).topics.has(topic)) {
       return outcome;
     }
-    return { result: 'refused', reason: outcome.reason, words: '' };
+    return refused(outcome.reason);
   }
 
   private async send(environment: Environment, message: Message): Promise<ApnsVerdict> {
@@ -196,7 +191,7 @@ class ApnsGateway implements Gateway<'apns'> {
     return verdict;
   }
 
-  /** Gives whether there are newer connections than at `sentAtMs`. They are replaced once a minute at most. */
+  /** Returns whether there are newer connections than at `sentAtMs`. They are replaced once a minute at most. */
   private replaceConnections(service: Service, sentAtMs: number): boolean {
     if (service.replacedAtMs >= sentAtMs) return true;
     const nowMs = this.options.nowMs();

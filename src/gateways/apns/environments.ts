@@ -10,17 +10,11 @@ export function otherEnvironment(environment: Environment): Environment {
   return environment === 'production' ? 'sandbox' : 'production';
 }
 
-/** Remembers which service knows a token. It may forget: the services are then tried again. */
-export interface EnvironmentMemory {
-  get(token: string): Environment | undefined;
-  set(token: string, environment: Environment): void;
-}
-
 /** Only tokens of developers and testers, whose apps are not from the store, are remembered. */
 const TOKENS_MAX = 10_000;
 
-/** Remembers in memory; the oldest entries are evicted. */
-export class RecentEnvironments implements EnvironmentMemory {
+/** Remembers which service knows a token. The oldest entries are evicted: both services are then tried again. */
+export class RecentEnvironments {
   private readonly environments = new Map<string, Environment>();
   private readonly tokensMax: number;
 

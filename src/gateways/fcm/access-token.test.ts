@@ -2,6 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { generateKeyPairSync, verify } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { OutgoingAnswer, SendUnowned } from '../../outgoing/request.ts';
+import { notAuthorised, tryAgain } from '../outcomes.ts';
 import { AccessTokens } from './access-token.ts';
 import type { TokenFault } from './token-answer.ts';
 
@@ -68,7 +69,6 @@ describe('a request for an access token', () => {
     const [request] = google.requests;
     expect(request).toMatchObject({
       url: account.tokenUri,
-      method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       timeoutMs: 10_000,
     });
@@ -169,16 +169,9 @@ describe('an access token', () => {
 });
 
 describe('a Google that issues no access token', () => {
-  const away = (reason: string, afterMs?: number): TokenFault => ({
-    result: 'try-again',
-    reason,
-    afterMs,
-    scope: 'connection',
-  });
+  const away = (reason: string, afterMs?: number) => tryAgain(reason, 'connection', afterMs);
   const wrong = (reason: string, words = ''): TokenFault => ({
-    result: 'not-authorised',
-    reason,
-    words,
+    ...notAuthorised(reason, words),
     scope: 'connection',
   });
 

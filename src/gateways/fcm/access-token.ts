@@ -109,7 +109,6 @@ export class AccessTokens implements Disposable {
     const { account, request } = this.options;
     const result = await request({
       url: account.tokenUri,
-      method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: tokenRequestBody(account, nowMs),
       timeoutMs: TIMEOUT_MS,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { TroubleScope } from '../../push/gateway.ts';
+import type { Outcome } from '../../push/gateway.ts';
+import * as outcomes from '../outcomes.ts';
 import { type FcmVerdict, readFcmAnswer } from './fcm-answer.ts';
 
 const NOW_MS = 1_700_000_000_000;
@@ -23,24 +24,21 @@ function error(
 
 const FCM_ERROR = 'type.googleapis.com/google.firebase.fcm.v1.FcmError';
 
-const again = (reason: string, scope: TroubleScope, afterMs?: number): FcmVerdict => ({
-  outcome: { result: 'try-again', reason, afterMs, scope },
-});
+/** A verdict that is only an outcome. */
+function only<Given extends readonly unknown[]>(
+  make: (...given: Given) => Outcome,
+): (...given: Given) => FcmVerdict {
+  return (...given) => ({ outcome: make(...given) });
+}
+
+const again = only(outcomes.tryAgain);
+const refused = only(outcomes.refused);
+const refusedForAll = only(outcomes.refusedForAll);
+const notAuthorised = only(outcomes.notAuthorised);
+const gone = only(outcomes.tokenGone);
 const overQuota = (reason: string, afterMs = 60_000): FcmVerdict => ({
   ...again(reason, 'gateway', afterMs),
   isOverQuota: true,
-});
-const refused = (reason: string, words = ''): FcmVerdict => ({
-  outcome: { result: 'refused', reason, words },
-});
-const refusedForAll = (reason: string, words: string): FcmVerdict => ({
-  outcome: { result: 'refused', reason, words, scope: 'publish' },
-});
-const notAuthorised = (reason: string): FcmVerdict => ({
-  outcome: { result: 'not-authorised', reason, words: '' },
-});
-const gone = (reason: string): FcmVerdict => ({
-  outcome: { result: 'token-gone', reason, sinceMs: undefined },
 });
 
 /** Every row of push protocol, §8.2, "Errors". */
@@ -64,7 +62,7 @@ const rows: readonly (readonly [number, string, string, FcmVerdict])[] = [
 describe('an answer of FCM', () => {
   it('of 200 means that it accepted the message', () => {
     expect(read(200, { name: 'projects/shop/messages/1' })).toEqual({
-      outcome: { result: 'accepted' },
+      outcome: outcomes.accepted,
     });
   });
 

@@ -1,8 +1,15 @@
-import type { Outcome, TroubleScope } from '../../push/gateway.ts';
+import type { Outcome } from '../../push/gateway.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/redact.ts';
 import type { GatewayAnswer } from '../answer.ts';
-import { tryAgain } from '../outcomes.ts';
+import {
+  accepted,
+  notAuthorised,
+  refused,
+  refusedForAll,
+  tokenGone,
+  tryAgain,
+} from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';
 
 /** What an answer means, and what to try once before it counts. */
@@ -72,39 +79,34 @@ const TOO_BIG = /message (?:is )?too big/i;
 /** The only sign that a token is malformed. Source: push protocol, §8.2. */
 const NO_TOKEN = /registration token is not (?:a )?valid/i;
 
-const ACCEPTED: FcmVerdict = { outcome: { result: 'accepted' } };
-
 /** Reads what FCM answered. Source: push protocol, §8.2, "Errors". */
 export function readFcmAnswer(answer: GatewayAnswer, nowMs: number): FcmVerdict {
   const { status } = answer;
-  if (status >= 200 && status < 300) return ACCEPTED;
+  if (status >= 200 && status < 300) return { outcome: accepted };
   const error = readError(answer.body);
   const { reason = `http-${status}`, words } = error;
   const afterMs = readRetryAfter(answer.retryAfter, nowMs);
-  const refused: FcmVerdict = { outcome: { result: 'refused', reason, words } };
-  const gone: FcmVerdict = { outcome: { result: 'token-gone', reason, sinceMs: undefined } };
   switch (meaningOf(error, status)) {
     case 'message-wrong':
-      return refused;
+      return { outcome: refused(reason, words) };
     case 'message-or-token-wrong':
-      if (error.isOfToken) return gone;
-      return error.isOfMessage
-        ? { outcome: { result: 'refused', reason, words, scope: 'publish' } }
-        : refused;
+      if (error.isOfToken) return { outcome: tokenGone(reason) };
+      return { outcome: error.isOfMessage ? refusedForAll(reason, words) : refused(reason, words) };
     case 'token-gone':
-      return gone;
+      return { outcome: tokenGone(reason) };
     case 'credentials-wrong':
-      return { outcome: { result: 'not-authorised', reason, words } };
+      return { outcome: notAuthorised(reason, words) };
     case 'access-token-wrong':
-      return { outcome: { result: 'not-authorised', reason, words }, first: 'new-access-token' };
+      return { outcome: notAuthorised(reason, words), first: 'new-access-token' };
     case 'over-quota': {
-      const outcome = tryAgain(reason, afterMs ?? OVER_QUOTA_MS, scopeOf(error));
+      const scope = error.isOfDevice ? 'device' : 'gateway';
+      const outcome = tryAgain(reason, scope, afterMs ?? OVER_QUOTA_MS);
       return error.isOfDevice ? { outcome } : { outcome, isOverQuota: true };
     }
     case 'request-lost':
-      return { outcome: tryAgain(reason, afterMs, 'device') };
+      return { outcome: tryAgain(reason, 'device', afterMs) };
     case 'trouble':
-      return { outcome: tryAgain(reason, afterMs, 'gateway') };
+      return { outcome: tryAgain(reason, 'gateway', afterMs) };
   }
 }
 
@@ -142,10 +144,6 @@ function meaningOfStatus(status: number): Meaning {
   if (status === 429) return 'over-quota';
   if (status === 408 || status === 425) return 'request-lost';
   return status >= 400 && status < 500 ? 'message-wrong' : 'trouble';
-}
-
-function scopeOf({ isOfDevice }: FcmFault): TroubleScope {
-  return isOfDevice ? 'device' : 'gateway';
 }
 
 function readError(body: Uint8Array): FcmFault {

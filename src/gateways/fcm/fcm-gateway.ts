@@ -9,7 +9,7 @@ import type { Timers } from '../../runtime/ports.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { gatewayAnswer } from '../answer.ts';
-import { unansweredOutcome } from '../outcomes.ts';
+import { refused, tryAgain, unansweredOutcome } from '../outcomes.ts';
 import { AccessTokens } from './access-token.ts';
 import { type FcmVerdict, readFcmAnswer } from './fcm-answer.ts';
 import { CONTENT_TYPE, FcmBodies, fcmPath } from './fcm-request.ts';
@@ -48,25 +48,15 @@ const AT_ONCE = STREAMS_MAX * CONNECTIONS_MAX;
 /** FCM gives up after about 5 s, and asks clients to wait at least 10 s. Source: the same. */
 const REQUEST_TIMEOUT_MS = 15_000;
 
-/** FCM ends a connection after four minutes without a request, and at the third ping in a row. Source: the same. */
+/**
+ * FCM ends a connection after four minutes without a request, and at the third ping in a row; the client pings an idle
+ * connection every minute. Source: the same.
+ */
 const IDLE_CLOSE_MS = 150_000;
-const IDLE_PING_MS = 60_000;
 const OVERDUE_PING_MS = 7_000;
 
 /** FCM's error code for a device of another project. Source: push protocol, §8.2. */
 const OTHER_PROJECT = 'SENDER_ID_MISMATCH';
-
-const TOO_MANY_WAIT: Outcome = {
-  result: 'try-again',
-  reason: 'too-many-waiting',
-  afterMs: undefined,
-  scope: 'gateway',
-};
-
-/** Makes the gateway to devices reached through Firebase, for one instance. Source: push protocol, §8.2. */
-export function createFcmGateway(options: FcmGatewayOptions): Gateway<'fcm'> {
-  return new FcmGateway(options);
-}
 
 /** A publish for one device. */
 interface Message {
@@ -75,7 +65,8 @@ interface Message {
   readonly sender: Sender;
 }
 
-class FcmGateway implements Gateway<'fcm'> {
+/** The gateway to devices reached through Firebase, for one instance. Source: push protocol, §8.2. */
+export class FcmGateway implements Gateway<'fcm'> {
   readonly platform = 'fcm';
   readonly atOnce = AT_ONCE;
   private readonly nowMs: () => number;
@@ -83,8 +74,8 @@ class FcmGateway implements Gateway<'fcm'> {
   private readonly tokens: AccessTokens;
   private readonly rate: ProjectRate;
   private readonly client: Http2Client;
-  private readonly known: Sender = { owner: this, isTrusted: true };
-  private readonly newcomer: Sender = { owner: this, isTrusted: false };
+  private readonly trusted: Sender = { owner: this, isTrusted: true };
+  private readonly untrusted: Sender = { owner: this, isTrusted: false };
   /** A device of this project was reached, so the account is the right one. */
   private hasReached = false;
 
@@ -104,7 +95,6 @@ class FcmGateway implements Gateway<'fcm'> {
       waitingMax: AT_ONCE,
       requestTimeoutMs: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
       idleCloseMs: IDLE_CLOSE_MS,
-      idlePingMs: IDLE_PING_MS,
       overduePingMs: OVERDUE_PING_MS,
       findAddresses,
       ...(timers === undefined ? {} : { timers }),
@@ -122,21 +112,21 @@ class FcmGateway implements Gateway<'fcm'> {
     await this.client[Symbol.asyncDispose]();
   }
 
-  private async deliver({ token, acceptedBefore }: Recipient, bodies: FcmBodies): Promise<Outcome> {
-    const sender = acceptedBefore ? this.known : this.newcomer;
+  private async deliver({ token, isTrusted }: Recipient, bodies: FcmBodies): Promise<Outcome> {
+    const sender = isTrusted ? this.trusted : this.untrusted;
     // Before it counts against the rate: without a token nothing is sent.
     const access = await this.tokens.get();
     if (!access.ok) return access.fault;
-    if (this.rate.isFull) return TOO_MANY_WAIT;
-    const turn = this.rate.take(sender);
-    if (turn !== undefined) await turn;
+    if (this.rate.isFull) return tryAgain('too-many-waiting', 'gateway');
+    const permitted = this.rate.take(sender);
+    if (permitted !== undefined) await permitted;
     const message = { token, bodies, sender };
     const verdict = await this.send(message, access.field);
     return this.learn(
       verdict.first === 'new-access-token'
         ? await this.sendAgain(message, access.field, verdict)
         : verdict,
-      acceptedBefore,
+      isTrusted,
     );
   }
 
@@ -165,13 +155,13 @@ class FcmGateway implements Gateway<'fcm'> {
       : { outcome: unansweredOutcome(result.why) };
   }
 
-  private learn({ outcome, isOverQuota }: FcmVerdict, acceptedBefore: boolean): Outcome {
-    // FCM does not always say that only the quota of one device is exceeded, and a newcomer must not slow down all.
-    if (isOverQuota === true && (acceptedBefore || !this.hasReached)) this.rate.slowDown();
+  private learn({ outcome, isOverQuota }: FcmVerdict, isTrusted: boolean): Outcome {
+    // FCM does not always say that only the quota of one device is exceeded, and an untrusted one must not slow down all.
+    if (isOverQuota === true && (isTrusted || !this.hasReached)) this.rate.slowDown();
     if (outcome.result === 'accepted') this.hasReached = true;
     // If no device was reached yet, the account is probably of another project: no device may be removed for that.
     if (outcome.result === 'token-gone' && outcome.reason === OTHER_PROJECT && !this.hasReached) {
-      return { result: 'refused', reason: outcome.reason, words: '' };
+      return refused(outcome.reason);
     }
     return outcome;
   }

@@ -23,7 +23,7 @@ const LOWEST_SHARE = 0.1;
 /** Longest wait at the lowest rate. Together with the request it is shorter than the lease of a delivery. */
 const WAIT_MS_MAX = 15_000;
 
-/** Least time between two rounds of letting messages go. */
+/** Least time between two releases of waiting messages. */
 const ROUND_MS = 10;
 
 /** Google reports one overload in many answers, so the rate is halved once in this time. */
@@ -104,7 +104,7 @@ export class ProjectRate {
     });
   }
 
-  /** Lets as many waiting messages go as the bucket allows. */
+  /** Releases as many waiting messages as the bucket allows. */
   private runRound(): void {
     const nowMs = this.adapt();
     const released: (() => void)[] = [];

@@ -3,6 +3,7 @@ import type { OutgoingAnswer } from '../../outgoing/request.ts';
 import type { Outcome } from '../../push/gateway.ts';
 import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/redact.ts';
+import { notAuthorised, tryAgain } from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';
 
 /** Why there is no access token, as the outcome of each notification: the account is refused, or Google is unavailable. */
@@ -74,12 +75,10 @@ function readError({ error }: JsonObject): string | undefined {
 }
 
 function unavailable(why: string, afterMs?: number): ReadToken {
-  const reason = `access-token-${why}`;
-  return { ok: false, fault: { result: 'try-again', reason, afterMs, scope: 'connection' } };
+  return { ok: false, fault: tryAgain(`access-token-${why}`, 'connection', afterMs) };
 }
 
 function refused(why: string, words: string): ReadToken {
-  const reason = `access-token-${why}`;
-  const fault = { result: 'not-authorised', reason, words: redactedText(words) } as const;
+  const fault = notAuthorised(`access-token-${why}`, redactedText(words));
   return { ok: false, fault: { ...fault, scope: 'connection' } };
 }

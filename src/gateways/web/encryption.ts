@@ -79,7 +79,7 @@ export function encrypt(
   message[SALT_BYTES + 4] = POINT_BYTES;
   message.set(publicKey, SALT_BYTES + 5);
   message.set(cipher.update(delimited), HEADER_BYTES);
-  // Gives no bytes, but the tag is only available afterwards.
+  // Returns no bytes, but the tag is only available afterwards.
   cipher.final();
   message.set(cipher.getAuthTag(), HEADER_BYTES + delimited.length);
   return message;

@@ -99,7 +99,6 @@ describe('requests over HTTP/1.1', () => {
 
   it.each<[string, string]>([
     ['ECONNREFUSED', 'unreachable'],
-    ['ConnectionRefused', 'unreachable'],
     ['ECONNRESET', 'connection-lost'],
     ['Malformed_HTTP_Response', 'connection-lost'],
     ['aborted', 'closed'],

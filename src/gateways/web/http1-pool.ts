@@ -1,4 +1,4 @@
-import type { OutgoingAnswer, SendUnowned } from '../../outgoing/request.ts';
+import { isNotConnected, type OutgoingAnswer, type SendUnowned } from '../../outgoing/request.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import { type Sender, SenderQueue, untrustedLimit } from '../../runtime/sender-queue.ts';
 import type { Http1Slots, SlotWaiter } from './http1-slots.ts';
@@ -18,7 +18,7 @@ export interface Http1PoolOptions {
 /** Requests in flight to one push service. Each holds a connection. */
 const IN_FLIGHT_MAX = 64;
 
-/** Sends to one push service over HTTP/1.1. Newcomers leave some of its connections to other devices. */
+/** Sends to one push service over HTTP/1.1. Untrusted devices leave some of its connections to others. */
 export class Http1Pool implements SlotWaiter {
   private readonly origin: string;
   private readonly options: Http1PoolOptions;
@@ -41,7 +41,6 @@ export class Http1Pool implements SlotWaiter {
       if (timeoutMs <= 0) return { result: 'not-answered', reason: 'not-in-time' };
       const answer = await this.options.send({
         url: this.origin + path,
-        method: 'POST',
         headers: Object.fromEntries(fields.map(({ name, value }) => [name, value])),
         body,
         timeoutMs,
@@ -109,20 +108,10 @@ interface Waiting {
   readonly enter: () => void;
 }
 
-/** Errors before a connection is made, which no device can have caused. */
-const UNREACHABLE: readonly string[] = [
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'EAFNOSUPPORT',
-  'FailedToOpenSocket',
-  'ConnectionRefused',
-];
-
 function reasonOf(why: string): string {
   if (why === 'aborted') return 'closed';
-  return UNREACHABLE.includes(why) ? 'unreachable' : 'connection-lost';
+  // No device can have caused a failure before the connection was made.
+  return isNotConnected(why) ? 'unreachable' : 'connection-lost';
 }
 
 function readAnswer(answer: OutgoingAnswer): WebPushResult {

@@ -8,7 +8,7 @@ const IN_FLIGHT_MAX = 128;
 
 /** A pool whose requests wait for a slot. */
 export interface SlotWaiter {
-  /** Starts the next waiting request that may have a slot; gives whether there was one. */
+  /** Starts the next waiting request that may have a slot. Returns whether there was one. */
   startNext(): boolean;
 }
 

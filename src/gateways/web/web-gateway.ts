@@ -5,6 +5,7 @@ import type { WebPayload } from '../../push/payloads/web.ts';
 import { readEndpoint } from '../../push/requests/push-service.ts';
 import { errorCode } from '../../runtime/error-code.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
+import { refused } from '../outcomes.ts';
 import { encrypt, type Plaintext, plaintextOf } from './encryption.ts';
 import { EncryptionBudget } from './encryption-budget.ts';
 import type { PushServices } from './push-services.ts';
@@ -28,19 +29,15 @@ const AT_ONCE = 1_000;
 /** Push services whose signed token is kept. */
 const AUTHORIZATIONS_MAX = 100;
 
-/** Makes the gateway to the browsers of one instance. Sources: push protocol, §8.3, and RFC 8030. */
-export function createWebGateway(options: WebGatewayOptions): Gateway<'web'> {
-  return new WebGateway(options);
-}
-
-class WebGateway implements Gateway<'web'> {
+/** The gateway to the browsers of one instance. Sources: push protocol, §8.3, and RFC 8030. */
+export class WebGateway implements Gateway<'web'> {
   readonly platform = 'web';
   readonly atOnce = AT_ONCE;
   private readonly options: WebGatewayOptions;
   private readonly signer: VapidSigner;
   private readonly encryptionBudget = new EncryptionBudget();
-  private readonly known: Sender = { owner: this, isTrusted: true };
-  private readonly newcomer: Sender = { owner: this, isTrusted: false };
+  private readonly trusted: Sender = { owner: this, isTrusted: true };
+  private readonly untrusted: Sender = { owner: this, isTrusted: false };
   /** By origin of the push service. */
   private readonly authorizations = new Map<string, VapidAuthorization>();
 
@@ -52,8 +49,8 @@ class WebGateway implements Gateway<'web'> {
   prepare(notification: Notification<WebPayload>): Deliver {
     const fields = new WebPushFields(notification);
     const plaintext = plaintextOf(webMessage(notification.payload, notification));
-    return ({ token, acceptedBefore }) =>
-      this.deliver(token, acceptedBefore ? this.known : this.newcomer, plaintext, fields);
+    return ({ token, isTrusted }) =>
+      this.deliver(token, isTrusted ? this.trusted : this.untrusted, plaintext, fields);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -67,14 +64,14 @@ class WebGateway implements Gateway<'web'> {
     fields: WebPushFields,
   ): Promise<Outcome> {
     const subscription = readSubscription(token);
-    if (subscription === undefined) return refuse('bad-subscription');
+    if (subscription === undefined) return refused('bad-subscription');
     const authorization = this.authorizationAt(subscription.origin);
-    if (authorization === undefined) return refuse('host-not-allowed');
+    if (authorization === undefined) return refused('host-not-allowed');
 
-    const turn = this.encryptionBudget.take(sender);
-    if (turn !== undefined) await turn;
+    const permitted = this.encryptionBudget.take(sender);
+    if (permitted !== undefined) await permitted;
     const body = encryptFor(subscription, plaintext);
-    if (body === undefined) return refuse('bad-keys');
+    if (body === undefined) return refused('bad-keys');
     const nowMs = this.options.nowMs();
     const result = await this.options.services.send(subscription.origin, {
       path: subscription.path,
@@ -97,10 +94,6 @@ class WebGateway implements Gateway<'web'> {
     this.authorizations.set(origin, authorization);
     return authorization;
   }
-}
-
-function refuse(reason: string): Outcome {
-  return { result: 'refused', reason, words: '' };
 }
 
 /** `undefined` if the browser's key is invalid. */

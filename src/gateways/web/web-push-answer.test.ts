@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import type { Outcome, TroubleScope } from '../../push/gateway.ts';
+import { accepted, notAuthorised, refused, tokenGone, tryAgain } from '../outcomes.ts';
 import { readWebPushAnswer, readWebPushResult } from './web-push-answer.ts';
 
 const NOW_MS = Date.parse('2026-11-21T18:00:00Z');
@@ -19,32 +20,19 @@ const mozilla = (status: number, errno: number, message = 'So it is') => ({
   more_info: 'http://autopush.readthedocs.io/en/latest/http.html#error-codes',
 });
 
-const gone = (reason: string): Outcome => ({ result: 'token-gone', reason, sinceMs: undefined });
-const refused = (reason: string, words = ''): Outcome => ({ result: 'refused', reason, words });
-const notAuthorised = (reason: string, words = ''): Outcome => ({
-  result: 'not-authorised',
-  reason,
-  words,
-});
-const again = (scope: TroubleScope) => {
-  return (reason: string, afterMs?: number): Outcome => ({
-    result: 'try-again',
-    reason,
-    afterMs,
-    scope,
-  });
-};
+const again = (scope: TroubleScope) => (reason: string, afterMs?: number) =>
+  tryAgain(reason, scope, afterMs);
 const deviceAgain = again('device');
 const serviceAgain = again('gateway');
 
 describe('the answer of a push service', () => {
   it.each([200, 201, 202, 204])('of %d: the message is accepted', (status) => {
-    expect(read(status, 'whatever')).toEqual({ result: 'accepted' });
+    expect(read(status, 'whatever')).toEqual(accepted);
   });
 
   it.each([404, 410])('of %d: the subscription is gone', (status) => {
     expect(read(status, 'push subscription has unsubscribed or expired.\n')).toEqual(
-      gone(`http-${status}`),
+      tokenGone(`http-${status}`),
     );
   });
 
@@ -57,7 +45,7 @@ describe('the answer of a push service', () => {
     [400, 102],
     [400, 106],
   ])('of %d with errno %d of Mozilla: the subscription is gone', (status, errno) => {
-    expect(read(status, mozilla(status, errno))).toEqual(gone(`errno-${errno}`));
+    expect(read(status, mozilla(status, errno))).toEqual(tokenGone(`errno-${errno}`));
   });
 
   it.each([
@@ -104,11 +92,11 @@ describe('the answer of a push service', () => {
   it.each([
     ...[406, 408, 421, 425, 429].map((status) => [status, deviceAgain] as const),
     ...[500, 502, 503, 504, 507].map((status) => [status, serviceAgain] as const),
-  ])('of %d: the message is tried again', (status, tryAgain) => {
-    expect(read(status)).toEqual(tryAgain(`http-${status}`));
-    expect(read(status, '', '120')).toEqual(tryAgain(`http-${status}`, 120_000));
+  ])('of %d: the message is tried again', (status, retry) => {
+    expect(read(status)).toEqual(retry(`http-${status}`));
+    expect(read(status, '', '120')).toEqual(retry(`http-${status}`, 120_000));
     expect(read(status, '', 'Sat, 21 Nov 2026 18:00:30 GMT')).toEqual(
-      tryAgain(`http-${status}`, 30_000),
+      retry(`http-${status}`, 30_000),
     );
   });
 
@@ -167,8 +155,8 @@ describe('a request that a push service does not answer', () => {
     ['connection-lost', deviceAgain],
     // Our own limit, reached because of other services.
     ['too-many-origins', deviceAgain],
-  ] as const)('because of %s is tried again', (reason, tryAgain) => {
-    expect(readWebPushResult({ result: 'not-answered', reason }, NOW_MS)).toEqual(tryAgain(reason));
+  ] as const)('because of %s is tried again', (reason, retry) => {
+    expect(readWebPushResult({ result: 'not-answered', reason }, NOW_MS)).toEqual(retry(reason));
   });
 
   it('is refused if the endpoint is too long', () => {

@@ -2,7 +2,14 @@ import type { Outcome } from '../../push/gateway.ts';
 import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
 import { redactedText } from '../../runtime/redact.ts';
 import type { GatewayAnswer } from '../answer.ts';
-import { tryAgain, unansweredOutcome } from '../outcomes.ts';
+import {
+  accepted,
+  notAuthorised,
+  refused,
+  tokenGone,
+  tryAgain,
+  unansweredOutcome,
+} from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';
 
 /** What became of a request to a push service. */
@@ -45,7 +52,7 @@ export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome
     case 'not-answered':
       return unansweredOutcome(result.reason);
     case 'not-allowed':
-      return { result: 'refused', reason: 'address-not-allowed', words: result.words };
+      return refused('address-not-allowed', result.words);
     default:
       return result satisfies never;
   }
@@ -57,7 +64,7 @@ export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome
  */
 export function readWebPushAnswer(answer: GatewayAnswer, nowMs: number): Outcome {
   const { status } = answer;
-  if (status >= 200 && status < 300) return { result: 'accepted' };
+  if (status >= 200 && status < 300) return accepted;
   const { errno, appleReason, words } = readBody(answer.body);
   const reason = errno === undefined ? (appleReason ?? `http-${status}`) : `errno-${errno}`;
 
@@ -65,15 +72,15 @@ export function readWebPushAnswer(answer: GatewayAnswer, nowMs: number): Outcome
     const isAtOnce = errno === AT_ONCE_ERRNO;
     const afterMs = readRetryAfter(answer.retryAfter, nowMs) ?? (isAtOnce ? AT_ONCE_MS : undefined);
     const isOfService = status >= 500 && !isAtOnce && !BRIDGE_ERRNOS.includes(errno);
-    return tryAgain(reason, afterMs, isOfService ? 'gateway' : 'device');
+    return tryAgain(reason, isOfService ? 'gateway' : 'device', afterMs);
   }
   if (status === 401 || status === 403 || appleReason === APPLE_OTHER_KEY) {
-    return { result: 'not-authorised', reason, words };
+    return notAuthorised(reason, words);
   }
   if (status === 404 || status === 410 || (status >= 400 && GONE_ERRNOS.includes(errno))) {
-    return { result: 'token-gone', reason, sinceMs: undefined };
+    return tokenGone(reason);
   }
-  return { result: 'refused', reason, words };
+  return refused(reason, words);
 }
 
 interface AnswerBody {

@@ -7,6 +7,7 @@ import {
   readAdminPassword,
 } from '../../admin/admin-password-file.ts';
 import type { Config } from '../../config/schema.ts';
+import { messageOf } from '../../runtime/error-code.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import type { AdminPasswordSource } from '../link/messages.ts';
 import { StartFailed } from '../start-failed.ts';
@@ -119,8 +120,4 @@ export class AdminPassword implements Disposable {
 function stateOf(file: string): string {
   const found = lstatSync(file, { throwIfNoEntry: false, bigint: true });
   return found === undefined ? '' : [found.dev, found.ino, found.ctimeNs].join(' ');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -13,8 +13,7 @@ import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type AdminAnswer, JSON_TYPE, TEXT } from '../../transports/admin/answers.ts';
 import type { AdminCall, AdminRoute } from '../../transports/admin/routes.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
-import type { Questions } from '../link/messages.ts';
-import type { RealtimeClient } from '../link/realtime-client.ts';
+import { addActivity, type RealtimeClient } from '../link/realtime-client.ts';
 import { logChange, logRefusedChange } from './admin-change-log.ts';
 import type { BackgroundMetrics } from './metrics.ts';
 import type { Tenants } from './tenants.ts';
@@ -65,18 +64,6 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 function adminOf(parts: AdminParts): Admin {
   const { tenants, devices, usage, webhooks, realtime, log } = parts;
   const { appStore, apps, instanceStore, instances } = tenants;
-  const ask = async <What extends keyof Questions>(
-    question: { readonly what: What } & Questions[What]['ask'],
-  ): Promise<Questions[What]['answer']> => {
-    try {
-      return await realtime.ask(question);
-    } catch (error) {
-      throw new OperationRefused(
-        'unavailable',
-        error instanceof Error ? error.message : String(error),
-      );
-    }
-  };
   return {
     apps: new AppAdmin({
       store: appStore,
@@ -84,10 +71,10 @@ function adminOf(parts: AdminParts): Admin {
       changed: async () => {
         await apps.poll();
         try {
-          // Messages keep their order, so the answer comes after the realtime loop has taken over the apps.
-          await realtime.ask({ what: 'ping' });
+          // Messages keep their order, so the answers come after the realtime loops have taken over the apps.
+          await realtime.askAll({ what: 'ping' });
         } catch (error) {
-          // The change is in the store; the realtime loop takes it over when it is less busy.
+          // The change is in the store; a realtime loop takes it over when it is less busy.
           log.warn('A changed app is not served yet', { why: String(error) });
         }
       },
@@ -103,8 +90,8 @@ function adminOf(parts: AdminParts): Admin {
       log,
     }),
     live: {
-      apps: () => ask({ what: 'live-apps' }),
-      channels: (query) => ask({ what: 'live-channels', ...query }),
+      apps: async () => addActivity(await answered(realtime.askAll({ what: 'live-apps' }))),
+      channels: (query) => answered(realtime.ask({ what: 'live-channels', ...query })),
     },
     usage,
     webhooks,
@@ -112,9 +99,19 @@ function adminOf(parts: AdminParts): Admin {
   };
 }
 
+/** Waits for the answer of a realtime loop; none means that the server is unavailable. */
+async function answered<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new OperationRefused('unavailable', why);
+  }
+}
+
 async function showMetrics({ realtime, metrics, log }: AdminParts): Promise<AdminAnswer> {
   try {
-    const body = metrics.print(await realtime.ask({ what: 'metrics' }));
+    const body = metrics.print(await realtime.askAll({ what: 'metrics' }));
     return { status: 200, contentType: 'text/plain; version=0.0.4; charset=utf-8', body };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

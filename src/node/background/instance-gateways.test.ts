@@ -67,7 +67,7 @@ const device: Recipient = {
   bundleId: 'com.example.app',
   userId: undefined,
   registeredAtMs: 0,
-  acceptedBefore: true,
+  isTrusted: true,
 };
 
 function send() {

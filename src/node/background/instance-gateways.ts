@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { InstanceSettings } from '../../config/schema.ts';
-import { createApnsGateway } from '../../gateways/apns/apns-gateway.ts';
+import { ApnsGateway } from '../../gateways/apns/apns-gateway.ts';
 import { RecentEnvironments } from '../../gateways/apns/environments.ts';
 import { ProviderTokens, readSigningKey } from '../../gateways/apns/provider-token.ts';
-import { createFcmGateway } from '../../gateways/fcm/fcm-gateway.ts';
+import { FcmGateway } from '../../gateways/fcm/fcm-gateway.ts';
 import { ProjectRates } from '../../gateways/fcm/project-rate.ts';
 import { readServiceAccount } from '../../gateways/fcm/service-account.ts';
 import { unusableGateway } from '../../gateways/unusable-gateway.ts';
 import { Http1Slots } from '../../gateways/web/http1-slots.ts';
 import { PushServices } from '../../gateways/web/push-services.ts';
-import { createWebGateway } from '../../gateways/web/web-gateway.ts';
+import { WebGateway } from '../../gateways/web/web-gateway.ts';
 import { createGuardedLookup } from '../../outgoing/address-guard.ts';
 import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
 import type { Http2Event } from '../../outgoing/http2/client.ts';
@@ -161,7 +161,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     return {
       from: JSON.stringify([settings, pem, ca]),
       open: () =>
-        createApnsGateway({
+        new ApnsGateway({
           teamId,
           keyId,
           privateKey: key.key,
@@ -189,7 +189,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     return {
       from: JSON.stringify([settings, json, ca]),
       open: () =>
-        createFcmGateway({
+        new FcmGateway({
           account: read.account,
           ...(origin === null ? {} : { origin }),
           ca,
@@ -208,7 +208,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     return {
       from: JSON.stringify([settings, ca]),
       open: () =>
-        createWebGateway({
+        new WebGateway({
           vapid,
           rules: { allowedHosts, allowPrivateAddresses },
           services: this.pushServicesOf(allowPrivateAddresses, ca),

@@ -23,8 +23,8 @@ export class BackgroundMetrics implements Disposable {
     options.meter.set('startTime', Date.now() / 1000);
   }
 
-  /** Prints the metrics of both loops. */
-  print(realtime: MetricValues): string {
+  /** Prints the metrics of all loops. */
+  print(realtime: readonly MetricValues[]): string {
     const { meter, webhooks, resolver, logLinesDropped } = this.options;
     const { queuedRows, queuedBytes, oldestAgeMs, dropped, attempts } = webhooks.figures();
     meter.set('outboxRequests', queuedRows);
@@ -42,7 +42,7 @@ export class BackgroundMetrics implements Disposable {
     meter.set('loopDelay', this.loopDelay.longestSeconds(), 'background');
     meter.set('logLinesDropped', logLinesDropped(), 'background');
     meter.set('memory', process.memoryUsage.rss());
-    return printMetrics([realtime, meter.snapshot()]);
+    return printMetrics([...realtime, meter.snapshot()]);
   }
 
   private measurePush(): void {

@@ -1,5 +1,5 @@
 import type { Resolver } from '../../outgoing/resolve.ts';
-import { createPipeline, type PipelineFigures } from '../../push/delivering/pipeline.ts';
+import { Pipeline, type PipelineFigures } from '../../push/delivering/pipeline.ts';
 import type { DeliveryStore, OpenCircuit, PublishEvents } from '../../push/delivering/ports.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
@@ -63,11 +63,11 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
     instance: idOf(instance) ?? `number ${instance}`,
   });
   const publishEvents = events(idOf);
-  const pipeline = createPipeline({
+  const pipeline = new Pipeline({
     store,
     audience: new StoredAudience(database),
     instances: gateways,
-    timers: { now: Date.now, after: (ms, run) => systemTimers.after(ms, run) },
+    timers: systemTimers,
     random: Math.random,
     events: publishEvents,
     notices: {

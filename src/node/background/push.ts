@@ -23,7 +23,7 @@ import type { LiveInstance } from '../../tenants/push-instance.ts';
 import { pushBounds } from '../../transports/push-api/bounds.ts';
 import { DeviceRates } from '../../transports/push-api/endpoints/device/device-rates.ts';
 import { createPushEndpoints } from '../../transports/push-api/endpoints/endpoints.ts';
-import { listenForPush, type PushListener } from '../../transports/push-api/listener.ts';
+import { PushListener } from '../../transports/push-api/listener.ts';
 import { RUNTIME_LIMIT_FACTOR } from '../../transports/push-api/server/http-server.ts';
 import { PushWebhooks } from '../../webhooks/push-events.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
@@ -99,7 +99,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     }),
   );
   const listener = parts.use(await openListener(options));
-  const settings = settingsOf(config, listener);
+  let settings = settingsOf(config, listener);
   const devices = new StoredDevices(database);
   const reportStore = health.reporter('push');
   const logThrottle = new LogThrottle({ now: Date.now });
@@ -128,7 +128,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       rateLimitedLog,
       logThrottle,
       rates,
-      settings,
+      settings: () => settings,
     }),
     (head) => rates.refuseAddress('requests', head),
   );
@@ -139,7 +139,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     connections: () => listener.connections(),
     replaceInstances: (live) => delivery.replace(live),
     async reconfigure(changed, certificate) {
-      Object.assign(settings, settingsOf(changed, listener));
+      settings = settingsOf(changed, listener);
       if (certificate !== undefined) await listener.replaceCertificate(certificate);
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
@@ -151,7 +151,7 @@ async function openListener({ config, tls, meter, log }: PushPartOptions): Promi
   const { connectionsPerSecond } = addressLimits;
   const connections = Math.min(maxConnections, connectionRoom(tls !== undefined));
   try {
-    return await listenForPush(
+    return await PushListener.open(
       { host, port, tls },
       {
         log,

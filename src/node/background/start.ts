@@ -1,7 +1,5 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
-import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
-import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import { openLog } from '../../observability/open-log.ts';
@@ -20,11 +18,17 @@ import { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
 import { Readiness } from '../../transports/admin/readiness.ts';
-import { openWebhooks } from '../../webhooks/webhooks.ts';
-import type { ToBackground, ToRealtime } from '../link/messages.ts';
+import { Webhooks } from '../../webhooks/webhooks.ts';
+import type {
+  BackgroundToLoop,
+  FromBackground,
+  LoopToBackground,
+  ToBackground,
+} from '../link/messages.ts';
 import { RealtimeClient } from '../link/realtime-client.ts';
 import { openAdmin } from './admin.ts';
 import { adminRoutes } from './admin-routes.ts';
+import { LoopWatch } from './loop-watch.ts';
 import { BackgroundMetrics } from './metrics.ts';
 import { openPush, type PushPart } from './push.ts';
 import { refusedChanges } from './refused-changes.ts';
@@ -36,12 +40,11 @@ const PUSH_CONNECTIONS_INTERVAL_MS = 100;
 
 type StartMessage = Extract<ToBackground, { type: 'start' }>;
 
-/** The background loop as it runs: it handles the messages of the realtime loop. */
+/** The background loop as it runs. */
 export interface Background {
   readonly readiness: Readiness;
-  answered(number: number, answer: unknown): void;
-  keepUsage(usage: readonly DayUsage[]): void;
-  acceptWebhookEvents(events: readonly AppWebhookEvent[]): void;
+  /** Handles a message of a realtime loop. */
+  receive(loop: number, message: LoopToBackground): void;
   /** Takes over the tenants of another configuration, and the certificate of the push listener. */
   reload(config: Config, tls: Certificate | undefined): void;
   stop(): Promise<void>;
@@ -52,8 +55,8 @@ export interface Background {
  * order; the comments give the reasons for the rest. Throws what a part throws; the parts that have started are stopped.
  */
 export async function startBackground(
-  { config, logFormat, logPort, tls }: StartMessage,
-  post: (message: ToRealtime) => void,
+  { config, logFormat, logPort, loopPorts, tls }: StartMessage,
+  post: (message: FromBackground) => void,
 ): Promise<Background> {
   await using parts = new AsyncDisposableStack();
   const opened = parts.use(openLog({ level: config.log.level, format: logFormat, port: logPort }));
@@ -62,9 +65,10 @@ export async function startBackground(
   const meter = new TableMeter();
   const resolver = openResolver(log);
   const readiness = new Readiness();
-  const realtime = new RealtimeClient((number, question) =>
-    post({ type: 'ask', number, question }),
-  );
+  const realtime = new RealtimeClient([
+    post,
+    ...loopPorts.map((port) => (message: BackgroundToLoop) => port.postMessage(message)),
+  ]);
 
   const { database, lock } = parts.use(await openStore(config.store.url));
   const health = parts.use(
@@ -75,7 +79,7 @@ export async function startBackground(
   const tenants = parts.use(await openTenants({ config, database, health, log }));
   const { apps, instances } = tenants;
   const webhooks = parts.use(
-    await openWebhooks({
+    await Webhooks.open({
       outbox: new StoredOutbox(database),
       outboxLog: new StoredOutboxLog(database),
       app: (id) => apps.directory.byId(id),
@@ -117,6 +121,7 @@ export async function startBackground(
   admin.serve(
     adminRoutes({ tenants, devices, usage: usageStore, webhooks, realtime, metrics, log }),
   );
+  if (realtime.count > 1) parts.use(new LoopWatch({ realtime, readiness, log }));
   const running = parts.move();
 
   post({
@@ -130,22 +135,42 @@ export async function startBackground(
     createdInstance: tenants.createdInstance,
     usage: usageToday,
   });
-  // After "ready": the realtime loop does not know earlier changes.
-  apps.follow((all, changes) => post({ type: 'apps', apps: all, changes }));
+  // After "ready": the realtime loops do not know earlier changes.
+  apps.follow((all, changes) => realtime.postToAll({ type: 'apps', apps: all, changes }));
   instances.follow((all, changes) => {
     push.replaceInstances(all);
     log.info('Instances changed', { instances: all.length, ...changes });
   });
   health.watch();
-  reportPushConnections(push, post);
+  reportPushConnections(push, realtime);
+  const receive = (loop: number, message: LoopToBackground): void => {
+    switch (message.type) {
+      case 'answer':
+        realtime.answered(message.number, message.answer);
+        return;
+      case 'no-answer':
+        realtime.notAnswered(message.number, message.why);
+        return;
+      case 'usage':
+        usage.keep(message.usage);
+        return;
+      case 'webhook-events':
+        webhooks.accept(message.events);
+        realtime.post(loop, { type: 'webhook-events-taken', events: message.events.length });
+        return;
+      case 'goodbye':
+        realtime.post(loop, message);
+        return;
+      default:
+        message satisfies never;
+    }
+  };
+  for (const [place, port] of loopPorts.entries()) {
+    port.onmessage = ({ data }: { readonly data: LoopToBackground }) => receive(place + 1, data);
+  }
   return {
     readiness,
-    answered: (number, answer) => realtime.answered(number, answer),
-    keepUsage: (used) => usage.keep(used),
-    acceptWebhookEvents(events) {
-      webhooks.accept(events);
-      post({ type: 'webhook-events-taken', events: events.length });
-    },
+    receive,
     reload(changed, certificate) {
       void apps.reconfigure(changed);
       void instances.reconfigure(changed);
@@ -188,12 +213,12 @@ function openResolver(log: Log): Resolver {
   });
 }
 
-/** Reports the number of push connections to the realtime loop, for as long as this thread lives. */
-function reportPushConnections(push: PushPart, post: (message: ToRealtime) => void): void {
+/** Reports the number of push connections to the realtime loops, for as long as this thread lives. */
+function reportPushConnections(push: PushPart, realtime: RealtimeClient): void {
   let reported = 0;
   setInterval(() => {
     const open = push.connections();
-    if (open !== reported) post({ type: 'push-connections', open });
+    if (open !== reported) realtime.postToAll({ type: 'push-connections', open });
     reported = open;
   }, PUSH_CONNECTIONS_INTERVAL_MS).unref();
 }

@@ -1,5 +1,5 @@
 import { isStoreFault, plainFault, StoreUnavailable } from '../../stores/database/faults.ts';
-import type { ToBackground, ToRealtime } from '../link/messages.ts';
+import type { FromBackground, ToBackground } from '../link/messages.ts';
 import { StartFailed, type StartFault } from '../start-failed.ts';
 import { type Background, startBackground } from './start.ts';
 
@@ -10,7 +10,7 @@ import { type Background, startBackground } from './start.ts';
 
 declare const self: Worker;
 
-const post = (message: ToRealtime) => self.postMessage(message);
+const post = (message: FromBackground) => self.postMessage(message);
 
 let background: Background | undefined;
 
@@ -27,23 +27,14 @@ self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
     case 'realtime':
       background?.readiness.setRealtime(data.state);
       return;
-    case 'answer':
-      background?.answered(data.number, data.answer);
-      return;
-    case 'webhook-events':
-      background?.acceptWebhookEvents(data.events);
-      return;
     case 'reload':
       background?.reload(data.config, data.tls);
-      return;
-    case 'usage':
-      background?.keepUsage(data.usage);
       return;
     case 'stop':
       (background?.stop() ?? Promise.resolve()).then(() => post({ type: 'stopped' }));
       return;
     default:
-      data satisfies never;
+      background?.receive(0, data);
   }
 });
 

@@ -1,8 +1,10 @@
 import type { AppActivity, ChannelPage, ChannelQuery } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
+import type { TakenUsage } from '../../channels/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
+import type { EngineMessage } from '../../engines/threads/messages.ts';
 import type { MetricValues } from '../../observability/meter.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
@@ -10,7 +12,7 @@ import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import type { StartFault } from '../start-failed.ts';
 
 /*
- * The messages between the two loops. Everything is copied, except for the port of the log, which is transferred.
+ * The messages between the loops. Everything is copied, except for ports, which are transferred.
  */
 
 /** The address of a listener. */
@@ -25,7 +27,7 @@ export type AdminPasswordSource = 'configuration' | 'file';
 
 export type RealtimeState = 'starting' | 'listening' | 'stopping';
 
-/** The questions of the background loop to the realtime loop, with their answers. */
+/** The questions of the background loop to a realtime loop, with their answers. */
 export interface Questions {
   metrics: { ask: Record<never, never>; answer: MetricValues };
   'live-apps': { ask: Record<never, never>; answer: readonly AppActivity[] };
@@ -38,7 +40,53 @@ export type Question = {
   [What in keyof Questions]: { readonly what: What } & Questions[What]['ask'];
 }[keyof Questions];
 
-/** From the main thread to the worker. */
+/** The ports of one realtime loop to all loops, by their numbers. Its own place is empty. */
+export type LoopPorts = readonly (MessagePort | undefined)[];
+
+/** From a realtime loop to another one. */
+export type LoopMessage =
+  /** What the engines of two loops have to say to each other; the only messages that are arrays. */
+  | EngineMessage
+  /** What the loop has taken from quotas and rates since its last message. */
+  | { readonly type: 'usage'; readonly taken: readonly TakenUsage[] }
+  /** The connections of the loop that count for the quotas of these apps. */
+  | {
+      readonly type: 'app-connections';
+      readonly counts: readonly (readonly [appId: string, count: number])[];
+    };
+
+export function isOfEngine(message: LoopMessage): message is EngineMessage {
+  return Array.isArray(message);
+}
+
+/** The memory in which realtime loops count what they hold of a limit for all of them. */
+export interface LoopTotals {
+  readonly connections: SharedArrayBuffer;
+  readonly subscriptions: SharedArrayBuffer;
+}
+
+/** From a realtime loop to the background loop. */
+export type LoopToBackground =
+  | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
+  /** There is no answer; `why` is for the operator. */
+  | { readonly type: 'no-answer'; readonly number: number; readonly why: string }
+  /** The loop has sent everything; answered with `goodbye`. */
+  | { readonly type: 'goodbye' }
+  | { readonly type: 'usage'; readonly usage: readonly DayUsage[] }
+  | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] };
+
+/** From the background loop to a realtime loop. */
+export type BackgroundToLoop =
+  | { readonly type: 'apps'; readonly apps: readonly App[]; readonly changes: ChangedIds }
+  | { readonly type: 'ask'; readonly number: number; readonly question: Question }
+  /** The background loop has taken over this many webhook events. */
+  | { readonly type: 'webhook-events-taken'; readonly events: number }
+  /** The push listener has this many connections now. */
+  | { readonly type: 'push-connections'; readonly open: number }
+  /** The background loop has received everything. */
+  | { readonly type: 'goodbye' };
+
+/** From the main thread to the background thread. */
 export type ToBackground =
   | {
       readonly type: 'start';
@@ -46,23 +94,23 @@ export type ToBackground =
       readonly logFormat: 'json' | 'text';
       /** Leads to the log thread. */
       readonly logPort: MessagePort;
+      /** Lead to the realtime loops that do not run on the main thread, in their order. */
+      readonly loopPorts: readonly MessagePort[];
       /** For the push listener; `undefined` for plain HTTP. */
       readonly tls: Certificate | undefined;
     }
   | { readonly type: 'realtime'; readonly state: RealtimeState }
-  | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
-  | { readonly type: 'usage'; readonly usage: readonly DayUsage[] }
   /** The configuration was read again. */
   | {
       readonly type: 'reload';
       readonly config: Config;
       readonly tls: Certificate | undefined;
     }
-  | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] }
-  | { readonly type: 'stop' };
+  | { readonly type: 'stop' }
+  | LoopToBackground;
 
-/** From the worker to the main thread. */
-export type ToRealtime =
+/** From the background thread to the main thread. */
+export type FromBackground =
   | {
       readonly type: 'ready';
       readonly apps: readonly App[];
@@ -78,10 +126,42 @@ export type ToRealtime =
       readonly usage: readonly DayUsage[];
     }
   | { readonly type: 'failed'; readonly fault: StartFault }
-  | { readonly type: 'apps'; readonly apps: readonly App[]; readonly changes: ChangedIds }
-  | { readonly type: 'ask'; readonly number: number; readonly question: Question }
-  /** The background loop has taken over this many webhook events. */
-  | { readonly type: 'webhook-events-taken'; readonly events: number }
-  /** The push listener has this many connections now. */
-  | { readonly type: 'push-connections'; readonly open: number }
-  | { readonly type: 'stopped' };
+  | { readonly type: 'stopped' }
+  | BackgroundToLoop;
+
+/** What a realtime thread needs to open its loop. */
+export interface RealtimeStart {
+  readonly config: Config;
+  /** The number of this loop among the realtime loops. */
+  readonly index: number;
+  readonly logFormat: 'json' | 'text';
+  /** Leads to the log thread. */
+  readonly logPort: MessagePort;
+  /** Leads to the background loop. */
+  readonly backgroundPort: MessagePort;
+  /** Lead to the other realtime loops. */
+  readonly loopPorts: LoopPorts;
+  readonly totals: LoopTotals;
+  readonly apps: readonly App[];
+  /** The usage of today before this start. */
+  readonly usage: readonly DayUsage[];
+  /** For the channels listener; `undefined` for plain HTTP. */
+  readonly tls: Certificate | undefined;
+}
+
+/** From the main thread to a realtime thread. Each is answered with `done` or `failed`, in their order. */
+export type ToRealtimeThread =
+  | ({ readonly type: 'open' } & RealtimeStart)
+  | { readonly type: 'listen'; readonly port: number }
+  | { readonly type: 'certificate'; readonly tls: Certificate }
+  | { readonly type: 'drain' }
+  | { readonly type: 'close' };
+
+/** From a realtime thread to the main thread. */
+export type FromRealtimeThread =
+  /** The thread can receive messages: earlier ones would be lost. */
+  | { readonly type: 'up' }
+  | { readonly type: 'done' }
+  | { readonly type: 'failed'; readonly fault: StartFault }
+  /** Nothing caught an error. The server must stop. */
+  | { readonly type: 'died'; readonly why: string };

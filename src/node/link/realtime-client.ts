@@ -1,45 +1,101 @@
-import type { Question, Questions } from './messages.ts';
+import type { AppActivity } from '../../admin/admin.ts';
+import { loopName } from './loop-name.ts';
+import type { BackgroundToLoop, Question, Questions } from './messages.ts';
 
-/** After this time, the realtime loop counts as too busy to answer. */
+/** After this time, a realtime loop counts as too busy to answer. */
 const ANSWER_TIMEOUT_MS = 5000;
+
+type Ask<What extends keyof Questions> = { readonly what: What } & Questions[What]['ask'];
+type Answer<What extends keyof Questions> = Questions[What]['answer'];
 
 interface Pending {
   readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: Error) => void;
   readonly timer: NodeJS.Timeout;
 }
 
-/** Sends questions from the background loop to the realtime loop. */
+/** Sends messages and questions from the background loop to the realtime loops. */
 export class RealtimeClient {
-  private readonly send: (number: number, question: Question) => void;
+  private readonly loops: readonly ((message: BackgroundToLoop) => void)[];
   private readonly pending = new Map<number, Pending>();
   private asked = 0;
 
-  constructor(send: (number: number, question: Question) => void) {
-    this.send = send;
+  /** `loops`: one function for each loop that sends it a message. */
+  constructor(loops: readonly ((message: BackgroundToLoop) => void)[]) {
+    this.loops = loops;
   }
 
-  /** Asks one question. Rejects if no answer comes within 5 s. */
-  async ask<What extends keyof Questions>(
-    question: { readonly what: What } & Questions[What]['ask'],
-  ): Promise<Questions[What]['answer']> {
+  /** The number of realtime loops. */
+  get count(): number {
+    return this.loops.length;
+  }
+
+  post(loop: number, message: BackgroundToLoop): void {
+    this.loops[loop]?.(message);
+  }
+
+  postToAll(message: BackgroundToLoop): void {
+    for (const post of this.loops) post(message);
+  }
+
+  /** Asks one loop. Rejects if no answer comes within 5 s. */
+  async ask<What extends keyof Questions>(question: Ask<What>, loop = 0): Promise<Answer<What>> {
     const number = ++this.asked;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const timer = setTimeout(() => {
       this.pending.delete(number);
-      reject(new Error(`The realtime loop did not answer within ${ANSWER_TIMEOUT_MS} ms`));
+      const who = this.count === 1 ? 'The realtime loop' : `The loop ${loopName(loop)}`;
+      reject(new Error(`${who} did not answer within ${ANSWER_TIMEOUT_MS} ms`));
     }, ANSWER_TIMEOUT_MS);
-    this.pending.set(number, { resolve, timer });
+    this.pending.set(number, { resolve, reject, timer });
     // The compiler cannot see that a union member picked by its own key belongs to the union.
-    this.send(number, question as Question);
-    return (await promise) as Questions[What]['answer'];
+    this.post(loop, { type: 'ask', number, question: question as Question });
+    return (await promise) as Answer<What>;
+  }
+
+  /** Asks all loops. Rejects if one of them does not answer. */
+  async askAll<What extends keyof Questions>(
+    question: Ask<What>,
+  ): Promise<readonly Answer<What>[]> {
+    return await Promise.all(this.loops.map((_post, loop) => this.ask(question, loop)));
   }
 
   /** Handles an answer. */
   answered(number: number, answer: unknown): void {
-    const pending = this.pending.get(number);
-    if (pending === undefined) return;
-    this.pending.delete(number);
-    clearTimeout(pending.timer);
-    pending.resolve(answer);
+    this.take(number)?.resolve(answer);
   }
+
+  /** Handles that a loop has no answer. */
+  notAnswered(number: number, why: string): void {
+    this.take(number)?.reject(new Error(why));
+  }
+
+  private take(number: number): Pending | undefined {
+    const pending = this.pending.get(number);
+    this.pending.delete(number);
+    clearTimeout(pending?.timer);
+    return pending;
+  }
+}
+
+/** Adds up the activity of apps on all loops. */
+export function addActivity(loops: readonly (readonly AppActivity[])[]): readonly AppActivity[] {
+  const sums = new Map<string, AppActivity>();
+  for (const activity of loops.flat()) {
+    const sum = sums.get(activity.appId);
+    sums.set(
+      activity.appId,
+      sum === undefined
+        ? activity
+        : {
+            appId: activity.appId,
+            connections: sum.connections + activity.connections,
+            channels: sum.channels + activity.channels,
+            // Each loop knows the messages of all loops, as of 100 ms ago.
+            messages: Math.max(sum.messages, activity.messages),
+            clientMessages: Math.max(sum.clientMessages, activity.clientMessages),
+          },
+    );
+  }
+  return [...sums.values()];
 }

@@ -9,6 +9,8 @@ import type { Connections } from '../../transports/clients/connections.ts';
 import type { Question, Questions } from '../link/messages.ts';
 
 export interface FiguresOptions {
+  /** The label of this loop in metrics. */
+  readonly loopName: string;
   readonly apps: MemoryAppDirectory;
   readonly connections: Connections;
   readonly authority: Authority;
@@ -44,11 +46,11 @@ export class Figures {
   }
 
   private metrics(): MetricValues {
-    const { meter, connections, home, loopDelay, logLinesDropped } = this.options;
+    const { loopName, meter, connections, home, loopDelay, logLinesDropped } = this.options;
     meter.set('connections', connections.size);
     meter.set('channels', home.holders.channelCount());
-    meter.set('loopDelay', loopDelay.longestSeconds(), 'realtime');
-    meter.set('logLinesDropped', logLinesDropped(), 'realtime');
+    meter.set('loopDelay', loopDelay.longestSeconds(), loopName);
+    meter.set('logLinesDropped', logLinesDropped(), loopName);
     return meter.snapshot();
   }
 

@@ -1,6 +1,5 @@
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
-import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
@@ -8,11 +7,13 @@ import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Config } from '../../config/schema.ts';
 import { MemoryEngine } from '../../engines/memory.ts';
+import { ThreadsEngine } from '../../engines/threads/engine.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
+import { SharedTotal } from '../../runtime/shared-total.ts';
 import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
@@ -32,17 +33,28 @@ import { LoopShare } from '../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
 import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts';
 import { FileGuard } from '../file-guard.ts';
-import type { ListenerAddress, Question, Questions } from '../link/messages.ts';
+import type { LoopLinks } from '../link/loop-links.ts';
+import { loopName } from '../link/loop-name.ts';
+import type {
+  ListenerAddress,
+  LoopToBackground,
+  LoopTotals,
+  Question,
+  Questions,
+} from '../link/messages.ts';
+import { isOfEngine } from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { Figures } from './figures.ts';
 import {
   connectionLimit,
   logConnectionLimit,
+  settingsOfLoop,
   subscriptionLimit,
   waitingBytesLimit,
 } from './limits.ts';
 import { Listeners } from './listeners.ts';
+import { QuotaExchange } from './quota-exchange.ts';
 
 /**
  * Each connection is checked once a second, a tenth of them at a time: checking 10,000 at once blocked the loop for 3 ms.
@@ -70,13 +82,16 @@ export interface RealtimeOptions {
   readonly log: Log;
   /** Log lines that were dropped so far. */
   readonly logLinesDropped: () => number;
-  readonly keepUsage: (usage: readonly DayUsage[]) => void;
-  readonly sendWebhookEvents: (events: readonly AppWebhookEvent[]) => void;
+  /** To the other realtime loops. */
+  readonly links: LoopLinks;
+  readonly totals: LoopTotals;
+  readonly toBackground: (message: LoopToBackground) => void;
 }
 
-/** The realtime loop: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
+/** A realtime loop: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
 export interface Realtime {
-  readonly listener: ListenerAddress;
+  /** Begins to listen. Throws Bun's error if the port is taken or the certificate cannot be used. */
+  listen(port: number): ListenerAddress;
   /** Replaces the list of apps; ends the connections of apps that are gone. `changes` is for the log. */
   replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
@@ -85,29 +100,37 @@ export interface Realtime {
   /** Uses another certificate for new connections. Throws, and keeps the old one, if it cannot be used. */
   replaceCertificate(tls: Certificate): void;
   answer(question: Question): MaybePromise<Questions[Question['what']]['answer']>;
-  /** Stops listening, and ends all connections over the drain time. */
-  stop(): Promise<void>;
+  /** The background loop has received everything that this one sent. */
+  backgroundSaidGoodbye(): void;
+  /** Stops listening, and ends all connections over the drain time. The loop still answers the other loops. */
+  drain(): Promise<void>;
+  /** Hands what it knows to the background loop, and stops. */
+  close(): Promise<void>;
 }
 
-export function startRealtime(options: RealtimeOptions): Realtime {
-  const { config, timers, log, tls } = options;
-  const { channels } = config;
+/** Opens a realtime loop, which can then answer other loops. It listens when it is asked to. */
+export function openRealtime(options: RealtimeOptions): Realtime {
+  const { config, timers, log, tls, links } = options;
+  const channels = settingsOfLoop(config.channels, links.count);
+  const totalOf = (memory: SharedArrayBuffer) => new SharedTotal(memory, links.index);
+  const quotas =
+    links.count > 1 ? new QuotaExchange(links, totalOf(options.totals.connections)) : undefined;
 
   const apps = new MemoryAppDirectory();
   apps.replace(options.apps);
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
-  const usage = new Usage(timers, log, meter);
+  const usage = new Usage(timers, log, meter, quotas?.usage);
   usage.restore(options.usage);
   const webhookRelay = new WebhookRelay({
-    send: options.sendWebhookEvents,
+    send: (events) => options.toBackground({ type: 'webhook-events', events }),
     meter,
     log: rateLimitedLog,
   });
 
   const openFiles = readOpenFiles();
-  const connections = new Connections(connectionLimit(channels, openFiles));
+  const connections = new Connections(connectionLimit(channels, openFiles), quotas);
   const slowConsumers = new SlowConsumers({
     connections,
     bytesMax: channels.sendBufferBytes,
@@ -118,16 +141,30 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const native = new WebSocketTopics(slowConsumers, coalescer);
   const audience = new ClientAudience({ native, connections, meter });
   const webhooks = new WebhookEvents({ clock: timers, usage, sink: webhookRelay });
-  const engine = new MemoryEngine({
+  const engineParts = {
     timers,
     webhooks,
     broadcaster: { audience, usage },
-    terminate: (app, userId) => clients.terminate(app, userId),
-  });
+    terminate: (app: App, userId: string) => clients.terminate(app, userId),
+  };
+  const threads =
+    links.count > 1
+      ? new ThreadsEngine({
+          ...engineParts,
+          loop: links.index,
+          loops: links.count,
+          apps,
+          send: (to, message) => links.send(to, message),
+        })
+      : undefined;
+  const engine = threads ?? new MemoryEngine(engineParts);
   const hub: Hub = {
     audience,
     authority: engine,
-    channels: new LocalChannels(subscriptionLimit(channels)),
+    channels: new LocalChannels(
+      subscriptionLimit(channels),
+      quotas && totalOf(options.totals.subscriptions),
+    ),
     clock: timers,
     log,
     rateLimitedLog,
@@ -173,7 +210,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     topics: native,
     open: (certificate, port) =>
       listenForChannels({
-        settings: { ...channels, port, tls: certificate },
+        settings: { ...channels, port, tls: certificate, reusePort: links.count > 1 },
         hub,
         sockets: transport,
         api,
@@ -181,12 +218,10 @@ export function startRealtime(options: RealtimeOptions): Realtime {
         meter,
       }),
   });
-  const { port } = listeners.open(tls, channels.port);
-  if (openFiles !== undefined) logConnectionLimit(channels, openFiles, log);
   let pushConnections = 0;
   const fileGuard =
     openFiles && new FileGuard({ openFiles, listeners, log, clock: monotonicTimers });
-  const fileChecks = setInterval(() => fileGuard?.check(pushConnections), FILES_CHECK_INTERVAL_MS);
+  let fileChecks: NodeJS.Timeout | undefined;
   const checks = setInterval(() => {
     slowConsumers.sampleAgain();
     listeners.forgetEmpty();
@@ -195,11 +230,23 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   }, CHECK_INTERVAL_MS);
   const keepUsage = () => {
     const unsaved = usage.unsaved();
-    if (unsaved.length > 0) options.keepUsage(unsaved);
+    if (unsaved.length > 0) options.toBackground({ type: 'usage', usage: unsaved });
   };
   const usageTimer = setInterval(keepUsage, USAGE_INTERVAL_MS);
 
+  const isFirst = links.index === 0;
+  const goodbye = Promise.withResolvers<void>();
+  links.receive((from, messages) => {
+    for (const message of messages) {
+      if (isOfEngine(message)) threads?.receive(from, message);
+      else quotas?.receive(from, message, { apps, usage });
+    }
+    threads?.received(from);
+  });
+  quotas?.start();
+
   const figures = new Figures({
+    loopName: loopName(links.index),
     apps,
     connections,
     authority: engine,
@@ -211,11 +258,16 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   });
 
   return {
-    listener: { host: channels.host, port, tls: tls !== undefined },
+    listen(port) {
+      const listener = listeners.open(tls, port);
+      if (openFiles !== undefined && isFirst) logConnectionLimit(channels, openFiles, log);
+      fileChecks = setInterval(() => fileGuard?.check(pushConnections), FILES_CHECK_INTERVAL_MS);
+      return { host: channels.host, port: listener.port, tls: tls !== undefined };
+    },
     replaceApps(list, changes) {
       clients.endAll(new Set(apps.replace(list).gone), 'app-disabled');
       // Logged here, because from here on it is true.
-      log.info('Apps changed', { apps: list.length, ...changes });
+      if (isFirst) log.info('Apps changed', { apps: list.length, ...changes });
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
     webhookEventsTaken: (events) => webhookRelay.taken(events),
@@ -223,7 +275,8 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       pushConnections = open;
     },
     answer: (question) => figures.answer(question),
-    async stop() {
+    backgroundSaidGoodbye: () => goodbye.resolve(),
+    async drain() {
       const stopped = listeners.close();
       await drain(connections, config.drainSeconds, (connection) =>
         endWith(connection, 'server-stopping'),
@@ -233,13 +286,19 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       // With a limit: a client may keep its end half open for ever.
       await withTimeout(STOP_WAIT_MS, stopped);
       await withTimeout(STOP_WAIT_MS, listeners.end());
-      // Last, so that webhook events and usage of everything above are not lost.
-      clearInterval(usageTimer);
       await clients.departed();
+    },
+    async close() {
+      // Last, so that no webhook events and usage are lost.
+      clearInterval(usageTimer);
+      quotas?.stop();
       engine.home.flush();
       webhookRelay.flush();
       keepUsage();
+      options.toBackground({ type: 'goodbye' });
+      await withTimeout(STOP_WAIT_MS, goodbye.promise);
       loopDelay[Symbol.dispose]();
+      links[Symbol.dispose]();
     },
   };
 }

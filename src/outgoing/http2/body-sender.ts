@@ -7,7 +7,7 @@ import {
   ProtocolFault,
   WINDOW_BYTES,
   WINDOW_BYTES_MAX,
-} from './frames/frames.ts';
+} from './frames/protocol.ts';
 
 /** Sends the bodies of one connection's requests, as far as the peer's flow control allows. Source: RFC 9113, 5.2. */
 export class BodySender {
@@ -51,7 +51,7 @@ export class BodySender {
     this.stalled.delete(id);
   }
 
-  /** Goes on with stalled bodies; gives whether there were any. */
+  /** Resumes stalled bodies. Returns whether there were any. */
   resume(): boolean {
     if (this.stalled.size === 0) return false;
     for (const [id, exchange] of this.stalled) this.send(id, exchange);
@@ -66,7 +66,7 @@ export class BodySender {
     }
   }
 
-  /** Gives `false` if that is not possible. */
+  /** Returns `false` if the window would be impossible. */
   growStreamWindow(exchange: Exchange, increment: number): boolean {
     exchange.sendWindow += increment;
     return increment > 0 && exchange.sendWindow <= WINDOW_BYTES_MAX;

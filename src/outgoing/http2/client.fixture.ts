@@ -1,7 +1,7 @@
 import { FakeTime } from '../../../testing/fake-time.ts';
 import type { Sender } from '../../runtime/sender-queue.ts';
 import { Http2Client, type Http2ClientOptions, type Http2Event } from './client.ts';
-import { FakeNetwork, settled } from './network.fixture.ts';
+import { type FakeLine, FakeNetwork, settled } from './network.fixture.ts';
 import type { Http2Result } from './request.ts';
 
 /** A client on a network in memory, with fake timers. */
@@ -21,7 +21,7 @@ export function clientOnFakes(options: Partial<Http2ClientOptions> = {}) {
     onEvent: (event) => events.push(event),
     ...options,
   });
-  /** Sends requests with their path as body; gives the result of each so far. */
+  /** Sends requests with their path as body. Returns the results, which are filled in as they come. */
   const postAs = (
     sender: Sender | undefined,
     ...paths: readonly string[]
@@ -36,7 +36,19 @@ export function clientOnFakes(options: Partial<Http2ClientOptions> = {}) {
     return results;
   };
   const post = (...paths: readonly string[]) => postAs(undefined, ...paths);
-  return { client, network, timers, events, post, postAs, settled };
+  /** The same, once everything has run that waits for no timer. */
+  const posted = async (...paths: readonly string[]) => {
+    const results = post(...paths);
+    await settled();
+    return results;
+  };
+  return { client, network, timers, events, post, postAs, posted, settled };
+}
+
+/** A peer that answers each request at once. */
+export function alwaysAnswer(line: FakeLine): void {
+  line.sendSettings();
+  line.onRequest = ({ id }) => line.answer(id);
 }
 
 export function paths(count: number, prefix = '/'): readonly string[] {

@@ -1,14 +1,23 @@
 import { expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { clientOnFakes, paths } from './client.fixture.ts';
-import { ERROR } from './frames/frames.ts';
+import { ERROR } from './frames/protocol.ts';
 import type { FakeLine } from './network.fixture.ts';
-import type { HeardRequest } from './peer.fixture.ts';
+import type { PeerRequest } from './peer.fixture.ts';
 
 /** What a peer may do with a request. */
 const acts = ['answer', 'answer', 'answer', 'answer later', 'refuse', 'reset', 'hang'] as const;
 /** What may happen to a connection at any time. */
-const turns = ['none', 'none', 'none', 'goAway', 'cut', 'fewer', 'more', 'unreachable'] as const;
+const incidents = [
+  'none',
+  'none',
+  'none',
+  'goAway',
+  'cut',
+  'fewer',
+  'more',
+  'unreachable',
+] as const;
 
 const TIMEOUT_MS = 4000;
 
@@ -16,15 +25,15 @@ it('settles every request with the truth, whatever peers do', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.infiniteStream(fc.constantFrom(...acts)),
-      fc.array(fc.constantFrom(...turns), { minLength: 10, maxLength: 10 }),
+      fc.array(fc.constantFrom(...incidents), { minLength: 10, maxLength: 10 }),
       fc.integer({ min: 1, max: 8 }),
-      async (actsOfPeers, turnsOfTime, streamsMax) => {
+      async (actsOfPeers, incidentsInTime, streamsMax) => {
         const { network, post, timers } = clientOnFakes({ requestTimeoutMs: TIMEOUT_MS });
         /** How often each path was processed by any peer. */
         const processed = new Map<string, number>();
         const goAways = new Map<FakeLine, number>();
 
-        const onRequest = (line: FakeLine, { id, fields }: HeardRequest) => {
+        const onRequest = (line: FakeLine, { id, fields }: PeerRequest) => {
           if (id > (goAways.get(line) ?? Number.POSITIVE_INFINITY)) return;
           const act = actsOfPeers.next().value;
           if (act === 'refuse') return line.reset(id, ERROR.refusedStream);
@@ -41,20 +50,20 @@ it('settles every request with the truth, whatever peers do', async () => {
         };
 
         const all: [path: string, results: ReturnType<typeof post>][] = [];
-        for (const [index, turn] of turnsOfTime.entries()) {
+        for (const [index, incident] of incidentsInTime.entries()) {
           for (const path of paths(6, `/${index}/`)) all.push([path, post(path)]);
           await timers.advance(100);
-          network.failure = turn === 'unreachable' ? { why: 'ECONNREFUSED' } : undefined;
+          network.failure = incident === 'unreachable' ? { why: 'ECONNREFUSED' } : undefined;
           const line = network.lines.findLast(({ isClosed }) => !isClosed);
           if (line !== undefined) {
             const lastId = line.requests.at(-1)?.id ?? 0;
-            if (turn === 'goAway' && !goAways.has(line)) {
+            if (incident === 'goAway' && !goAways.has(line)) {
               goAways.set(line, lastId);
               line.goAway(lastId);
             }
-            if (turn === 'cut') line.cut();
-            if (turn === 'fewer') line.sendSettings({ maxConcurrentStreams: 1 });
-            if (turn === 'more') line.sendSettings({ maxConcurrentStreams: 50 });
+            if (incident === 'cut') line.cut();
+            if (incident === 'fewer') line.sendSettings({ maxConcurrentStreams: 1 });
+            if (incident === 'more') line.sendSettings({ maxConcurrentStreams: 50 });
           }
           await timers.advance(400);
         }

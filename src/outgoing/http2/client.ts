@@ -4,7 +4,7 @@ import type { FindAddresses } from './addresses.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { type ConnectFailure, Connector } from './connector.ts';
 import { Exchange } from './exchange.ts';
-import { FRAME_BYTES_MAX } from './frames/frames.ts';
+import { FRAME_BYTES_MAX } from './frames/protocol.ts';
 import { headerBytesMax } from './hpack/header-encoder.ts';
 import { type HeaderField, keptField } from './hpack/header-field.ts';
 import { createOpenWire, type OpenWire } from './open-wire.ts';
@@ -24,15 +24,10 @@ export interface Http2ClientOptions {
   readonly waitingMax: number;
   /** From `send` to the answer, waiting and connecting included. Enforced to a quarter of a second. */
   readonly requestTimeoutMs: number;
-  /** For opening a connection, up to the peer's first frame. */
-  readonly connectTimeoutMs?: number;
   /** A connection without requests for this long is closed. */
   readonly idleCloseMs?: number;
-  /** A connection silent for this long is pinged. */
-  readonly idlePingMs?: number;
-  /** The same while an answer is due; further requests then go over another connection. */
+  /** A connection silent for this long while an answer is due is pinged; further requests then go over another one. */
   readonly overduePingMs?: number;
-  readonly pingTimeoutMs?: number;
   /** Called for each connection. If it refuses the host, none is opened. */
   readonly findAddresses: FindAddresses;
   readonly openWire?: OpenWire;
@@ -51,11 +46,10 @@ export type Http2Event =
 /** How much of an answer's body is kept. */
 export const ANSWER_BYTES_MAX = 4096;
 
+/** For opening a connection, up to the peer's first frame. */
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_CLOSE_MS = 10 * 60_000;
-const IDLE_PING_MS = 60_000;
 const OVERDUE_PING_MS = 5_000;
-const PING_TIMEOUT_MS = 5_000;
 
 /** How often deadlines are checked while there are requests, and connections while there are none. */
 const TICK_MS = 250;
@@ -86,7 +80,6 @@ export class Http2Client implements AsyncDisposable {
   private readonly options: Http2ClientOptions;
   private readonly timers: Timers;
   private readonly connector: Connector;
-  private readonly connectTimeoutMs: number;
   private readonly connectionOptions: ConnectionOptions;
   private readonly pseudoBytesMax: number;
   /** Connections that accept requests, or will. */
@@ -106,11 +99,10 @@ export class Http2Client implements AsyncDisposable {
     const origin = new URL(options.origin);
     const { timers = monotonicTimers } = options;
     this.timers = timers;
-    this.connectTimeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
     this.connector = new Connector({
       origin,
       ca: options.ca,
-      timeoutMs: this.connectTimeoutMs,
+      timeoutMs: CONNECT_TIMEOUT_MS,
       findAddresses: options.findAddresses,
       openWire: options.openWire ?? createOpenWire(timers),
       now: () => timers.now(),
@@ -122,8 +114,6 @@ export class Http2Client implements AsyncDisposable {
       streamsMax: options.streamsPerConnectionMax,
       bodyBytesMax: ANSWER_BYTES_MAX,
       overduePingMs: options.overduePingMs ?? OVERDUE_PING_MS,
-      idlePingMs: options.idlePingMs ?? IDLE_PING_MS,
-      pingTimeoutMs: options.pingTimeoutMs ?? PING_TIMEOUT_MS,
       timers,
     };
   }
@@ -337,7 +327,7 @@ export class Http2Client implements AsyncDisposable {
     }
   }
 
-  /** Gives whether it was in the pool. */
+  /** Returns whether it was in the pool. */
   private remove(pooled: Pooled): boolean {
     const before = this.pool.length;
     this.pool = this.pool.filter((other) => other !== pooled);
@@ -372,7 +362,7 @@ export class Http2Client implements AsyncDisposable {
   private closeIfUnused({ connection, startedAtMs }: Pooled, nowMs: number): void {
     if (connection === undefined) return;
     if (!connection.isOpen) {
-      if (nowMs - startedAtMs >= this.connectTimeoutMs) connection.close();
+      if (nowMs - startedAtMs >= CONNECT_TIMEOUT_MS) connection.close();
       return;
     }
     const idleSinceMs = connection.idleSinceMs ?? nowMs;

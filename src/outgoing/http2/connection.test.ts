@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { clientOnFakes, inShort, paths } from './client.fixture.ts';
-import { ERROR, FLAG, FRAME, SETTING } from './frames/frames.ts';
+import { ERROR, FLAG, FRAME, SETTING } from './frames/protocol.ts';
+import { plainBlock } from './hpack/header-encoder.ts';
 import type { FakeLine } from './network.fixture.ts';
-import { headerBlock } from './peer.fixture.ts';
 
 /** A client with one request in flight to a peer. */
 async function asked() {
@@ -16,16 +16,16 @@ async function asked() {
 const uint32 = (value: number) => Buffer.from(value.toString(16).padStart(8, '0'), 'hex');
 const setting = (name: number, value: number) =>
   Buffer.concat([Buffer.from([0, name]), uint32(value)]);
-const ok = headerBlock({ ':status': '200' });
+const ok = plainBlock({ ':status': '200' });
 
-type Said = (line: FakeLine) => void;
+type Send = (line: FakeLine) => void;
 const frame =
-  (type: number, flags: number, id: number, payload: Buffer): Said =>
+  (type: number, flags: number, id: number, payload: Buffer): Send =>
   (line) =>
     line.sendFrame(type, flags, id, payload);
 
 describe('a peer that breaks the protocol', () => {
-  const wrong: readonly (readonly [what: string, code: number, said: Said])[] = [
+  const wrong: readonly (readonly [what: string, code: number, send: Send])[] = [
     ['pushes', ERROR.protocolError, frame(FRAME.pushPromise, FLAG.endHeaders, 1, Buffer.alloc(4))],
     ['answers a stream that was not opened', ERROR.protocolError, (line) => line.answer(3)],
     ['answers an even stream', ERROR.protocolError, (line) => line.answer(2)],
@@ -96,11 +96,11 @@ describe('a peer that breaks the protocol', () => {
     ],
   ];
 
-  it.each(wrong)('and %s gets GOAWAY', async (_, code, said) => {
+  it.each(wrong)('and %s gets GOAWAY', async (_, code, send) => {
     const { line, results, settled } = await asked();
-    said(line);
+    send(line);
     await settled();
-    expect(line.said.at(-1)).toBe(`goaway ${code}`);
+    expect(line.controlFrames.at(-1)).toBe(`goaway ${code}`);
     expect(line.isClosed).toBe(true);
     expect(inShort(results)).toEqual(['unknown protocol-error']);
   });
@@ -108,31 +108,29 @@ describe('a peer that breaks the protocol', () => {
   it.each([
     ['its first frame is no setting', (line: FakeLine) => line.ping()],
     ['it speaks HTTP/1.1', (line: FakeLine) => line.sendFrame(0x2f, 0x31, 0, Buffer.alloc(40))],
-  ])('from the start gets no request: %s', async (_, say) => {
-    const { network, post, settled } = clientOnFakes({ connectionsMax: 1 });
-    network.onOpen = say;
-    post('/a');
-    await settled();
+  ])('from the start gets no request: %s', async (_, send) => {
+    const { network, posted } = clientOnFakes({ connectionsMax: 1 });
+    network.onOpen = send;
+    await posted('/a');
     expect(network.last.isClosed).toBe(true);
     expect(network.last.requests).toEqual([]);
   });
 
-  const wrongAnswers: readonly (readonly [what: string, said: Said])[] = [
-    ['has no status', (line) => line.sendFrame(FRAME.headers, 4, 1, headerBlock({ a: 'b' }))],
+  const wrongAnswers: readonly (readonly [what: string, send: Send])[] = [
+    ['has no status', (line) => line.sendFrame(FRAME.headers, 4, 1, plainBlock({ a: 'b' }))],
     ['has an impossible status', (line) => line.answerInParts(1, [{ ':status': '2000' }])],
     ['ends before it has begun', (line) => line.answerInParts(1, [{ ':status': '100' }])],
     ['begins with its body', (line) => line.answerInParts(1, ['body'])],
     ['opens its window by nothing', (line) => line.windowUpdate(1, 0)],
   ];
 
-  it.each(wrongAnswers)('in one answer gets a reset: it %s', async (_, said) => {
-    const { line, results, settled, post } = await asked();
-    said(line);
+  it.each(wrongAnswers)('in one answer gets a reset: it %s', async (_, send) => {
+    const { line, results, settled, posted } = await asked();
+    send(line);
     await settled();
     expect(inShort(results)).toEqual(['unknown protocol-error']);
     expect(line.resets).toEqual([[1, ERROR.protocolError]]);
-    const next = post('/b');
-    await settled();
+    const next = await posted('/b');
     line.answer(3);
     await settled();
     expect(inShort(next)).toEqual(['200']);
@@ -147,8 +145,8 @@ describe('a peer that keeps the protocol', () => {
     line.sendFrame(FRAME.priority, 0, 1, Buffer.alloc(5));
     line.sendFrame(FRAME.settings, 0, 0, setting(77, 1));
     line.sendFrame(FRAME.headers, FLAG.padded | FLAG.priority, 1, padded);
-    line.sendFrame(FRAME.continuation, 0, 1, headerBlock({ a: 'b' }).subarray(0, 2));
-    line.sendFrame(FRAME.continuation, FLAG.endHeaders, 1, headerBlock({ a: 'b' }).subarray(2));
+    line.sendFrame(FRAME.continuation, 0, 1, plainBlock({ a: 'b' }).subarray(0, 2));
+    line.sendFrame(FRAME.continuation, FLAG.endHeaders, 1, plainBlock({ a: 'b' }).subarray(2));
     line.sendFrame(FRAME.data, FLAG.padded, 1, Buffer.from([2, 65, 66, 0, 0]));
     line.sendFrame(FRAME.data, FLAG.endStream, 1, Buffer.from('C'));
     await settled();
@@ -161,16 +159,15 @@ describe('a peer that keeps the protocol', () => {
     const { line, settled } = await asked();
     line.ping();
     await settled();
-    expect(line.said).toEqual(['settings ack', 'ping ack 12345678']);
+    expect(line.controlFrames).toEqual(['settings ack', 'ping ack 12345678']);
   });
 
   it('may send more than a megabyte in many small answers', async () => {
-    const { line, network, post, settled } = await asked();
+    const { line, network, posted, settled } = await asked();
     const before = line.windowBytes;
     network.last.answer(1);
     for (let round = 0; round < 200; round++) {
-      const results = post('/b');
-      await settled();
+      const results = await posted('/b');
       line.answer(round * 2 + 3, 200, {}, 'x'.repeat(4000));
       await settled();
       expect(inShort(results)).toEqual(['200']);
@@ -181,13 +178,12 @@ describe('a peer that keeps the protocol', () => {
   it('may read chunks of any size', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 12 })), async (sizes) => {
-        const { post, network, settled } = clientOnFakes({ connectionsMax: 1 });
+        const { posted, network, settled } = clientOnFakes({ connectionsMax: 1 });
         let sent: Buffer = Buffer.alloc(0);
         network.onOpen = (line) => {
           line.sendSettings();
         };
-        const results = post(...paths(3));
-        await settled();
+        const results = await posted(...paths(3));
         const { last } = network;
         const collect = last.collecting((bytes) => {
           sent = Buffer.concat([sent, bytes]);
@@ -229,14 +225,14 @@ it('settles every request once, whatever a peer sends', async () => {
     }),
   );
   await fc.assert(
-    fc.asyncProperty(fc.array(anyFrame, { maxLength: 25 }), async (said) => {
+    fc.asyncProperty(fc.array(anyFrame, { maxLength: 25 }), async (send) => {
       const { client, network, settled } = clientOnFakes({ connectionsMax: 1 });
       let settlements = 0;
       const sent = paths(4).map((path) =>
         client.send({ path, fields: [], body: Buffer.from(path) }).finally(() => settlements++),
       );
       await settled();
-      for (const { type, flags, id, payload } of said) {
+      for (const { type, flags, id, payload } of send) {
         network.last.sendFrame(type, flags, id, Buffer.from(payload));
       }
       await settled();

@@ -13,7 +13,7 @@ import {
   ProtocolFault,
   SETTING,
   STREAM_ID_MAX,
-} from './frames/frames.ts';
+} from './frames/protocol.ts';
 import { HEADER_LIST_BYTES_MAX } from './hpack/header-decoder.ts';
 import { HeaderEncoder, headerBytesMax } from './hpack/header-encoder.ts';
 import type { HeaderField } from './hpack/header-field.ts';
@@ -215,19 +215,12 @@ export class Connection implements WireListener, FrameListener {
     if (isLast) this.finish(id, exchange);
   }
 
-  onData(
-    id: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    isLast: boolean,
-    windowBytes: number,
-  ): void {
+  onData(id: number, part: Buffer, isLast: boolean, windowBytes: number): void {
     const exchange = this.streams.get(id);
     this.received.onReceived(windowBytes);
     if (exchange === undefined) return;
     if (exchange.status === 0) return this.refuseAnswer(id, exchange, 'body without a header');
-    exchange.keep(bytes, start, end, this.options.bodyBytesMax);
+    exchange.keep(part, this.options.bodyBytesMax);
     if (isLast) return this.finish(id, exchange);
     // The rest would not be kept.
     if (exchange.bodyBytes >= this.options.bodyBytesMax) {
@@ -272,8 +265,8 @@ export class Connection implements WireListener, FrameListener {
     this.reportRoom();
   }
 
-  onPing(bytes: Buffer, start: number, end: number): void {
-    this.writer.frame(FRAME.ping, FLAG.ack, 0, bytes, start, end);
+  onPing(payload: Buffer): void {
+    this.writer.frame(FRAME.ping, FLAG.ack, 0, payload);
   }
 
   /** The peer accepts no more requests. It has not looked at streams above `lastId`. */

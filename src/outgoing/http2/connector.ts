@@ -43,7 +43,7 @@ export class Connector {
     };
   }
 
-  /** Gives `undefined` once a wire was opened and `attach` took it. Gives up when `isWanted` says so. */
+  /** Returns `undefined` once `attach` has taken an open wire. Stops trying when `isWanted` returns `false`. */
   async connect(
     attach: (wire: Wire) => WireListener | undefined,
     isWanted: () => boolean,

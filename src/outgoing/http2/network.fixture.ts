@@ -33,7 +33,7 @@ export class FakeLine extends Peer {
     queueMicrotask(() => this.listener()?.onBytes(bytes));
   }
 
-  /** Hands all further bytes to `take` until the function that it gives is called. */
+  /** Passes all further bytes to `take` until the returned function is called. */
   collecting(take: (bytes: Buffer) => void): () => void {
     this.collector = take;
     return () => {
@@ -64,7 +64,7 @@ export class FakeNetwork {
     const line = new FakeLine(target, () => listener);
     listener = attach({
       write(bytes) {
-        queueMicrotask(() => line.hear(bytes));
+        queueMicrotask(() => line.receive(bytes));
         return !line.isFull;
       },
       end: () => queueMicrotask(() => line.cut('closed')),

@@ -1,5 +1,5 @@
 import type { Exchange } from './exchange.ts';
-import { ERROR, ProtocolFault, STREAM_ID_MAX } from './frames/frames.ts';
+import { ERROR, ProtocolFault, STREAM_ID_MAX } from './frames/protocol.ts';
 
 /** The requests in flight on one connection, by stream id, the oldest first. */
 export class OpenStreams {
@@ -33,7 +33,7 @@ export class OpenStreams {
     return this.exchanges;
   }
 
-  /** Opens a stream; gives its id. */
+  /** Opens a stream and returns its id. */
   open(exchange: Exchange): number {
     const id = this.nextId;
     this.nextId += 2;
@@ -54,7 +54,7 @@ export class OpenStreams {
     if (this.exchanges.delete(id) && !exchange.isTrusted) this.untrusted--;
   }
 
-  /** Closes all streams, and gives them. */
+  /** Closes all streams and returns them. */
   closeAll(): readonly [id: number, exchange: Exchange][] {
     const all = [...this.exchanges];
     this.exchanges.clear();

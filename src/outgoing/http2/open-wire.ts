@@ -23,7 +23,7 @@ export type WireOpening =
 
 /**
  * Opens a wire and hands it to `attach` the moment it is open, so that no byte is missed. It is closed again if
- * `attach` gives no listener.
+ * `attach` returns no listener.
  */
 export type OpenWire = (
   target: WireTarget,

@@ -3,11 +3,13 @@ import type { Exchange } from './exchange.ts';
 export interface LivenessOptions {
   /** Silence while an answer is due, after which the peer is pinged and gets no more requests. */
   readonly overduePingMs: number;
-  /** Silence without requests in flight, after which the peer is pinged. */
-  readonly idlePingMs: number;
-  /** Silence after a ping that ends the connection. */
-  readonly pingTimeoutMs: number;
 }
+
+/** Silence without requests in flight, after which the peer is pinged. */
+const IDLE_PING_MS = 60_000;
+
+/** Silence after a ping that ends the connection. */
+const PING_TIMEOUT_MS = 5_000;
 
 /** Requests in a row without an answer in time, after which the connection gets no more. */
 const UNANSWERED_MAX = 3;
@@ -40,7 +42,7 @@ export class PeerLiveness {
     this.answeredAtMs = this.heardAtMs;
   }
 
-  /** A request had no answer in time; gives whether others had one since it was sent. */
+  /** A request timed out. Returns whether others were answered since it was sent. */
   onUnanswered(exchange: Exchange): boolean {
     this.unansweredInRow++;
     return this.answeredAtMs > exchange.sentAtMs;
@@ -56,12 +58,12 @@ export class PeerLiveness {
 
   /** Whether a silent peer is to be pinged now, or is gone. `oldest` is the oldest request in flight. */
   check(oldest: Exchange | undefined, nowMs: number): 'ping' | 'gone' | undefined {
-    const { overduePingMs, idlePingMs, pingTimeoutMs } = this.options;
     if (this.pingedAtMs !== undefined) {
-      return nowMs - this.pingedAtMs < pingTimeoutMs ? undefined : 'gone';
+      return nowMs - this.pingedAtMs < PING_TIMEOUT_MS ? undefined : 'gone';
     }
     const silentMs = nowMs - Math.max(this.heardAtMs, oldest?.sentAtMs ?? 0);
-    if (silentMs < (oldest === undefined ? idlePingMs : overduePingMs)) return undefined;
+    const pingMs = oldest === undefined ? IDLE_PING_MS : this.options.overduePingMs;
+    if (silentMs < pingMs) return undefined;
     this.pingedAtMs = nowMs;
     return 'ping';
   }

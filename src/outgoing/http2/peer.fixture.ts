@@ -1,10 +1,11 @@
-import { FLAG, FRAME, FRAME_HEADER_BYTES, FrameReader, PREFACE, SETTING } from './frames/frames.ts';
+import { FrameReader } from './frames/frame-reader.ts';
 import { OutBuffer } from './frames/out-buffer.ts';
+import { FLAG, FRAME, FRAME_HEADER_BYTES, PREFACE, SETTING } from './frames/protocol.ts';
 import { HeaderDecoder } from './hpack/header-decoder.ts';
-import { plainField } from './hpack/header-field.ts';
+import { plainBlock } from './hpack/header-encoder.ts';
 
 /** A request that reached the peer. */
-export interface HeardRequest {
+export interface PeerRequest {
   readonly id: number;
   readonly fields: Readonly<Record<string, string>>;
   body: Buffer;
@@ -15,40 +16,35 @@ export interface HeardRequest {
  * The far end of an HTTP/2 connection. It does nothing by itself: tests send each frame, and check what it received.
  */
 export class Peer {
-  readonly requests: HeardRequest[] = [];
+  readonly requests: PeerRequest[] = [];
   /** Streams that were reset, and their error codes. */
   readonly resets: (readonly [id: number, code: number])[] = [];
-  /** Frames of the connection, such as `ping`, `ping ack`, `goaway 0`. */
-  readonly said: string[] = [];
+  /** What the client sent beside requests, such as `ping`, `ping ack`, `goaway 0`. */
+  readonly controlFrames: string[] = [];
   readonly settings = new Map<number, number>();
   /** Window that the client gave beyond the initial one. */
   windowBytes = 0;
   /** Whether it answers pings. */
   pongs = false;
-  onRequest: (request: HeardRequest) => void = () => undefined;
+  onRequest: (request: PeerRequest) => void = () => undefined;
   private readonly write: (bytes: Buffer) => void;
   private readonly decoder = new HeaderDecoder();
-  private readonly frames = new FrameReader((type, flags, id, bytes, start, end) =>
-    this.onFrame(type, flags, id, Buffer.from(bytes.subarray(start, end))),
+  private readonly frames = new FrameReader(
+    (type, flags, id, payload) => this.onFrame(type, flags, id, Buffer.from(payload)),
+    PREFACE,
   );
-  private preface: Buffer = Buffer.alloc(0);
 
   constructor(write: (bytes: Buffer) => void) {
     this.write = write;
   }
 
   /** Receives bytes of the client. */
-  hear(bytes: Buffer): void {
-    if (this.preface.length === PREFACE.length) return void this.frames.read(bytes);
-    const all = Buffer.concat([this.preface, bytes]);
-    this.preface = all.subarray(0, PREFACE.length);
-    if (this.preface.length < PREFACE.length) return;
-    if (!this.preface.equals(PREFACE)) throw new Error('not the preface of HTTP/2');
-    this.frames.read(all.subarray(PREFACE.length));
+  receive(bytes: Buffer): void {
+    this.frames.read(bytes);
   }
 
   /** The request with this path; throws if there is none or it is incomplete. */
-  request(path: string): HeardRequest {
+  request(path: string): PeerRequest {
     const request = this.requests.findLast(({ fields }) => fields[':path'] === path);
     if (request?.isComplete !== true) throw new Error(`no request of ${path}`);
     return request;
@@ -66,7 +62,7 @@ export class Peer {
 
   answer(id: number, status = 200, fields: Readonly<Record<string, string>> = {}, body = ''): void {
     const flags = FLAG.endHeaders | (body === '' ? FLAG.endStream : 0);
-    this.sendFrame(FRAME.headers, flags, id, headerBlock({ ':status': String(status), ...fields }));
+    this.sendFrame(FRAME.headers, flags, id, plainBlock({ ':status': String(status), ...fields }));
     if (body !== '') this.sendFrame(FRAME.data, FLAG.endStream, id, Buffer.from(body));
   }
 
@@ -79,7 +75,7 @@ export class Peer {
     for (const [index, part] of parts.entries()) {
       const last = ends && index === parts.length - 1 ? FLAG.endStream : 0;
       if (typeof part === 'string') this.sendFrame(FRAME.data, last, id, Buffer.from(part));
-      else this.sendFrame(FRAME.headers, FLAG.endHeaders | last, id, headerBlock(part));
+      else this.sendFrame(FRAME.headers, FLAG.endHeaders | last, id, plainBlock(part));
     }
   }
 
@@ -142,14 +138,14 @@ export class Peer {
         for (let at = 0; at < payload.length; at += 6) {
           this.settings.set(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
         }
-        if ((flags & FLAG.ack) !== 0) this.said.push('settings ack');
+        if ((flags & FLAG.ack) !== 0) this.controlFrames.push('settings ack');
         return;
       case FRAME.ping:
-        this.said.push((flags & FLAG.ack) === 0 ? 'ping' : `ping ack ${payload}`);
+        this.controlFrames.push((flags & FLAG.ack) === 0 ? 'ping' : `ping ack ${payload}`);
         if (this.pongs && (flags & FLAG.ack) === 0) this.pong();
         return;
       case FRAME.goAway:
-        this.said.push(`goaway ${payload.readUInt32BE(4)}`);
+        this.controlFrames.push(`goaway ${payload.readUInt32BE(4)}`);
         return;
       case FRAME.windowUpdate:
         if (id === 0) this.windowBytes += payload.readUInt32BE(0);
@@ -159,23 +155,11 @@ export class Peer {
     }
   }
 
-  private endIfLast(request: HeardRequest, flags: number): void {
+  private endIfLast(request: PeerRequest, flags: number): void {
     if ((flags & FLAG.endStream) === 0) return;
     request.isComplete = true;
     this.onRequest(request);
   }
-}
-
-/** Encodes header fields without any table. */
-export function headerBlock(fields: Readonly<Record<string, string>>): Buffer {
-  const out = new OutBuffer();
-  for (const [name, value] of Object.entries(fields)) {
-    const { nameIndex, literal } = plainField(name, value);
-    out.reserve(literal.length + 8);
-    out.integer(0, 4, nameIndex);
-    out.bytes(literal);
-  }
-  return Buffer.concat(out.take());
 }
 
 function uint32(value: number): Buffer {

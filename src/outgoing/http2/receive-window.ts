@@ -1,7 +1,7 @@
 import type { FrameWriter } from './frames/frame-writer.ts';
-import { WINDOW_BYTES } from './frames/frames.ts';
+import { WINDOW_BYTES } from './frames/protocol.ts';
 
-/** Lets the peer send `bytes` on all streams together before we have read them, and again as we read. */
+/** Flow control for what we receive: the peer may send `bytes` on all streams together before we have read them. */
 export class ReceiveWindow {
   private readonly writer: FrameWriter;
   private readonly bytes: number;

@@ -12,7 +12,7 @@ export interface Http2Request {
   readonly sender?: Sender;
 }
 
-/** The header fields of an answer: names in lower case and values in turn. */
+/** The header fields of an answer: names in lower case, each followed by its value. */
 export type AnswerFields = readonly string[];
 
 /** The first value of a header field. `name` is in lower case. */
@@ -31,9 +31,9 @@ export type UnprocessedWhy =
   | 'not-allowed'
   /** The peer speaks no HTTP/2. */
   | 'no-http2'
-  /** The peer refused it again and again. */
+  /** The peer refused it several times. */
   | 'turned-away'
-  /** Its time was over before it could be sent. */
+  /** It timed out before it could be sent. */
   | 'not-in-time'
   /** The queue is full. */
   | 'too-many-waiting'

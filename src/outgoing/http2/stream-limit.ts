@@ -55,7 +55,7 @@ export class StreamLimit {
     this.pauses++;
   }
 
-  /** Ends a pause that is over; gives whether there was one. */
+  /** Ends a pause that is over. Returns whether there was one. */
   endPause(nowMs: number): boolean {
     if (this.pausedUntilMs === undefined || this.pausedUntilMs > nowMs) return false;
     this.pausedUntilMs = undefined;

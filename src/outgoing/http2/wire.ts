@@ -1,6 +1,6 @@
 /** An open byte stream to a peer. */
 export interface Wire {
-  /** Gives `false` when it is full; `onDrain` follows. The bytes must not change afterwards. */
+  /** Returns `false` when it is full; `onDrain` follows. The bytes must not change afterwards. */
   write(bytes: Buffer): boolean;
   /** Sends what was written, then closes. */
   end(): void;

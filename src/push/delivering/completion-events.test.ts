@@ -36,8 +36,7 @@ class Sink implements PushWebhookSink {
   }
   usersAttempted(
     owner: string,
-    { id, atMs }: { id: string; atMs: number },
-    { noDevices }: { noDevices: readonly string[] },
+    { id, atMs, noDevices }: { id: string; atMs: number; noDevices: readonly string[] },
   ): Promise<void> {
     return this.hear(`${owner} users ${id} without ${noDevices}`, atMs);
   }

@@ -125,13 +125,14 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
     const { id, instance, number, kind, body, dueAtMs } = publish;
     const stored: Promise<void>[] = [];
     if (publishWebhookUrl(body) !== undefined) {
-      const status = await publishes.status(instance, id, dueAtMs);
+      const status = await publishes.status({ instance, id, nowMs: dueAtMs });
       if (status !== undefined) {
         if (!this.starts.has(number)) this.sendStart(owner, publish);
         // After the start, even if the clock was set back.
         const endedAtMs = Math.max(atMs, dueAtMs + 1);
-        const end = { id, body, atMs: endedAtMs, startedAtMs: dueAtMs };
-        stored.push(sink.publishFinished(owner, end, status.platforms));
+        const { platforms: counts } = status;
+        const end = { id, body, atMs: endedAtMs, startedAtMs: dueAtMs, counts };
+        stored.push(sink.publishFinished(owner, end));
       }
     }
     if (kind === 'users' && sink.wants(owner, 'v1.PublishToUsersAttempt')) {
@@ -140,7 +141,7 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
       const names = readStoredPublish(publish)?.target.names ?? [];
       const noDevices = names.filter((name) => !known.has(name));
       const users = { delivered, gatewayFailed: failed, noDevices };
-      stored.push(sink.usersAttempted(owner, { id, atMs }, users));
+      stored.push(sink.usersAttempted(owner, { id, atMs, ...users }));
     }
     await Promise.all(stored);
   }
@@ -153,7 +154,8 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
       const nowMs = timers.now();
       // At the start of the only server, no other one is about to send them.
       const dueMs = this.isFirstPoll && isAlone ? nowMs + COMPLETION_GRACE_MS : nowMs;
-      const events = await pending.claim(dueMs, nowMs + CLAIM_MS, SENT_AT_ONCE);
+      const untilMs = nowMs + CLAIM_MS;
+      const events = await pending.claim({ nowMs: dueMs, untilMs, limit: SENT_AT_ONCE });
       await Promise.all(
         events.map(({ publish, finishedAtMs }) => this.complete(publish, finishedAtMs)),
       );

@@ -5,7 +5,7 @@ import { JobsInFlight } from './jobs/jobs-in-flight.ts';
 import { countDevices } from './jobs/memory-budget.ts';
 import { Progress } from './jobs/progress.ts';
 import { type DeliveryLimits, NOT_NEEDED_MS, PARK_MS, STUCK_MS } from './limits.ts';
-import type { DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
+import type { CircuitEvent, DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
 import { Dispatcher, type OutcomeCounts } from './routes/dispatcher.ts';
 import { gatewayRates } from './routes/gateway-rates.ts';
 import { noGateways } from './routes/no-gateway.ts';
@@ -17,8 +17,9 @@ import {
   returnUnanswered,
 } from './routes/returning-devices.ts';
 import type { Slice } from './routes/route.ts';
+import { SteadyClock } from './steady-clock.ts';
 import type { StoreAccess } from './store-access.ts';
-import { readStoredPublish, type StoredPublish } from './stored-publish.ts';
+import type { StoredPublish } from './stored-publish.ts';
 
 /** Reasons of devices that come back without having been sent to. */
 const CLAIM_ENDED = 'claim-ended';
@@ -46,12 +47,6 @@ export type PlaceForPage =
   /** Nowhere: too many pages wait, so planning waits, too. */
   | 'nowhere';
 
-export interface DelivererEvents {
-  /** Called when there may be room for more jobs. `hasRetries`: some of the stored results are to be tried again. */
-  onRoom(hasRetries: boolean): void;
-  onCircuitClosed(circuit: OpenCircuit): void;
-}
-
 /**
  * Delivers the jobs of all instances: gives the devices of each to the dispatchers of their platforms, decides what
  * happens to devices that wait too long, and stores the results.
@@ -66,7 +61,8 @@ export class Deliverer {
   private readonly ports: PipelinePorts;
   private readonly limits: DeliveryLimits;
   private readonly access: StoreAccess;
-  private readonly events: DelivererEvents;
+  private readonly clock: SteadyClock;
+  private readonly onRoom: (hasRetries: boolean) => void;
   private readonly dispatchers = new Map<string, Dispatcher>();
   private readonly slices = new Map<InFlightJob, Slice[]>();
   /** Claimed jobs that are not needed here now. They are given back together. */
@@ -77,16 +73,18 @@ export class Deliverer {
   private isStopping = false;
   private onEmpty: (() => void) | undefined;
 
+  /** Calls `onRoom` when there may be room for more jobs. `hasRetries`: some of the results are to be tried again. */
   constructor(
     ports: PipelinePorts,
     limits: DeliveryLimits,
     access: StoreAccess,
-    events: DelivererEvents,
+    onRoom: (hasRetries: boolean) => void,
   ) {
     this.ports = ports;
     this.limits = limits;
     this.access = access;
-    this.events = events;
+    this.clock = new SteadyClock(ports.timers);
+    this.onRoom = onRoom;
     this.held = new JobsInFlight(limits);
     this.progress = new Progress(ports, access, (job, count, after) =>
       this.onProgress(job, count, after),
@@ -106,8 +104,7 @@ export class Deliverer {
 
   /** Instances of which no more jobs are needed here now. */
   except(): readonly number[] {
-    const nowMs = this.ports.timers.now();
-    this.forgetNotNeeded(nowMs);
+    this.forgetNotNeeded();
     return [...new Set([...this.held.budget.full(), ...this.notNeededUntilMs.keys()])];
   }
 
@@ -125,7 +122,7 @@ export class Deliverer {
     const devices = recipients.map(({ number }) => number);
     const claim: Job = { what: 'page', page, publish, devices, claimedUntilMs };
     this.held.claim(claim);
-    this.begin(claim, recipients, () => stored);
+    this.begin(claim, recipients, stored);
   }
 
   /** Delivers a job that was claimed. Never throws. */
@@ -143,30 +140,32 @@ export class Deliverer {
       READ_TRIES,
     );
     if (recipients !== undefined && this.isNeeded(instance, recipients)) {
-      this.begin(claim, recipients, () => readStoredPublish(publish));
+      this.begin(claim, recipients);
     } else {
       this.giveBackLater(claim);
     }
   }
 
-  /** To be called about once a second. */
-  check(passedMs: number): void {
+  /** To be called each `CHECK_MS`. Returns which circuits have opened and closed. */
+  check(): readonly CircuitEvent[] {
+    this.clock.tick();
     this.useGateways();
-    const nowMs = this.ports.timers.now();
+    const events: CircuitEvent[] = [];
     for (const [name, dispatcher] of this.dispatchers) {
-      dispatcher.check(passedMs);
-      if (dispatcher.isIdle(nowMs)) this.dispatchers.delete(name);
+      events.push(...dispatcher.check());
+      if (dispatcher.isIdle()) this.dispatchers.delete(name);
     }
-    this.forgetNotNeeded(nowMs);
+    this.forgetNotNeeded();
+    const nowMs = this.clock.now();
     for (const job of this.held.all()) {
-      job.clampTimes(nowMs);
       this.decide(job);
       if (job.inFlight > 0 && nowMs - job.movedAtMs > STUCK_MS) {
         this.ports.notices.fault(new Error('a gateway gives no outcome'));
         this.endUnanswered(job);
       }
     }
-    void this.giveBackNotNeeded(nowMs);
+    void this.giveBackNotNeeded();
+    return events;
   }
 
   /** Lets the dispatchers use gateways that were replaced. */
@@ -192,13 +191,10 @@ export class Deliverer {
     await this.untilEmpty(this.limits.storeStopMs);
   }
 
-  private begin(
-    claim: Job,
-    recipients: readonly Recipient[],
-    readStored: () => StoredPublish | undefined,
-  ): void {
+  private begin(claim: Job, recipients: readonly Recipient[], stored?: StoredPublish): void {
     const job = new InFlightJob(claim, recipients, {
-      nowMs: this.ports.timers.now(),
+      nowMs: this.clock.now(),
+      storedPublish: stored,
       onUnstored: this.progress.add,
     });
     this.held.add(job);
@@ -210,14 +206,13 @@ export class Deliverer {
     }
     const slices: Slice[] = [];
     this.slices.set(job, slices);
-    const stored = once(readStored);
     const places: Record<Platform, number[]> = { apns: [], fcm: [], web: [] };
     for (const [place, { platform }] of recipients.entries()) places[platform].push(place);
     const used: Dispatcher[] = [];
     for (const platform of platforms) {
       if (places[platform].length === 0) continue;
       const dispatcher = this.dispatcherOf(instance, job.instance, platform);
-      slices.push(...dispatcher.add(job, places[platform], stored));
+      slices.push(...dispatcher.add(job, places[platform]));
       used.push(dispatcher);
     }
     for (const dispatcher of used) dispatcher.start();
@@ -245,11 +240,11 @@ export class Deliverer {
       rate: rates[platform],
       limits: this.limits,
       timers,
+      clock: this.clock,
       random,
       notices,
       counts: this.counts[platform],
       onIdle: this.decide,
-      onCircuitClosed: this.events.onCircuitClosed,
     });
     this.dispatchers.set(name, dispatcher);
     return dispatcher;
@@ -257,7 +252,7 @@ export class Deliverer {
 
   private isShut(instance: number, platform: Platform): boolean {
     const dispatcher = this.dispatchers.get(nameOfDispatcher(instance, platform));
-    return dispatcher?.isShut(this.ports.timers.now()) ?? false;
+    return dispatcher?.isShut() ?? false;
   }
 
   /** Whether at least one platform can take a claimed job now. */
@@ -286,23 +281,24 @@ export class Deliverer {
 
   /** Decides whether the devices that wait may wait on. */
   private decideWaiting(job: InFlightJob): void {
-    const nowMs = this.ports.timers.now();
+    const wallMs = this.ports.timers.now();
     const slices = this.slicesOf(job);
-    if (this.isStopping || nowMs >= job.claimedUntilMs) {
+    if (this.isStopping || wallMs >= job.claimedUntilMs) {
       if (!job.hasResults) this.returnJob(job);
-      else for (const slice of slices) returnNow(slice, CLAIM_ENDED, nowMs);
+      else for (const slice of slices) returnNow(slice, CLAIM_ENDED, wallMs);
       return;
     }
+    const nowMs = this.clock.at(wallMs);
     let areShut = true;
     for (const slice of slices) {
       if (!slice.hasNext) continue;
       if (!slice.holdsUp(nowMs)) return;
       if (!slice.isShut(nowMs)) areShut = false;
-      else expireWaiting(slice, nowMs);
+      else expireWaiting(slice, wallMs);
     }
     if (job.isDone) return;
     if (shouldReturnDevices(job, slices, areShut)) {
-      for (const slice of slices) returnLater(slice, nowMs);
+      for (const slice of slices) returnLater(slice, { nowMs, wallMs });
       return;
     }
     if (!areShut || !job.isStored) return;
@@ -316,18 +312,16 @@ export class Deliverer {
 
   private endUnanswered(job: InFlightJob): void {
     if (job.isClosed) return;
-    const nowMs = this.ports.timers.now();
-    for (const slice of this.slicesOf(job)) returnNow(slice, CLAIM_ENDED, nowMs);
-    returnUnanswered(job, nowMs, this.ports.random);
+    const wallMs = this.ports.timers.now();
+    for (const slice of this.slicesOf(job)) returnNow(slice, CLAIM_ENDED, wallMs);
+    returnUnanswered(job, wallMs, this.ports.random);
     this.settle(job);
   }
 
-  /** Forgets entries that are over. One too far in the future is left from before the clock was set back. */
-  private forgetNotNeeded(nowMs: number): void {
+  private forgetNotNeeded(): void {
+    const nowMs = this.clock.now();
     for (const [instance, untilMs] of this.notNeededUntilMs) {
-      if (untilMs <= nowMs || untilMs > nowMs + NOT_NEEDED_MS) {
-        this.notNeededUntilMs.delete(instance);
-      }
+      if (untilMs <= nowMs) this.notNeededUntilMs.delete(instance);
     }
   }
 
@@ -335,17 +329,17 @@ export class Deliverer {
   private giveBackLater(claim: Job): void {
     const { instance } = claim.publish;
     this.held.unclaim(claim);
-    this.notNeededUntilMs.set(instance, this.ports.timers.now() + NOT_NEEDED_MS);
+    this.notNeededUntilMs.set(instance, this.clock.now() + NOT_NEEDED_MS);
     if (claim.what === 'page') this.held.budget.storedPage(instance);
     this.notNeeded.push(claim);
   }
 
   /** Shortens claims that are not needed here. */
-  private async giveBackNotNeeded(nowMs: number): Promise<void> {
+  private async giveBackNotNeeded(): Promise<void> {
     if (this.notNeeded.length === 0) return;
     const jobs = this.notNeeded;
     this.notNeeded = [];
-    const untilMs = nowMs + this.limits.awayMs;
+    const untilMs = this.ports.timers.now() + this.limits.awayMs;
     try {
       await this.access.ask(() => this.ports.store.extend({ plans: [], jobs }, untilMs));
     } catch {
@@ -382,7 +376,7 @@ export class Deliverer {
     const hasRetries = job.results.slice(0, count).some(({ what }) => what === 'retry');
     this.held.forgetStored(job, count);
     this.discountIfUntrusted(job);
-    this.events.onRoom(hasRetries);
+    this.onRoom(hasRetries);
     if (after === 'cancelled') this.cancel(job.publish.number);
   }
 
@@ -404,7 +398,7 @@ export class Deliverer {
   private drop(job: InFlightJob, hasRetries = false): void {
     this.held.drop(job);
     if (this.held.isEmpty) this.onEmpty?.();
-    this.events.onRoom(hasRetries);
+    this.onRoom(hasRetries);
   }
 
   /** Stops counting a job that only waits for untrusted devices: hanging ones would keep other jobs out. */
@@ -415,10 +409,10 @@ export class Deliverer {
 
   /** Sends nothing more of a cancelled publish. */
   private cancel(publish: number): void {
-    const nowMs = this.ports.timers.now();
+    const wallMs = this.ports.timers.now();
     for (const job of this.held.all()) {
       if (job.isClosed || job.publish.number !== publish) continue;
-      for (const slice of this.slicesOf(job)) returnNow(slice, CANCELLED, nowMs);
+      for (const slice of this.slicesOf(job)) returnNow(slice, CANCELLED, wallMs);
       this.decide(job);
     }
   }
@@ -457,12 +451,4 @@ function nameOfDispatcher(instance: number, platform: Platform): string {
 
 function noOutcomes(): OutcomeCounts {
   return { accepted: 0, retry: 0, failed: 0, expired: 0, pruned: 0 };
-}
-
-function once<Value>(read: () => Value): () => Value {
-  let known: { readonly value: Value } | undefined;
-  return () => {
-    known ??= { value: read() };
-    return known.value;
-  };
 }

@@ -159,7 +159,7 @@ describe('a hostile device', () => {
     await seconds(1);
     const later = scene.sends.slice(sent);
     expect(later.length).toBeGreaterThanOrEqual(20);
-    expect(later.filter(({ acceptedBefore }) => acceptedBefore)).toEqual([]);
+    expect(later.filter(({ isTrusted }) => isTrusted)).toEqual([]);
   });
 });
 

@@ -189,7 +189,7 @@ describe('a cancelled publish', () => {
     scene.answer = () => ({ outcome: accepted, afterMs: 300 });
     scene.start();
     await scene.time.advance(700);
-    await scene.publishes.cancel(instance, id, scene.time.now());
+    await scene.publishes.cancel({ instance, id, nowMs: scene.time.now() });
     await seconds(30);
     const sent = scene.sends.length;
     // The page in progress, and the devices of the next that were sent to before the server knew.

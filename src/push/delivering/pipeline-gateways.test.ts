@@ -302,8 +302,8 @@ describe('cancelling and changed tokens', () => {
     await seconds(1);
     const ended = { state: 'finished', planned: 1, accepted: 1 };
     expect(await scene.counts(id)).toEqual(ended);
-    const status = await scene.publishes.status(instance, id, scene.time.now());
-    expect(await scene.publishes.cancel(instance, id, scene.time.now())).toEqual(status);
+    const status = await scene.publishes.status({ instance, id, nowMs: scene.time.now() });
+    expect(await scene.publishes.cancel({ instance, id, nowMs: scene.time.now() })).toEqual(status);
     pipeline.wake();
     await seconds(10);
     expect(await scene.counts(id)).toEqual(ended);
@@ -317,7 +317,7 @@ describe('cancelling and changed tokens', () => {
       isMended ? accepted : { result: 'not-authorised', reason: 'x', words: '' };
     const pipeline = scene.start();
     await seconds(600);
-    await scene.publishes.cancel(instance, id, scene.time.now());
+    await scene.publishes.cancel({ instance, id, nowMs: scene.time.now() });
     await seconds(100);
     const sent = scene.sends.length;
     isMended = true;
@@ -338,7 +338,7 @@ describe('cancelling and changed tokens', () => {
     const pipeline = scene.start();
     await seconds(600);
     const renewed = { token: 'renewed', identity: 'renewed' };
-    await scene.devices.setToken(instance, device, renewed, scene.time.now());
+    await scene.devices.setToken({ instance, id: device, ...renewed, nowMs: scene.time.now() });
     await seconds(100);
     isMended = true;
     scene.useGateways(instance);

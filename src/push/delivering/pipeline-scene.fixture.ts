@@ -7,7 +7,7 @@ import type { Gateway, Outcome } from '../gateway.ts';
 import { type DeviceId, type Platform, platforms } from '../model/device.ts';
 import type { NewPublish, PlatformCounts, PublishId, PublishTarget } from '../model/publish.ts';
 import { deliveryLimits } from './limits.ts';
-import { createPipeline, type Pipeline } from './pipeline.ts';
+import { Pipeline } from './pipeline.ts';
 import type { DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
 
 /** One attempt to reach a device. */
@@ -19,7 +19,7 @@ export interface SceneSend {
   readonly device: string;
   readonly token: string;
   /** As the gateway sees it. */
-  readonly acceptedBefore: boolean;
+  readonly isTrusted: boolean;
 }
 
 /** What a gateway answers, and after which time. */
@@ -105,9 +105,9 @@ export class PipelineScene {
       platform === 'web'
         ? JSON.stringify({ endpoint: `${origin}/${this.named}`, keys: {} })
         : `token-${this.named}`;
-    await this.devices.register(
+    await this.devices.register({
       instance,
-      {
+      device: {
         id,
         platform,
         token,
@@ -117,9 +117,9 @@ export class PipelineScene {
         client: '',
         previousIds: [],
       },
-      this.time.now(),
-    );
-    await this.devices.setInterests(instance, id, more.interests ?? ['hello']);
+      nowMs: this.time.now(),
+    });
+    await this.devices.setInterests({ instance, id, interests: more.interests ?? ['hello'] });
     if (more.isNew !== true) this.devices.acceptById(id, token, this.time.now());
     return id;
   }
@@ -191,7 +191,7 @@ export class PipelineScene {
   /** Starts a server; a second one is another server on the same store. */
   start(more: Partial<PipelinePorts> = {}): Pipeline {
     const { deaths, time } = this;
-    return createPipeline({
+    return new Pipeline({
       store: this.asked(this.deliveries()),
       audience: this.asked(new MemoryAudience(this.devices)),
       instances: { byNumber: (instance) => this.instances.get(instance) },
@@ -231,7 +231,8 @@ export class PipelineScene {
   async counts(id: PublishId, platform: Platform = 'fcm'): Promise<Record<string, unknown>> {
     const instance = this.publishes.all().find(({ publish }) => publish.id === id)
       ?.publish.instance;
-    const status = await this.publishes.status(instance ?? 0, id, this.time.now());
+    const of = { instance: instance ?? 0, id, nowMs: this.time.now() };
+    const status = await this.publishes.status(of);
     const counts = Object.entries<number>({ ...(status?.platforms[platform] as PlatformCounts) });
     return { state: status?.state, ...Object.fromEntries(counts.filter(([, count]) => count > 0)) };
   }
@@ -250,7 +251,7 @@ export class PipelineScene {
       platform,
       atOnce: this.atOnce,
       prepare: ({ publishId }) => {
-        return async ({ id, token, acceptedBefore }) => {
+        return async ({ id, token, isTrusted }) => {
           const send = {
             atMs: this.passedMs,
             platform,
@@ -258,7 +259,7 @@ export class PipelineScene {
             publish: publishId,
             device: id,
             token,
-            acceptedBefore,
+            isTrusted,
           };
           const { deaths } = this;
           this.sends.push(send);

@@ -166,8 +166,8 @@ describe('a device', () => {
       failed: 1,
       pruned: 1,
     });
-    expect(await scene.devices.get(instance, gone)).toBeUndefined();
-    expect(await scene.devices.get(instance, back)).toBeDefined();
+    expect(await scene.devices.get({ instance, id: gone })).toBeUndefined();
+    expect(await scene.devices.get({ instance, id: back })).toBeDefined();
   });
 
   it('that was deleted before its retry counts as failed, and the others are reached', async () => {
@@ -178,7 +178,7 @@ describe('a device', () => {
     scene.answer = ({ device }) => (device === gone ? tryAgain('device', 5_000) : accepted);
     scene.start();
     await seconds(1);
-    await scene.devices.delete(instance, gone);
+    await scene.devices.delete({ instance, id: gone });
     await seconds(10);
     expect(await scene.counts(id)).toEqual({
       state: 'finished',

@@ -16,7 +16,7 @@ import {
 import { Planner } from './planning/planner.ts';
 import { PlanningPace } from './planning/planning-pace.ts';
 import { Poller } from './poller.ts';
-import type { OpenCircuit, PipelinePorts } from './ports.ts';
+import type { CircuitEvent, OpenCircuit, PipelinePorts } from './ports.ts';
 import type { OutcomeCounts } from './routes/dispatcher.ts';
 import { StoreAccess } from './store-access.ts';
 
@@ -37,20 +37,8 @@ export interface PipelineFigures {
   readonly lagMs: number;
 }
 
-export interface Pipeline {
-  /** Looks for work: publishes were accepted, or an instance has another gateway. */
-  wake(accepted?: number): void;
-  /** Stops within a bounded time. What is not delivered stays in the store. */
-  stop(): Promise<void>;
-  figures(): PipelineFigures;
-}
-
-/** Starts to deliver what is due in the store, now and later. */
-export function createPipeline(ports: PipelinePorts): Pipeline {
-  return new RunningPipeline(ports);
-}
-
-class RunningPipeline implements Pipeline {
+/** Delivers what is due in the store, now and later, from its construction until `stop`. */
+export class Pipeline {
   private readonly ports: PipelinePorts;
   private readonly limits: DeliveryLimits;
   private readonly access: StoreAccess;
@@ -77,14 +65,9 @@ class RunningPipeline implements Pipeline {
     this.limits = limits;
     const access = new StoreAccess(timers, notices);
     this.access = access;
-    this.deliverer = new Deliverer(ports, limits, access, {
-      onRoom: (hasRetries) => {
-        // The retries may be due before the next poll.
-        if (this.mayHaveMore || hasRetries) this.claiming.wake();
-      },
-      onCircuitClosed: (circuit) => {
-        if (this.recovery.add(circuit)) this.recovering.wake();
-      },
+    this.deliverer = new Deliverer(ports, limits, access, (hasRetries) => {
+      // The retries may be due before the next poll.
+      if (this.mayHaveMore || hasRetries) this.claiming.wake();
     });
     this.recovery = new CredentialRecovery(ports, access);
     this.planner = new Planner({
@@ -110,12 +93,14 @@ class RunningPipeline implements Pipeline {
     for (const poller of this.pollers) poller.wake();
   }
 
+  /** Looks for work: publishes were accepted, or an instance has another gateway. */
   wake(accepted = 0): void {
     this.pace.accepted(accepted, this.ports.timers.now());
     this.deliverer.useGateways();
     this.lookForWork();
   }
 
+  /** Stops within a bounded time. What is not delivered stays in the store. */
   stop(): Promise<void> {
     this.stopping ??= this.stopOnce();
     return this.stopping;
@@ -158,20 +143,16 @@ class RunningPipeline implements Pipeline {
 
   private async claimPlans(): Promise<number> {
     const { store, timers } = this.ports;
-    const limit = this.planner.room;
+    const wanted = this.planner.wanted();
     // The end of a plan wakes this poller.
-    if (limit === 0) return POLL_MS_MAX;
+    if (wanted.limit === 0) return POLL_MS_MAX;
     const nowMs = timers.now();
     const waitMs = this.pace.waitMs(nowMs);
     if (waitMs > 0) return waitMs;
     const untilMs = nowMs + this.limits.claimMs;
-    const except = this.planner.except();
-    const limitPerInstance = this.planner.roomPerInstance;
-    const claims = await this.access.ask(() =>
-      store.claimPlans({ nowMs, untilMs, limit, limitPerInstance, except }),
-    );
+    const claims = await this.access.ask(() => store.claimPlans({ nowMs, untilMs, ...wanted }));
     for (const claim of claims) void this.planner.plan(claim).then(() => this.planning.wake());
-    if (claims.length === 0) return await this.untilDue(except);
+    if (claims.length === 0) return await this.untilDue(wanted.except);
     this.pace.began(nowMs);
     this.planning.wake();
     return 0;
@@ -242,11 +223,19 @@ class RunningPipeline implements Pipeline {
     const { timers } = this.ports;
     const nowMs = timers.now();
     this.cancelCheck = timers.after(CHECK_MS, () => this.check());
-    const passedMs = nowMs - this.checkedAtMs;
-    if (passedMs < 0) void this.clockSetBack(nowMs, this.checkedAtMs + CHECK_MS);
-    // After the clock was set back, the time that has passed is unknown.
-    this.deliverer.check(passedMs < 0 ? CHECK_MS : passedMs);
+    if (nowMs < this.checkedAtMs) void this.clockSetBack(nowMs, this.checkedAtMs + CHECK_MS);
+    for (const event of this.deliverer.check()) this.circuitChanged(event);
     this.checkedAtMs = nowMs;
+  }
+
+  private circuitChanged({ what, circuit }: CircuitEvent): void {
+    const { notices } = this.ports;
+    if (what === 'opened') {
+      notices.circuitOpened(circuit);
+      return;
+    }
+    notices.circuitClosed(circuit);
+    if (this.recovery.add(circuit)) this.recovering.wake();
   }
 
   /** Adjusts the store's times, and in the same commit extends the claims that this ends. */

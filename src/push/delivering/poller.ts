@@ -1,8 +1,8 @@
-import type { PipelineTimers } from './ports.ts';
+import type { Timers } from '../../runtime/ports.ts';
 
 /** Runs something again and again, one run after the other: when it is woken, and after the pause that a run returns. */
 export class Poller {
-  private readonly timers: PipelineTimers;
+  private readonly timers: Timers;
   /** Returns the milliseconds until the next run. Never throws. */
   private readonly run: () => Promise<number>;
   private running: Promise<void> | undefined;
@@ -10,7 +10,7 @@ export class Poller {
   private isStopped = false;
   private cancel: (() => void) | undefined;
 
-  constructor(timers: PipelineTimers, run: () => Promise<number>) {
+  constructor(timers: Timers, run: () => Promise<number>) {
     this.timers = timers;
     this.run = run;
   }

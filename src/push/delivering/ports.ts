@@ -1,3 +1,4 @@
+import type { Timers } from '../../runtime/ports.ts';
 import type { AudienceSource } from '../audience-source.ts';
 import type { Gateway } from '../gateway.ts';
 import type { JobStore } from '../job-store.ts';
@@ -7,13 +8,6 @@ import type { PlanningStore } from '../planning-store.ts';
 import type { WorkClaims } from '../work-claims.ts';
 import type { DeliveryLimits } from './limits.ts';
 import type { CircuitFault } from './routes/circuit-breaker.ts';
-
-/** The clock and timers of the pipeline. */
-export interface PipelineTimers {
-  now(): number;
-  /** Runs something once, later. Returns how to cancel that. */
-  after(ms: number, run: () => void): () => void;
-}
 
 export type GatewayOf = { readonly [P in Platform]: Gateway<P> | undefined };
 
@@ -47,6 +41,13 @@ export interface OpenCircuit extends CircuitFault {
   readonly platform: Platform;
   /** The push service of a route that leads to one of several. */
   readonly origin: string | undefined;
+  /** When it opened, by the system's clock. */
+  readonly sinceMs: number;
+}
+
+export interface CircuitEvent {
+  readonly what: 'opened' | 'closed';
+  readonly circuit: OpenCircuit;
 }
 
 /** Reports what an operator should know. None may throw. */
@@ -71,7 +72,8 @@ export interface PipelinePorts {
   readonly store: DeliveryStore;
   readonly audience: AudienceSource;
   readonly instances: DeliveredInstances;
-  readonly timers: PipelineTimers;
+  /** With the system's clock, which may be set. */
+  readonly timers: Timers;
   /** From 0 to 1, 1 excluded. */
   readonly random: () => number;
   readonly events: PublishEvents;

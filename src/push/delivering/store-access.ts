@@ -1,19 +1,20 @@
+import type { Timers } from '../../runtime/ports.ts';
 import { STORE_PAUSE_MS, STORE_PAUSE_MS_MAX } from './limits.ts';
-import type { PipelineNotices, PipelineTimers } from './ports.ts';
+import type { PipelineNotices } from './ports.ts';
 
 /** After this many tries the pauses grow: the store is not just away for a moment. */
 const QUICK_TRIES = 60;
 
 /** Calls the store, reports when it fails and when it works again, and repeats calls until it does. */
 export class StoreAccess {
-  private readonly timers: PipelineTimers;
+  private readonly timers: Timers;
   private readonly notices: PipelineNotices;
   private readonly waiting = new Set<() => void>();
   private readonly reported = new WeakSet<object>();
   private isFailing = false;
   private hasGivenUp = false;
 
-  constructor(timers: PipelineTimers, notices: PipelineNotices) {
+  constructor(timers: Timers, notices: PipelineNotices) {
     this.timers = timers;
     this.notices = notices;
   }

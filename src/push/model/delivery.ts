@@ -15,11 +15,14 @@ export interface PublishUnderWay {
 }
 
 /** What to claim, and for how long. */
-export interface ClaimOptions {
+export interface ClaimTerms {
   readonly nowMs: number;
   /** When the claims expire. */
   readonly untilMs: number;
   readonly limit: number;
+}
+
+export interface ClaimOptions extends ClaimTerms {
   /** Instances to skip: their work is as much as this server wants, or their gateways are unreachable. */
   readonly except: readonly number[];
 }

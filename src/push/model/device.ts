@@ -51,8 +51,8 @@ export interface Recipient {
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
   /**
-   * Whether a gateway has accepted a notification for its current token before. Anybody may register a device, so
-   * answers for a device that was never accepted say nothing about others.
+   * Whether its gateway has accepted a notification for its current token before. Anybody may register a device, so
+   * answers for an untrusted one say nothing about others.
    */
-  readonly acceptedBefore: boolean;
+  readonly isTrusted: boolean;
 }

@@ -15,6 +15,14 @@ export interface StartedPublish {
 export interface FinishedPublish extends StartedPublish {
   /** The `atMs` with which its start was reported. The start is sent first. */
   readonly startedAtMs: number;
+  readonly counts: PublishStatus['platforms'];
+}
+
+/** A publish to users that is finished. */
+export interface AttemptedPublish extends UsersAttempted {
+  readonly id: PublishId;
+  /** The time of its end. */
+  readonly atMs: number;
 }
 
 /**
@@ -25,17 +33,9 @@ export interface FinishedPublish extends StartedPublish {
  */
 export interface PushWebhookSink {
   publishStarted(instanceId: string, publish: StartedPublish): Promise<void>;
-  publishFinished(
-    instanceId: string,
-    publish: FinishedPublish,
-    counts: PublishStatus['platforms'],
-  ): Promise<void>;
+  publishFinished(instanceId: string, publish: FinishedPublish): Promise<void>;
   /** A publish to users is finished. Ask `wants` first: finding the users without devices is expensive. */
-  usersAttempted(
-    instanceId: string,
-    publish: Pick<FinishedPublish, 'id' | 'atMs'>,
-    users: UsersAttempted,
-  ): Promise<void>;
+  usersAttempted(instanceId: string, publish: AttemptedPublish): Promise<void>;
   /** A report of a device of this user was stored. */
   reported(instanceId: string, report: UserReport): void;
   /** Whether a webhook of the instance wants this type of event. */

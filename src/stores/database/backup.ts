@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { messageOf } from '../../runtime/error-code.ts';
 import { sqliteFileOf } from './database.ts';
 import { StoreUnavailable } from './faults.ts';
 import { requireOneName } from './sqlite.ts';
@@ -79,8 +80,4 @@ function writeOut(path: string): void {
   } finally {
     closeSync(descriptor);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

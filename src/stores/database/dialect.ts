@@ -1,4 +1,4 @@
-import type { TransactionSQL } from 'bun';
+import type { SQL, TransactionSQL } from 'bun';
 
 /** The two kinds of databases. */
 export type Dialect = 'sqlite' | 'postgres';
@@ -28,19 +28,29 @@ export function inDialect(dialect: Dialect, statement: string): string {
   });
 }
 
-/** Takes a named lock until the end of the transaction. SQLite needs none: it has one writer at a time. */
-export async function exclusively(
-  dialect: Dialect,
-  sql: TransactionSQL,
-  what: string,
-): Promise<void> {
-  if (dialect === 'postgres') await sql`SELECT pg_advisory_xact_lock(hashtextextended(${what}, 0))`;
+/** Whether a connection or a transaction speaks to PostgreSQL. */
+export function isPostgres(sql: SQL): boolean {
+  return sql.options.adapter === 'postgres';
 }
 
-/**
- * Locks rows, and skips those that another transaction has locked, so that claims never wait for each other. SQLite has
- * one writer at a time.
- */
-export function skipLocked(dialect: Dialect, sql: TransactionSQL) {
-  return dialect === 'postgres' ? sql`FOR UPDATE SKIP LOCKED` : sql``;
+/** Takes a named lock until the end of the transaction. SQLite needs none: it has one writer at a time. */
+export async function exclusively(sql: TransactionSQL, what: string): Promise<void> {
+  if (isPostgres(sql)) await sql`SELECT pg_advisory_xact_lock(hashtextextended(${what}, 0))`;
+}
+
+type LockClause =
+  | 'FOR KEY SHARE'
+  | 'FOR NO KEY UPDATE'
+  | 'FOR NO KEY UPDATE SKIP LOCKED'
+  | 'FOR UPDATE'
+  | 'FOR UPDATE SKIP LOCKED';
+
+/** Locks rows until the end of the transaction. SQLite has one writer at a time, and no such clause. */
+export function lockRows(sql: TransactionSQL, clause: LockClause) {
+  return isPostgres(sql) ? sql.unsafe(clause) : sql``;
+}
+
+/** Locks rows, and skips those that another transaction has locked, so that claims never wait for each other. */
+export function skipLocked(sql: TransactionSQL) {
+  return lockRows(sql, 'FOR UPDATE SKIP LOCKED');
 }

@@ -312,7 +312,7 @@ export async function migrate({
   beginUnhurried,
 }: Pick<Backend, 'dialect' | 'beginUnhurried'>): Promise<void> {
   await beginUnhurried(async (transaction) => {
-    await exclusively(dialect, transaction, 'fanfare migrations');
+    await exclusively(transaction, 'fanfare migrations');
     await transaction.unsafe('CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)');
     const done = await lastMigration(transaction);
     if (done > migrations.length) {

@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import type { Dialect } from './dialect.ts';
+import { isPostgres } from './dialect.ts';
 
 /** An integer column: PostgreSQL returns large integers as text. */
 export type BigInteger = number | string;
@@ -15,8 +15,8 @@ export function* inPieces<T>(all: readonly T[]): Generator<readonly T[]> {
 }
 
 /** The condition that a column is one of the numbers, with one parameter, so that the text does not depend on them. */
-export function isAmong(dialect: Dialect, sql: SQL, column: string, numbers: readonly number[]) {
-  return dialect === 'postgres'
+export function isAmong(sql: SQL, column: string, numbers: readonly number[]) {
+  return isPostgres(sql)
     ? sql`${sql(column)} = ANY(${sql.array([...numbers], 'BIGINT')})`
     : sql`${sql(column)} IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`;
 }

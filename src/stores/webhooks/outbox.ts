@@ -11,7 +11,7 @@ import type {
   WantedRequests,
 } from '../../webhooks/outbox.ts';
 import type { Database } from '../database/database.ts';
-import { type Dialect, skipLocked } from '../database/dialect.ts';
+import { skipLocked } from '../database/dialect.ts';
 import { type BigInteger, inPieces } from '../database/rows.ts';
 
 /** The `next_attempt_at` of a request that is blocked by another one: the last moment that a date can hold. */
@@ -79,11 +79,10 @@ export class StoredOutbox implements Outbox {
   }
 
   async claim({ wanted, nowMs, untilMs }: OutboxClaimOptions): Promise<readonly EndpointClaim[]> {
-    const { dialect } = this.database;
     return await this.database.write(async (sql) => {
       const claims: EndpointClaim[] = [];
       for (const { endpoint, limit } of wanted) {
-        const requests = await claimSome(dialect, sql, { endpoint, limit, nowMs, untilMs });
+        const requests = await claimSome(sql, { endpoint, limit, nowMs, untilMs });
         // At the limit, more may be due now; otherwise the next one is due later.
         const dueAtMs = requests.length < limit ? await nextDue(sql, endpoint, untilMs) : nowMs;
         claims.push({ endpoint, requests, dueAtMs });
@@ -222,7 +221,6 @@ async function settle(sql: TransactionSQL, { request, attempt, next }: Settlemen
 
 /** The outer conditions repeat the inner ones, because another server may claim a row in between. */
 async function claimSome(
-  dialect: Dialect,
   sql: TransactionSQL,
   { endpoint, limit, nowMs, untilMs }: WantedRequests & Omit<OutboxClaimOptions, 'wanted'>,
 ): Promise<readonly ClaimedRequest[]> {
@@ -232,7 +230,7 @@ async function claimSome(
       SELECT id FROM outbox_requests
       WHERE finished_at IS NULL AND endpoint = ${endpoint}
         AND next_attempt_at <= ${nowMs} AND claimed_until <= ${nowMs}
-      ORDER BY next_attempt_at, id LIMIT ${limit} ${skipLocked(dialect, sql)})
+      ORDER BY next_attempt_at, id LIMIT ${limit} ${skipLocked(sql)})
     UPDATE outbox_requests SET claimed_until = ${untilMs}
     WHERE finished_at IS NULL AND claimed_until <= ${nowMs} AND id IN (SELECT id FROM due)
     RETURNING id, kind, owner_id, url, endpoint, created_at, body_bytes, attempts, tries, first_try_at`;

@@ -1,11 +1,6 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { lastResponse, openPort } from '../node-http.ts';
 import { type AdminAnswer, headersOf, refuse } from './answers.ts';
 import { type AdminBounds, HEAD_BYTES_MAX } from './bounds.ts';
 import { Connections } from './connections.ts';
@@ -34,6 +29,8 @@ export interface AdminServerOptions {
  * the HTTP version nor slow requests.
  */
 export class AdminServer implements AsyncDisposable {
+  /** The port that it listens on. */
+  port = 0;
   private readonly options: AdminServerOptions;
   private readonly server: Server;
   private readonly connections: Connections;
@@ -66,19 +63,8 @@ export class AdminServer implements AsyncDisposable {
   /** Opens the port. Rejects with the error of Node.js, such as `EADDRINUSE`. */
   static async open(options: AdminServerOptions): Promise<AdminServer> {
     const opened = new AdminServer(options);
-    const { server } = opened;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    server.once('error', reject);
-    server.listen(options.port, options.host, resolve);
-    await promise;
-    server.off('error', reject);
+    opened.port = await openPort(opened.server, options.port, options.host);
     return opened;
-  }
-
-  /** The port that it listens on. */
-  get port(): number {
-    const address = this.server.address();
-    return typeof address === 'object' && address !== null ? address.port : this.options.port;
   }
 
   /** Closes the port and every connection. */
@@ -101,15 +87,12 @@ export class AdminServer implements AsyncDisposable {
       return;
     }
     this.options.onRefused(isLate ? 'too-slow' : 'not-http', socket.remoteAddress ?? '');
-    socket.end(
-      rawAnswer(
-        isLate
-          ? refuse(408, 'The request was not complete in time')
-          : code === 'HPE_HEADER_OVERFLOW'
-            ? refuse(431, 'The head of the request is too large')
-            : refuse(400, 'The request is not valid HTTP'),
-      ),
-    );
+    const answer = isLate
+      ? refuse(408, 'The request was not complete in time')
+      : code === 'HPE_HEADER_OVERFLOW'
+        ? refuse(431, 'The head of the request is too large')
+        : refuse(400, 'The request is not valid HTTP');
+    socket.end(lastResponse(answer.status, headersOf(answer), answer.body));
     destroyLater(socket, this.options.bounds.restMs);
   }
 
@@ -214,14 +197,6 @@ class RequestBody {
     request.resume();
     void promise.then(over);
   }
-}
-
-/** A whole HTTP response as text, for a connection without a valid request. */
-function rawAnswer(answer: AdminAnswer): string {
-  const headers = { ...headersOf(answer), connection: 'close' };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const { status, body } = answer;
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
 function destroyLater(socket: Socket, delayMs: number): void {

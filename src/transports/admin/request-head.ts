@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { headerOf } from '../node-http.ts';
 import { type RequestTarget, requestTarget } from '../request-target.ts';
 
 /** A request without its body. */
@@ -24,10 +25,7 @@ export function headOf(request: IncomingMessage): RequestHead {
     peer: socket.remoteAddress ?? '',
     isHttp10: httpVersion === '1.0',
     isForProxy: !url.startsWith('/'),
-    header(name) {
-      const value = headers[name];
-      return typeof value === 'string' ? value : value?.join(', ');
-    },
+    header: (name) => headerOf(request, name),
     headerNames: Object.keys(headers),
   };
 }

@@ -31,33 +31,6 @@ export interface PushListenerContext {
 /** Refuses a client without a secret key that sends too many requests, whatever it asks for. */
 type LimitRate = (head: PushHead) => PushRefusal | undefined;
 
-/** An open push listener. Disposing of it waits a bounded time for the answers to requests in progress. */
-export interface PushListener extends AsyncDisposable {
-  readonly address: { readonly host: string; readonly port: number; readonly tls: boolean };
-  /** Serves these endpoints from now on. Until then, their paths are answered with 503. */
-  serve(endpoints: Endpoints, limitRate: LimitRate): void;
-  /**
-   * Uses another certificate for new connections. Open connections end, idle ones at once and the others with their
-   * next answer. Rejects, and changes nothing, if the certificate cannot be used. Does nothing without TLS.
-   */
-  replaceCertificate(tls: Certificate): Promise<void>;
-  /** What requests without a secret key hold now. */
-  load(): PoolLoad;
-  /** The number of open connections. */
-  connections(): number;
-}
-
-/** Opens the port of the push API. Rejects with the error of Node.js if it cannot, for example `EADDRINUSE`. */
-export async function listenForPush(
-  settings: ListenSettings,
-  context: PushListenerContext,
-  bounds: PushBounds = pushBounds,
-): Promise<PushListener> {
-  const listener = new Listener(settings, context, bounds);
-  await listener.open();
-  return listener;
-}
-
 /** The cost of backend requests started per turn of the event loop, in units of 0.1 ms; less if several instances wait. */
 const BACKEND_COST = 256;
 const BACKEND_COST_SHARED = 64;
@@ -72,7 +45,8 @@ const BACKEND_MS = 100;
 /** The burst of new connections of one address, in seconds of its rate. */
 const CONNECTIONS_BURST_SECONDS = 5;
 
-class Listener implements PushListener, RequestContext, HttpServerEvents {
+/** An open push listener. Disposing of it waits a bounded time for the answers to requests in progress. */
+export class PushListener implements RequestContext, HttpServerEvents, AsyncDisposable {
   readonly bounds: PushBounds;
   readonly proxies: TrustedProxies;
   readonly backends: RequestPool<number>;
@@ -97,7 +71,7 @@ class Listener implements PushListener, RequestContext, HttpServerEvents {
   private readonly connecting = new RateLimiter<string>();
   private readonly speedChecks: NodeJS.Timeout;
 
-  constructor(settings: ListenSettings, context: PushListenerContext, bounds: PushBounds) {
+  private constructor(settings: ListenSettings, context: PushListenerContext, bounds: PushBounds) {
     const { log, meter, proxies } = context;
     this.settings = settings;
     this.log = new RequestLog({ log, bounds, proxies });
@@ -112,32 +86,50 @@ class Listener implements PushListener, RequestContext, HttpServerEvents {
     }, bounds.checkMs);
   }
 
-  get address(): PushListener['address'] {
+  /** Opens the port of the push API. Rejects with the error of Node.js if it cannot, for example `EADDRINUSE`. */
+  static async open(
+    settings: ListenSettings,
+    context: PushListenerContext,
+    bounds: PushBounds = pushBounds,
+  ): Promise<PushListener> {
+    const listener = new PushListener(settings, context, bounds);
+    await listener.openServer();
+    return listener;
+  }
+
+  get address(): { readonly host: string; readonly port: number; readonly tls: boolean } {
     const { host, port, tls } = this.settings;
     return { host, port, tls: tls !== undefined };
   }
 
-  async open(): Promise<void> {
+  private async openServer(): Promise<void> {
     const server = await HttpServer.open(this.settings, this.bounds, this);
     this.settings = { ...this.settings, port: server.port };
     this.servers.add(server);
   }
 
+  /** Serves these endpoints from now on. Until then, their paths are answered with 503. */
   serve(endpoints: Endpoints, limitRate: LimitRate): void {
     this.endpoints = endpoints;
     this.limitRate = limitRate;
   }
 
+  /** What requests without a secret key hold now. */
   load(): PoolLoad {
     return this.anonymous.load();
   }
 
+  /** The number of open connections. */
   connections(): number {
     let open = 0;
     for (const server of this.servers) open += server.connectionCount;
     return open;
   }
 
+  /**
+   * Uses another certificate for new connections. Open connections end, idle ones at once and the others with their
+   * next answer. Rejects, and changes nothing, if the certificate cannot be used. Does nothing without TLS.
+   */
   replaceCertificate(tls: Certificate): Promise<void> {
     // One after the other: each needs the port.
     const replaced = this.replaced.then(() => this.replace(tls));
@@ -153,10 +145,10 @@ class Listener implements PushListener, RequestContext, HttpServerEvents {
     for (const server of this.servers) this.retire(server);
     this.settings = { ...before, tls };
     try {
-      await this.open();
+      await this.openServer();
     } catch (error) {
       this.settings = before;
-      await this.open();
+      await this.openServer();
       throw error;
     }
   }

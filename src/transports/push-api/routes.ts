@@ -1,29 +1,6 @@
 import { type Platform, platforms } from '../../push/model/device.ts';
 import { decodeLeniently } from '../request-target.ts';
 
-/** The names of all operations of this API. Several paths may lead to one of them. */
-export type EndpointName =
-  | 'publishToInterests'
-  | 'publishToUsers'
-  | 'readPublish'
-  | 'cancelPublish'
-  | 'readPauses'
-  | 'explainDevice'
-  | 'deleteUser'
-  | 'readVapidKey'
-  | 'registerDevice'
-  | 'readDevice'
-  | 'deleteDevice'
-  | 'setMetadata'
-  | 'setToken'
-  | 'setUser'
-  | 'readInterests'
-  | 'setInterests'
-  | 'addInterest'
-  | 'removeInterest'
-  | 'report'
-  | 'readServiceWorker';
-
 /** Groups paths by their callers. */
 export type PushFamily = 'publish' | 'customer' | 'device' | 'reporting' | 'sdk' | 'other';
 
@@ -38,34 +15,36 @@ const DEVICE = `${DEVICE_API}/devices/:platform/:device`;
  * the end. The first match counts.
  * Source: the seed's "Endpoints"; push protocol, §2.1, §2.4, §3.1, §3.8 and §3.9.
  */
-export const routes: readonly (readonly [method: Method, path: string, endpoint: EndpointName])[] =
-  [
-    ['POST', `${PUBLISHES}/interests`, 'publishToInterests'],
-    // Used by the libraries for Go, Ruby and Swift.
-    ['POST', PUBLISHES, 'publishToInterests'],
-    ['POST', `${PUBLISHES}/users`, 'publishToUsers'],
-    // Our own: the hosted service has no such calls.
-    ['GET', `${PUBLISHES}/:publishId`, 'readPublish'],
-    ['DELETE', `${PUBLISHES}/:publishId`, 'cancelPublish'],
-    ['GET', `${PUBLISHES}/:publishId/pauses`, 'readPauses'],
-    ['GET', `${PUBLISHES}/:publishId/devices/:device`, 'explainDevice'],
-    ['DELETE', '/customer_api/v1/instances/:instance/users/:rest', 'deleteUser'],
-    // Used by the library for Node.js.
-    ['DELETE', '/user_api/v1/instances/:instance/users/:rest', 'deleteUser'],
-    ['GET', `${DEVICE_API}/web-vapid-public-key`, 'readVapidKey'],
-    ['POST', `${DEVICE_API}/devices/:platform`, 'registerDevice'],
-    ['GET', DEVICE, 'readDevice'],
-    ['DELETE', DEVICE, 'deleteDevice'],
-    ['PUT', `${DEVICE}/metadata`, 'setMetadata'],
-    ['PUT', `${DEVICE_API}/devices/fcm/:device/token`, 'setToken'],
-    ['PUT', `${DEVICE}/user`, 'setUser'],
-    ['GET', `${DEVICE}/interests`, 'readInterests'],
-    ['PUT', `${DEVICE}/interests`, 'setInterests'],
-    ['POST', `${DEVICE}/interests/:name`, 'addInterest'],
-    ['DELETE', `${DEVICE}/interests/:name`, 'removeInterest'],
-    ['POST', '/reporting_api/v2/instances/:instance/events', 'report'],
-    ['GET', '/sdk/service-worker.js', 'readServiceWorker'],
-  ];
+export const routes = [
+  ['POST', `${PUBLISHES}/interests`, 'publishToInterests'],
+  // Used by the libraries for Go, Ruby and Swift.
+  ['POST', PUBLISHES, 'publishToInterests'],
+  ['POST', `${PUBLISHES}/users`, 'publishToUsers'],
+  // Our own: the hosted service has no such calls.
+  ['GET', `${PUBLISHES}/:publishId`, 'readPublish'],
+  ['DELETE', `${PUBLISHES}/:publishId`, 'cancelPublish'],
+  ['GET', `${PUBLISHES}/:publishId/pauses`, 'readPauses'],
+  ['GET', `${PUBLISHES}/:publishId/devices/:device`, 'explainDevice'],
+  ['DELETE', '/customer_api/v1/instances/:instance/users/:rest', 'deleteUser'],
+  // Used by the library for Node.js.
+  ['DELETE', '/user_api/v1/instances/:instance/users/:rest', 'deleteUser'],
+  ['GET', `${DEVICE_API}/web-vapid-public-key`, 'readVapidKey'],
+  ['POST', `${DEVICE_API}/devices/:platform`, 'registerDevice'],
+  ['GET', DEVICE, 'readDevice'],
+  ['DELETE', DEVICE, 'deleteDevice'],
+  ['PUT', `${DEVICE}/metadata`, 'setMetadata'],
+  ['PUT', `${DEVICE_API}/devices/fcm/:device/token`, 'setToken'],
+  ['PUT', `${DEVICE}/user`, 'setUser'],
+  ['GET', `${DEVICE}/interests`, 'readInterests'],
+  ['PUT', `${DEVICE}/interests`, 'setInterests'],
+  ['POST', `${DEVICE}/interests/:name`, 'addInterest'],
+  ['DELETE', `${DEVICE}/interests/:name`, 'removeInterest'],
+  ['POST', '/reporting_api/v2/instances/:instance/events', 'report'],
+  ['GET', '/sdk/service-worker.js', 'readServiceWorker'],
+] as const satisfies readonly (readonly [method: Method, path: string, endpoint: string])[];
+
+/** The names of all operations of this API. Several paths may lead to one of them. */
+export type EndpointName = (typeof routes)[number][2];
 
 /** What a path names, decoded but not checked. Empty if it names none. */
 export interface PathParams {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'bun:test'
 import type { AudienceSource } from '../../../src/push/audience-source.ts';
 import type { DeviceStore } from '../../../src/push/device-store.ts';
 import type { DeviceId, NewDevice } from '../../../src/push/model/device.ts';
+import type { PublishTarget } from '../../../src/push/model/publish.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 
 /** An audience to test, and the devices that it is read from. */
@@ -33,41 +34,56 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
       where = instance,
     ): Promise<DeviceId> => {
       const device = newDevice(more);
-      await devices.register(where, device, NOW_MS);
-      if (interests.length > 0) await devices.setInterests(where, device.id, interests);
+      await devices.register({ instance: where, device, nowMs: NOW_MS });
+      const key = { instance: where, id: device.id };
+      if (interests.length > 0) await devices.setInterests({ ...key, interests });
       return device.id;
     };
     const setUser = (id: DeviceId, userId: string) =>
-      devices.setUser(instance, id, { userId, max: 100, replaceOldest: false }, NOW_MS);
+      devices.setUser({ instance, id, userId, max: 100, replaceOldest: false, nowMs: NOW_MS });
+    const numbersOf = (name: string, kind: PublishTarget['kind'] = 'interests') =>
+      audience.numbers({ instance, kind, name, after: 0, limit: 10_000 });
     const idsOf = async (numbers: readonly number[]) =>
       (await audience.recipients(instance, numbers)).map(({ id }) => id);
-    const interested = async (interest: string) =>
-      await idsOf(await audience.numbers(instance, 'interests', interest, 0, 1000));
-    const ofUser = async (userId: string) =>
-      await idsOf(await audience.numbers(instance, 'users', userId, 0, 1000));
+    const interested = async (interest: string) => await idsOf(await numbersOf(interest));
+    const ofUser = async (userId: string) => await idsOf(await numbersOf(userId, 'users'));
 
     it('returns the devices of an interest, page by page, in one order', async () => {
       const ids: DeviceId[] = [];
       for (let index = 0; index < 25; index += 1) {
         ids.push(await registered(index % 2 === 0 ? ['even', 'all'] : ['all']));
       }
-      const all = await audience.numbers(instance, 'interests', 'all', 0, 1000);
+      const all = await numbersOf('all');
       expect(all).toHaveLength(25);
       expect(all.toSorted((a, b) => a - b)).toEqual([...all]);
       expect(await idsOf(all)).toEqual(ids);
-      const even = await audience.numbers(instance, 'interests', 'even', 0, 1000);
+      const even = await numbersOf('even');
       expect([...even]).toEqual(all.filter((_, index) => index % 2 === 0));
 
       const pages: number[][] = [];
       for (let after = 0; ; ) {
-        const page = await audience.numbers(instance, 'interests', 'all', after, 10);
+        const page = await audience.numbers({
+          instance,
+          kind: 'interests',
+          name: 'all',
+          after,
+          limit: 10,
+        });
         pages.push([...page]);
         if (page.length < 10) break;
         after = page.at(-1) ?? 0;
       }
       expect(pages.map(({ length }) => length)).toEqual([10, 10, 5]);
       expect(pages.flat()).toEqual([...all]);
-      expect(await audience.numbers(instance, 'interests', 'all', all.at(-1) ?? 0, 9)).toEqual([]);
+      expect(
+        await audience.numbers({
+          instance,
+          kind: 'interests',
+          name: 'all',
+          after: all.at(-1) ?? 0,
+          limit: 9,
+        }),
+      ).toEqual([]);
     });
 
     it('returns the devices of a user on all platforms', async () => {
@@ -77,13 +93,12 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
       await setUser(browser, 'ann');
       await setUser(phone, 'ann');
       await setUser(other, 'bob');
-      const numbers = await audience.numbers(instance, 'users', 'ann', 0, 10);
+      const numbers = await numbersOf('ann', 'users');
       expect(await idsOf(numbers)).toEqual([phone, browser]);
       const [first = 0] = numbers;
-      expect(await audience.numbers(instance, 'users', 'ann', 0, 1)).toEqual([first]);
-      expect(await idsOf(await audience.numbers(instance, 'users', 'ann', first, 1))).toEqual([
-        browser,
-      ]);
+      const range = { instance, kind: 'users', name: 'ann', limit: 1 } as const;
+      expect(await audience.numbers({ ...range, after: 0 })).toEqual([first]);
+      expect(await idsOf(await audience.numbers({ ...range, after: first }))).toEqual([browser]);
     });
 
     it('compares names exactly', async () => {
@@ -106,12 +121,12 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
     it('returns all that a gateway needs', async () => {
       const device = newDevice({ platform: 'apns', bundleId: 'com.example.shop' });
       const plain = newDevice({ platform: 'web', token: '{"endpoint":"https://push.test/😀"}' });
-      await devices.register(instance, device, NOW_MS + 1);
-      await devices.register(instance, plain, NOW_MS + 2);
-      await devices.setInterests(instance, device.id, ['a']);
-      await devices.setInterests(instance, plain.id, ['a']);
+      await devices.register({ instance, device, nowMs: NOW_MS + 1 });
+      await devices.register({ instance, device: plain, nowMs: NOW_MS + 2 });
+      await devices.setInterests({ instance, id: device.id, interests: ['a'] });
+      await devices.setInterests({ instance, id: plain.id, interests: ['a'] });
       await setUser(device.id, 'ann');
-      const numbers = await audience.numbers(instance, 'interests', 'a', 0, 10);
+      const numbers = await numbersOf('a');
       expect(await audience.recipients(instance, numbers)).toEqual([
         {
           number: numbers[0] ?? 0,
@@ -121,7 +136,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
           bundleId: 'com.example.shop',
           userId: 'ann',
           registeredAtMs: NOW_MS + 1,
-          acceptedBefore: false,
+          isTrusted: false,
         },
         {
           number: numbers[1] ?? 0,
@@ -131,10 +146,16 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
           bundleId: undefined,
           userId: undefined,
           registeredAtMs: NOW_MS + 2,
-          acceptedBefore: false,
+          isTrusted: false,
         },
       ]);
-      await devices.setToken(instance, device.id, { token: 'new', identity: 'new' }, NOW_MS + 9);
+      await devices.setToken({
+        instance,
+        id: device.id,
+        token: 'new',
+        identity: 'new',
+        nowMs: NOW_MS + 9,
+      });
       expect(await audience.recipients(instance, numbers)).toMatchObject([
         { token: 'new', registeredAtMs: NOW_MS + 1 },
         { token: plain.token },
@@ -145,10 +166,16 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
       const elsewhere = await opened.newInstance();
       const ids = [await registered(['a']), await registered(['a']), await registered(['a'])];
       const foreign = await registered(['a'], {}, elsewhere);
-      const numbers = await audience.numbers(instance, 'interests', 'a', 0, 10);
-      const [theirs = 0] = await audience.numbers(elsewhere, 'interests', 'a', 0, 10);
+      const numbers = await numbersOf('a');
+      const [theirs = 0] = await audience.numbers({
+        instance: elsewhere,
+        kind: 'interests',
+        name: 'a',
+        after: 0,
+        limit: 10,
+      });
       expect(numbers).toHaveLength(3);
-      await devices.delete(instance, ids[1] ?? foreign);
+      await devices.delete({ instance, id: ids[1] ?? foreign });
       const asked = [theirs, ...numbers.toReversed(), 1_000_000_007];
       expect(await idsOf(asked)).toEqual([ids[0] ?? foreign, ids[2] ?? foreign]);
       expect(await audience.recipients(instance, [])).toEqual([]);
@@ -160,11 +187,11 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
         newDevice({ token: 't', identity: 't' }),
         newDevice({ token: 't', identity: 't' }),
       ];
-      await devices.register(instance, before, NOW_MS);
-      await devices.setInterests(instance, before.id, ['old', 'both']);
+      await devices.register({ instance, device: before, nowMs: NOW_MS });
+      await devices.setInterests({ instance, id: before.id, interests: ['old', 'both'] });
       await setUser(before.id, 'ann');
-      await devices.register(instance, now, NOW_MS);
-      await devices.setInterests(instance, now.id, ['both']);
+      await devices.register({ instance, device: now, nowMs: NOW_MS });
+      await devices.setInterests({ instance, id: now.id, interests: ['both'] });
       expect(await interested('old')).toEqual([]);
       expect(await interested('both')).toEqual([now.id]);
       expect(await ofUser('ann')).toEqual([]);
@@ -174,7 +201,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
       const made: Promise<DeviceId>[] = [];
       for (let index = 0; index < 3000; index += 1) made.push(registered(['many']));
       const ids = new Set(await Promise.all(made));
-      const numbers = await audience.numbers(instance, 'interests', 'many', 0, 5000);
+      const numbers = await numbersOf('many');
       const recipients = await audience.recipients(instance, numbers);
       expect(recipients.map(({ number }) => number)).toEqual([...numbers]);
       expect(new Set(recipients.map(({ id }) => id))).toEqual(ids);

@@ -36,14 +36,14 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
 
   async function register(more: Parameters<typeof newDevice>[0] = {}, nowMs = NOW_MS) {
     const device = newDevice(more);
-    await devices.register(instance, device, nowMs);
+    await devices.register({ instance, device, nowMs });
     return device.id;
   }
 
   /** Registers many at once. */
   async function crowd(count: number): Promise<void> {
     const made = Array.from({ length: count }, () => newDevice());
-    await Promise.all(made.map((device) => devices.register(instance, device, NOW_MS)));
+    await Promise.all(made.map((device) => devices.register({ instance, device, nowMs: NOW_MS })));
   }
 
   const ids = async (filter: Partial<DeviceFilter> = {}, limit = 100) =>
@@ -54,12 +54,14 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
   it('shows all but the token, the oldest first', async () => {
     const first = await register({ platform: 'apns', client: 'push-notifications-swift 4' });
     const second = await register({}, NOW_MS + 5);
-    await devices.setUser(
+    await devices.setUser({
       instance,
-      first,
-      { userId: 'ann', max: 9, replaceOldest: false },
-      NOW_MS + 9,
-    );
+      id: first,
+      userId: 'ann',
+      max: 9,
+      replaceOldest: false,
+      nowMs: NOW_MS + 9,
+    });
     await acceptDevice(database, instance, first);
     const { devices: listed, next } = await list.list({
       instance,
@@ -87,10 +89,10 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
 
   it('is filtered by each condition, and by all together', async () => {
     const elsewhere = await makeInstance(database);
-    await devices.register(elsewhere, newDevice(), NOW_MS);
+    await devices.register({ instance: elsewhere, device: newDevice(), nowMs: NOW_MS });
     const old = await register({ platform: 'web' }, NOW_MS - 10);
     const seen = await register({}, NOW_MS - 10);
-    await devices.setMetadata(instance, seen, {}, NOW_MS + 10);
+    await devices.setMetadata({ instance, id: seen, metadata: {}, nowMs: NOW_MS + 10 });
     const fresh = await register({}, NOW_MS);
     await acceptDevice(database, instance, old);
     expect(await ids()).toEqual([old, seen, fresh]);
@@ -120,9 +122,9 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     await crowd(700);
     const kept = await register();
     await acceptDevice(database, instance, kept);
-    await devices.setInterests(instance, kept, ['a']);
+    await devices.setInterests({ instance, id: kept, interests: ['a'] });
     const gone = await register();
-    await devices.setInterests(instance, gone, ['a', 'b']);
+    await devices.setInterests({ instance, id: gone, interests: ['a', 'b'] });
     const never = { ...ALL, neverAccepted: true };
     expect(await list.remove({ instance, filter: never, after: 0, isDryRun: true })).toEqual({
       devices: 701,

@@ -59,7 +59,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
     const tokens = new Map<DeviceId, string>();
     const registered = async (more: Partial<NewDevice> = {}): Promise<DeviceId> => {
       const device = newDevice(more);
-      await store.register(instance, device, NOW_MS);
+      await store.register({ instance, device, nowMs: NOW_MS });
       tokens.set(device.id, device.token);
       return device.id;
     };
@@ -67,17 +67,18 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
     const sharing = (token: string, more: Partial<NewDevice> = {}) =>
       newDevice({ token, identity: token, ...more });
     const there = async (ids: readonly DeviceId[]): Promise<readonly DeviceId[]> => {
-      const devices = await Promise.all(ids.map((id) => store.get(instance, id)));
+      const devices = await Promise.all(ids.map((id) => store.get({ instance, id })));
       return devices.filter((device): device is Device => device !== undefined).map(({ id }) => id);
     };
     const devicesOf = async (where: number) => (await opened.counts(where)).devices;
     const allInterests = async (id: DeviceId) =>
-      (await store.interests(instance, id, '', 10_000))?.interests;
+      (await store.interests({ instance, id, after: '', limit: 10_000 }))?.interests;
     const user = (userId: string, max = 100, replaceOldest = false) => ({
       userId,
       max,
       replaceOldest,
     });
+    const newToken = { token: 'new', identity: 'new' };
     /** Concurrent calls, to two servers in turn. */
     const atOnce = <T, R>(items: readonly T[], call: (on: DeviceStore, item: T) => Promise<R>) =>
       Promise.all(items.map((item, index) => call(index % 2 === 0 ? store : other, item)));
@@ -87,7 +88,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         const metadata = { sdkVersion: '2.0', iosVersion: '19 "β" \u0000 \ud800 😀' };
         for (const platform of ['apns', 'fcm', 'web'] satisfies Platform[]) {
           const id = await registered({ platform, metadata, bundleId: 'com.example' });
-          expect(await store.get(instance, id)).toEqual({
+          expect(await store.get({ instance, id })).toEqual({
             id,
             platform,
             userId: undefined,
@@ -100,12 +101,12 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
 
       it('replaces the device that had the token, and its interests are not inherited', async () => {
         const [first, second] = [sharing('one'), sharing('one')];
-        await store.register(instance, first, NOW_MS);
-        await store.setInterests(instance, first.id, ['news']);
-        await store.setUser(instance, first.id, user('ann'), NOW_MS);
-        await store.register(instance, second, NOW_MS);
+        await store.register({ instance, device: first, nowMs: NOW_MS });
+        await store.setInterests({ instance, id: first.id, interests: ['news'] });
+        await store.setUser({ instance, id: first.id, ...user('ann'), nowMs: NOW_MS });
+        await store.register({ instance, device: second, nowMs: NOW_MS });
         expect(await there([first.id, second.id])).toEqual([second.id]);
-        expect(await store.get(instance, second.id)).toMatchObject({ userId: undefined });
+        expect(await store.get({ instance, id: second.id })).toMatchObject({ userId: undefined });
         expect(await allInterests(second.id)).toEqual([]);
         expect(await devicesOf(instance)).toBe(1);
       });
@@ -113,40 +114,58 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       it('does not replace a device of another instance with the same token', async () => {
         const elsewhere = await opened.newInstance();
         const [here, there] = [sharing('both'), sharing('both')];
-        await store.register(instance, here, NOW_MS);
-        await store.register(elsewhere, there, NOW_MS);
-        expect(await store.get(instance, here.id)).toMatchObject({ id: here.id });
-        expect(await store.get(elsewhere, there.id)).toMatchObject({ id: there.id });
-        expect(await store.get(instance, there.id)).toBeUndefined();
-        await store.delete(instance, there.id);
-        expect(await store.setInterests(instance, there.id, ['a'])).toBe('no-device');
-        expect(await store.get(elsewhere, there.id)).toMatchObject({ id: there.id });
+        await store.register({ instance, device: here, nowMs: NOW_MS });
+        await store.register({ instance: elsewhere, device: there, nowMs: NOW_MS });
+        expect(await store.get({ instance, id: here.id })).toMatchObject({ id: here.id });
+        expect(await store.get({ instance: elsewhere, id: there.id })).toMatchObject({
+          id: there.id,
+        });
+        expect(await store.get({ instance, id: there.id })).toBeUndefined();
+        await store.delete({ instance, id: there.id });
+        expect(await store.setInterests({ instance, id: there.id, interests: ['a'] })).toBe(
+          'no-device',
+        );
+        expect(await store.get({ instance: elsewhere, id: there.id })).toMatchObject({
+          id: there.id,
+        });
         expect(await devicesOf(elsewhere)).toBe(1);
       });
 
       it('is refused at the limit of the instance, until a device is deleted', async () => {
         const [first, second] = [newDevice(), newDevice()];
-        expect(await store.register(instance, first, NOW_MS, 2)).toBe('registered');
-        expect(await store.register(instance, second, NOW_MS, 2)).toBe('registered');
+        expect(
+          await store.register({ instance, device: first, nowMs: NOW_MS, devicesMax: 2 }),
+        ).toBe('registered');
+        expect(
+          await store.register({ instance, device: second, nowMs: NOW_MS, devicesMax: 2 }),
+        ).toBe('registered');
         const third = newDevice();
-        expect(await store.register(instance, third, NOW_MS, 2)).toBe('full');
+        expect(
+          await store.register({ instance, device: third, nowMs: NOW_MS, devicesMax: 2 }),
+        ).toBe('full');
         expect(await there([first.id, second.id, third.id])).toEqual([first.id, second.id]);
-        await store.delete(instance, second.id);
-        expect(await store.register(instance, third, NOW_MS, 2)).toBe('registered');
+        await store.delete({ instance, id: second.id });
+        expect(
+          await store.register({ instance, device: third, nowMs: NOW_MS, devicesMax: 2 }),
+        ).toBe('registered');
         expect(await devicesOf(instance)).toBe(2);
       });
 
       it('is not refused to a device that replaces one with its token', async () => {
         const [first, second] = [sharing('kept'), sharing('kept')];
-        await store.register(instance, first, NOW_MS, 1);
-        expect(await store.register(instance, second, NOW_MS, 1)).toBe('registered');
+        await store.register({ instance, device: first, nowMs: NOW_MS, devicesMax: 1 });
+        expect(
+          await store.register({ instance, device: second, nowMs: NOW_MS, devicesMax: 1 }),
+        ).toBe('registered');
         expect(await there([first.id, second.id])).toEqual([second.id]);
       });
 
       it('keeps the limit for concurrent registrations at one server', async () => {
         const devices = Array.from({ length: 40 }, () => newDevice());
         const results = await Promise.all(
-          devices.map((device) => store.register(instance, device, NOW_MS, 25)),
+          devices.map((device) =>
+            store.register({ instance, device, nowMs: NOW_MS, devicesMax: 25 }),
+          ),
         );
         expect(results.filter((result) => result === 'registered')).toHaveLength(25);
         expect(await devicesOf(instance)).toBe(25);
@@ -155,7 +174,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       it('keeps one of several concurrent registrations of a token', async () => {
         for (let round = 0; round < 5; round += 1) {
           const devices = Array.from({ length: 16 }, () => sharing(`hot ${round}`));
-          await atOnce(devices, (on, device) => on.register(instance, device, NOW_MS));
+          await atOnce(devices, (on, device) => on.register({ instance, device, nowMs: NOW_MS }));
           expect(await there(devices.map(({ id }) => id))).toHaveLength(1);
           expect(await devicesOf(instance)).toBe(round + 1);
         }
@@ -164,22 +183,24 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       it('replaces previous ids only if they have the same token', async () => {
         const elsewhere = await opened.newInstance();
         const [same, different, foreign] = [sharing('a'), sharing('b'), sharing('a')];
-        await store.register(instance, same, NOW_MS);
-        await store.register(instance, different, NOW_MS);
-        await store.register(elsewhere, foreign, NOW_MS);
+        await store.register({ instance, device: same, nowMs: NOW_MS });
+        await store.register({ instance, device: different, nowMs: NOW_MS });
+        await store.register({ instance: elsewhere, device: foreign, nowMs: NOW_MS });
         const previousIds = [same.id, different.id, foreign.id, newDeviceId('fcm')];
         const device = sharing('a', { previousIds });
-        await store.register(instance, device, NOW_MS);
+        await store.register({ instance, device, nowMs: NOW_MS });
         expect(await there([same.id, different.id, device.id])).toEqual([different.id, device.id]);
-        expect(await store.get(elsewhere, foreign.id)).toMatchObject({ id: foreign.id });
+        expect(await store.get({ instance: elsewhere, id: foreign.id })).toMatchObject({
+          id: foreign.id,
+        });
         expect(await devicesOf(instance)).toBe(2);
       });
 
       it('counts each device once, with concurrent registrations and deletions', async () => {
         const devices = Array.from({ length: 60 }, () => newDevice());
-        await atOnce(devices, (on, device) => on.register(instance, device, NOW_MS));
+        await atOnce(devices, (on, device) => on.register({ instance, device, nowMs: NOW_MS }));
         const gone = devices.slice(0, 20);
-        await atOnce([...gone, ...gone], (on, { id }) => on.delete(instance, id));
+        await atOnce([...gone, ...gone], (on, { id }) => on.delete({ instance, id }));
         expect(await devicesOf(instance)).toBe(40);
         expect(await there(devices.map(({ id }) => id))).toHaveLength(40);
       });
@@ -187,20 +208,31 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
 
     it('deletes a device, and settles if there is none', async () => {
       const [id, left] = [await registered(), await registered()];
-      await store.setInterests(instance, id, ['a']);
-      await store.delete(instance, id);
-      await store.delete(instance, id);
-      await store.delete(instance, 'nonsense' as DeviceId);
+      await store.setInterests({ instance, id, interests: ['a'] });
+      await store.delete({ instance, id });
+      await store.delete({ instance, id });
+      await store.delete({ instance, id: 'nonsense' as DeviceId });
       expect(await there([id, left])).toEqual([left]);
-      expect(await store.interests(instance, id, '', 10)).toBeUndefined();
+      expect(await store.interests({ instance, id, after: '', limit: 10 })).toBeUndefined();
       expect(await devicesOf(instance)).toBe(1);
     });
 
     it('changes metadata', async () => {
       const id = await registered();
-      expect(await store.setMetadata(instance, id, { androidVersion: '16' }, NOW_MS)).toBe(true);
-      expect(await store.get(instance, id)).toMatchObject({ metadata: { androidVersion: '16' } });
-      expect(await store.setMetadata(instance, newDeviceId('fcm'), {}, NOW_MS)).toBe(false);
+      expect(
+        await store.setMetadata({
+          instance,
+          id,
+          metadata: { androidVersion: '16' },
+          nowMs: NOW_MS,
+        }),
+      ).toBe(true);
+      expect(await store.get({ instance, id })).toMatchObject({
+        metadata: { androidVersion: '16' },
+      });
+      expect(
+        await store.setMetadata({ instance, id: newDeviceId('fcm'), metadata: {}, nowMs: NOW_MS }),
+      ).toBe(false);
     });
 
     describe('tokens', () => {
@@ -208,22 +240,30 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
 
       it('change, and another device with the new one is replaced', async () => {
         const [first, second] = [await registered(), sharing('second')];
-        await store.register(instance, second, NOW_MS);
-        await store.setInterests(instance, first, ['kept']);
-        expect(await store.setToken(instance, first, tokenOf('second'), NOW_MS)).toBe(true);
+        await store.register({ instance, device: second, nowMs: NOW_MS });
+        await store.setInterests({ instance, id: first, interests: ['kept'] });
+        expect(
+          await store.setToken({ instance, id: first, ...tokenOf('second'), nowMs: NOW_MS }),
+        ).toBe(true);
         expect(await there([first, second.id])).toEqual([first]);
         expect(await allInterests(first)).toEqual(['kept']);
         expect(await devicesOf(instance)).toBe(1);
 
-        expect(await store.setToken(instance, first, tokenOf('second'), NOW_MS)).toBe(true);
-        await store.register(instance, sharing('second'), NOW_MS);
+        expect(
+          await store.setToken({ instance, id: first, ...tokenOf('second'), nowMs: NOW_MS }),
+        ).toBe(true);
+        await store.register({ instance, device: sharing('second'), nowMs: NOW_MS });
         expect(await there([first])).toEqual([]);
-        expect(await store.setToken(instance, first, tokenOf('third'), NOW_MS)).toBe(false);
+        expect(
+          await store.setToken({ instance, id: first, ...tokenOf('third'), nowMs: NOW_MS }),
+        ).toBe(false);
       });
 
       it('belong to one device, even if several set it concurrently', async () => {
         const ids = await Promise.all(Array.from({ length: 8 }, () => registered()));
-        await atOnce(ids, (on, id) => on.setToken(instance, id, tokenOf('wanted'), NOW_MS));
+        await atOnce(ids, (on, id) =>
+          on.setToken({ instance, id, ...tokenOf('wanted'), nowMs: NOW_MS }),
+        );
         expect(await there(ids)).toHaveLength(1);
         expect(await devicesOf(instance)).toBe(1);
       });
@@ -231,7 +271,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
 
     describe('users', () => {
       const setUser = (id: DeviceId, more: ReturnType<typeof user>, nowMs = NOW_MS) =>
-        store.setUser(instance, id, more, nowMs);
+        store.setUser({ instance, id, ...more, nowMs });
 
       it('own a device until it is deleted', async () => {
         const id = await registered();
@@ -239,7 +279,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await setUser(id, user('ann'))).toBe('set');
         expect(await setUser(id, user('bob'))).toBe('other-user');
         expect(await setUser(newDeviceId('fcm'), user('ann'))).toBe('no-device');
-        expect(await store.get(instance, id)).toMatchObject({ userId: 'ann' });
+        expect(await store.get({ instance, id })).toMatchObject({ userId: 'ann' });
       });
 
       it('have a limit of devices for each platform', async () => {
@@ -259,7 +299,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         for (const [index, id] of ids.entries()) await setUser(id, user('ann', 3), NOW_MS + index);
         // Both devices are seen again, the second by its metadata.
         await setUser(ids[0], user('ann', 3), NOW_MS + 100);
-        await store.setMetadata(instance, ids[1], {}, NOW_MS + 50);
+        await store.setMetadata({ instance, id: ids[1], metadata: {}, nowMs: NOW_MS + 50 });
         expect(await setUser(next, user('ann', 3, true), NOW_MS + 200)).toBe('set');
         expect(await there([...ids, next])).toEqual([ids[0], ids[1], next]);
         expect(await setUser(await registered(), user('ann', 3, true), NOW_MS + 300)).toBe('set');
@@ -272,7 +312,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
           Array.from({ length: DEVICES_PER_USER + 4 }, () => registered()),
         );
         const results = await atOnce(ids, (on, id) =>
-          on.setUser(instance, id, user('ann', DEVICES_PER_USER), NOW_MS),
+          on.setUser({ instance, id, ...user('ann', DEVICES_PER_USER), nowMs: NOW_MS }),
         );
         expect(results.filter((result) => result === 'set')).toHaveLength(DEVICES_PER_USER);
         expect(results.filter((result) => result === 'full')).toHaveLength(4);
@@ -281,7 +321,9 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
 
       it('keep their limit when the oldest devices are replaced', async () => {
         const ids = await Promise.all(Array.from({ length: 12 }, () => registered()));
-        await atOnce(ids, (on, id) => on.setUser(instance, id, user('ann', 3, true), NOW_MS));
+        await atOnce(ids, (on, id) =>
+          on.setUser({ instance, id, ...user('ann', 3, true), nowMs: NOW_MS }),
+        );
         expect(await there(ids)).toHaveLength(3);
         expect(await devicesOf(instance)).toBe(3);
       });
@@ -289,7 +331,7 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       it('do not share a device, even if both set it concurrently', async () => {
         const id = await registered();
         const results = await atOnce(['ann', 'bob', 'cem', 'dee'], (on, name) =>
-          on.setUser(instance, id, user(name), NOW_MS),
+          on.setUser({ instance, id, ...user(name), nowMs: NOW_MS }),
         );
         expect(results.filter((result) => result === 'set')).toHaveLength(1);
         expect(results.filter((result) => result === 'other-user')).toHaveLength(3);
@@ -322,8 +364,8 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
           name: names[index % 3] ?? '',
         }));
         await atOnce(devices, async (on, { device, name }) => {
-          await on.register(instance, device, NOW_MS);
-          await on.setUser(instance, device.id, user(name), NOW_MS);
+          await on.register({ instance, device, nowMs: NOW_MS });
+          await on.setUser({ instance, id: device.id, ...user(name), nowMs: NOW_MS });
           await on.deleteUser(instance, name);
         });
         const left = await there(devices.map(({ device }) => device.id));
@@ -336,33 +378,35 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       it('are listed in byte order, page by page', async () => {
         const id = await registered();
         const names = ['a', 'A', '_', '-', 'Z', 'z', 'a-b', 'ab', 'a_b', '0', '@', 'aB', '=', ';'];
-        await store.setInterests(instance, id, names);
+        await store.setInterests({ instance, id, interests: names });
         const sorted = names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
         expect(await allInterests(id)).toEqual(sorted);
         for (const [index, after] of ['', ...sorted].entries()) {
-          expect(await store.interests(instance, id, after, 3)).toEqual({
+          expect(await store.interests({ instance, id, after, limit: 3 })).toEqual({
             interests: sorted.slice(index, index + 3),
             more: sorted.length > index + 3,
           });
         }
         // Between two names, and after the last of the page is the last of all.
-        expect(await store.interests(instance, id, 'a-', 2)).toEqual({
+        expect(await store.interests({ instance, id, after: 'a-', limit: 2 })).toEqual({
           interests: ['a-b', 'aB'],
           more: true,
         });
-        expect(await store.interests(instance, newDeviceId('fcm'), '', 3)).toBeUndefined();
+        expect(
+          await store.interests({ instance, id: newDeviceId('fcm'), after: '', limit: 3 }),
+        ).toBeUndefined();
       });
 
       it('are those that were set last', async () => {
         const name = fc.stringMatching(/^[A-Za-z0-9_\-=@,.;]{1,164}$/);
         const id = await registered();
         const bystander = await registered();
-        await store.setInterests(instance, bystander, ['a', 'b']);
+        await store.setInterests({ instance, id: bystander, interests: ['a', 'b'] });
         await fc.assert(
           fc.asyncProperty(
             fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c', 'A'), name)),
             async (names) => {
-              expect(await store.setInterests(instance, id, names)).toBe('set');
+              expect(await store.setInterests({ instance, id, interests: names })).toBe('set');
               expect(await allInterests(id)).toEqual(
                 [...new Set(names)].sort((a, b) => (a < b ? -1 : 1)),
               );
@@ -371,17 +415,19 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
           { numRuns: 30 },
         );
         expect(await allInterests(bystander)).toEqual(['a', 'b']);
-        expect(await store.setInterests(instance, newDeviceId('fcm'), ['a'])).toBe('no-device');
+        expect(
+          await store.setInterests({ instance, id: newDeviceId('fcm'), interests: ['a'] }),
+        ).toBe('no-device');
       });
 
       it('may be thousands', async () => {
         const id = await registered();
         const names = Array.from({ length: 1700 }, (_, index) => `i-${10_000 + index}`);
-        await store.setInterests(instance, id, names);
+        await store.setInterests({ instance, id, interests: names });
         expect(await allInterests(id)).toEqual(names);
-        await store.setInterests(instance, id, names.slice(600));
+        await store.setInterests({ instance, id, interests: names.slice(600) });
         expect(await allInterests(id)).toEqual(names.slice(600));
-        await store.setInterests(instance, id, []);
+        await store.setInterests({ instance, id, interests: [] });
         expect(await allInterests(id)).toEqual([]);
       });
 
@@ -389,79 +435,110 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         const sets = ['a', 'b', 'c', 'd'].map((set) => [`${set}-1`, `${set}-2`]);
         for (let round = 0; round < 25; round += 1) {
           const id = await registered();
-          await atOnce(sets, (on, names) => on.setInterests(instance, id, names));
+          await atOnce(sets, (on, names) => on.setInterests({ instance, id, interests: names }));
           expect(sets).toContainEqual([...((await allInterests(id)) ?? [])]);
         }
       });
 
       it('are added one by one, up to the limit', async () => {
         const id = await registered();
-        expect(await store.addInterest(instance, id, 'b', 2)).toBe('added');
-        expect(await store.addInterest(instance, id, 'a', 2)).toBe('added');
-        expect(await store.addInterest(instance, id, 'c', 2)).toBe('full');
-        expect(await store.addInterest(instance, id, 'b', 2)).toBe('added');
+        expect(await store.addInterest({ instance, id, interest: 'b', max: 2 })).toBe('added');
+        expect(await store.addInterest({ instance, id, interest: 'a', max: 2 })).toBe('added');
+        expect(await store.addInterest({ instance, id, interest: 'c', max: 2 })).toBe('full');
+        expect(await store.addInterest({ instance, id, interest: 'b', max: 2 })).toBe('added');
         expect(await allInterests(id)).toEqual(['a', 'b']);
-        expect(await store.addInterest(instance, newDeviceId('fcm'), 'a', 2)).toBe('no-device');
+        expect(
+          await store.addInterest({ instance, id: newDeviceId('fcm'), interest: 'a', max: 2 }),
+        ).toBe('no-device');
       });
 
       it('stay within the limit, with concurrent additions', async () => {
         const id = await registered();
         const names = Array.from({ length: 12 }, (_, index) => `i${index}`);
         const results = await atOnce([...names, ...names], (on, interest) =>
-          on.addInterest(instance, id, interest, 5),
+          on.addInterest({ instance, id, interest, max: 5 }),
         );
         const kept = (await allInterests(id)) ?? [];
         expect(kept).toHaveLength(5);
         expect(results.filter((result) => result === 'added').length).toBeGreaterThanOrEqual(5);
         for (const interest of kept) {
-          expect(await store.addInterest(instance, id, interest, 5)).toBe('added');
+          expect(await store.addInterest({ instance, id, interest, max: 5 })).toBe('added');
         }
       });
 
       it('are compared before they are set', async () => {
         const id = await registered();
-        await store.setInterests(instance, id, ['a', 'b', 'c']);
-        expect(await store.interestsToChange(instance, id, ['c', 'a', 'b', 'a'])).toBe(0);
-        expect(await store.interestsToChange(instance, id, ['b', 'd', 'e'])).toBe(4);
-        expect(await store.interestsToChange(instance, newDeviceId('fcm'), ['a'])).toBeUndefined();
-        expect(await store.hasInterest(instance, id, 'a')).toBe(true);
-        expect(await store.hasInterest(instance, id, 'A')).toBe(false);
-        expect(await store.hasInterest(instance, newDeviceId('fcm'), 'a')).toBeUndefined();
+        await store.setInterests({ instance, id, interests: ['a', 'b', 'c'] });
+        expect(
+          await store.interestsToChange({ instance, id, interests: ['c', 'a', 'b', 'a'] }),
+        ).toBe(0);
+        expect(await store.interestsToChange({ instance, id, interests: ['b', 'd', 'e'] })).toBe(4);
+        expect(
+          await store.interestsToChange({ instance, id: newDeviceId('fcm'), interests: ['a'] }),
+        ).toBeUndefined();
+        expect(await store.hasInterest({ instance, id, interest: 'a' })).toBe(true);
+        expect(await store.hasInterest({ instance, id, interest: 'A' })).toBe(false);
+        expect(
+          await store.hasInterest({ instance, id: newDeviceId('fcm'), interest: 'a' }),
+        ).toBeUndefined();
       });
 
       it('of all devices of an instance together have a limit, and others can still be removed', async () => {
         const [one, two] = [await registered(), await registered()];
-        expect(await store.setInterests(instance, one, ['a', 'b'], 4)).toBe('set');
-        expect(await store.setInterests(instance, two, ['a', 'b', 'c'], 4)).toBe('instance-full');
-        expect(await store.setInterests(instance, two, ['a', 'b'], 4)).toBe('set');
-        expect(await store.addInterest(instance, two, 'c', 9, 4)).toBe('instance-full');
-        expect(await store.addInterest(instance, two, 'b', 9, 4)).toBe('added');
+        expect(
+          await store.setInterests({ instance, id: one, interests: ['a', 'b'], instanceMax: 4 }),
+        ).toBe('set');
+        expect(
+          await store.setInterests({
+            instance,
+            id: two,
+            interests: ['a', 'b', 'c'],
+            instanceMax: 4,
+          }),
+        ).toBe('instance-full');
+        expect(
+          await store.setInterests({ instance, id: two, interests: ['a', 'b'], instanceMax: 4 }),
+        ).toBe('set');
+        expect(
+          await store.addInterest({ instance, id: two, interest: 'c', max: 9, instanceMax: 4 }),
+        ).toBe('instance-full');
+        expect(
+          await store.addInterest({ instance, id: two, interest: 'b', max: 9, instanceMax: 4 }),
+        ).toBe('added');
         // As many as before, then fewer.
-        expect(await store.setInterests(instance, two, ['x', 'y'], 4)).toBe('set');
-        expect(await store.setInterests(instance, one, ['a'], 4)).toBe('set');
-        expect(await store.addInterest(instance, two, 'c', 9, 4)).toBe('added');
+        expect(
+          await store.setInterests({ instance, id: two, interests: ['x', 'y'], instanceMax: 4 }),
+        ).toBe('set');
+        expect(
+          await store.setInterests({ instance, id: one, interests: ['a'], instanceMax: 4 }),
+        ).toBe('set');
+        expect(
+          await store.addInterest({ instance, id: two, interest: 'c', max: 9, instanceMax: 4 }),
+        ).toBe('added');
         expect((await opened.counts(instance)).interests).toBe(4);
       });
 
       it('are counted after every change', async () => {
         const [one, two] = [await registered(), await registered()];
-        await store.setInterests(instance, one, ['a', 'b', 'c']);
+        await store.setInterests({ instance, id: one, interests: ['a', 'b', 'c'] });
         await atOnce(['x', 'y', 'z', 'x', 'y', 'z'], (on, name) =>
-          on.addInterest(instance, two, name, 100),
+          on.addInterest({ instance, id: two, interest: name, max: 100 }),
         );
-        await store.removeInterest(instance, two, 'x');
-        await store.removeInterest(instance, two, 'x');
-        await store.setInterests(instance, one, ['c', 'd']);
+        await store.removeInterest({ instance, id: two, interest: 'x' });
+        await store.removeInterest({ instance, id: two, interest: 'x' });
+        await store.setInterests({ instance, id: one, interests: ['c', 'd'] });
         expect((await opened.counts(instance)).interests).toBe(4);
       });
 
       it('are removed one by one, also missing ones', async () => {
         const id = await registered();
-        await store.setInterests(instance, id, ['a', 'b']);
-        expect(await store.removeInterest(instance, id, 'a')).toBe(true);
-        expect(await store.removeInterest(instance, id, 'a')).toBe(true);
+        await store.setInterests({ instance, id, interests: ['a', 'b'] });
+        expect(await store.removeInterest({ instance, id, interest: 'a' })).toBe(true);
+        expect(await store.removeInterest({ instance, id, interest: 'a' })).toBe(true);
         expect(await allInterests(id)).toEqual(['b']);
-        expect(await store.removeInterest(instance, newDeviceId('fcm'), 'a')).toBe(false);
+        expect(
+          await store.removeInterest({ instance, id: newDeviceId('fcm'), interest: 'a' }),
+        ).toBe(false);
       });
     });
 
@@ -470,24 +547,24 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
 
       it('counts once, until it is deleted', async () => {
         const device = newDevice();
-        await store.register(instance, device, NOW_MS);
+        await store.register({ instance, device, nowMs: NOW_MS });
         expect(await accepted()).toBe(0);
         await opened.accept(instance, device.id, device.token);
         await opened.accept(instance, device.id, device.token);
         expect(await accepted()).toBe(1);
-        await store.setMetadata(instance, device.id, {}, NOW_MS);
+        await store.setMetadata({ instance, id: device.id, metadata: {}, nowMs: NOW_MS });
         expect(await accepted()).toBe(1);
-        await store.delete(instance, device.id);
+        await store.delete({ instance, id: device.id });
         expect(await accepted()).toBe(0);
       });
 
       it('is unaccepted with another token, and stays accepted with the same', async () => {
         const device = newDevice();
-        await store.register(instance, device, NOW_MS);
+        await store.register({ instance, device, nowMs: NOW_MS });
         await opened.accept(instance, device.id, device.token);
-        await store.setToken(instance, device.id, device, NOW_MS);
+        await store.setToken({ instance, ...device, nowMs: NOW_MS });
         expect(await accepted()).toBe(1);
-        await store.setToken(instance, device.id, { token: 'new', identity: 'new' }, NOW_MS);
+        await store.setToken({ instance, id: device.id, ...newToken, nowMs: NOW_MS });
         expect(await accepted()).toBe(0);
         // A late answer to an earlier notification.
         await opened.accept(instance, device.id, device.token);
@@ -498,16 +575,16 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
 
       it('is replaced by another with its token, which counts as unaccepted', async () => {
         const [first, second] = [sharing('one'), sharing('one')];
-        await store.register(instance, first, NOW_MS);
+        await store.register({ instance, device: first, nowMs: NOW_MS });
         await opened.accept(instance, first.id, 'one');
-        await store.register(instance, second, NOW_MS);
+        await store.register({ instance, device: second, nowMs: NOW_MS });
         expect(await opened.counts(instance)).toMatchObject({ devices: 1, accepted: 0 });
       });
 
       it('is deleted with its user, and when its user registers beyond the limit', async () => {
         const ids = [await registered(), await registered(), await registered()];
         for (const id of ids) {
-          await store.setUser(instance, id, user('ann', 2, true), NOW_MS);
+          await store.setUser({ instance, id, ...user('ann', 2, true), nowMs: NOW_MS });
           await opened.accept(instance, id, tokenOf(id));
         }
         expect(await opened.counts(instance)).toMatchObject({ devices: 2, accepted: 2 });
@@ -518,21 +595,21 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
 
     it('fails, rather than call a device unknown, if the store has lost its contents', async () => {
       const id = await registered();
-      await store.setUser(instance, id, user('ann'), NOW_MS);
+      await store.setUser({ instance, id, ...user('ann'), nowMs: NOW_MS });
       await opened.lose(instance);
       const asked: (() => Promise<unknown>)[] = [
-        () => store.register(instance, newDevice(), NOW_MS),
-        () => store.get(instance, id),
-        () => store.delete(instance, id),
-        () => store.setMetadata(instance, id, {}, NOW_MS),
-        () => store.setToken(instance, id, { token: 't', identity: 't' }, NOW_MS),
-        () => store.setUser(instance, id, user('ann'), NOW_MS),
-        () => store.interests(instance, id, '', 10),
-        () => store.interestsToChange(instance, id, ['a']),
-        () => store.hasInterest(instance, id, 'a'),
-        () => store.setInterests(instance, id, ['a']),
-        () => store.addInterest(instance, id, 'a', 10),
-        () => store.removeInterest(instance, id, 'a'),
+        () => store.register({ instance, device: newDevice(), nowMs: NOW_MS }),
+        () => store.get({ instance, id }),
+        () => store.delete({ instance, id }),
+        () => store.setMetadata({ instance, id, metadata: {}, nowMs: NOW_MS }),
+        () => store.setToken({ instance, id, token: 't', identity: 't', nowMs: NOW_MS }),
+        () => store.setUser({ instance, id, ...user('ann'), nowMs: NOW_MS }),
+        () => store.interests({ instance, id, after: '', limit: 10 }),
+        () => store.interestsToChange({ instance, id, interests: ['a'] }),
+        () => store.hasInterest({ instance, id, interest: 'a' }),
+        () => store.setInterests({ instance, id, interests: ['a'] }),
+        () => store.addInterest({ instance, id, interest: 'a', max: 10 }),
+        () => store.removeInterest({ instance, id, interest: 'a' }),
         () => store.deleteUser(instance, 'ann'),
       ];
       for (const ask of asked) {

@@ -74,9 +74,9 @@ describe.each(databases)('garbage in $name', ({ make }) => {
 
   async function device(interests: number, where = instance): Promise<DeviceId> {
     const made = newDevice();
-    await devices.register(where, made, NOW_MS);
+    await devices.register({ instance: where, device: made, nowMs: NOW_MS });
     const names = Array.from({ length: interests }, (_, index) => `i-${index}`);
-    await devices.setInterests(where, made.id, names);
+    await devices.setInterests({ instance: where, id: made.id, interests: names });
     return made.id;
   }
 
@@ -186,15 +186,17 @@ describe.each(databases)('garbage in $name', ({ make }) => {
   it('includes the interests of deleted devices, and of no others', async () => {
     const left = await device(40);
     for (const interests of [1200, 0, 10, 500, 499, 501, 3]) {
-      await devices.delete(instance, await device(interests));
+      await devices.delete({ instance, id: await device(interests) });
     }
     for (let index = 0; index < 120; index += 1) {
-      await devices.delete(instance, await device(index % 3));
+      await devices.delete({ instance, id: await device(index % 3) });
     }
     expect(await rows()).toMatchObject({ devices: 1, removed_devices: 127 });
     expect(await sweepAll()).toBeGreaterThan(4);
     expect(await rows()).toMatchObject({ devices: 1, device_interests: 40, removed_devices: 0 });
-    expect((await devices.interests(instance, left, '', 100))?.interests).toHaveLength(40);
+    expect(
+      (await devices.interests({ instance, id: left, after: '', limit: 100 }))?.interests,
+    ).toHaveLength(40);
   });
 
   it('includes all rows of a deleted instance, then its number, and nothing of another', async () => {
@@ -202,7 +204,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
     for (const where of [instance, deleted]) {
       for (let index = 0; index < 60; index += 1) await device(10, where);
       await device(1100, where);
-      await devices.delete(where, await device(5, where));
+      await devices.delete({ instance: where, id: await device(5, where) });
       await keys(where, NOW_MS + DAY_MS, 600);
       for (let index = 0; index < 25; index += 1) await publish(where, index % 2 ? NOW_MS : null);
       await publish(where, null, 1300, 900);
@@ -282,7 +284,7 @@ describe.each(databases)('garbage in $name', ({ make }) => {
 
   it('is collected of each kind in turn', async () => {
     for (let index = 0; index < 6; index += 1) {
-      await devices.delete(instance, await device(400));
+      await devices.delete({ instance, id: await device(400) });
     }
     await keys(instance, NOW_MS, 1);
     await publish(instance, NOW_MS - 31 * DAY_MS);
@@ -296,12 +298,12 @@ describe.each(databases)('garbage in $name', ({ make }) => {
   it('may be collected by two servers, while devices come and go', async () => {
     const second = new GarbageCollector(database);
     for (let index = 0; index < 8; index += 1) {
-      await devices.delete(instance, await device(300));
+      await devices.delete({ instance, id: await device(300) });
     }
     await keys(instance, NOW_MS, 900);
     const comings = Array.from({ length: 20 }, async () => {
       const id = await device(8);
-      await devices.delete(instance, id);
+      await devices.delete({ instance, id });
     });
     const sweeping = Array.from({ length: 12 }, (_, index) =>
       (index % 2 === 0 ? garbage : second).collectSome(NOW_MS),
@@ -321,10 +323,14 @@ describe.each(databases)('garbage in $name', ({ make }) => {
       const deleted = await makeInstance(database);
       const made = Array.from({ length: 6 }, () => newDevice());
       await Promise.allSettled([
-        ...made.slice(0, 3).map((one) => devices.register(deleted, one, NOW_MS)),
+        ...made
+          .slice(0, 3)
+          .map((one) => devices.register({ instance: deleted, device: one, nowMs: NOW_MS })),
         deleteInstance(deleted),
         garbage.collectSome(NOW_MS),
-        ...made.slice(3).map((one) => devices.register(deleted, one, NOW_MS)),
+        ...made
+          .slice(3)
+          .map((one) => devices.register({ instance: deleted, device: one, nowMs: NOW_MS })),
         garbage.collectSome(NOW_MS),
       ]);
       await sweepAll();

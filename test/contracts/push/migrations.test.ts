@@ -55,12 +55,12 @@ describe.each(databases)('a store of an older version in $name', ({ make }) => {
     expect(await readCounts(database.read, 8)).toEqual({ devices: 1, accepted: 1, interests: 0 });
     const [audience, devices] = [new StoredAudience(database), new StoredDevices(database)];
     expect(await audience.recipients(7, [101, 102])).toMatchObject([
-      { acceptedBefore: true },
-      { acceptedBefore: true },
+      { isTrusted: true },
+      { isTrusted: true },
     ]);
-    await devices.delete(7, ids[0]);
+    await devices.delete({ instance: 7, id: ids[0] });
     const device = newDevice();
-    await devices.register(7, device, NOW_MS);
+    await devices.register({ instance: 7, device, nowMs: NOW_MS });
     expect(await readCounts(database.read, 7)).toMatchObject({ devices: 2, accepted: 1 });
   });
 });

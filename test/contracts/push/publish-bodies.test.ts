@@ -1,43 +1,27 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { NewPublish, PublishTarget } from '../../../src/push/model/publish.ts';
-import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
-import { StoredAudience } from '../../../src/stores/push/devices/audience-source.ts';
-import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
-import { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
-import { StoredStories } from '../../../src/stores/push/publishes/device-story.ts';
-import { StoredPendingCompletionEvents } from '../../../src/stores/push/publishes/pending-completion-events.ts';
-import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
+import type { Database } from '../../../src/stores/database/database.ts';
+import type { StoredDeliveries } from '../../../src/stores/push/jobs/delivery-store.ts';
+import type { StoredPendingCompletionEvents } from '../../../src/stores/push/publishes/pending-completion-events.ts';
+import type { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../testing/databases/databases.ts';
 import { makeInstance } from '../../../testing/databases/push-instance.ts';
 import { DeliveryScene, NOW_MS } from './delivery/delivery-scene.ts';
+import { openPushStores } from './stores.ts';
 
 describe.each(databases)('bodies of publishes in $name', ({ make }) => {
-  let place: Awaited<ReturnType<typeof make>>;
+  let stores: Awaited<ReturnType<typeof openPushStores>>;
   let database: Database;
   let publishes: StoredPublishes;
   let deliveries: StoredDeliveries;
   let pending: StoredPendingCompletionEvents;
   let scene: DeliveryScene;
   beforeEach(async () => {
-    place = await make();
-    database = await openDatabase(place.url);
-    publishes = new StoredPublishes(database);
-    deliveries = new StoredDeliveries(database);
-    pending = new StoredPendingCompletionEvents(database);
-    const stores = {
-      store: deliveries,
-      other: deliveries,
-      stories: new StoredStories(database),
-      publishes,
-      devices: new StoredDevices(database),
-      audience: new StoredAudience(database),
-    };
-    scene = new DeliveryScene(stores, await makeInstance(database));
+    stores = await openPushStores(make);
+    ({ database, publishes, store: deliveries, pending } = stores);
+    scene = new DeliveryScene(stores, await stores.newInstance());
   });
-  afterEach(async () => {
-    await database[Symbol.asyncDispose]();
-    await place[Symbol.asyncDispose]();
-  });
+  afterEach(() => stores[Symbol.asyncDispose]());
 
   const hello = { kind: 'interests', names: ['hello'] } as const;
 
@@ -65,7 +49,11 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
   it('are kept until the publish is finished, and then replaced by its outline', async () => {
     const { id, body, device } = await sent();
     const other = await scene.device();
-    await scene.stores.devices.setInterests(scene.instance, other.id, ['other']);
+    await scene.stores.devices.setInterests({
+      instance: scene.instance,
+      id: other.id,
+      interests: ['other'],
+    });
     expect(await bodyOf(id)).toBe(body);
     await scene.deliver();
     expect(await bodyOf(id)).toBe('');
@@ -82,7 +70,11 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     const { id, number } = await sent({ webhookUrl, body });
     await scene.deliver();
     expect(await bodyOf(id)).toBe(body);
-    const [end] = await pending.claim(NOW_MS + 60_000, NOW_MS + 120_000, 5);
+    const [end] = await pending.claim({
+      nowMs: NOW_MS + 60_000,
+      untilMs: NOW_MS + 120_000,
+      limit: 5,
+    });
     expect(end?.publish).toMatchObject({ number, body });
     await pending.remove(number);
     expect(await bodyOf(id)).toBe('');
@@ -100,11 +92,15 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
 
   it('are deleted when the publish is cancelled, also during delivery', async () => {
     const waiting = await sent();
-    await scene.stores.publishes.cancel(scene.instance, waiting.id, NOW_MS);
+    await scene.stores.publishes.cancel({
+      instance: scene.instance,
+      id: waiting.id,
+      nowMs: NOW_MS,
+    });
     expect(await bodyOf(waiting.id)).toBe('');
     const going = await sent();
     const job = await scene.job();
-    await scene.stores.publishes.cancel(scene.instance, going.id, NOW_MS);
+    await scene.stores.publishes.cancel({ instance: scene.instance, id: going.id, nowMs: NOW_MS });
     expect(await bodyOf(going.id)).toBe('');
     await scene.finish(job);
     expect(await scene.counts(going.id)).toMatchObject({ accepted: 2 });
@@ -142,7 +138,8 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
 
     const [first]: { id: NewPublish['id'] }[] = await database.read`
       SELECT id FROM publishes WHERE body_bytes = 990 AND instance = ${scene.instance} LIMIT 1`;
-    if (first !== undefined) await publishes.cancel(scene.instance, first.id, NOW_MS);
+    if (first !== undefined)
+      await publishes.cancel({ instance: scene.instance, id: first.id, nowMs: NOW_MS });
     expect(await limited(NOW_MS + 2000, 990)).toBe('accepted');
     expect(await limited(NOW_MS + 2000, 990)).toBe('too-much-pending');
   });
@@ -165,7 +162,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
   /** A publish that is cancelled, so that its body does not count. */
   async function template(): Promise<NewPublish> {
     const publish = await scene.accept();
-    await publishes.cancel(scene.instance, publish.id, NOW_MS);
+    await publishes.cancel({ instance: scene.instance, id: publish.id, nowMs: NOW_MS });
     return publish;
   }
 });

@@ -96,7 +96,9 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       await using given = await open();
       const one = publish(given.instance);
       expect(await given.store.accept(one)).toEqual({ result: 'accepted', id: one.id });
-      expect(await given.other.status(given.instance, one.id, NOW_MS)).toEqual(fresh(one));
+      expect(
+        await given.other.status({ instance: given.instance, id: one.id, nowMs: NOW_MS }),
+      ).toEqual(fresh(one));
     });
 
     it('stores concurrent publishes, each under its own id', async () => {
@@ -107,7 +109,9 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
         many.map(({ id }) => id),
       );
       for (const { id } of many) {
-        expect((await given.store.status(given.instance, id, NOW_MS))?.id).toBe(id);
+        expect(
+          (await given.store.status({ instance: given.instance, id, nowMs: NOW_MS }))?.id,
+        ).toBe(id);
       }
     });
 
@@ -115,21 +119,28 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       await using given = await open();
       const one = publish(given.instance);
       await given.store.accept(one);
-      expect(await given.store.status(given.foreign, one.id, NOW_MS)).toBeUndefined();
-      expect(await given.store.cancel(given.foreign, one.id, NOW_MS)).toBeUndefined();
-      expect((await given.store.status(given.instance, one.id, NOW_MS))?.state).toBe('planning');
+      expect(
+        await given.store.status({ instance: given.foreign, id: one.id, nowMs: NOW_MS }),
+      ).toBeUndefined();
+      expect(
+        await given.store.cancel({ instance: given.foreign, id: one.id, nowMs: NOW_MS }),
+      ).toBeUndefined();
+      expect(
+        (await given.store.status({ instance: given.instance, id: one.id, nowMs: NOW_MS }))?.state,
+      ).toBe('planning');
     });
 
     it('is scheduled until its time has come', async () => {
       await using given = await open();
       const later = publish(given.instance, { sendAtMs: NOW_MS + 1000 });
       await given.store.accept(later);
-      expect(await given.store.status(given.instance, later.id, NOW_MS + 999)).toEqual(
-        fresh(later),
-      );
-      expect((await given.store.status(given.instance, later.id, NOW_MS + 1000))?.state).toBe(
-        'planning',
-      );
+      expect(
+        await given.store.status({ instance: given.instance, id: later.id, nowMs: NOW_MS + 999 }),
+      ).toEqual(fresh(later));
+      expect(
+        (await given.store.status({ instance: given.instance, id: later.id, nowMs: NOW_MS + 1000 }))
+          ?.state,
+      ).toBe('planning');
     });
 
     it('cancels what was not sent, permanently', async () => {
@@ -137,14 +148,22 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       const later = publish(given.instance, { sendAtMs: NOW_MS + 1000 });
       await given.store.accept(later);
       const cancelled = { ...fresh(later), state: 'cancelled' as const };
-      expect(await given.store.cancel(given.instance, later.id, NOW_MS)).toEqual({
+      expect(
+        await given.store.cancel({ instance: given.instance, id: later.id, nowMs: NOW_MS }),
+      ).toEqual({
         ...cancelled,
         isCancelledNow: true,
       });
-      expect(await given.other.cancel(given.instance, later.id, NOW_MS)).toEqual(cancelled);
-      expect(await given.store.status(given.instance, later.id, NOW_MS + DAY_MS)).toEqual(
-        cancelled,
-      );
+      expect(
+        await given.other.cancel({ instance: given.instance, id: later.id, nowMs: NOW_MS }),
+      ).toEqual(cancelled);
+      expect(
+        await given.store.status({
+          instance: given.instance,
+          id: later.id,
+          nowMs: NOW_MS + DAY_MS,
+        }),
+      ).toEqual(cancelled);
     });
 
     it('accepts a request with an idempotency key once, by whichever server', async () => {
@@ -156,7 +175,9 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       expect(await given.store.accept(first)).toEqual(accepted);
       expect(await given.store.accept(again)).toEqual(accepted);
       expect(await given.other.accept(again)).toEqual(accepted);
-      expect(await given.store.status(given.instance, again.id, NOW_MS)).toBeUndefined();
+      expect(
+        await given.store.status({ instance: given.instance, id: again.id, nowMs: NOW_MS }),
+      ).toBeUndefined();
     });
 
     it('accepts one of many requests with one key that arrive together at two servers', async () => {
@@ -169,7 +190,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       const ids = new Set(answers.map((one) => (one.result === 'accepted' ? one.id : one.result)));
       expect(ids.size).toBe(1);
       const kept = await Promise.all(
-        many.map(({ id }) => given.store.status(given.instance, id, NOW_MS)),
+        many.map(({ id }) => given.store.status({ instance: given.instance, id, nowMs: NOW_MS })),
       );
       expect(kept.filter((one) => one !== undefined)).toHaveLength(1);
     });
@@ -182,7 +203,9 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       await given.store.accept(publish(given.instance, key('a')));
       const other = publish(given.instance, key('b'));
       expect(await given.store.accept(other)).toEqual({ result: 'key-taken' });
-      expect(await given.store.status(given.instance, other.id, NOW_MS)).toBeUndefined();
+      expect(
+        await given.store.status({ instance: given.instance, id: other.id, nowMs: NOW_MS }),
+      ).toBeUndefined();
       const foreign = publish(given.foreign, key('b'));
       expect(await given.store.accept(foreign)).toEqual({ result: 'accepted', id: foreign.id });
     });
@@ -208,7 +231,9 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       await accept(ids[1]);
       const over = publish(given.instance, { devicesMax: 1 });
       expect(await given.store.accept(over)).toEqual({ result: 'over-plan', devices: 2 });
-      expect(await given.store.status(given.instance, over.id, NOW_MS)).toBeUndefined();
+      expect(
+        await given.store.status({ instance: given.instance, id: over.id, nowMs: NOW_MS }),
+      ).toBeUndefined();
     });
 
     it('counts each report of a device once, and returns its user', async () => {
@@ -222,13 +247,21 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       await given.plan(one.id, [a, b]);
       const opening = { event: 'open' } as const;
       const kept = (device: string, change?: Partial<Report>, store = given.store) =>
-        store.report(given.instance, report(one.id, device, change), NOW_MS);
+        store.report({
+          instance: given.instance,
+          report: report(one.id, device, change),
+          nowMs: NOW_MS,
+        });
       expect(await kept(a)).toEqual({ userId: 'ann' });
       expect(await kept(a, {}, given.other)).toBeUndefined();
       expect(await kept(b)).toEqual({ userId: undefined });
       // The user named by a report is ignored.
       expect(await kept(a, { ...opening, userId: 'bob' })).toEqual({ userId: 'ann' });
-      const status = await given.store.status(given.instance, one.id, NOW_MS);
+      const status = await given.store.status({
+        instance: given.instance,
+        id: one.id,
+        nowMs: NOW_MS,
+      });
       expect(status).toMatchObject({ delivered: 2, opened: 1 });
     });
 
@@ -243,12 +276,18 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       const all = publishes.flatMap(({ id }) => devices.map((device) => report(id, device)));
       const kept = await Promise.all(
         [...all, ...all].map((one, index) =>
-          (index % 2 === 0 ? given.store : given.other).report(given.instance, one, NOW_MS),
+          (index % 2 === 0 ? given.store : given.other).report({
+            instance: given.instance,
+            report: one,
+            nowMs: NOW_MS,
+          }),
         ),
       );
       expect(kept.filter(Boolean)).toHaveLength(40);
       for (const { id } of publishes) {
-        expect(await given.store.status(given.instance, id, NOW_MS)).toMatchObject({
+        expect(
+          await given.store.status({ instance: given.instance, id, nowMs: NOW_MS }),
+        ).toMatchObject({
           delivered: 20,
         });
       }
@@ -262,7 +301,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       for (let n = 0; n < 4; n += 1) ids.push(await given.device(given.instance));
       const [first = '', between = '', last = '', after = ''] = ids;
       const kept = (id: PublishId, device: string) =>
-        given.store.report(given.instance, report(id, device), NOW_MS);
+        given.store.report({ instance: given.instance, report: report(id, device), nowMs: NOW_MS });
       expect(await kept(one.id, first)).toBeUndefined();
       await given.plan(one.id, [first, last]);
       expect(await kept(one.id, between)).toBeUndefined();
@@ -287,9 +326,13 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
         report(one.id, ''),
       ];
       for (const each of refused) {
-        expect(await given.store.report(given.instance, each, NOW_MS)).toBeUndefined();
+        expect(
+          await given.store.report({ instance: given.instance, report: each, nowMs: NOW_MS }),
+        ).toBeUndefined();
       }
-      expect(await given.store.status(given.instance, one.id, NOW_MS)).toMatchObject({
+      expect(
+        await given.store.status({ instance: given.instance, id: one.id, nowMs: NOW_MS }),
+      ).toMatchObject({
         delivered: 0,
         opened: 0,
       });
@@ -300,7 +343,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       const one = publish(given.instance);
       await given.store.accept(one);
       await given.lose();
-      const asked = given.store.status(given.instance, one.id, NOW_MS);
+      const asked = given.store.status({ instance: given.instance, id: one.id, nowMs: NOW_MS });
       expect(await asked.catch((error: unknown) => error)).toBeInstanceOf(StoreLost);
     });
   });

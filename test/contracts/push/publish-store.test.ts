@@ -1,6 +1,6 @@
 import type { DeviceStore } from '../../../src/push/device-store.ts';
 import type { PublishId } from '../../../src/push/model/publish.ts';
-import { type Database, openDatabase } from '../../../src/stores/database/database.ts';
+import type { Database } from '../../../src/stores/database/database.ts';
 import { StoredDevices } from '../../../src/stores/push/devices/device-store.ts';
 import { writeDevices } from '../../../src/stores/push/publishes/page-devices.ts';
 import { StoredPublishes } from '../../../src/stores/push/publishes/publish-store.ts';
@@ -10,12 +10,14 @@ import { MemoryDevices } from '../../../testing/memory-stores/devices.ts';
 import { MemoryPublishes } from '../../../testing/memory-stores/publishes.ts';
 import { NOW_MS, newDevice } from './device-store.contract.ts';
 import { publishStoreContract } from './publish-store.contract.ts';
+import { openDatabases } from './stores.ts';
 
 const registerIn = (devices: DeviceStore) => async (instance: number, userId?: string) => {
   const device = newDevice();
-  await devices.register(instance, device, NOW_MS);
+  await devices.register({ instance, device, nowMs: NOW_MS });
   if (userId !== undefined) {
-    await devices.setUser(instance, device.id, { userId, max: 9, replaceOldest: false }, NOW_MS);
+    const user = { userId, max: 9, replaceOldest: false };
+    await devices.setUser({ instance, id: device.id, ...user, nowMs: NOW_MS });
   }
   return device.id;
 };
@@ -79,14 +81,9 @@ publishStoreContract('MemoryPublishes', async () => {
 
 for (const { name, make } of databases) {
   publishStoreContract(`StoredPublishes in ${name}`, async () => {
-    await using parts = new AsyncDisposableStack();
-    const place = parts.use(await make());
-    const database = parts.use(await openDatabase(place.url));
-    // SQLite has one writer, so a second connection in the process would only wait.
-    const second =
-      database.dialect === 'sqlite' ? database : parts.use(await openDatabase(place.url));
+    const opened = await openDatabases(make);
+    const { database, second } = opened;
     const [instance, foreign] = [await makeInstance(database), await makeInstance(database)];
-    const opened = parts.move();
     return {
       store: new StoredPublishes(database),
       other: new StoredPublishes(second),
@@ -100,7 +97,7 @@ for (const { name, make } of databases) {
           await sql`DELETE FROM publishes`;
           await sql`DELETE FROM instance_numbers`;
         }),
-      [Symbol.asyncDispose]: () => opened.disposeAsync(),
+      [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
     };
   });
 }

@@ -20,6 +20,7 @@ import {
   newDevice,
   type OpenDeviceStore,
 } from './device-store.contract.ts';
+import { openDatabases } from './stores.ts';
 
 fc.configureGlobal({ seed: testSeed() });
 
@@ -57,15 +58,10 @@ audienceSourceContract('MemoryAudience', openInMemory);
 
 for (const { name, make } of databases) {
   const open = async (): Promise<Opened> => {
-    await using parts = new AsyncDisposableStack();
-    const place = parts.use(await make());
-    const database = parts.use(await openDatabase(place.url));
-    // SQLite has one writer, so a second connection in the process would only wait.
-    const second =
-      database.dialect === 'sqlite' ? database : parts.use(await openDatabase(place.url));
+    const opened = await openDatabases(make);
+    const { database, second } = opened;
     const devices = new StoredDevices(database);
     const garbage = new GarbageCollector(database);
-    const opened = parts.move();
     return {
       store: devices,
       other: new StoredDevices(second),
@@ -78,7 +74,7 @@ for (const { name, make } of databases) {
       async sweep() {
         while (await garbage.collectSome(NOW_MS));
       },
-      [Symbol.asyncDispose]: () => opened.disposeAsync(),
+      [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
     };
   };
 
@@ -105,9 +101,11 @@ for (const { name, make } of databases) {
             if (one.what === 'register') ids.push(device.id);
           }
           for (const id of ids) {
-            expect(await opened.store.get(instance, id)).toEqual(await memory.get(model, id));
-            expect(await opened.store.interests(instance, id, '', 99)).toEqual(
-              await memory.interests(model, id, '', 99),
+            expect(await opened.store.get({ instance, id })).toEqual(
+              await memory.get({ instance: model, id }),
+            );
+            expect(await opened.store.interests({ instance, id, after: '', limit: 99 })).toEqual(
+              await memory.interests({ instance: model, id, after: '', limit: 99 }),
             );
           }
           await opened.sweep();
@@ -123,12 +121,12 @@ for (const { name, make } of databases) {
       await opened.lose(lostOne);
       const device = newDevice();
       const results = await Promise.allSettled([
-        opened.store.register(lostOne, newDevice(), NOW_MS),
-        opened.store.register(instance, device, NOW_MS),
-        opened.store.setInterests(lostOne, device.id, ['a']),
+        opened.store.register({ instance: lostOne, device: newDevice(), nowMs: NOW_MS }),
+        opened.store.register({ instance, device, nowMs: NOW_MS }),
+        opened.store.setInterests({ instance: lostOne, id: device.id, interests: ['a'] }),
       ]);
       expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected']);
-      expect(await opened.store.get(instance, device.id)).toMatchObject({ id: device.id });
+      expect(await opened.store.get({ instance, id: device.id })).toMatchObject({ id: device.id });
     });
   });
 }
@@ -145,7 +143,7 @@ describe('StoredDevices in PostgreSQL', () => {
       await sql`DELETE FROM instance_numbers WHERE number = ${instance}`;
       // It still sees the instance, and waits for the lock to count the device.
       const registering = new StoredDevices(here)
-        .register(instance, device, NOW_MS)
+        .register({ instance, device, nowMs: NOW_MS })
         .catch((error: unknown) => error);
       await someoneWaits(here);
       return { registering };
@@ -161,11 +159,11 @@ describe('StoredDevices in PostgreSQL', () => {
     await using there = await openDatabase(place.url);
     const [instance, device] = [await makeInstance(here), newDevice()];
     const devices = new StoredDevices(here);
-    await devices.register(instance, device, NOW_MS);
+    await devices.register({ instance, device, nowMs: NOW_MS });
 
     const { adding } = await there.write(async (sql) => {
       await sql`DELETE FROM devices WHERE id = ${device.id}`;
-      const adding = devices.addInterest(instance, device.id, 'news', 5000);
+      const adding = devices.addInterest({ instance, id: device.id, interest: 'news', max: 5000 });
       await someoneWaits(here);
       return { adding };
     });
@@ -180,8 +178,8 @@ describe('StoredDevices in PostgreSQL', () => {
     await using there = await openDatabase(place.url);
     const [instance, device] = [await makeInstance(here), newDevice()];
     const devices = new StoredDevices(here);
-    await devices.register(instance, device, NOW_MS);
-    await devices.addInterest(instance, device.id, 'a', 5000);
+    await devices.register({ instance, device, nowMs: NOW_MS });
+    await devices.addInterest({ instance, id: device.id, interest: 'a', max: 5000 });
 
     await there.write(async (sql) => {
       // A commit locks many devices.
@@ -189,13 +187,14 @@ describe('StoredDevices in PostgreSQL', () => {
         SELECT number FROM devices WHERE id = ${device.id} FOR KEY SHARE`;
       await sql`INSERT INTO device_interests (instance, interest, device)
         VALUES (${instance}, 'b', ${held.number})`;
-      expect(await devices.addInterest(instance, device.id, 'c', 5000)).toBe('added');
-      expect(await devices.removeInterest(instance, device.id, 'a')).toBe(true);
+      expect(await devices.addInterest({ instance, id: device.id, interest: 'c', max: 5000 })).toBe(
+        'added',
+      );
+      expect(await devices.removeInterest({ instance, id: device.id, interest: 'a' })).toBe(true);
     });
 
-    expect(await devices.interests(instance, device.id, '', 9)).toMatchObject({
-      interests: ['b', 'c'],
-    });
+    const range = { instance, id: device.id, after: '', limit: 9 };
+    expect(await devices.interests(range)).toMatchObject({ interests: ['b', 'c'] });
   });
 });
 
@@ -263,21 +262,21 @@ function take(
   const text = `token ${token}`;
   switch (what) {
     case 'register':
-      return store.register(instance, fresh, nowMs);
+      return store.register({ instance, device: fresh, nowMs });
     case 'delete':
-      return store.delete(instance, id);
+      return store.delete({ instance, id });
     case 'setToken':
-      return store.setToken(instance, id, { token: text, identity: text }, nowMs);
+      return store.setToken({ instance, id, token: text, identity: text, nowMs });
     case 'setUser':
-      return store.setUser(instance, id, { userId: user, max: 2, replaceOldest: false }, nowMs);
+      return store.setUser({ instance, id, userId: user, max: 2, replaceOldest: false, nowMs });
     case 'replaceOldest':
-      return store.setUser(instance, id, { userId: user, max: 1, replaceOldest: true }, nowMs);
+      return store.setUser({ instance, id, userId: user, max: 1, replaceOldest: true, nowMs });
     case 'setInterests':
-      return store.setInterests(instance, id, interests);
+      return store.setInterests({ instance, id, interests });
     case 'addInterest':
-      return store.addInterest(instance, id, interest, 3);
+      return store.addInterest({ instance, id, interest, max: 3 });
     case 'removeInterest':
-      return store.removeInterest(instance, id, interest);
+      return store.removeInterest({ instance, id, interest });
     case 'deleteUser':
       return store.deleteUser(instance, user);
     case 'accept':

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
-import { admin } from '../../../testing/clients/admin-api.ts';
+import { admin, webhooksOf } from '../../../testing/clients/admin-api.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { Inbox } from '../../../testing/inbox.ts';
 import type { Fanfare } from '../../../testing/servers/fanfare.ts';
@@ -11,7 +11,6 @@ import {
   type WebhookEndpoint,
   type WebhookRequest,
 } from '../../../testing/servers/webhook-endpoint.ts';
-import { webhooksOf } from '../../admin/webhook-endpoint.ts';
 import { fanfare } from '../../cli/run-fanfare.ts';
 import {
   ask,

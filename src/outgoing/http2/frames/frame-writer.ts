@@ -1,9 +1,9 @@
-import { FLAG, FRAME, FRAME_HEADER_BYTES, SETTING_BYTES } from './frames.ts';
 import { OutBuffer } from './out-buffer.ts';
+import { FLAG, FRAME, FRAME_HEADER_BYTES, SETTING_BYTES } from './protocol.ts';
 
 /** Where frames are written. */
 export interface FrameSink {
-  /** Gives `false` when the sink is full; `drained` is to be called once it is not. */
+  /** Returns `false` when the sink is full. Call `drained` once it is not. */
   write(bytes: Buffer): boolean;
   /** The sink has stayed full until more than 1 MiB waited for it. */
   onOverflow(): void;
@@ -36,22 +36,15 @@ export class FrameWriter {
     this.sink = sink;
   }
 
-  frame(
-    type: number,
-    flags: number,
-    streamId: number,
-    payload: Uint8Array,
-    start = 0,
-    end = payload.length,
-  ): void {
-    this.out.reserve(FRAME_HEADER_BYTES + end - start);
-    this.out.frame(end - start, type, flags, streamId);
-    this.out.bytes(payload, start, end);
+  frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
+    this.out.reserve(FRAME_HEADER_BYTES + payload.length);
+    this.out.frame(payload.length, type, flags, streamId);
+    this.out.bytes(payload);
     this.planFlush();
   }
 
   /**
-   * Begins a HEADERS frame of at most `bytesMax`, which opens a stream. Gives its position for `endHeaders`, after which
+   * Begins a HEADERS frame of at most `bytesMax`, which opens a stream. Returns its position for `endHeaders`, after which
    * the caller plans a flush.
    */
   beginHeaders(streamId: number, flags: number, bytesMax: number): number {
@@ -151,7 +144,7 @@ export class FrameWriter {
     this.planFlush();
   }
 
-  /** Lets everything leave at the end of this turn of the event loop. */
+  /** Plans one flush for the end of this turn of the event loop. */
   planFlush(): void {
     if (this.out.length >= FLUSH_BYTES) return this.flush();
     if (this.isFlushPlanned) return;

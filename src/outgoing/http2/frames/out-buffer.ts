@@ -5,12 +5,17 @@ const PIECE_BYTES = 64 * 1024;
  * Collects bytes to be written together. A piece that was taken never changes again.
  */
 export class OutBuffer {
-  private piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  private piece: Buffer;
   /** The bytes not yet taken are between `start` and `end`. */
   private start = 0;
   private end = 0;
   private readonly full: Buffer[] = [];
   private fullBytes = 0;
+
+  /** There is room for `bytes` without a reservation. */
+  constructor(bytes = PIECE_BYTES) {
+    this.piece = Buffer.allocUnsafeSlow(bytes);
+  }
 
   get length(): number {
     return this.fullBytes + this.end - this.start;
@@ -83,7 +88,7 @@ export class OutBuffer {
     this.piece[position + 2] = length;
   }
 
-  /** Gives what was collected, and starts over. */
+  /** Returns what was collected, and starts over. */
   take(): readonly Buffer[] {
     const taken = this.full.splice(0);
     this.fullBytes = 0;

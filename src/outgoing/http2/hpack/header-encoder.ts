@@ -1,5 +1,5 @@
-import type { OutBuffer } from '../frames/out-buffer.ts';
-import type { HeaderField } from './header-field.ts';
+import { OutBuffer } from '../frames/out-buffer.ts';
+import { type HeaderField, INTEGER_BYTES_MAX, plainField } from './header-field.ts';
 import { FIELD_TABLE_BYTES, staticFields, staticNameIndex } from './static-fields.ts';
 
 /** The first bits of each field representation, and how many bits are left for a number. Source: RFC 7541, 6. */
@@ -7,9 +7,6 @@ const INDEXED = [0x80, 7] as const;
 const KEPT = [0x40, 6] as const;
 const TABLE_SIZE = [0x20, 5] as const;
 const PLAIN = [0x00, 4] as const;
-
-/** Bytes of a length or an index. */
-const INTEGER_BYTES_MAX = 5;
 
 const FIRST_DYNAMIC = staticFields.length + 1;
 const PATH = staticNameIndex(':path');
@@ -107,4 +104,15 @@ export class HeaderEncoder {
       this.tableBytes -= oldest.tableBytes;
     }
   }
+}
+
+/** Encodes header fields without the dynamic table, so the block is the same for every connection. */
+export function plainBlock(fields: Readonly<Record<string, string>>): Buffer {
+  const list = Object.entries(fields).map(([name, value]) => plainField(name, value));
+  const out = new OutBuffer(headerBytesMax(list, ''));
+  for (const { nameIndex, literal } of list) {
+    out.integer(...PLAIN, nameIndex);
+    out.bytes(literal);
+  }
+  return Buffer.concat(out.take());
 }

@@ -1,3 +1,4 @@
+import { OutBuffer } from '../frames/out-buffer.ts';
 import { FIELD_OVERHEAD_BYTES, staticFieldIndex, staticNameIndex } from './static-fields.ts';
 
 /** A header field of a request, encoded as far as possible in advance. */
@@ -17,6 +18,9 @@ export interface HeaderField {
   /** Its size in the dynamic table. */
   readonly tableBytes: number;
 }
+
+/** Bytes of a length or an index. */
+export const INTEGER_BYTES_MAX = 5;
 
 const NAME = /^:?[a-z0-9!#$%&'*+.^_`|~-]+$/;
 /** Printable ASCII, which every implementation reads the same way. */
@@ -41,7 +45,9 @@ function makeField(name: string, value: string, kept: boolean): HeaderField {
   // The value may be a secret, so the error does not quote it.
   if (!NAME.test(name) || !VALUE.test(value)) throw new TypeError(`not a header field: ${name}`);
   const nameIndex = staticNameIndex(name);
-  const written = stringBytes(value);
+  const out = new OutBuffer(name.length + value.length + 2 * INTEGER_BYTES_MAX);
+  if (nameIndex === 0) writeText(out, name);
+  writeText(out, value);
   return {
     name,
     value,
@@ -49,26 +55,13 @@ function makeField(name: string, value: string, kept: boolean): HeaderField {
     key: `${name}\n${value}`,
     staticIndex: staticFieldIndex(name, value),
     nameIndex,
-    literal: nameIndex === 0 ? Buffer.concat([stringBytes(name), written]) : written,
+    literal: Buffer.concat(out.take()),
     tableBytes: name.length + value.length + FIELD_OVERHEAD_BYTES,
   };
 }
 
-/** A string literal without Huffman coding. Source: RFC 7541, 5.2. */
-function stringBytes(text: string): Buffer {
-  const bytes = Buffer.from(text, 'latin1');
-  return Buffer.concat([Buffer.from(integerBytes(bytes.length, 7)), bytes]);
-}
-
-/** An integer with a prefix of `prefixBits`. Source: RFC 7541, 5.1. */
-function integerBytes(value: number, prefixBits: number): readonly number[] {
-  const full = (1 << prefixBits) - 1;
-  if (value < full) return [value];
-  const bytes = [full];
-  let rest = value - full;
-  while (rest >= 128) {
-    bytes.push((rest & 127) | 128);
-    rest >>= 7;
-  }
-  return [...bytes, rest];
+/** Writes a string literal without Huffman coding. Source: RFC 7541, 5.2. */
+function writeText(out: OutBuffer, text: string): void {
+  out.integer(0, 7, text.length);
+  out.latin1(text);
 }

@@ -41,7 +41,7 @@ function jobOf(claim: Job): InFlightJob {
       bundleId: undefined,
       userId: undefined,
       registeredAtMs: 0,
-      acceptedBefore: true,
+      isTrusted: true,
     }),
   );
   return new InFlightJob(claim, recipients, { nowMs: 0 });

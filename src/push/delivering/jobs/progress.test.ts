@@ -111,7 +111,7 @@ describe('the results of a page', () => {
     scene.answer = () => ({ outcome: accepted, afterMs: 200 });
     scene.start();
     await seconds(0.5);
-    await scene.publishes.cancel(instance, id, scene.time.now());
+    await scene.publishes.cancel({ instance, id, nowMs: scene.time.now() });
     await seconds(5);
     expect(scene.sends.length).toBeLessThanOrEqual(50);
     const { accepted: sent, cancelled } = await scene.counts(id);

@@ -10,7 +10,6 @@ export interface CircuitFault {
     | 'credential';
   readonly reason: string;
   readonly words: string;
-  readonly sinceMs: number;
   /** No device was ever accepted, so only untrusted devices have failed. Others may still be reached. */
   readonly isUnproven?: true;
 }
@@ -72,7 +71,7 @@ interface Evidence {
 }
 
 /**
- * The circuit breaker of devices that share a credential and a gateway.
+ * The circuit breaker of devices that share a credential and a gateway. Times are those of the steady clock.
  *
  * Anybody may register a device and choose what its gateway answers. So only trusted devices count: those that were
  * accepted before. Untrusted devices count only as long as no trusted one is known.
@@ -94,6 +93,7 @@ interface Evidence {
  */
 export class CircuitBreaker {
   private openFault: CircuitFault | undefined;
+  private openedAtMs = 0;
   /** It opened because of failures before any device was named. */
   private isOfConnection = false;
   private knowsTrusted = false;
@@ -114,13 +114,18 @@ export class CircuitBreaker {
   private readonly distrust: (device: number) => void;
 
   /** `distrust` is called for each trusted device whose failure an acceptance of another device contradicts. */
-  constructor(distrust: (device: number) => void = () => undefined) {
+  constructor(distrust: (device: number) => void) {
     this.distrust = distrust;
   }
 
   /** Why the circuit is open; `undefined` while it is closed. */
   get fault(): CircuitFault | undefined {
     return this.openFault;
+  }
+
+  /** How long it has been open, if it is. */
+  openForMs(nowMs: number): number {
+    return nowMs - this.openedAtMs;
   }
 
   /** Time until a trusted device may be sent to; 0: now. */
@@ -263,7 +268,7 @@ export class CircuitBreaker {
       const evidence = this.remember(why, device, 0, strainOfConnection(why, askedMs), nowMs);
       if (this.openFault === undefined && evidence.strain < STRAIN_MAX) return 'unchanged';
       this.isOfConnection = true;
-      return this.open({ why, reason, words, sinceMs: nowMs }, askedMs);
+      return this.open({ why, reason, words }, askedMs, nowMs);
     }
     // The gateway answers again. Whatever is wrong now is counted anew.
     if (this.isOfConnection) return this.worked();
@@ -277,10 +282,9 @@ export class CircuitBreaker {
     const devicesMin = others === 0 ? 1 : Math.max(DEVICES_MIN, others + 1);
     const isEnough = evidence.strain >= STRAIN_MAX && evidence.askedMs.size >= devicesMin;
     if (this.openFault === undefined && !isEnough) return 'unchanged';
-    const fault: CircuitFault = { why, reason, words, sinceMs: nowMs };
-    return this.knowsTrusted
-      ? this.open(fault, askedOfAll(evidence, Math.max(DEVICES_MIN, others + 1)))
-      : this.open({ ...fault, isUnproven: true }, 0);
+    if (!this.knowsTrusted) return this.open({ why, reason, words, isUnproven: true }, 0, nowMs);
+    const askedOfMost = askedOfAll(evidence, Math.max(DEVICES_MIN, others + 1));
+    return this.open({ why, reason, words }, askedOfMost, nowMs);
   }
 
   private remember(
@@ -292,7 +296,7 @@ export class CircuitBreaker {
   ): Evidence {
     const before = this.evidence;
     const ageMs = before === undefined ? 0 : nowMs - before.lastMs;
-    const isRecent = ageMs >= 0 && ageMs < MEMORY_MS && before?.why === why;
+    const isRecent = ageMs < MEMORY_MS && before?.why === why;
     const asked = isRecent ? before.askedMs : new Map<number, number>();
     if (asked.size < EVIDENCE_MAX) asked.set(device, askedMs);
     this.evidence = {
@@ -304,20 +308,21 @@ export class CircuitBreaker {
     return this.evidence;
   }
 
-  private open(fault: CircuitFault, askedMs: number): CircuitChange {
-    const before = this.openFault;
-    this.openFault = { ...fault, sinceMs: before?.sinceMs ?? fault.sinceMs };
-    if (before === undefined) {
+  private open(fault: CircuitFault, askedMs: number, nowMs: number): CircuitChange {
+    const change = this.openFault === undefined ? 'opened' : 'unchanged';
+    this.openFault = fault;
+    if (change === 'opened') {
+      this.openedAtMs = nowMs;
       this.ticket++;
       this.pauseMs = PAUSE_MS_MIN;
-      this.pause(this.pauseMs, fault.sinceMs);
+      this.pause(this.pauseMs, nowMs);
     }
     const restMs = Math.min(askedMs, ASKED_MS_MAX);
-    if (restMs > this.roundMs(fault.sinceMs)) {
-      this.pause(restMs, fault.sinceMs);
+    if (restMs > this.roundMs(nowMs)) {
+      this.pause(restMs, nowMs);
       this.isAsked = true;
     }
-    return before === undefined ? 'opened' : 'unchanged';
+    return change;
   }
 
   private close(): void {
@@ -337,8 +342,6 @@ export class CircuitBreaker {
   }
 
   private untriedTurnMs(nowMs: number): number {
-    // The clock was set back.
-    if (nowMs < this.untriedAtMs) this.untriedAtMs = nowMs;
     const isLeftAlone = this.isAsked && !this.recent.isAnyAccepted(nowMs);
     const everyMs = isLeftAlone ? UNTRIED_MS_ASKED : UNTRIED_MS;
     return Math.max(0, this.untriedAtMs + everyMs - nowMs);
@@ -346,8 +349,6 @@ export class CircuitBreaker {
 
   /** Time until the next round of probes; 0: now. */
   private roundMs(nowMs: number): number {
-    // The clock was set back: begin the pause again, so that it does not grow by the difference.
-    if (nowMs < this.pausedAtMs) this.pausedAtMs = nowMs;
     return Math.max(0, this.pausedAtMs + this.waitsMs - nowMs);
   }
 }

@@ -1,6 +1,5 @@
-import { LATER_MS_MAX, SLOW_MS, TURN_MS_MAX } from '../limits.ts';
+import { CHECK_MS, LATER_MS_MAX, SLOW_MS, TURN_MS_MAX } from '../limits.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
-import { isWithin } from './is-within.ts';
 import { type Owned, RoundRobin } from './round-robin.ts';
 
 /** Devices that could not wait in memory come back at the measured speed of outcomes, and at least this fast. */
@@ -16,7 +15,10 @@ const RETURN_MS_MIN = 1_000;
 /** Weight of the last second in the measured speed. */
 const NEWEST_SHARE = 0.3;
 
-/** The devices that wait on one route, in slices that take turns, and the measured speed of their outcomes. */
+/**
+ * The devices that wait on one route, in slices that take turns, and the measured speed of their outcomes. Times are
+ * those of the steady clock.
+ */
 export class DeviceQueue<Item extends Owned> {
   readonly slices = new RoundRobin<Item>();
   /** Sends in flight. */
@@ -43,7 +45,7 @@ export class DeviceQueue<Item extends Owned> {
 
   /** Whether devices wait too long for others to wait for them. */
   isSlow(nowMs: number, waitingSinceMs: number): boolean {
-    return isWithin(SLOW_MS, this.slowSinceMs, nowMs) || nowMs - waitingSinceMs > TURN_MS_MAX;
+    return nowMs - this.slowSinceMs < SLOW_MS || nowMs - waitingSinceMs > TURN_MS_MAX;
   }
 
   /** Counts devices that begin to wait. */
@@ -59,35 +61,31 @@ export class DeviceQueue<Item extends Owned> {
 
   /** Whether more devices wait than can be sent to within a time, at the measured speed. */
   isJammed(withinMs: number, nowMs: number): boolean {
-    // The clock was set back.
-    if (nowMs < this.busySinceMs) this.busySinceMs = nowMs;
     if (this.waiting === 0 || !this.isSlow(nowMs, this.busySinceMs)) return false;
     return this.waiting > (this.perSecond * withinMs) / 1000;
   }
 
   /**
-   * When a device should return that cannot wait in memory: one after the other, at the measured speed. Each is a row
-   * in the store meanwhile, so it should not return too early.
+   * After how long a device should return that cannot wait in memory: one after the other, at the measured speed. Each
+   * is a row in the store meanwhile, so it should not return too early.
    */
-  returnMs(nowMs: number, circuit: CircuitBreaker): number {
+  returnAfterMs(nowMs: number, circuit: CircuitBreaker): number {
     const { fault } = circuit;
     if (fault === undefined) this.slowSinceMs = nowMs;
-    // It can only be this far ahead if the clock was set back.
-    if (this.lastReturnMs > nowMs + LATER_MS_MAX) this.lastReturnMs = 0;
     const returnsPerSecond =
       fault === undefined
         ? Math.max(RETURNS_PER_SECOND_MIN, this.perSecond)
         : RETURNS_PER_SECOND_MIN_OPEN[fault.why];
-    const earliestMs = nowMs + Math.max(RETURN_MS_MIN, circuit.awayMs(nowMs));
-    this.lastReturnMs = Math.max(earliestMs, this.lastReturnMs + 1000 / returnsPerSecond);
-    if (this.lastReturnMs <= nowMs + LATER_MS_MAX) return Math.ceil(this.lastReturnMs);
-    this.lastReturnMs = nowMs + LATER_MS_MAX;
+    const earliestMs = Math.max(RETURN_MS_MIN, circuit.awayMs(nowMs));
+    const afterMs = Math.max(earliestMs, this.lastReturnMs + 1000 / returnsPerSecond - nowMs);
+    this.lastReturnMs = nowMs + Math.min(afterMs, LATER_MS_MAX);
+    if (afterMs <= LATER_MS_MAX) return Math.ceil(afterMs);
     return Math.ceil(earliestMs + this.random() * LATER_MS_MAX);
   }
 
-  /** Measures how fast outcomes come. To be called about once a second. */
-  measure(passedMs: number): void {
-    const latelyPerSecond = (this.outcomes * 1000) / Math.max(1, passedMs);
+  /** Measures how fast outcomes come. To be called each `CHECK_MS`. */
+  measure(): void {
+    const latelyPerSecond = (this.outcomes * 1000) / CHECK_MS;
     this.perSecond += (latelyPerSecond - this.perSecond) * NEWEST_SHARE;
     this.outcomes = 0;
   }

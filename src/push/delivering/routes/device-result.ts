@@ -4,14 +4,14 @@ import type { After } from './after-outcome.ts';
 
 /** Makes the result of a device as it is stored. `attempts` includes the last one. */
 export function resultOf(
-  { number, platform, userId, token, acceptedBefore }: Recipient,
+  { number, platform, userId, token, isTrusted }: Recipient,
   attempts: number,
   after: After,
 ): DeviceResult {
   switch (after.what) {
     case 'accepted':
       // Two literals, because a spread would cost more than all the rest.
-      return acceptedBefore
+      return isTrusted
         ? { what: 'accepted', device: number, platform, userId }
         : { what: 'accepted', device: number, platform, userId, firstToken: token };
     case 'retry': {

@@ -1,18 +1,18 @@
+import type { Timers } from '../../../runtime/ports.ts';
 import { untrustedLimit } from '../../../runtime/sender-queue.ts';
 import type { Outcome } from '../../gateway.ts';
 import type { Platform, Recipient } from '../../model/device.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
 import { type DeliveryLimits, IDLE_MS } from '../limits.ts';
-import type { OpenCircuit, PipelineNotices, PipelineTimers } from '../ports.ts';
-import type { StoredPublish } from '../stored-publish.ts';
+import type { CircuitEvent, OpenCircuit, PipelineNotices } from '../ports.ts';
+import type { SteadyClock } from '../steady-clock.ts';
 import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
 import type { Ticket } from './circuit-breaker.ts';
 import { resultOf } from './device-result.ts';
 import { endpointOrigin } from './endpoint-origin.ts';
-import { isWithin } from './is-within.ts';
 import { type AnyGateway, PreparedPublish } from './prepared-publish.ts';
 import { returnLater } from './returning-devices.ts';
-import { type Route, Slice } from './route.ts';
+import { type Route, Slice, type SliceOptions } from './route.ts';
 import { RouteTable } from './route-table.ts';
 import { TrustedDevices } from './trusted-devices.ts';
 
@@ -26,13 +26,13 @@ export interface DispatcherOptions {
   /** Most sends per second on one route. */
   readonly rate: number;
   readonly limits: DeliveryLimits;
-  readonly timers: PipelineTimers;
+  readonly timers: Timers;
+  readonly clock: SteadyClock;
   readonly random: () => number;
   readonly notices: PipelineNotices;
   readonly counts: OutcomeCounts;
   /** Called when no send of a job is in flight, and its devices may need another decision. */
   readonly onIdle: (job: InFlightJob) => void;
-  readonly onCircuitClosed: (circuit: OpenCircuit) => void;
 }
 
 /**
@@ -74,7 +74,7 @@ const FAULT: Outcome = {
 export class Dispatcher {
   readonly instance: number;
   readonly platform: Platform;
-  usedAtMs: number;
+  private usedAtMs: number;
   private readonly options: DispatcherOptions;
   private gateway: AnyGateway;
   private readonly routes: RouteTable;
@@ -82,7 +82,6 @@ export class Dispatcher {
   private readonly trusted = new TrustedDevices();
   /** Whether any device was accepted with the current credential. */
   private hasAccepted = false;
-  private senders = 0;
   /** Sends without an outcome: all, and those to untrusted devices. */
   private inFlight = 0;
   private untrustedInFlight = 0;
@@ -97,7 +96,7 @@ export class Dispatcher {
     this.gateway = options.gateway;
     this.instance = options.instance;
     this.platform = options.gateway.platform;
-    this.usedAtMs = options.timers.now();
+    this.usedAtMs = options.clock.now();
     this.routes = new RouteTable({
       rate: options.rate,
       random: options.random,
@@ -109,16 +108,18 @@ export class Dispatcher {
 
   /** Sends in flight. */
   get sending(): number {
-    return this.senders;
+    return this.inFlight;
   }
 
   /** Whether it can be forgotten without losing what it has learned. */
-  isIdle(nowMs: number): boolean {
-    return this.senders === 0 && this.prepared.size === 0 && nowMs - this.usedAtMs > IDLE_MS;
+  isIdle(): boolean {
+    const idleMs = this.options.clock.now() - this.usedAtMs;
+    return this.inFlight === 0 && this.prepared.size === 0 && idleMs > IDLE_MS;
   }
 
   /** Whether all circuits stay open for longer than a job should wait in memory, and a probe waits that can close one. */
-  isShut(nowMs: number): boolean {
+  isShut(): boolean {
+    const nowMs = this.options.clock.now();
     return (
       this.routes.all.some((route) => route.hasProbe()) &&
       this.routes.all.every(({ circuit }) => circuit.isShut(nowMs))
@@ -130,32 +131,24 @@ export class Dispatcher {
   }
 
   /** Adds the devices at some places of a job, and returns them in slices. `start` sends to them. */
-  add(
-    job: InFlightJob,
-    places: readonly number[],
-    readStored: () => StoredPublish | undefined,
-  ): readonly Slice[] {
-    this.usedAtMs = this.options.timers.now();
-    const prepared = this.prepare(job, readStored);
-    const slices: Slice[] = [];
-    if (this.platform === 'web') {
-      const byRoute = Map.groupBy(places, (place) =>
-        this.routes.to(originOf(job, place), this.usedAtMs),
-      );
-      for (const [route, some] of byRoute) this.addSlices(slices, { job, prepared, route }, some);
-    } else {
-      this.addSlices(slices, { job, prepared, route: this.routes.to('', this.usedAtMs) }, places);
-    }
+  add(job: InFlightJob, places: readonly number[]): readonly Slice[] {
+    const nowMs = this.options.clock.now();
+    this.usedAtMs = nowMs;
+    const prepared = this.prepare(job);
+    const byRoute =
+      this.platform === 'web'
+        ? Map.groupBy(places, (place) => this.routes.to(originOf(job, place), nowMs))
+        : new Map([[this.routes.to('', nowMs), places]]);
+    const slices = [...byRoute].flatMap(([route, some]) =>
+      this.sliced({ job, prepared, route, places: some, nowMs }),
+    );
     this.returnJammed();
     return slices;
   }
 
   /** Sends to all devices that may be sent to now, and continues by itself when more may be. */
   start(): void {
-    while (this.senders < this.gateway.atOnce) {
-      const slice = this.next();
-      if (slice === undefined) break;
-      this.senders++;
+    for (let slice = this.next(); slice !== undefined; slice = this.next()) {
       void this.sendFrom(slice);
     }
     this.setAlarm();
@@ -168,22 +161,20 @@ export class Dispatcher {
     this.trusted.clear();
     this.hasAccepted = false;
     for (const prepared of this.prepared.values()) prepared.sendThrough(gateway);
-    for (const route of this.routes.all) {
-      const circuit = this.openCircuitOf(route);
-      route.circuit.reset();
-      if (circuit !== undefined) this.reportClosed(route, circuit);
-    }
+    for (const { circuit } of this.routes.all) circuit.reset();
     this.start();
   }
 
-  /** To be called about once a second. */
-  check(passedMs: number): void {
-    const nowMs = this.options.timers.now();
-    for (const { trusted, untrusted } of this.routes.all) {
-      trusted.measure(passedMs);
-      untrusted.measure(passedMs);
+  /** To be called each `CHECK_MS`. Returns which circuits have opened and closed. */
+  check(): readonly CircuitEvent[] {
+    const nowMs = this.options.clock.now();
+    const events: CircuitEvent[] = [];
+    for (const route of this.routes.all) {
+      route.trusted.measure();
+      route.untrusted.measure();
+      const event = this.circuitEventOf(route, nowMs);
+      if (event !== undefined) events.push(event);
     }
-    for (const route of this.routes.all) this.reportOpen(route, nowMs);
     this.returnJammed();
     for (const [number, { slices }] of this.prepared) {
       if (slices === 0) this.prepared.delete(number);
@@ -191,6 +182,7 @@ export class Dispatcher {
     this.routes.forgetIdle(nowMs);
     // Extended claims let more be sent.
     this.start();
+    return events;
   }
 
   /** Sends nothing more. */
@@ -200,46 +192,39 @@ export class Dispatcher {
     this.alarm = undefined;
   }
 
-  private prepare(
-    { publish }: InFlightJob,
-    readStored: () => StoredPublish | undefined,
-  ): PreparedPublish {
+  private prepare({ publish, storedPublish }: InFlightJob): PreparedPublish {
     const known = this.prepared.get(publish.number);
     if (known !== undefined) return known;
-    const { instanceId } = this.options;
-    const prepared = new PreparedPublish(publish, readStored(), instanceId, this.gateway);
+    const prepared = new PreparedPublish(
+      publish,
+      storedPublish,
+      this.options.instanceId,
+      this.gateway,
+    );
     this.prepared.set(publish.number, prepared);
     return prepared;
   }
 
-  private addSlices(
-    slices: Slice[],
-    where: {
-      readonly job: InFlightJob;
-      readonly prepared: PreparedPublish;
-      readonly route: Route;
-    },
-    places: readonly number[],
-  ): void {
-    const { job, route } = where;
-    const nowMs = this.options.timers.now();
+  /** Makes a slice of the trusted devices, and one of the others. */
+  private sliced(options: Omit<SliceOptions, 'isTrusted'>): readonly Slice[] {
+    const { job, route, nowMs } = options;
     route.usedAtMs = nowMs;
     const trusted: number[] = [];
     const untrusted: number[] = [];
-    for (const place of places) {
+    for (const place of options.places) {
       const recipient = job.recipients[place];
       const isTrusted = recipient !== undefined && this.trusted.has(recipient);
       (isTrusted ? trusted : untrusted).push(place);
     }
+    const slices: Slice[] = [];
     if (trusted.length > 0) {
-      const split = splitTried(route, job, trusted);
-      slices.push(new Slice({ ...where, ...split, isTrusted: true, nowMs }));
+      slices.push(new Slice({ ...options, isTrusted: true, places: trusted }));
       route.circuit.learnOfTrusted();
     }
     if (untrusted.length > 0) {
-      const split = splitTried(route, job, untrusted);
-      slices.push(new Slice({ ...where, ...split, isTrusted: false, nowMs }));
+      slices.push(new Slice({ ...options, isTrusted: false, places: untrusted }));
     }
+    return slices;
   }
 
   /**
@@ -247,8 +232,10 @@ export class Dispatcher {
    * circuit is open, whole jobs are given back instead.
    */
   private returnJammed(): void {
-    const nowMs = this.options.timers.now();
-    const { untrustedWaitMs } = this.options.limits;
+    const { clock, timers, limits } = this.options;
+    const wallMs = timers.now();
+    const nowMs = clock.at(wallMs);
+    const { untrustedWaitMs } = limits;
     const inFlightMax = this.inFlightMaxOfRoute();
     for (const route of this.routes.all) {
       const { untrusted, circuit } = route;
@@ -257,7 +244,7 @@ export class Dispatcher {
       if (!untrusted.isJammed(untrustedWaitMs, nowMs)) continue;
       for (const slice of untrusted.slices.newestFirst()) {
         if (!untrusted.isJammed(untrustedWaitMs, nowMs)) break;
-        returnLater(slice, nowMs);
+        returnLater(slice, { nowMs, wallMs });
         this.options.onIdle(slice.job);
       }
     }
@@ -265,11 +252,12 @@ export class Dispatcher {
 
   /** A slice with a device that may be sent to now. */
   private next(): Slice | undefined {
-    if (this.isStopped) return undefined;
-    const nowMs = this.options.timers.now();
-    this.claimedUntilMs = nowMs + this.options.limits.sendMs;
+    if (this.isStopped || this.inFlight >= this.gateway.atOnce) return undefined;
+    const { timers, clock, limits } = this.options;
+    const wallMs = timers.now();
+    this.claimedUntilMs = wallMs + limits.sendMs;
     return this.routes.next({
-      nowMs,
+      nowMs: clock.at(wallMs),
       inFlightMax: this.inFlightMaxOfRoute(),
       hasUntrustedPlace: this.hasUntrustedPlace(),
       isClaimed: this.isClaimed,
@@ -294,13 +282,14 @@ export class Dispatcher {
   private async sendFrom(first: Slice): Promise<void> {
     for (let slice: Slice | undefined = first; slice !== undefined; slice = this.next()) {
       const { route, job, prepared, isTrusted } = slice;
-      const nowMs = this.options.timers.now();
+      const wallMs = this.options.timers.now();
+      const nowMs = this.options.clock.at(wallMs);
       const isProbe = route.circuit.fault !== undefined;
       // At random, because the first outcomes decide whether the circuit opens: otherwise one could get the first turns
       // by registering many devices early.
       const place = slice.take(nowMs, this.options.random());
       const recipient = job.recipients[place];
-      if (recipient === undefined || this.isOver(slice, recipient, nowMs)) continue;
+      if (recipient === undefined || this.isOver(slice, recipient, wallMs)) continue;
 
       const ticket = route.begin(isTrusted, nowMs);
       this.countInFlight(slice, 1);
@@ -309,9 +298,7 @@ export class Dispatcher {
       try {
         // The gateway shares its connections among trusted and untrusted devices as this dispatcher shares its places.
         outcome = await prepared.deliver(
-          recipient.acceptedBefore === isTrusted
-            ? recipient
-            : { ...recipient, acceptedBefore: isTrusted },
+          recipient.isTrusted === isTrusted ? recipient : { ...recipient, isTrusted },
         );
       } catch (error) {
         this.options.notices.fault(error);
@@ -321,7 +308,6 @@ export class Dispatcher {
       slice.queue.outcomes++;
       this.learn({ slice, place, recipient, ticket, isProbe }, outcome);
     }
-    this.senders--;
     this.setAlarm();
   }
 
@@ -335,10 +321,10 @@ export class Dispatcher {
   }
 
   /** Settles a device that need not be sent to any more, and returns whether it did. */
-  private isOver({ job, prepared }: Slice, recipient: Recipient, nowMs: number): boolean {
+  private isOver({ job, prepared }: Slice, recipient: Recipient, wallMs: number): boolean {
     const attempts = job.attemptsOf(recipient);
     const { endsAtMs, firstTryUntilMs } = prepared.lifetime;
-    if (nowMs >= (attempts === 0 ? firstTryUntilMs : endsAtMs)) {
+    if (wallMs >= (attempts === 0 ? firstTryUntilMs : endsAtMs)) {
       this.settle(job, recipient, attempts, EXPIRED);
       return true;
     }
@@ -350,13 +336,13 @@ export class Dispatcher {
   private learn(send: Send, outcome: Outcome): void {
     const { slice, recipient, ticket } = send;
     const { route, job, prepared } = slice;
-    const nowMs = this.options.timers.now();
+    const wallMs = this.options.timers.now();
+    const nowMs = this.options.clock.at(wallMs);
     job.movedAtMs = nowMs;
     const isTrusted = this.trusted.has(recipient);
     const isBelieved = isTrusted || route.circuit.believesUntrusted();
-    const circuit = this.openCircuitOf(route);
     const change = route.learn(ticket, { device: recipient.number, isTrusted }, outcome, nowMs);
-    if (change === 'closed' && circuit !== undefined) this.reportClosed(route, circuit);
+    if (change === 'opened') route.openedAtMs = wallMs;
     if (isBelieved && prepared.learn(outcome) && prepared.refusal !== undefined) {
       const { reason, words } = prepared.refusal;
       this.options.notices.refused(prepared.publish, this.platform, reason, words);
@@ -378,12 +364,13 @@ export class Dispatcher {
     isTrusted: boolean,
   ): void {
     const { route, job } = slice;
-    const nowMs = this.options.timers.now();
+    const wallMs = this.options.timers.now();
+    const nowMs = this.options.clock.at(wallMs);
     const attempts = job.attemptsOf(recipient) + 1;
     const after = afterOutcome(outcome, {
       attempts,
-      nowMs,
-      endsAtMs: slice.endsAtMs,
+      nowMs: wallMs,
+      endsAtMs: slice.lifetime.endsAtMs,
       registeredAtMs: recipient.registeredAtMs,
       wasAccepted: this.trusted.wasAccepted(recipient),
       isBoundToKey: BOUND_TO_KEY.has(this.platform),
@@ -407,18 +394,16 @@ export class Dispatcher {
     return this.hasAccepted ? 'somewhere' : 'none';
   }
 
-  private reportOpen(route: Route, nowMs: number): void {
+  private circuitEventOf(route: Route, nowMs: number): CircuitEvent | undefined {
+    const before = route.reported;
     const circuit = this.openCircuitOf(route);
-    if (circuit === undefined || route.isReported) return;
-    if (isWithin(REPORT_MS, circuit.sinceMs, nowMs)) return;
-    route.isReported = true;
-    this.options.notices.circuitOpened(circuit);
-  }
-
-  private reportClosed(route: Route, circuit: OpenCircuit): void {
-    if (route.isReported) this.options.notices.circuitClosed(circuit);
-    route.isReported = false;
-    this.options.onCircuitClosed(circuit);
+    if (circuit === undefined) {
+      route.reported = undefined;
+      return before && { what: 'closed', circuit: before };
+    }
+    if (route.circuit.openForMs(nowMs) < REPORT_MS) return undefined;
+    route.reported = circuit;
+    return before === undefined ? { what: 'opened', circuit } : undefined;
   }
 
   private settle(job: InFlightJob, recipient: Recipient, attempts: number, after: After): void {
@@ -430,14 +415,15 @@ export class Dispatcher {
   private openCircuitOf(route: Route): OpenCircuit | undefined {
     const { fault } = route.circuit;
     const { instance, platform } = this;
-    return fault && { instance, platform, origin: route.origin, ...fault };
+    const { origin, openedAtMs: sinceMs } = route;
+    return fault && { instance, platform, origin, sinceMs, ...fault };
   }
 
   /** Continues when a circuit lets a probe through, or a rate allows more. */
   private setAlarm(): void {
-    if (this.isStopped || this.senders >= this.gateway.atOnce) return;
-    const { timers } = this.options;
-    const nowMs = timers.now();
+    if (this.isStopped || this.inFlight >= this.gateway.atOnce) return;
+    const { timers, clock } = this.options;
+    const nowMs = clock.now();
     const atMs = nowMs + this.routes.waitMs(nowMs);
     if (!Number.isFinite(atMs)) return;
     if (this.alarm !== undefined && this.alarm.atMs <= atMs) return;
@@ -452,20 +438,6 @@ export class Dispatcher {
 
 function originOf({ recipients }: InFlightJob, place: number): string {
   return endpointOrigin(recipients[place]?.token ?? '');
-}
-
-/** Separates the places of devices that have failed since the circuit opened. */
-function splitTried(
-  { circuit }: Route,
-  { recipients }: InFlightJob,
-  places: readonly number[],
-): { readonly places: readonly number[]; readonly tried: readonly number[] } {
-  if (circuit.fault === undefined) return { places, tried: [] };
-  const wasTried = (place: number) => circuit.wasTried(recipients[place]?.number ?? 0);
-  return {
-    places: places.filter((place) => !wasTried(place)),
-    tried: places.filter(wasTried),
-  };
 }
 
 /** Whether the failure came before any device was named. */

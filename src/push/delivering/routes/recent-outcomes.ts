@@ -1,5 +1,3 @@
-import { isWithin } from './is-within.ts';
-
 /** How long an outcome counts as recent. */
 const RECENT_MS = 60_000;
 
@@ -51,14 +49,14 @@ export class RecentOutcomes {
 
   /** Whether a device was accepted within the last minute. */
   isAnyAccepted(nowMs: number): boolean {
-    return this.acceptedAtMs.some((atMs) => isWithin(RECENT_MS, atMs, nowMs));
+    return this.acceptedAtMs.some((atMs) => nowMs - atMs < RECENT_MS);
   }
 
   /** How many other devices were accepted within the last minute, at most `OTHERS_MAX`. */
   othersAccepted(device: number, nowMs: number): number {
     let others = 0;
     for (const [slot, atMs] of this.acceptedAtMs.entries()) {
-      if (isWithin(RECENT_MS, atMs, nowMs) && this.acceptedDevices[slot] !== device) others++;
+      if (nowMs - atMs < RECENT_MS && this.acceptedDevices[slot] !== device) others++;
       if (others === OTHERS_MAX) break;
     }
     return others;
@@ -87,7 +85,7 @@ export class RecentOutcomes {
   private contradictedBy(device: number, nowMs: number): readonly number[] {
     this.openAtMs.delete(device);
     const contradicted = [...this.openAtMs]
-      .filter(([, atMs]) => isWithin(RECENT_MS, atMs, nowMs))
+      .filter(([, atMs]) => nowMs - atMs < RECENT_MS)
       .map(([one]) => one);
     this.openAtMs.clear();
     return contradicted;

@@ -17,39 +17,46 @@ interface Why {
   readonly words: string;
 }
 
+/** A moment by the steady clock, and by the system's. */
+interface Moment {
+  readonly nowMs: number;
+  readonly wallMs: number;
+}
+
 /** Settles the waiting devices of a slice for a later retry, so that the rest of their job need not wait for them. */
-export function returnLater(slice: Slice, nowMs: number): void {
+export function returnLater(slice: Slice, { nowMs, wallMs }: Moment): void {
   const why = whyWaiting(slice);
-  const lastMs = slice.endsAtMs - LAST_RETRY_MS;
-  const isInTime = lastMs > nowMs + LAST_RETRY_MS;
+  const lastMs = slice.lifetime.endsAtMs - LAST_RETRY_MS;
+  const isInTime = lastMs > wallMs + LAST_RETRY_MS;
   for (const recipient of waitingOf(slice)) {
-    const dueAtMs = Math.min(slice.returnMs(nowMs), lastMs);
+    const dueAtMs = Math.min(wallMs + slice.returnAfterMs(nowMs), lastMs);
     settle(slice.job, recipient, isInTime ? retry(dueAtMs, why) : { what: 'expired', ...why });
   }
 }
 
 /** Settles the waiting devices of a slice for a retry at once, by any server. */
-export function returnNow(slice: Slice, reason: string, nowMs: number): void {
+export function returnNow(slice: Slice, reason: string, wallMs: number): void {
   for (const recipient of waitingOf(slice)) {
-    settle(slice.job, recipient, retry(nowMs, { reason, words: '' }));
+    settle(slice.job, recipient, retry(wallMs, { reason, words: '' }));
   }
 }
 
 /** Settles all devices without a result for a retry. They may get it twice: their sends had no outcome. */
-export function returnUnanswered(job: InFlightJob, nowMs: number, random: () => number): void {
+export function returnUnanswered(job: InFlightJob, wallMs: number, random: () => number): void {
   const settled = new Set(job.results.map(({ device }) => device));
   for (const recipient of [...job.recipients]) {
     if (recipient === undefined || settled.has(recipient.number)) continue;
     const attempts = job.attemptsOf(recipient) + 1;
-    const dueAtMs = nowMs + backOffMs(attempts, undefined, random());
+    const dueAtMs = wallMs + backOffMs(attempts, undefined, random());
     const after = retry(dueAtMs, { reason: NO_OUTCOME, words: '' });
     job.settle(resultOf(recipient, attempts, after));
   }
 }
 
 /** Settles the waiting devices of a slice as expired, if their time to live has run out. */
-export function expireWaiting(slice: Slice, nowMs: number): void {
-  if (nowMs < Math.max(slice.endsAtMs, slice.firstTryUntilMs)) return;
+export function expireWaiting(slice: Slice, wallMs: number): void {
+  const { endsAtMs, firstTryUntilMs } = slice.lifetime;
+  if (wallMs < Math.max(endsAtMs, firstTryUntilMs)) return;
   const why = whyWaiting(slice);
   for (const recipient of waitingOf(slice)) {
     settle(slice.job, recipient, { what: 'expired', ...why });

@@ -2,8 +2,10 @@ import { untrustedLimit } from '../../../runtime/sender-queue.ts';
 import { perSecond, type Rate, TokenBucket } from '../../../runtime/token-bucket.ts';
 import type { Outcome } from '../../gateway.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
+import type { OpenCircuit } from '../ports.ts';
 import { CircuitBreaker, type CircuitChange, type Sent, type Ticket } from './circuit-breaker.ts';
 import { DeviceQueue } from './device-queue.ts';
+import type { Lifetime } from './lifetime.ts';
 import type { PreparedPublish } from './prepared-publish.ts';
 
 /** When the rate is used up, sends wait at least this long and then go together. */
@@ -38,6 +40,8 @@ export interface SendLimits {
  * circuit breaker. Trusted devices have a queue of their own, because anybody may register others whose gateway hangs
  * or refuses them.
  *
+ * Times are those of the steady clock, unless they say otherwise.
+ *
  * On a shared route the circuit never opens, and an acceptance at one push service says nothing about devices of
  * another: a service that never answers must not delay the others. Each device is retried on its own there, with
  * growing pauses.
@@ -48,8 +52,10 @@ export class Route {
   readonly trusted: DeviceQueue<Slice>;
   readonly untrusted: DeviceQueue<Slice>;
   usedAtMs: number;
-  /** Whether the open circuit was reported. */
-  isReported = false;
+  /** When the circuit opened last, by the system's clock. */
+  openedAtMs = 0;
+  /** The open circuit that was reported last, until its end is, too. */
+  reported: OpenCircuit | undefined;
   private readonly isShared: boolean;
   private readonly rate: Rate;
   private readonly bucket: TokenBucket;
@@ -164,8 +170,6 @@ export interface SliceOptions {
   readonly isTrusted: boolean;
   /** Places among the recipients of the job. */
   readonly places: readonly number[];
-  /** The places of devices that have failed since the circuit opened. */
-  readonly tried: readonly number[];
   readonly nowMs: number;
 }
 
@@ -177,24 +181,28 @@ export class Slice {
   readonly isTrusted: boolean;
   /** Sends in flight. */
   inFlight = 0;
-  /** Those before `at` have been sent to. Those from `triedFrom` on had been sent to before. */
+  /** Those before `at` have been sent to. Those from `triedFrom` on have failed since the circuit opened. */
   private readonly places: number[];
   private readonly triedFrom: number;
   private at = 0;
   private waitingSinceMs: number;
   private isQueued = false;
 
-  constructor({ job, route, prepared, isTrusted, places, tried, nowMs }: SliceOptions) {
+  constructor({ job, route, prepared, isTrusted, places, nowMs }: SliceOptions) {
     this.job = job;
     this.route = route;
     this.prepared = prepared;
     this.isTrusted = isTrusted;
-    this.places = places.concat(tried);
-    this.triedFrom = places.length;
+    const { circuit } = route;
+    const wasTried = (place: number) => circuit.wasTried(job.recipients[place]?.number ?? 0);
+    const tried = circuit.fault === undefined ? [] : places.filter(wasTried);
+    this.places =
+      tried.length === 0 ? [...places] : [...places.filter((place) => !wasTried(place)), ...tried];
+    this.triedFrom = places.length - tried.length;
     this.waitingSinceMs = nowMs;
     prepared.slices++;
-    this.queue.add(this.places.length, nowMs);
-    this.queue.untried += places.length;
+    this.queue.add(places.length, nowMs);
+    this.queue.untried += this.triedFrom;
     this.enqueue();
   }
 
@@ -222,14 +230,8 @@ export class Slice {
     return this.at < this.triedFrom;
   }
 
-  /** The deadline of retries. */
-  get endsAtMs(): number {
-    return this.prepared.lifetime.endsAtMs;
-  }
-
-  /** The deadline of the first attempt. */
-  get firstTryUntilMs(): number {
-    return this.prepared.lifetime.firstTryUntilMs;
+  get lifetime(): Lifetime {
+    return this.prepared.lifetime;
   }
 
   /**
@@ -259,8 +261,6 @@ export class Slice {
 
   /** Whether the rest of the job should not wait for these devices. */
   holdsUp(nowMs: number): boolean {
-    // The clock was set back.
-    if (nowMs < this.waitingSinceMs) this.waitingSinceMs = nowMs;
     return this.isShut(nowMs) || this.queue.isSlow(nowMs, this.waitingSinceMs);
   }
 
@@ -269,9 +269,9 @@ export class Slice {
     return this.route.circuit.isShut(nowMs);
   }
 
-  /** When a device should come back that waits no longer in memory. */
-  returnMs(nowMs: number): number {
-    return this.queue.returnMs(nowMs, this.route.circuit);
+  /** After how long a device should come back that waits no longer in memory. */
+  returnAfterMs(nowMs: number): number {
+    return this.queue.returnAfterMs(nowMs, this.route.circuit);
   }
 
   /** Takes the places of all devices that wait. */

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'bun:test';
 import type { Recipient } from '../../model/device.ts';
 import { TrustedDevices } from './trusted-devices.ts';
 
-function device(number: number, acceptedBefore: boolean, token = 'token'): Recipient {
+function device(number: number, isTrusted: boolean, token = 'token'): Recipient {
   return {
     number,
     id: `web-${number}`,
     platform: 'web',
     token,
-    acceptedBefore,
+    isTrusted,
   } as unknown as Recipient;
 }
 

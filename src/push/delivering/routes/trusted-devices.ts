@@ -25,8 +25,8 @@ export class TrustedDevices {
   }
 
   /** Whether a device was ever accepted, distrusted or not. */
-  wasAccepted({ number, token, acceptedBefore }: Recipient): boolean {
-    return acceptedBefore || (this.newer.get(number) ?? this.older.get(number)) === token;
+  wasAccepted({ number, token, isTrusted }: Recipient): boolean {
+    return isTrusted || (this.newer.get(number) ?? this.older.get(number)) === token;
   }
 
   /** Distrusts a device until it is accepted again. */
@@ -38,9 +38,9 @@ export class TrustedDevices {
   }
 
   /** Takes note of an acceptance. */
-  add({ number, token, acceptedBefore }: Recipient): void {
+  add({ number, token, isTrusted }: Recipient): void {
     if (this.distrusted.size > 0) this.distrusted.delete(number);
-    if (acceptedBefore) return;
+    if (isTrusted) return;
     this.newer.set(number, token);
     if (this.newer.size < DEVICES_MAX / 2) return;
     this.older = this.newer;

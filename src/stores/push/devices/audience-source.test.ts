@@ -2,6 +2,8 @@ import { describe, expect, it } from 'bun:test';
 import { openDatabase } from '../../database/database.ts';
 import { StoredAudience } from './audience-source.ts';
 
+const HELLO = { instance: 1, kind: 'interests', name: 'hello', after: 0 } as const;
+
 /** The number of turns of the loop until a promise has settled. */
 async function turnsUntil(settled: Promise<unknown>): Promise<number> {
   let turns = 0;
@@ -21,7 +23,7 @@ describe('reading audiences from SQLite', () => {
   it('reads several small ones in a turn of the loop, and yields to other work', async () => {
     await using database = await openDatabase('sqlite::memory:');
     const audience = new StoredAudience(database);
-    const read = () => audience.numbers(1, 'interests', 'hello', 0, 100);
+    const read = () => audience.numbers({ ...HELLO, limit: 100 });
     const turns = await turnsUntil(Promise.all(Array.from({ length: 200 }, read)));
     expect(turns).toBeGreaterThanOrEqual(5);
     expect(turns).toBeLessThanOrEqual(40);
@@ -36,7 +38,7 @@ describe('reading audiences from SQLite', () => {
     }));
     await database.write((sql) => sql`INSERT INTO device_interests ${sql(rows)}`);
     const audience = new StoredAudience(database);
-    const read = () => audience.numbers(1, 'interests', 'hello', 0, 1_000);
+    const read = () => audience.numbers({ ...HELLO, limit: 1_000 });
     const turns = await turnsUntil(Promise.all(Array.from({ length: 10 }, read)));
     expect(turns).toBeGreaterThanOrEqual(9);
   });
@@ -44,8 +46,8 @@ describe('reading audiences from SQLite', () => {
   it('goes on after a question that failed', async () => {
     await using database = await openDatabase('sqlite::memory:');
     const audience = new StoredAudience(database);
-    const failed = audience.numbers(1, 'interests', 'hello', Number.NaN, Number.NaN);
-    const after = audience.numbers(1, 'interests', 'hello', 0, 100);
+    const failed = audience.numbers({ ...HELLO, limit: Number.NaN });
+    const after = audience.numbers({ ...HELLO, limit: 100 });
     await expect(failed).rejects.toThrow();
     expect(await after).toEqual([]);
   });

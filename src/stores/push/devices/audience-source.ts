@@ -1,7 +1,6 @@
 import type { SQL } from 'bun';
-import type { AudienceSource } from '../../../push/audience-source.ts';
+import type { AudienceSource, NumberRange } from '../../../push/audience-source.ts';
 import type { DeviceId, Platform, Recipient } from '../../../push/model/device.ts';
-import type { PublishTarget } from '../../../push/model/publish.ts';
 import type { Database } from '../../database/database.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 
@@ -35,13 +34,7 @@ export class StoredAudience implements AudienceSource {
   }
 
   /** Reads a range of an index only, so it may return devices that were just removed. */
-  async numbers(
-    instance: number,
-    kind: PublishTarget['kind'],
-    name: string,
-    after: number,
-    limit: number,
-  ): Promise<readonly number[]> {
+  async numbers({ instance, kind, name, after, limit }: NumberRange): Promise<readonly number[]> {
     const rows = await this.inLine<{ number: BigInteger }>((read) =>
       kind === 'interests'
         ? read`
@@ -58,13 +51,12 @@ export class StoredAudience implements AudienceSource {
 
   async recipients(instance: number, numbers: readonly number[]): Promise<readonly Recipient[]> {
     if (numbers.length === 0) return [];
-    const { dialect } = this.database;
     // The plus keeps the database from using the index by instance, with all its devices.
     const rows = await this.inLine<RecipientRow>(
       (read) => read`
         SELECT number, id, platform, token, bundle_id, user_id, registered_at,
           accepted_at
-        FROM devices WHERE ${isAmong(dialect, read, 'number', numbers)} AND +instance = ${instance}
+        FROM devices WHERE ${isAmong(read, 'number', numbers)} AND +instance = ${instance}
         ORDER BY number`,
     );
     return rows.map(recipientOf);
@@ -100,6 +92,6 @@ function recipientOf(row: RecipientRow): Recipient {
     bundleId: row.bundle_id ?? undefined,
     userId: row.user_id ?? undefined,
     registeredAtMs: Number(row.registered_at),
-    acceptedBefore: row.accepted_at !== null,
+    isTrusted: row.accepted_at !== null,
   };
 }

@@ -1,13 +1,12 @@
 import type { TransactionSQL } from 'bun';
 import type { DeviceId, Platform } from '../../../push/model/device.ts';
-import type { Dialect } from '../../database/dialect.ts';
+import { lockRows } from '../../database/dialect.ts';
 import { type BigInteger, inPieces } from '../../database/rows.ts';
 import type { Later } from '../../database/write-queue.ts';
 import { count } from './instance-counts.ts';
 
 /** A commit that changes devices of one instance. */
 export interface InstanceChange {
-  readonly dialect: Dialect;
   readonly sql: TransactionSQL;
   readonly later: Later;
   readonly instance: number;
@@ -28,17 +27,12 @@ export interface DeletedRow {
   readonly accepted_at: BigInteger | null;
 }
 
-/** Counts a new device of an instance. */
-export function countAdded(later: Later, instance: number): void {
-  count(later, { instance, devices: 1, isRequired: true });
-}
-
 /**
  * Counts deleted devices, and leaves their interests to the garbage collector: there may be thousands, and they cannot
  * reach another device, because device numbers are never reused.
  */
 export async function afterRemoval(
-  { sql, later, instance }: Omit<InstanceChange, 'dialect'>,
+  { sql, later, instance }: InstanceChange,
   deleted: readonly DeletedRow[],
 ): Promise<void> {
   if (deleted.length === 0) return;
@@ -56,10 +50,7 @@ export type DeviceLock = 'unchanged' | 'present';
  * Locks of `present` do not wait for each other. They are used if possible, because changes that share a commit lock
  * many devices in any order, and two commits could deadlock.
  */
-const locks: Record<DeviceLock, string> = {
-  unchanged: 'FOR NO KEY UPDATE',
-  present: 'FOR KEY SHARE',
-};
+const locks = { unchanged: 'FOR NO KEY UPDATE', present: 'FOR KEY SHARE' } as const;
 
 interface LockedRow extends DeletedRow {
   readonly platform: Platform;
@@ -69,15 +60,13 @@ interface LockedRow extends DeletedRow {
 
 /** Finds and locks a device. */
 export async function lockDevice(
-  { dialect, sql, instance }: Omit<InstanceChange, 'later'>,
+  { sql, instance }: Omit<InstanceChange, 'later'>,
   id: DeviceId,
   lock: DeviceLock,
 ): Promise<DeviceRow | undefined> {
-  // SQLite has one writer at a time, and no such clause.
-  const clause = dialect === 'postgres' ? sql.unsafe(locks[lock]) : sql``;
   const [row]: LockedRow[] = await sql`
     SELECT number, platform, user_id, token_identity, accepted_at FROM devices
-    WHERE id = ${id} AND instance = ${instance} ${clause}`;
+    WHERE id = ${id} AND instance = ${instance} ${lockRows(sql, locks[lock])}`;
   if (row === undefined) return undefined;
   return {
     number: Number(row.number),

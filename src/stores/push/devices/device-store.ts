@@ -1,18 +1,19 @@
 import type { SQL, TransactionSQL } from 'bun';
 import type {
+  DeviceInterest,
+  DeviceKey,
   DeviceStore,
+  InterestLimit,
+  InterestRange,
   InterestRefusal,
+  InterestSet,
+  MetadataChange,
+  NewRegistration,
   SetUserResult,
-  UserOfDevice,
+  TokenChange,
+  UserChange,
 } from '../../../push/device-store.ts';
-import type {
-  Device,
-  DeviceId,
-  DeviceMetadata,
-  DeviceToken,
-  NewDevice,
-  Platform,
-} from '../../../push/model/device.ts';
+import type { Device, NewDevice, Platform } from '../../../push/model/device.ts';
 import { StoreLost } from '../../../push/store-faults.ts';
 import type { Database } from '../../database/database.ts';
 import { exclusively } from '../../database/dialect.ts';
@@ -20,7 +21,6 @@ import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
 import {
   afterRemoval,
-  countAdded,
   type DeletedRow,
   type DeviceLock,
   type DeviceRow,
@@ -39,9 +39,7 @@ interface ShownRow {
 /** A change of one locked device. */
 type DeviceChange<T> = (change: InstanceChange, device: DeviceRow) => Promise<T>;
 
-interface LockedDevice {
-  readonly instance: number;
-  readonly id: DeviceId;
+interface LockedDevice extends DeviceKey {
   readonly lock: DeviceLock;
 }
 
@@ -53,25 +51,21 @@ export class StoredDevices implements DeviceStore {
     this.database = database;
   }
 
-  async register(
-    instance: number,
-    device: NewDevice,
-    nowMs: number,
-    devicesMax = 0,
-  ): Promise<'registered' | 'full'> {
+  async register(registration: NewRegistration): Promise<'registered' | 'full'> {
+    const { instance, device, devicesMax = 0 } = registration;
     // Repeated attempts at a full instance start no transaction.
     if (devicesMax > 0 && (await isFull(this.database.read, instance, device, devicesMax))) {
       return 'full';
     }
     const result = await this.database.write((sql, later) => {
-      const change = { dialect: this.database.dialect, sql, later, instance };
-      return register(change, { device, nowMs, devicesMax });
+      const change = { sql, later, instance };
+      return register(change, registration);
     }, instance);
     if (result === 'no-instance') throw new StoreLost('the store has lost the instance');
     return result;
   }
 
-  async get(instance: number, id: DeviceId): Promise<Device | undefined> {
+  async get({ instance, id }: DeviceKey): Promise<Device | undefined> {
     const [row]: ShownRow[] = await this.database.read`
       SELECT platform, user_id, metadata FROM devices WHERE id = ${id} AND instance = ${instance}`;
     if (row === undefined) {
@@ -86,18 +80,13 @@ export class StoredDevices implements DeviceStore {
     };
   }
 
-  async delete(instance: number, id: DeviceId): Promise<void> {
-    await this.change({ instance, id, lock: 'unchanged' }, (change, device) =>
+  async delete(device: DeviceKey): Promise<void> {
+    await this.change({ ...device, lock: 'unchanged' }, (change, device) =>
       removeDevice(change, device.number),
     );
   }
 
-  async setMetadata(
-    instance: number,
-    id: DeviceId,
-    metadata: DeviceMetadata,
-    nowMs: number,
-  ): Promise<boolean> {
+  async setMetadata({ instance, id, metadata, nowMs }: MetadataChange): Promise<boolean> {
     const text = JSON.stringify(metadata);
     const device = { instance, id, lock: 'unchanged' } as const;
     const set = await this.change(device, async ({ sql }, { number }) => {
@@ -107,12 +96,7 @@ export class StoredDevices implements DeviceStore {
     return set ?? false;
   }
 
-  async setToken(
-    instance: number,
-    id: DeviceId,
-    { token, identity }: DeviceToken,
-    nowMs: number,
-  ): Promise<boolean> {
+  async setToken({ instance, id, token, identity, nowMs }: TokenChange): Promise<boolean> {
     const set = await this.change({ instance, id, lock: 'unchanged' }, async (change, device) => {
       const { sql, later } = change;
       const { number } = device;
@@ -136,12 +120,8 @@ export class StoredDevices implements DeviceStore {
     return set ?? false;
   }
 
-  async setUser(
-    instance: number,
-    id: DeviceId,
-    user: UserOfDevice,
-    nowMs: number,
-  ): Promise<SetUserResult> {
+  async setUser(user: UserChange): Promise<SetUserResult> {
+    const { instance, id, nowMs } = user;
     const result = await this.change(
       { instance, id, lock: 'unchanged' },
       async (change, device) => {
@@ -159,54 +139,40 @@ export class StoredDevices implements DeviceStore {
   }
 
   async interests(
-    instance: number,
-    id: DeviceId,
-    after: string,
-    most: number,
+    range: InterestRange,
   ): Promise<{ readonly interests: readonly string[]; readonly more: boolean } | undefined> {
+    const { after, limit } = range;
     const { read } = this.database;
-    const device = await this.numberOf(instance, id);
+    const device = await this.numberOf(range);
     if (device === undefined) return undefined;
     const rows: { interest: string }[] = await read`
       SELECT interest FROM device_interests
       WHERE device = ${device} AND interest > ${after}
-      ORDER BY interest LIMIT ${most + 1}`;
+      ORDER BY interest LIMIT ${limit + 1}`;
     return {
-      interests: rows.slice(0, most).map(({ interest }) => interest),
-      more: rows.length > most,
+      interests: rows.slice(0, limit).map(({ interest }) => interest),
+      more: rows.length > limit,
     };
   }
 
-  async interestsToChange(
-    instance: number,
-    id: DeviceId,
-    interests: readonly string[],
-  ): Promise<number | undefined> {
-    const device = await this.numberOf(instance, id);
+  async interestsToChange(wanted: InterestSet): Promise<number | undefined> {
+    const device = await this.numberOf(wanted);
     if (device === undefined) return undefined;
-    const { added, removed } = await compareInterests(this.database.read, device, interests);
+    const { added, removed } = await compareInterests(this.database.read, device, wanted.interests);
     return added.length + removed.length;
   }
 
-  async hasInterest(
-    instance: number,
-    id: DeviceId,
-    interest: string,
-  ): Promise<boolean | undefined> {
-    const device = await this.numberOf(instance, id);
+  async hasInterest(one: DeviceInterest): Promise<boolean | undefined> {
+    const device = await this.numberOf(one);
     if (device === undefined) return undefined;
     const found: unknown[] = await this.database.read`
       SELECT 1 FROM device_interests
-      WHERE instance = ${instance} AND interest = ${interest} AND device = ${device}`;
+      WHERE instance = ${one.instance} AND interest = ${one.interest} AND device = ${device}`;
     return found.length > 0;
   }
 
-  async setInterests(
-    instance: number,
-    id: DeviceId,
-    interests: readonly string[],
-    instanceMax = 0,
-  ): Promise<'set' | InterestRefusal> {
+  async setInterests(wanted: InterestSet & InterestLimit): Promise<'set' | InterestRefusal> {
+    const { instance, id, interests, instanceMax = 0 } = wanted;
     const result = await this.change({ instance, id, lock: 'present' }, (change, { number }) =>
       replaceInterests(change, { device: number, interests, instanceMax }),
     );
@@ -214,19 +180,16 @@ export class StoredDevices implements DeviceStore {
   }
 
   async addInterest(
-    instance: number,
-    id: DeviceId,
-    interest: string,
-    max: number,
-    instanceMax = 0,
+    added: DeviceInterest & InterestLimit & { readonly max: number },
   ): Promise<'added' | 'full' | InterestRefusal> {
+    const { instance, id, interest, max, instanceMax = 0 } = added;
     const result = await this.change({ instance, id, lock: 'present' }, (change, { number }) =>
       addInterest(change, { device: number, interest, max, instanceMax }),
     );
     return result ?? 'no-device';
   }
 
-  async removeInterest(instance: number, id: DeviceId, interest: string): Promise<boolean> {
+  async removeInterest({ instance, id, interest }: DeviceInterest): Promise<boolean> {
     const device = { instance, id, lock: 'present' } as const;
     const removed = await this.change(device, async ({ sql, later }, { number }) => {
       const deleted = await sql`DELETE FROM device_interests
@@ -250,7 +213,7 @@ export class StoredDevices implements DeviceStore {
   }
 
   /** The number of a device; `undefined`: there is no such device. */
-  private async numberOf(instance: number, id: DeviceId): Promise<number | undefined> {
+  private async numberOf({ instance, id }: DeviceKey): Promise<number | undefined> {
     const { read } = this.database;
     const [device]: { number: BigInteger }[] = await read`
       SELECT number FROM devices WHERE id = ${id} AND instance = ${instance}`;
@@ -265,7 +228,7 @@ export class StoredDevices implements DeviceStore {
   ): Promise<T | undefined> {
     const { database } = this;
     const result = await database.write(async (sql, later) => {
-      const context = { dialect: database.dialect, sql, later, instance };
+      const context = { sql, later, instance };
       const device = await lockDevice(context, id, lock);
       return device && { done: await change(context, device) };
     }, instance);
@@ -282,11 +245,11 @@ async function removeDevice(change: InstanceChange, number: BigInteger): Promise
 
 /** The user's devices that must be removed to make room for one more, those seen longest ago. */
 async function surplusOf(
-  { dialect, sql, instance }: InstanceChange,
+  { sql, instance }: InstanceChange,
   platform: Platform,
-  { userId, max }: UserOfDevice,
+  { userId, max }: UserChange,
 ): Promise<readonly { readonly number: BigInteger }[]> {
-  await exclusively(dialect, sql, `devices of ${instance} ${userId}`);
+  await exclusively(sql, `devices of ${instance} ${userId}`);
   const devices: { number: BigInteger }[] = await sql`
     SELECT number FROM devices
     WHERE instance = ${instance} AND user_id = ${userId} AND platform = ${platform}
@@ -303,13 +266,9 @@ const addedInCommit = new WeakMap<TransactionSQL, Map<number, number>>();
 /** `previousIds` needs no statement: the device that has this token is replaced, whatever its id. */
 async function register(
   change: InstanceChange,
-  {
-    device,
-    nowMs,
-    devicesMax,
-  }: { readonly device: NewDevice; readonly nowMs: number; readonly devicesMax: number },
+  { device, nowMs, devicesMax = 0 }: NewRegistration,
 ): Promise<'registered' | 'full' | 'no-instance'> {
-  const { dialect, sql, later, instance } = change;
+  const { sql, later, instance } = change;
   const added = addedInCommit.get(sql) ?? new Map<number, number>();
   addedInCommit.set(sql, added);
   const addedBefore = added.get(instance) ?? 0;
@@ -323,14 +282,14 @@ async function register(
     if (found === undefined) return 'no-instance';
     if (!hasLock && Number(found.devices) >= devicesMax - ROOM_WITHOUT_LOCK) {
       // Under the lock, the count includes devices of all other commits.
-      await exclusively(dialect, sql, `devices of ${instance}`);
+      await exclusively(sql, `devices of ${instance}`);
       hasLock = true;
       continue;
     }
     if (found.holder !== null) await removeDevice(change, found.holder);
     else if (devicesMax > 0 && Number(found.devices) + addedBefore >= devicesMax) return 'full';
     if (await inserted(sql, instance, device, nowMs)) {
-      countAdded(later, instance);
+      count(later, { instance, devices: 1, isRequired: true });
       if (found.holder === null) added.set(instance, addedBefore + 1);
       return 'registered';
     }

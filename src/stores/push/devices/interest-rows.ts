@@ -40,10 +40,10 @@ export async function compareInterests(
 
 /** Replaces a device's interests; writes only the difference. */
 export async function replaceInterests(
-  { dialect, sql, later, instance }: InstanceChange,
+  { sql, later, instance }: InstanceChange,
   { device, interests, instanceMax }: NewInterests,
 ): Promise<'set' | 'instance-full'> {
-  await exclusively(dialect, sql, lockName(device));
+  await exclusively(sql, lockName(device));
   const { added, removed } = await compareInterests(sql, device, interests);
   const more = added.length - removed.length;
   if (more > 0 && !(await hasRoom(sql, instance, more, instanceMax))) return 'instance-full';
@@ -65,12 +65,12 @@ export async function replaceInterests(
 
 /** Adds an interest, unless the device has `max` others. */
 export async function addInterest(
-  { dialect, sql, later, instance }: InstanceChange,
+  { sql, later, instance }: InstanceChange,
   { device, interest, max, instanceMax }: NewInterest,
 ): Promise<'added' | 'full' | 'instance-full'> {
   let { total, isPresent } = await countInterests(sql, device, interest);
   if (!isPresent && total >= max - ROOM_WITHOUT_LOCK) {
-    await exclusively(dialect, sql, lockName(device));
+    await exclusively(sql, lockName(device));
     ({ total, isPresent } = await countInterests(sql, device, interest));
     if (!isPresent && total >= max) return 'full';
   }

@@ -1,4 +1,5 @@
 import type { DeviceResult } from '../../../push/model/delivery.ts';
+import { lockRows } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import type { InstanceChange } from './device-rows.ts';
 import { count } from './instance-counts.ts';
@@ -8,7 +9,7 @@ import { count } from './instance-counts.ts';
  * that another transaction is changing: they are marked at their next acceptance.
  */
 export async function markAccepted(
-  { dialect, sql, later, instance, nowMs }: InstanceChange & { readonly nowMs: number },
+  { sql, later, instance, nowMs }: InstanceChange & { readonly nowMs: number },
   results: readonly DeviceResult[],
 ): Promise<void> {
   const tokens = new Map<number, string>();
@@ -20,13 +21,13 @@ export async function markAccepted(
   if (tokens.size === 0) return;
   const rows: { number: BigInteger; token: string }[] = await sql`
     SELECT number, token FROM devices
-    WHERE ${isAmong(dialect, sql, 'number', [...tokens.keys()])} AND accepted_at IS NULL
-    ORDER BY number ${dialect === 'postgres' ? sql`FOR NO KEY UPDATE SKIP LOCKED` : sql``}`;
+    WHERE ${isAmong(sql, 'number', [...tokens.keys()])} AND accepted_at IS NULL
+    ORDER BY number ${lockRows(sql, 'FOR NO KEY UPDATE SKIP LOCKED')}`;
   const first = rows
     .filter(({ number, token }) => tokens.get(Number(number)) === token)
     .map(({ number }) => Number(number));
   if (first.length === 0) return;
   const marked = await sql`
-    UPDATE devices SET accepted_at = ${nowMs} WHERE ${isAmong(dialect, sql, 'number', first)}`;
+    UPDATE devices SET accepted_at = ${nowMs} WHERE ${isAmong(sql, 'number', first)}`;
   count(later, { instance, accepted: marked.count });
 }

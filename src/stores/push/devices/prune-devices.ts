@@ -1,5 +1,6 @@
 import type { DeviceResult } from '../../../push/model/delivery.ts';
 import type { DeviceId, Platform } from '../../../push/model/device.ts';
+import { lockRows } from '../../database/dialect.ts';
 import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
 import { afterRemoval, type DeletedRow, type InstanceChange } from './device-rows.ts';
 
@@ -16,21 +17,21 @@ interface DeletedDevice extends DeletedRow {
  * A device that has registered again has another number.
  */
 export async function pruneDevices(
-  { dialect, sql, later, instance, nowMs }: InstanceChange & { readonly nowMs: number },
+  { sql, later, instance, nowMs }: InstanceChange & { readonly nowMs: number },
   pruned: readonly Pruned[],
 ): Promise<void> {
   if (pruned.length === 0) return;
   const byDevice = new Map(pruned.map((result) => [result.device, result]));
   const rows: { number: BigInteger; token: string }[] = await sql`
     SELECT number, token FROM devices
-    WHERE ${isAmong(dialect, sql, 'number', [...byDevice.keys()])} AND +instance = ${instance}
-    ORDER BY number ${dialect === 'postgres' ? sql`FOR UPDATE` : sql``}`;
+    WHERE ${isAmong(sql, 'number', [...byDevice.keys()])} AND +instance = ${instance}
+    ORDER BY number ${lockRows(sql, 'FOR UPDATE')}`;
   const dead = rows
     .filter(({ number, token }) => byDevice.get(Number(number))?.token === token)
     .map(({ number }) => Number(number));
   if (dead.length === 0) return;
   const deleted: DeletedDevice[] = await sql`
-    DELETE FROM devices WHERE ${isAmong(dialect, sql, 'number', dead)}
+    DELETE FROM devices WHERE ${isAmong(sql, 'number', dead)}
     RETURNING number, id, platform, registered_at, accepted_at`;
   const tombstones = deleted.map(({ number, id, platform, registered_at }) => ({
     instance,

@@ -1,7 +1,7 @@
 import type { TransactionSQL } from 'bun';
 import type { NewPage } from '../../../push/model/delivery.ts';
 import { platforms } from '../../../push/model/device.ts';
-import { type Dialect, skipLocked } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
 import type { LockedPublish } from '../publishes/locked-publish.ts';
 import { writeDevices } from '../publishes/page-devices.ts';
@@ -29,9 +29,9 @@ interface PageRow {
 
 /** Adds pages to publishes, each only if planning has come to its beginning. */
 export const addPages: BatchedChange<PageToAdd> = {
-  async run(dialect, sql, items) {
+  async run(sql, items) {
     const open = items.filter(({ locked }) => !locked.isOver);
-    const plannedTo = await readPlans(dialect, sql, open);
+    const plannedTo = await readPlans(sql, open);
     const added: LockedItem<PageToAdd>[] = [];
     const moved = new Map<number, number>();
     const ended = new Set<LockedPublish>();
@@ -56,21 +56,20 @@ export const addPages: BatchedChange<PageToAdd> = {
     for (const locked of ended) locked.state = 'delivering';
     const numbers = [...ended].map(({ number }) => number);
     await sql`UPDATE publish_plans SET ended = 1, ready_at = NULL, leased_by = NULL
-      WHERE ${isAmong(dialect, sql, 'publish', numbers)}`;
+      WHERE ${isAmong(sql, 'publish', numbers)}`;
   },
 };
 
 /** How far planning of each publish has come, unless it has ended. */
 async function readPlans(
-  dialect: Dialect,
   sql: TransactionSQL,
   items: readonly LockedItem<PageToAdd>[],
 ): Promise<Map<number, number>> {
   const numbers = [...new Set(items.map(({ locked }) => locked.number))];
   const rows: PlanRow[] = await sql`
     SELECT publish, planned_to FROM publish_plans
-    WHERE ${isAmong(dialect, sql, 'publish', numbers)} AND ended = 0
-    ORDER BY publish ${skipLocked(dialect, sql)}`;
+    WHERE ${isAmong(sql, 'publish', numbers)} AND ended = 0
+    ORDER BY publish ${skipLocked(sql)}`;
   return new Map(rows.map((row) => [Number(row.publish), Number(row.planned_to)]));
 }
 

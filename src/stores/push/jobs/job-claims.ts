@@ -3,7 +3,7 @@ import type { WantedJobs } from '../../../push/job-store.ts';
 import type { Job } from '../../../push/model/delivery.ts';
 import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
-import { type Dialect, skipLocked } from '../../database/dialect.ts';
+import { isPostgres, skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import type { Later } from '../../database/write-queue.ts';
 import type { LockedPublish } from '../publishes/locked-publish.ts';
@@ -91,12 +91,11 @@ export class JobClaims {
     instance: number,
     count: number,
   ): Promise<number> {
-    const { dialect } = this.database;
     const rows: PageRow[] = await sql`
       WITH due AS MATERIALIZED (
         SELECT number FROM publish_pages
         WHERE ${isReady(sql, instance, nowMs)}
-        ORDER BY instance, ready_at, number LIMIT ${count} ${skipLocked(dialect, sql)})
+        ORDER BY instance, ready_at, number LIMIT ${count} ${skipLocked(sql)})
       UPDATE publish_pages SET ready_at = ${untilMs}, leased_by = ${this.server}
       WHERE ready_at <= ${nowMs} AND number IN (SELECT number FROM due)
       RETURNING number, publish, devices, done`;
@@ -106,7 +105,6 @@ export class JobClaims {
       const claim: PendingClaim<Job> = { work: undefined };
       pending.push(claim);
       later(publishChanges, {
-        dialect,
         publish: Number(row.publish),
         needsBody: true,
         async run(of, locked) {
@@ -125,16 +123,15 @@ export class JobClaims {
     instance: number,
     count: number,
   ): Promise<number> {
-    const { dialect } = this.database;
     for (let claimed = 0; ; ) {
       const due: RetryRow[] = await sql`
-        SELECT publish, device, platform, attempts, leased_by, ${placeOf(dialect, sql)} AS place
+        SELECT publish, device, platform, attempts, leased_by, ${placeOf(sql)} AS place
         FROM publish_devices WHERE ${isReady(sql, instance, nowMs)}
-        ORDER BY instance, ready_at, publish, device LIMIT ${devicesPerJob} ${skipLocked(dialect, sql)}`;
+        ORDER BY instance, ready_at, publish, device LIMIT ${devicesPerJob} ${skipLocked(sql)}`;
       const groups = grouped(due).slice(0, count - claimed);
       for (const group of groups) {
         await sql`UPDATE publish_devices SET ready_at = ${untilMs}, leased_by = ${this.server}
-          WHERE ${areRowsOf(dialect, sql, group)}`;
+          WHERE ${areRowsOf(sql, group)}`;
         pending.push(this.confirmLater(later, group, untilMs));
       }
       claimed += groups.length;
@@ -144,11 +141,9 @@ export class JobClaims {
 
   /** Completes the claim once the publish is locked. If it is over, cancels the retries. */
   private confirmLater(later: Later, group: RetryGroup, untilMs: number): PendingClaim<Job> {
-    const { dialect } = this.database;
     const { publish, platform, rows } = group;
     const claim: PendingClaim<Job> = { work: undefined };
     later(publishChanges, {
-      dialect,
       publish,
       needsBody: true,
       async run(sql, locked) {
@@ -156,7 +151,7 @@ export class JobClaims {
           .map(({ device, attempts }) => ({ device: Number(device), attempts }))
           .sort((a, b) => a.device - b.device);
         const devices = retries.map(({ device }) => device);
-        if (locked.isOver) return await cancelRetries(dialect, sql, locked, group);
+        if (locked.isOver) return await cancelRetries(sql, locked, group);
         claim.work = {
           what: 'retries',
           platform,
@@ -172,18 +167,18 @@ export class JobClaims {
 }
 
 /** The place of a row in PostgreSQL, which does not change while the row is locked. */
-function placeOf(dialect: Dialect, sql: TransactionSQL) {
-  return dialect === 'postgres' ? sql`ctid::text` : sql`''`;
+function placeOf(sql: TransactionSQL) {
+  return isPostgres(sql) ? sql`ctid::text` : sql`''`;
 }
 
 /** By place, because PostgreSQL has no statistics of new rows, and would scan all devices of the publish. */
-function areRowsOf(dialect: Dialect, sql: TransactionSQL, { publish, rows }: RetryGroup) {
-  if (dialect === 'postgres') {
+function areRowsOf(sql: TransactionSQL, { publish, rows }: RetryGroup) {
+  if (isPostgres(sql)) {
     const places = rows.map(({ place }) => place);
     return sql`ctid = ANY(${sql.array(places, 'TEXT')}::tid[])`;
   }
   const numbers = rows.map(({ device }) => Number(device));
-  return sql`publish = ${publish} AND ${isAmong(dialect, sql, 'device', numbers)}`;
+  return sql`publish = ${publish} AND ${isAmong(sql, 'device', numbers)}`;
 }
 
 /** Groups retries by publish and platform; the group with the earliest comes first. */
@@ -216,7 +211,6 @@ async function cancelPage(sql: TransactionSQL, locked: LockedPublish, page: numb
 }
 
 async function cancelRetries(
-  dialect: Dialect,
   sql: TransactionSQL,
   locked: LockedPublish,
   { publish, platform, rows }: RetryGroup,
@@ -225,7 +219,7 @@ async function cancelRetries(
   await sql`UPDATE publish_devices
     SET state = 'cancelled', ready_at = NULL, leased_by = NULL
     WHERE publish = ${publish} AND leased_by IS NOT NULL
-      AND ${isAmong(dialect, sql, 'device', devices)}`;
+      AND ${isAmong(sql, 'device', devices)}`;
   // The others were counted when the publish was cancelled, see `countRetriesCancelled`.
   const uncounted = rows.filter(
     ({ leased_by }) => locked.isCancelledNow || leased_by !== null,

@@ -2,7 +2,7 @@ import type { TransactionSQL } from 'bun';
 import type { AfterJob, AfterPart, JobResults } from '../../../push/model/delivery.ts';
 import type { Platform } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
-import { type Dialect, skipLocked } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import { markAccepted } from '../devices/mark-accepted.ts';
 import { pruneDevices } from '../devices/prune-devices.ts';
@@ -37,12 +37,11 @@ async function record(
     pages,
   }: JobResults & { readonly server: string; readonly pages: typeof settlePages },
 ): Promise<AfterJob> {
-  const { dialect } = database;
   const { publish, devices } = job;
   const byDevice: Results = new Map(results.map((result) => [result.device, result]));
   const dead = results.filter((result) => result.what === 'pruned');
   const recorded = await database.write(async (sql, later) => {
-    const changing = { dialect, sql, later, instance: publish.instance, nowMs };
+    const changing = { sql, later, instance: publish.instance, nowMs };
     await pruneDevices(changing, dead);
     await markAccepted(changing, results);
     const answer: Answer = { after: 'stale' };
@@ -50,16 +49,15 @@ async function record(
     if (job.what === 'page') {
       const { page } = job;
       const item = { page, server, devices, results: byDevice, isToUsers, nowMs, answer };
-      later(publishChanges, changeTogether(dialect, publish.number, pages, item));
+      later(publishChanges, changeTogether(publish.number, pages, item));
       return answer;
     }
     const { platform } = job;
     later(publishChanges, {
-      dialect,
       publish: publish.number,
       async run(of, locked) {
         const retries = { server, platform, devices, results: byDevice, nowMs };
-        if (!(await recordRetries(dialect, of, locked, retries))) return;
+        if (!(await recordRetries(of, locked, retries))) return;
         if (isToUsers) await recordUsers(of, locked.number, results);
         locked.recorded(answer, nowMs);
       },
@@ -79,16 +77,15 @@ interface RetryResults {
 
 /** `false` if they are recorded already, or another server has claimed them. */
 async function recordRetries(
-  dialect: Dialect,
   sql: TransactionSQL,
   locked: LockedPublish,
   { server, platform, devices, results, nowMs }: RetryResults,
 ): Promise<boolean> {
   const rows: { device: BigInteger }[] = await sql`
     SELECT device FROM publish_devices
-    WHERE publish = ${locked.number} AND ${isAmong(dialect, sql, 'device', devices)}
+    WHERE publish = ${locked.number} AND ${isAmong(sql, 'device', devices)}
       AND leased_by = ${server}
-    ORDER BY device ${skipLocked(dialect, sql)}`;
+    ORDER BY device ${skipLocked(sql)}`;
   const claimed = rows.map(({ device }) => Number(device));
   if (claimed.length === 0) return false;
   locked.tally.count(platform, 'retrying', -claimed.length);
@@ -99,7 +96,7 @@ async function recordRetries(
       SET state = 'accepted', attempts = attempts + 1, changed_at = ${nowMs}, ready_at = NULL,
         leased_by = NULL
       WHERE publish = ${locked.number} AND leased_by = ${server}
-        AND ${isAmong(dialect, sql, 'device', accepted)}`;
+        AND ${isAmong(sql, 'device', accepted)}`;
   }
   await recordResults(sql, locked, { devices: claimed, results, nowMs });
   return true;

@@ -2,7 +2,7 @@ import type { TransactionSQL } from 'bun';
 import type { Job } from '../../../push/model/delivery.ts';
 import type { OwnClaims } from '../../../push/work-claims.ts';
 import type { Database } from '../../database/database.ts';
-import { type Dialect, skipLocked } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import { isAmong } from '../../database/rows.ts';
 import { publishChanges } from '../publishes/publish-changes.ts';
 import { waitingTables } from './due-work.ts';
@@ -24,7 +24,6 @@ export async function extendLeases(
   database: Database,
   { plans, jobs, server, untilMs }: OwnClaims & Extension,
 ): Promise<void> {
-  const { dialect } = database;
   const jobsOf = Map.groupBy(jobs, (job) => job.publish.number);
   const planned = new Set(plans);
   await database.write(async (_, later) => {
@@ -37,13 +36,12 @@ export async function extendLeases(
         untilMs,
       };
       // Under the lock of the publish, because settling skips rows that are locked: it must not skip these.
-      later(publishChanges, { dialect, publish, run: (sql) => extendOf(dialect, sql, claims) });
+      later(publishChanges, { publish, run: (sql) => extendOf(sql, claims) });
     }
   });
 }
 
 async function extendOf(
-  dialect: Dialect,
   sql: TransactionSQL,
   { publish, isPlanned, jobs, server, untilMs }: PublishClaims,
 ): Promise<void> {
@@ -51,22 +49,22 @@ async function extendOf(
     await sql`UPDATE publish_plans SET ready_at = ${untilMs} WHERE publish IN (
       SELECT publish FROM publish_plans
       WHERE publish = ${publish} AND ready_at IS NOT NULL AND leased_by = ${server}
-      ${skipLocked(dialect, sql)})`;
+      ${skipLocked(sql)})`;
   }
   const pages = jobs.flatMap((job) => (job.what === 'page' ? job.page : []));
   if (pages.length > 0) {
     await sql`UPDATE publish_pages SET ready_at = ${untilMs} WHERE number IN (
       SELECT number FROM publish_pages
-      WHERE ${isAmong(dialect, sql, 'number', pages)}
-        AND ready_at IS NOT NULL AND leased_by = ${server} ${skipLocked(dialect, sql)})`;
+      WHERE ${isAmong(sql, 'number', pages)}
+        AND ready_at IS NOT NULL AND leased_by = ${server} ${skipLocked(sql)})`;
   }
   const devices = jobs.flatMap((job) => (job.what === 'retries' ? job.devices : []));
   if (devices.length > 0) {
     await sql`UPDATE publish_devices SET ready_at = ${untilMs}
       WHERE publish = ${publish} AND device IN (
         SELECT device FROM publish_devices
-        WHERE publish = ${publish} AND ${isAmong(dialect, sql, 'device', devices)}
-          AND ready_at IS NOT NULL AND leased_by = ${server} ${skipLocked(dialect, sql)})`;
+        WHERE publish = ${publish} AND ${isAmong(sql, 'device', devices)}
+          AND ready_at IS NOT NULL AND leased_by = ${server} ${skipLocked(sql)})`;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import { type Platform, platforms } from '../../../push/model/device.ts';
-import { type Dialect, skipLocked } from '../../database/dialect.ts';
+import { isPostgres, skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import type { Answer } from '../publishes/locked-publish.ts';
 import { readDevices } from '../publishes/page-devices.ts';
@@ -32,12 +32,12 @@ type FinishedRow = Counts & {
 
 /** Settles pages. Skips those that are settled already, or claimed by another server. */
 export const settlePages: BatchedChange<PageResults> = {
-  async run(dialect, sql, items) {
+  async run(sql, items) {
     for (const { server, nowMs, some } of byServerAndTime(items)) {
       const rows: FinishedRow[] = await sql`
         UPDATE publish_pages
         SET state = 'delivered', done_at = ${nowMs}, ready_at = NULL, leased_by = NULL
-        WHERE number IN (${ownPages(dialect, sql, pagesOf(some), server)})
+        WHERE number IN (${ownPages(sql, pagesOf(some), server)})
         RETURNING number, apns, fcm, web, done,
           CASE done WHEN '' THEN '' ELSE devices END AS devices`;
       const finished = new Map(rows.map((row) => [Number(row.number), row]));
@@ -93,11 +93,11 @@ interface OpenRow {
 
 /** Records results of some devices of pages. Skips pages that another server has claimed. */
 export const settlePartOfPages: BatchedChange<PageResults> = {
-  async run(dialect, sql, items) {
+  async run(sql, items) {
     for (const { server, nowMs, some } of byServerAndTime(items)) {
       const rows: OpenRow[] = await sql`
         SELECT number, devices, done FROM publish_pages
-        WHERE number IN (${ownPages(dialect, sql, pagesOf(some), server)})`;
+        WHERE number IN (${ownPages(sql, pagesOf(some), server)})`;
       const pages = new Map(rows.map((row) => [Number(row.number), openPage(row)]));
       for (const { locked, item } of some) {
         const page = pages.get(item.page);
@@ -108,7 +108,7 @@ export const settlePartOfPages: BatchedChange<PageResults> = {
         if (item.isToUsers) await recordUsers(sql, locked.number, given);
         locked.recordedPart(item.answer);
       }
-      await writeProgress(dialect, sql, pages, nowMs);
+      await writeProgress(sql, pages, nowMs);
     }
   },
 };
@@ -132,7 +132,6 @@ function addNew({ places, done, added }: OpenPage, results: Results, device: num
 }
 
 async function writeProgress(
-  dialect: Dialect,
   sql: TransactionSQL,
   pages: ReadonlyMap<number, OpenPage>,
   nowMs: number,
@@ -144,14 +143,14 @@ async function writeProgress(
   await sql`UPDATE publish_pages
     SET done = change.done, done_at = ${nowMs}, apns = publish_pages.apns - change.apns,
       fcm = publish_pages.fcm - change.fcm, web = publish_pages.web - change.web
-    FROM ${asTable(dialect, sql, changes)}
+    FROM ${asTable(sql, changes)}
     WHERE publish_pages.number = change.number`;
 }
 
 /** The table `change` from one parameter, so that the statement's text does not depend on the number of rows. */
-function asTable(dialect: Dialect, sql: TransactionSQL, changes: readonly object[]) {
+function asTable(sql: TransactionSQL, changes: readonly object[]) {
   const json = JSON.stringify(changes);
-  return dialect === 'postgres'
+  return isPostgres(sql)
     ? sql`json_to_recordset(${json}::text::json)
         AS change (number BIGINT, done TEXT, apns INTEGER, fcm INTEGER, web INTEGER)`
     : sql`(SELECT value ->> 'number' AS number, value ->> 'done' AS done, value ->> 'apns' AS apns,
@@ -177,9 +176,9 @@ function pagesOf(items: readonly LockedItem<PageResults>[]): readonly number[] {
 }
 
 /** Those of the pages that this server has claimed, and that no other is claiming now. */
-function ownPages(dialect: Dialect, sql: TransactionSQL, pages: readonly number[], server: string) {
+function ownPages(sql: TransactionSQL, pages: readonly number[], server: string) {
   return sql`
     SELECT number FROM publish_pages
-    WHERE ${isAmong(dialect, sql, 'number', pages)} AND state = 'waiting' AND leased_by = ${server}
-    ${skipLocked(dialect, sql)}`;
+    WHERE ${isAmong(sql, 'number', pages)} AND state = 'waiting' AND leased_by = ${server}
+    ${skipLocked(sql)}`;
 }

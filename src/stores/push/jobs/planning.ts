@@ -2,7 +2,7 @@ import type { TransactionSQL } from 'bun';
 import type { AfterJob, ClaimedPlan } from '../../../push/model/delivery.ts';
 import type { AddedPage, PlanEnd, WantedPlans } from '../../../push/planning-store.ts';
 import type { Database } from '../../database/database.ts';
-import { type Dialect, skipLocked } from '../../database/dialect.ts';
+import { isPostgres, skipLocked } from '../../database/dialect.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import type { Later } from '../../database/write-queue.ts';
 import type { Answer } from '../publishes/locked-publish.ts';
@@ -56,22 +56,20 @@ export class Planning {
     const added = await this.database.write((_, later) => {
       const answer: PageToAdd['answer'] = { page: undefined };
       const item = { page, claimedUntilMs, server: this.server, answer };
-      later(publishChanges, changeTogether(this.database.dialect, publish, addPages, item));
+      later(publishChanges, changeTogether(publish, addPages, item));
       return answer;
     });
     return added.page;
   }
 
   async end({ publish, after, nowMs }: PlanEnd): Promise<AfterJob> {
-    const { dialect } = this.database;
     const ended = await this.database.write(async (_, later) => {
       const answer: Answer = { after: 'stale' };
       later(publishChanges, {
-        dialect,
         publish,
         async run(sql, locked) {
           if (locked.state === 'cancelled') answer.after = 'cancelled';
-          if (locked.isOver || !(await endAt(dialect, sql, publish, after))) return;
+          if (locked.isOver || !(await endAt(sql, publish, after))) return;
           locked.state = 'delivering';
           locked.recorded(answer, nowMs);
         },
@@ -94,16 +92,15 @@ export class Planning {
       untilMs,
     }: WantedPlans & { readonly instances: readonly number[]; readonly count: number },
   ): Promise<readonly PlanRow[]> {
-    const due =
-      this.database.dialect === 'postgres'
-        ? sql`
+    const due = isPostgres(sql)
+      ? sql`
             SELECT found.publish FROM unnest(${sql.array([...instances], 'BIGINT')}) AS wanted (instance)
             CROSS JOIN LATERAL (
               SELECT publish FROM publish_plans
               WHERE ready_at IS NOT NULL AND (instance, ready_at) >= (wanted.instance, 0)
                 AND (instance, ready_at) <= (wanted.instance, ${nowMs})
               ORDER BY instance, ready_at, publish LIMIT ${count} FOR UPDATE SKIP LOCKED) AS found`
-        : sql`
+      : sql`
             SELECT plan.publish FROM json_each(${JSON.stringify(instances)}) AS wanted
             JOIN publish_plans AS plan ON plan.publish IN (
               SELECT publish FROM publish_plans
@@ -124,7 +121,6 @@ export class Planning {
     const publish = Number(plan.publish);
     const claim: PendingClaim<ClaimedPlan> = { work: undefined };
     later(publishChanges, {
-      dialect: this.database.dialect,
       publish,
       needsBody: true,
       async run(sql, locked) {
@@ -140,17 +136,12 @@ export class Planning {
 }
 
 /** Ends planning. `false` if another server has continued the plan. */
-async function endAt(
-  dialect: Dialect,
-  sql: TransactionSQL,
-  publish: number,
-  after: number,
-): Promise<boolean> {
+async function endAt(sql: TransactionSQL, publish: number, after: number): Promise<boolean> {
   const { count } = await sql`
     UPDATE publish_plans SET ended = 1, ready_at = NULL, leased_by = NULL
     WHERE publish IN (
       SELECT publish FROM publish_plans
       WHERE publish = ${publish} AND planned_to = ${after} AND ended = 0
-      ${skipLocked(dialect, sql)})`;
+      ${skipLocked(sql)})`;
   return count > 0;
 }

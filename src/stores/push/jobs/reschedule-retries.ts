@@ -42,7 +42,7 @@ export async function bringForward(
         WHERE (publish, device) IN (
           SELECT publish, device FROM publish_devices
           WHERE ${isUnclaimedIn(sql, from, upTo)} AND platform = ${platform} AND reason = ${reason}
-          ${skipLocked(database.dialect, sql)})`,
+          ${skipLocked(sql)})`,
     );
   }
   const { dueAtMs, publish, device } = upTo;
@@ -73,7 +73,7 @@ export async function shiftRetries(
           WHERE (publish, device) IN (
             SELECT publish, device FROM publish_devices
             WHERE ${isUnclaimedIn(sql, after, upTo)} AND ready_at > ${beforeMs}
-            ${skipLocked(database.dialect, sql)})`,
+            ${skipLocked(sql)})`,
       );
     }
     // Shifted retries are before this place now, so they are not shifted twice.

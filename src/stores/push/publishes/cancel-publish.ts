@@ -1,15 +1,15 @@
 import type { TransactionSQL } from 'bun';
 import { type Platform, platforms } from '../../../push/model/device.ts';
-import { type Dialect, skipLocked } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import type { LockedPublish } from './locked-publish.ts';
+import { addTallies } from './publish-counts.ts';
 
 /**
  * Cancels the work of a publish that is not over. Claimed work counts as in flight: it is counted when it is settled, or
  * when its expired claim is found.
  */
 export async function cancelPublish(
-  dialect: Dialect,
   sql: TransactionSQL,
   locked: LockedPublish,
   nowMs: number,
@@ -24,24 +24,20 @@ export async function cancelPublish(
   await sql`UPDATE publish_plans SET ready_at = NULL
     WHERE publish IN (
       SELECT publish FROM publish_plans WHERE publish = ${locked.number}
-      ${skipLocked(dialect, sql)})`;
-  await cancelPages(dialect, sql, locked);
+      ${skipLocked(sql)})`;
+  await cancelPages(sql, locked);
   // Counts of this commit must be in the rows before they are read.
-  await locked.tally.add(sql, locked.number);
+  await addTallies(sql, [locked]);
   await countRetriesCancelled(sql, locked);
 }
 
-async function cancelPages(
-  dialect: Dialect,
-  sql: TransactionSQL,
-  locked: LockedPublish,
-): Promise<void> {
+async function cancelPages(sql: TransactionSQL, locked: LockedPublish): Promise<void> {
   const cancelled: Readonly<Record<Platform, number>>[] = await sql`
     UPDATE publish_pages SET state = 'cancelled', ready_at = NULL
     WHERE number IN (
       SELECT number FROM publish_pages
       WHERE publish = ${locked.number} AND state = 'waiting' AND leased_by IS NULL
-      ${skipLocked(dialect, sql)})
+      ${skipLocked(sql)})
     RETURNING apns, fcm, web`;
   for (const page of cancelled) {
     for (const platform of platforms) locked.tally.count(platform, 'cancelled', page[platform]);

@@ -1,28 +1,19 @@
 import type { TransactionSQL } from 'bun';
-import type { PublishId, PublishTarget } from '../../../push/model/publish.ts';
+import type { ClaimTerms } from '../../../push/model/delivery.ts';
 import {
   COMPLETION_GRACE_MS,
   type PendingCompletionEvent,
   type PendingCompletionEvents,
 } from '../../../push/pending-completion-events.ts';
 import type { Database } from '../../database/database.ts';
-import { type Dialect, skipLocked } from '../../database/dialect.ts';
+import { skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
 import type { Batch } from '../../database/write-queue.ts';
+import { type PublishRow, underWayOf } from './publish-row.ts';
 
 interface PendingRow {
   readonly publish: BigInteger;
   readonly finished_at: BigInteger;
-}
-
-interface PublishRow {
-  readonly number: BigInteger;
-  readonly id: PublishId;
-  readonly instance: BigInteger;
-  readonly target: PublishTarget['kind'];
-  readonly created_at: BigInteger;
-  readonly due_at: BigInteger;
-  readonly body: string;
 }
 
 /** Adds the completion events of publishes, in the commit that finishes them. */
@@ -39,15 +30,13 @@ export async function addPendingCompletionEvents(
   for (const some of inPieces(rows)) await sql`INSERT INTO untold_ends ${sql(some)}`;
 }
 
-const removals: Batch<{ readonly dialect: Dialect; readonly publish: number }> = {
-  async run(sql, items) {
-    const [first] = items;
-    if (first === undefined) return;
-    const publishes = items.map(({ publish }) => publish);
-    await sql`DELETE FROM untold_ends WHERE ${isAmong(first.dialect, sql, 'publish', publishes)}`;
+/** Publishes whose completion events are removed, by number. */
+const removals: Batch<number> = {
+  async run(sql, publishes) {
+    await sql`DELETE FROM untold_ends WHERE ${isAmong(sql, 'publish', publishes)}`;
     // The webhook requests are in the outbox, so the bodies are no longer needed.
     await sql`UPDATE publishes SET body = ''
-      WHERE ${isAmong(first.dialect, sql, 'number', publishes)}
+      WHERE ${isAmong(sql, 'number', publishes)}
         AND outline IS NOT NULL AND finished_at IS NOT NULL`;
   },
 };
@@ -66,35 +55,27 @@ export class StoredPendingCompletionEvents implements PendingCompletionEvents {
     return row === undefined ? undefined : Number(row.finished_at);
   }
 
-  async claim(
-    nowMs: number,
-    untilMs: number,
-    limit: number,
-  ): Promise<readonly PendingCompletionEvent[]> {
+  async claim(wanted: ClaimTerms): Promise<readonly PendingCompletionEvent[]> {
     // There is hardly ever one, and this read needs no commit.
     const [due]: unknown[] = await this.database.read`
-      SELECT 1 FROM untold_ends WHERE ready_at <= ${nowMs} LIMIT 1`;
+      SELECT 1 FROM untold_ends WHERE ready_at <= ${wanted.nowMs} LIMIT 1`;
     if (due === undefined) return [];
-    return await this.database.write((sql) => this.claimSome(sql, nowMs, untilMs, limit));
+    return await this.database.write((sql) => this.claimSome(sql, wanted));
   }
 
   async remove(publish: number): Promise<void> {
-    const { dialect } = this.database;
-    await this.database.write((_, later) => later(removals, { dialect, publish }));
+    await this.database.write((_, later) => later(removals, publish));
   }
 
   /** The outer condition repeats the inner one, because another server may claim a row in between. */
   private async claimSome(
     sql: TransactionSQL,
-    nowMs: number,
-    untilMs: number,
-    limit: number,
+    { nowMs, untilMs, limit }: ClaimTerms,
   ): Promise<readonly PendingCompletionEvent[]> {
-    const { dialect } = this.database;
     const rows: PendingRow[] = await sql`
       WITH due AS MATERIALIZED (
         SELECT publish FROM untold_ends WHERE ready_at <= ${nowMs}
-        ORDER BY ready_at, publish LIMIT ${limit} ${skipLocked(dialect, sql)})
+        ORDER BY ready_at, publish LIMIT ${limit} ${skipLocked(sql)})
       UPDATE untold_ends SET ready_at = ${untilMs}
       WHERE ready_at <= ${nowMs} AND publish IN (SELECT publish FROM due)
       RETURNING publish, finished_at`;
@@ -103,22 +84,12 @@ export class StoredPendingCompletionEvents implements PendingCompletionEvents {
     );
     const publishes: PublishRow[] = await sql`
       SELECT number, id, instance, target, created_at, due_at, body FROM publishes
-      WHERE ${isAmong(dialect, sql, 'number', [...finishedAtMs.keys()])}`;
+      WHERE ${isAmong(sql, 'number', [...finishedAtMs.keys()])}`;
     return publishes
-      .map((row) => eventOf(row, finishedAtMs.get(Number(row.number)) ?? nowMs))
+      .map((row) => ({
+        publish: underWayOf(row),
+        finishedAtMs: finishedAtMs.get(Number(row.number)) ?? nowMs,
+      }))
       .sort((a, b) => a.finishedAtMs - b.finishedAtMs || a.publish.number - b.publish.number);
   }
-}
-
-function eventOf(row: PublishRow, finishedAtMs: number): PendingCompletionEvent {
-  const publish = {
-    number: Number(row.number),
-    id: row.id,
-    instance: Number(row.instance),
-    kind: row.target,
-    body: row.body,
-    createdAtMs: Number(row.created_at),
-    dueAtMs: Number(row.due_at),
-  };
-  return { publish, finishedAtMs };
 }

@@ -1,5 +1,4 @@
 import type { TransactionSQL } from 'bun';
-import type { Dialect } from '../../database/dialect.ts';
 import type { Batch } from '../../database/write-queue.ts';
 import { type LockedPublish, lockPublishes, readWhole } from './locked-publish.ts';
 import { settlePublishes } from './settle-publishes.ts';
@@ -17,7 +16,6 @@ import { settlePublishes } from './settle-publishes.ts';
 
 /** A change of one publish, made while it is locked; skipped if the publish is gone. */
 export type PublishChange = {
-  readonly dialect: Dialect;
   readonly publish: number;
   /** Whether it needs `LockedPublish.underWay`, unless the publish is over. */
   readonly needsBody?: boolean;
@@ -34,17 +32,16 @@ export interface LockedItem<Item> {
 
 /** A change of many publishes with few statements. One publish may have several items. */
 export interface BatchedChange<Item> {
-  run(dialect: Dialect, sql: TransactionSQL, items: readonly LockedItem<Item>[]): Promise<void>;
+  run(sql: TransactionSQL, items: readonly LockedItem<Item>[]): Promise<void>;
 }
 
 /** A change that is batched with others of its kind, and made after those that are not batched. */
 export function changeTogether<Item>(
-  dialect: Dialect,
   publish: number,
   batched: BatchedChange<Item>,
   item: Item,
 ): PublishChange {
-  return { dialect, publish, batched: batched as BatchedChange<unknown>, item };
+  return { publish, batched: batched as BatchedChange<unknown>, item };
 }
 
 /**
@@ -56,18 +53,15 @@ export const publishChanges: Batch<PublishChange> = {
   // After the counts of instances, see the lock order.
   place: 1,
   async run(sql, changes) {
-    const [first] = changes;
-    if (first === undefined) return;
-    const { dialect } = first;
     const byPublish = [...Map.groupBy(changes, ({ publish }) => publish)].sort(([a], [b]) => a - b);
     const numbers = byPublish.map(([publish]) => publish);
-    const lockedByNumber = await lockPublishes(dialect, sql, numbers);
+    const lockedByNumber = await lockPublishes(sql, numbers);
     const withBody = byPublish.flatMap(([publish, some]) => {
       const locked = lockedByNumber.get(publish);
       const needsBody = locked?.isOver === false && some.some((change) => change.needsBody);
       return needsBody ? locked : [];
     });
-    await readWhole(dialect, sql, withBody);
+    await readWhole(sql, withBody);
     const batches = new Map<BatchedChange<unknown>, LockedItem<unknown>[]>();
     for (const [publish, some] of byPublish) {
       const locked = lockedByNumber.get(publish);
@@ -82,7 +76,7 @@ export const publishChanges: Batch<PublishChange> = {
         items.push({ locked, item: change.item });
       }
     }
-    for (const [batched, items] of batches) await batched.run(dialect, sql, items);
-    await settlePublishes(dialect, sql, [...lockedByNumber.values()]);
+    for (const [batched, items] of batches) await batched.run(sql, items);
+    await settlePublishes(sql, [...lockedByNumber.values()]);
   },
 };

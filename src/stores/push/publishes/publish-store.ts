@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TransactionSQL } from 'bun';
-import { type Platform, platforms } from '../../../push/model/device.ts';
+import type { Platform } from '../../../push/model/device.ts';
 import type {
   Acceptance,
   NewPublish,
@@ -10,7 +10,13 @@ import type {
   Report,
 } from '../../../push/model/publish.ts';
 import { writeOutline } from '../../../push/model/publish-outline.ts';
-import type { AfterCancel, KeptReport, PublishStore } from '../../../push/publish-store.ts';
+import type {
+  AfterCancel,
+  KeptReport,
+  PublishAt,
+  PublishStore,
+  ReceivedReport,
+} from '../../../push/publish-store.ts';
 import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import type { Batch } from '../../database/write-queue.ts';
@@ -22,12 +28,16 @@ import { countedBytes, PendingBodies } from './pending-bodies.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type CountName, countNames } from './publish-counts.ts';
 
-interface PublishRow {
-  readonly number: BigInteger;
-  readonly id: PublishId;
+/** A publish with the counts of one platform and one of its reasons. */
+interface StatusRow extends Readonly<Record<CountName, BigInteger | null>> {
   readonly state: PublishState;
   readonly created_at: BigInteger;
   readonly send_at: BigInteger | null;
+  readonly delivered: BigInteger | null;
+  readonly opened: BigInteger | null;
+  readonly platform: Platform | null;
+  readonly reason: string | null;
+  readonly devices: BigInteger | null;
 }
 
 interface PlanRow {
@@ -48,8 +58,6 @@ interface Reported {
   readonly device: number;
   readonly userId: string | undefined;
 }
-
-type OutcomeRow = { readonly platform: Platform } & Readonly<Record<CountName, BigInteger>>;
 
 /** Inserts all publishes of a commit with one statement, and their plans with another. */
 const insertPublishes: Batch<NewPublish> = {
@@ -119,40 +127,44 @@ export class StoredPublishes implements PublishStore {
     }, publish.instance);
   }
 
-  async status(instance: number, id: PublishId, nowMs: number): Promise<PublishStatus | undefined> {
+  async status({ instance, id, nowMs }: PublishAt): Promise<PublishStatus | undefined> {
     const { read } = this.database;
-    const rows: PublishRow[] = await read`
-      SELECT number, id, state, created_at, send_at
-      FROM publishes WHERE id = ${id} AND instance = ${instance}`;
+    // One statement, so that the answer is of one moment. A platform with reasons has counts.
+    const rows: StatusRow[] = await read`
+      SELECT state, created_at, send_at, delivered, opened, outcomes.platform, planned, accepted,
+        retrying, failed, pruned, expired, cancelled, reason, reasons.devices
+      FROM publishes
+      LEFT JOIN publish_feedback AS feedback ON feedback.publish = publishes.number
+      LEFT JOIN publish_outcomes AS outcomes ON outcomes.publish = publishes.number
+      LEFT JOIN publish_reasons AS reasons
+        ON reasons.publish = outcomes.publish AND reasons.platform = outcomes.platform
+      WHERE publishes.id = ${id} AND publishes.instance = ${instance}
+      ORDER BY outcomes.platform, reasons.devices DESC, reason`;
     const [row] = rows;
     if (row === undefined) {
       await requireInstance(read, instance);
       return undefined;
     }
-    const number = Number(row.number);
     const sendAtMs = row.send_at === null ? undefined : Number(row.send_at);
-    const [counts, reasons, feedback] = await Promise.all([
-      this.counts(number),
-      this.reasons(number),
-      this.feedback(number),
-    ]);
+    // The row is not changed when the time comes.
+    const isDue = row.state === 'scheduled' && sendAtMs !== undefined && sendAtMs <= nowMs;
     return {
-      id: row.id,
-      // The row is not changed when the time comes.
-      state:
-        row.state === 'scheduled' && sendAtMs !== undefined && sendAtMs <= nowMs
-          ? 'planning'
-          : row.state,
+      id,
+      state: isDue ? 'planning' : row.state,
       createdAtMs: Number(row.created_at),
       sendAtMs,
-      platforms: counts,
-      ...feedback,
-      reasons,
+      platforms: countsOf(rows),
+      delivered: Number(row.delivered ?? 0),
+      opened: Number(row.opened ?? 0),
+      reasons: rows.flatMap(({ platform, reason, devices }) =>
+        platform === null || reason === null ? [] : { platform, reason, devices: Number(devices) },
+      ),
     };
   }
 
-  async cancel(instance: number, id: PublishId, nowMs: number): Promise<AfterCancel | undefined> {
-    const { dialect, read } = this.database;
+  async cancel(publish: PublishAt): Promise<AfterCancel | undefined> {
+    const { instance, id, nowMs } = publish;
+    const { read } = this.database;
     const [found]: { number: BigInteger }[] = await read`
       SELECT number FROM publishes
       WHERE id = ${id} AND instance = ${instance} AND finished_at IS NULL`;
@@ -162,21 +174,20 @@ export class StoredPublishes implements PublishStore {
         await this.database.write((_, later) => {
           const cancelling = { isDone: false };
           later(publishChanges, {
-            dialect,
             publish: Number(found.number),
             run: async (of, locked) => {
               cancelling.isDone = !locked.isOver;
-              await cancelPublish(dialect, of, locked, nowMs);
+              await cancelPublish(of, locked, nowMs);
             },
           });
           return cancelling;
         }, instance)
       ).isDone;
-    const status = await this.status(instance, id, nowMs);
+    const status = await this.status(publish);
     return status && isCancelledNow ? { ...status, isCancelledNow } : status;
   }
 
-  async report(instance: number, report: Report, nowMs: number): Promise<KeptReport | undefined> {
+  async report({ instance, report, nowMs }: ReceivedReport): Promise<KeptReport | undefined> {
     const reported = await this.reported(instance, report);
     if (reported === undefined) return undefined;
     const { publish, device, userId } = reported;
@@ -226,36 +237,17 @@ export class StoredPublishes implements PublishStore {
     if (before.length > 0) return undefined;
     return { publish: publishNumber, device: deviceNumber, userId: device.user_id ?? undefined };
   }
+}
 
-  private async counts(publish: number): Promise<PublishStatus['platforms']> {
-    const rows: OutcomeRow[] = await this.database.read`
-      SELECT platform, planned, accepted, retrying, failed, pruned, expired, cancelled
-      FROM publish_outcomes WHERE publish = ${publish}`;
-    const byPlatform = new Map(rows.map((row) => [row.platform, row]));
-    const countsOf = (platform: Platform) => {
-      const row = byPlatform.get(platform);
-      return Object.fromEntries(countNames.map((name) => [name, Number(row?.[name] ?? 0)]));
-    };
+function countsOf(rows: readonly StatusRow[]): PublishStatus['platforms'] {
+  const byPlatform = new Map(rows.map((row) => [row.platform, row]));
+  const ofPlatform = (platform: Platform) => {
+    const row = byPlatform.get(platform);
     return Object.fromEntries(
-      platforms.map((platform) => [platform, countsOf(platform)]),
-    ) as unknown as PublishStatus['platforms'];
-  }
-
-  private async reasons(publish: number): Promise<PublishStatus['reasons']> {
-    const rows: { platform: Platform; reason: string; devices: BigInteger }[] = await this.database
-      .read`SELECT platform, reason, devices FROM publish_reasons
-        WHERE publish = ${publish} ORDER BY platform, devices DESC, reason`;
-    return rows.map((row) => ({ ...row, devices: Number(row.devices) }));
-  }
-
-  private async feedback(publish: number): Promise<{ delivered: number; opened: number }> {
-    const rows: { delivered: BigInteger; opened: BigInteger }[] = await this.database
-      .read`SELECT delivered, opened FROM publish_feedback WHERE publish = ${publish}`;
-    return {
-      delivered: Number(rows[0]?.delivered ?? 0),
-      opened: Number(rows[0]?.opened ?? 0),
-    };
-  }
+      countNames.map((name) => [name, Number(row?.[name] ?? 0)]),
+    ) as Readonly<Record<CountName, number>>;
+  };
+  return { apns: ofPlatform('apns'), fcm: ofPlatform('fcm'), web: ofPlatform('web') };
 }
 
 function publishRow(publish: NewPublish) {

@@ -1,7 +1,6 @@
 import type { TransactionSQL } from 'bun';
 import type { PublishTarget } from '../../../push/model/publish.ts';
 import { hasCompletionEvents } from '../../../push/pending-completion-events.ts';
-import type { Dialect } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import type { LockedPublish } from './locked-publish.ts';
 import { addPendingCompletionEvents } from './pending-completion-events.ts';
@@ -21,26 +20,24 @@ interface EndedRow {
 
 /** Writes the counts of locked publishes, and finishes those without remaining work. */
 export async function settlePublishes(
-  dialect: Dialect,
   sql: TransactionSQL,
   publishes: readonly LockedPublish[],
 ): Promise<void> {
   await addTallies(sql, publishes);
-  const ended = await endedAmong(dialect, sql, publishes);
+  const ended = await endedAmong(sql, publishes);
   for (const [nowMs, some] of Map.groupBy(ended, ({ last }) => last?.nowMs ?? 0)) {
-    await finish(dialect, sql, some, nowMs);
+    await finish(sql, some, nowMs);
   }
   const planned = publishes.filter(
     ({ state, stateBefore }) => state === 'delivering' && state !== stateBefore,
   );
   if (planned.length === 0) return;
   await sql`UPDATE publishes SET state = 'delivering'
-    WHERE ${isAmong(dialect, sql, 'number', numbersOf(planned))}`;
+    WHERE ${isAmong(sql, 'number', numbersOf(planned))}`;
 }
 
 /** Publishes that have no remaining work. */
 async function endedAmong(
-  dialect: Dialect,
   sql: TransactionSQL,
   publishes: readonly LockedPublish[],
 ): Promise<readonly LockedPublish[]> {
@@ -48,7 +45,7 @@ async function endedAmong(
   if (some.length === 0) return [];
   const rows: RemainingRow[] = await sql`
     SELECT publish, SUM(planned - accepted - failed - pruned - expired - cancelled) AS remaining
-    FROM publish_outcomes WHERE ${isAmong(dialect, sql, 'publish', numbersOf(some))}
+    FROM publish_outcomes WHERE ${isAmong(sql, 'publish', numbersOf(some))}
     GROUP BY publish`;
   const remaining = new Map(rows.map((row) => [Number(row.publish), Number(row.remaining)]));
   // An empty audience has no counts.
@@ -56,7 +53,6 @@ async function endedAmong(
 }
 
 async function finish(
-  dialect: Dialect,
   sql: TransactionSQL,
   publishes: readonly LockedPublish[],
   nowMs: number,
@@ -64,7 +60,7 @@ async function finish(
   const rows: EndedRow[] = await sql`
     UPDATE publishes SET state = 'finished', finished_at = ${nowMs},
       body = CASE tells_end WHEN 0 THEN '' ELSE body END
-    WHERE ${isAmong(dialect, sql, 'number', numbersOf(publishes))}
+    WHERE ${isAmong(sql, 'number', numbersOf(publishes))}
     RETURNING number, target, tells_end, CASE WHEN tells_end IS NULL THEN body ELSE '' END AS body`;
   const pending = rows.filter(({ target, tells_end, body }) =>
     tells_end === null ? hasCompletionEvents(target, body) : tells_end === 1,

@@ -8,10 +8,10 @@ import type { LogThrottle } from '../../../runtime/log-throttle.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
 import type { BackendRates } from './backend/backend-rates.ts';
-import type { AddressLimits, DeviceRates } from './device/device-rates.ts';
+import type { DeviceRates } from './device/device-rates.ts';
 import type { StoreGuard } from './store-guard.ts';
 
-/** Settings of this API. They may change while it runs, so they are read for each request. */
+/** Settings of this API. */
 export interface PushEndpointSettings {
   /** How far the clock of the backend that issues Beams Tokens may differ from ours. */
   readonly tokenLeewaySeconds: number;
@@ -21,7 +21,6 @@ export interface PushEndpointSettings {
   readonly publicUrl: string | null;
   /** Whether the listener itself speaks TLS. */
   readonly tls: boolean;
-  readonly addressLimits: AddressLimits;
 }
 
 /** What the endpoints share. */
@@ -45,5 +44,6 @@ export interface EndpointContext {
   readonly logThrottle: LogThrottle;
   readonly rates: DeviceRates;
   readonly backendRates: BackendRates;
-  readonly settings: PushEndpointSettings;
+  /** They may change while the server runs, so they are read for each request. */
+  readonly settings: () => PushEndpointSettings;
 }

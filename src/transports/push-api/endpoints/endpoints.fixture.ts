@@ -12,7 +12,7 @@ import {
   type PublishStatus,
   type Report,
 } from '../../../push/model/publish.ts';
-import type { PublishStore } from '../../../push/publish-store.ts';
+import type { PublishAt, PublishStore } from '../../../push/publish-store.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import type { StoryKey } from '../../../push/story-store.ts';
 import type { UserReport } from '../../../push/webhooks/beams-webhook.ts';
@@ -23,7 +23,7 @@ import type { PushAnswer, PushCall } from '../call.ts';
 import { statuses } from '../problems.ts';
 import { findRoute } from '../routes.ts';
 import type { PushEndpointSettings } from './context.ts';
-import { DeviceRates } from './device/device-rates.ts';
+import { type AddressLimits, DeviceRates } from './device/device-rates.ts';
 import { createPushEndpoints } from './endpoints.ts';
 
 export const SECRET = 'A'.repeat(64);
@@ -119,7 +119,7 @@ export class PushApi {
   nowMs = NOW_MS;
   /** `undefined`: the instance was deleted. */
   instance: PushInstance | undefined = INSTANCE;
-  settings: PushEndpointSettings = {
+  settings: PushEndpointSettings & { readonly addressLimits: AddressLimits } = {
     tokenLeewaySeconds: 60,
     tokenIssuers: [],
     publicUrl: null,
@@ -149,7 +149,6 @@ export class PushApi {
   private readonly rates: DeviceRates;
 
   constructor() {
-    const api = this;
     this.devices.newInstance();
     const now = () => this.nowMs;
     const logThrottle = new LogThrottle({ now });
@@ -162,7 +161,7 @@ export class PushApi {
     this.rates = new DeviceRates({ limits, now, log, logThrottle });
     this.endpoints = createPushEndpoints({
       instances: {
-        byId: (id) => (id.toLowerCase() === api.instance?.id ? api.instance : undefined),
+        byId: (id) => (id.toLowerCase() === this.instance?.id ? this.instance : undefined),
       },
       devices: this.listened(this.devices),
       publishes: this.listened(this.publishStore()),
@@ -183,23 +182,7 @@ export class PushApi {
       rateLimitedLog: new RateLimitedLog(log, { now }),
       logThrottle,
       rates: this.rates,
-      settings: {
-        get tokenLeewaySeconds() {
-          return api.settings.tokenLeewaySeconds;
-        },
-        get tokenIssuers() {
-          return api.settings.tokenIssuers;
-        },
-        get publicUrl() {
-          return api.settings.publicUrl;
-        },
-        get tls() {
-          return api.settings.tls;
-        },
-        get addressLimits() {
-          return api.settings.addressLimits;
-        },
-      },
+      settings: () => this.settings,
     });
   }
 
@@ -275,7 +258,7 @@ export class PushApi {
   }
 
   private publishStore(): PublishStore {
-    const status = (instance: number, id: string): PublishStatus | undefined => {
+    const status = ({ instance, id }: PublishAt): PublishStatus | undefined => {
       const publish = this.publishes.find(
         (candidate) => candidate.instance === instance && candidate.id === id,
       );
@@ -308,14 +291,14 @@ export class PushApi {
           ? { result: 'accepted', id: first.id }
           : { result: 'key-taken' };
       },
-      status: async (instance, id) => status(instance, id),
-      cancel: async (instance, id) => {
-        const isCancelledNow = !this.cancelled.has(id);
-        this.cancelled.add(id);
-        const found = status(instance, id);
+      status: async (of) => status(of),
+      cancel: async (publish) => {
+        const isCancelledNow = !this.cancelled.has(publish.id);
+        this.cancelled.add(publish.id);
+        const found = status(publish);
         return found && isCancelledNow ? { ...found, isCancelledNow } : found;
       },
-      report: async (_, report) => {
+      report: async ({ report }) => {
         this.reports.push(report);
         const device = this.kept().find(({ registered }) => registered.id === report.deviceId);
         return { userId: device?.userId };

@@ -20,30 +20,12 @@ import { setUser } from './device/set-user.ts';
 import { readServiceWorker } from './sdk.ts';
 import { StoreGuard, type StoreState } from './store-guard.ts';
 
-export type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'backendRates'> & StoreState;
+type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'backendRates'> & StoreState;
 
 /** Makes all endpoints of the push API. */
 export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
-  const { instances, devices, publishes, stories, pauses, webhooks, accepted } = options;
-  const { now, log, rateLimitedLog, logThrottle, rates: deviceRates, settings } = options;
   const guard = new StoreGuard(options);
-  const context = {
-    instances,
-    devices,
-    publishes,
-    stories,
-    pauses,
-    webhooks,
-    guard,
-    logThrottle,
-    rates: deviceRates,
-    backendRates: new BackendRates(now),
-    ...(accepted === undefined ? {} : { accepted }),
-    now,
-    log,
-    rateLimitedLog,
-    settings,
-  };
+  const context = { ...options, guard, backendRates: new BackendRates(options.now) };
   // Publishes to interests and to users share one rate.
   const rates = new RateLimiter<number>();
   return {

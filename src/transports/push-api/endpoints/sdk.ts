@@ -1,7 +1,7 @@
 import { PushRefusal } from '../../../push/refusal.ts';
 import type { Endpoint, PushHead } from '../call.ts';
 import { serviceWorkerScript } from '../service-worker/service-worker.ts';
-import type { EndpointContext, PushEndpointSettings } from './context.ts';
+import type { EndpointContext } from './context.ts';
 
 /** A host with an optional port. It is put into a script, so no other characters are allowed. */
 const HOST = /^(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
@@ -10,7 +10,8 @@ const HOST = /^(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 export function readServiceWorker({ settings }: EndpointContext): Endpoint {
   return {
     answer(call) {
-      const endpoint = settings.publicUrl ?? originOf(call, settings);
+      const { publicUrl, tls } = settings();
+      const endpoint = publicUrl ?? originOf(call, tls);
       if (endpoint === undefined) {
         return new PushRefusal(
           'bad-request',
@@ -32,7 +33,7 @@ export function readServiceWorker({ settings }: EndpointContext): Endpoint {
 }
 
 /** The origin that the client used, with the scheme that a proxy in between reports. */
-function originOf(head: PushHead, { tls }: PushEndpointSettings): string | undefined {
+function originOf(head: PushHead, tls: boolean): string | undefined {
   const host = head.header('host') ?? '';
   if (!HOST.test(host)) return undefined;
   const forwarded = head.header('x-forwarded-proto')?.split(',', 1)[0]?.trim().toLowerCase();

@@ -63,7 +63,7 @@ export function checkHead(
       if (checked instanceof PushRefusal) return { answer: checked };
       return {
         endpoint,
-        bodyBytesMax: bodyBytesMax[found.endpoint],
+        bodyBytesMax: bodyBytesMax(found.endpoint),
         backend: checked?.instance,
       };
     }

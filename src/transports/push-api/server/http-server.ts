@@ -8,6 +8,7 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { Certificate } from '../../../runtime/certificate.ts';
+import { openPort } from '../../node-http.ts';
 import { HEAD_BYTES_MAX, type PushBounds } from '../bounds.ts';
 import { Connection, type ConnectionOwner } from './connection.ts';
 import { ConnectionShare } from './connection-share.ts';
@@ -54,6 +55,7 @@ export interface ConnectionError extends Error {
 export class HttpServer implements ConnectionOwner {
   /** Whether each connection closes with its next answer. */
   isClosing = false;
+  port = 0;
   private readonly server: Server;
   private readonly events: HttpServerEvents;
   private readonly share: ConnectionShare;
@@ -98,17 +100,8 @@ export class HttpServer implements ConnectionOwner {
     events: HttpServerEvents,
   ): Promise<HttpServer> {
     const opened = new HttpServer(tls, bounds, events);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    opened.server.once('error', reject);
-    opened.server.listen(port, host, resolve);
-    await promise;
-    opened.server.off('error', reject);
+    opened.port = await openPort(opened.server, port, host);
     return opened;
-  }
-
-  get port(): number {
-    const address = this.server.address();
-    return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
   /** The number of connections that have finished their TLS handshake. */

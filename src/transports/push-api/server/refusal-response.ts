@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import { PushRefusal } from '../../../push/refusal.ts';
+import { lastResponse } from '../../node-http.ts';
 import { corsOf } from '../cors.ts';
 import { statuses } from '../problems.ts';
 import { familyOf, type PushFamily } from '../routes.ts';
@@ -27,14 +27,7 @@ export function headersOf(refusal: PushRefusal, family: PushFamily): Record<stri
 /** A whole HTTP response, for a request that the parser could not read. */
 export function rawResponse(refusal: PushRefusal, family: PushFamily): string {
   const { status } = statuses[refusal.problem];
-  const body = bodyOf(refusal);
-  const headers = {
-    ...headersOf(refusal, family),
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
+  return lastResponse(status, headersOf(refusal, family), bodyOf(refusal));
 }
 
 const ONLY_HTTP_1 = 'Only HTTP/1.1 and HTTP/1.0 are supported';

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { addressKey } from '../../../runtime/ip-address.ts';
 import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
+import { headerOf } from '../../node-http.ts';
 import { type RequestTarget, requestTarget } from '../../request-target.ts';
 import type { Client, PushCall } from '../call.ts';
 import type { PathParams } from '../routes.ts';
@@ -59,7 +60,6 @@ export class RequestCall implements PushCall {
   }
 
   header(name: string): string | undefined {
-    const value = this.request.headers[name];
-    return typeof value === 'string' ? value : value?.join(', ');
+    return headerOf(this.request, name);
   }
 }

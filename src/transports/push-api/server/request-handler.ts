@@ -63,7 +63,7 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
   private bodyBytesMax = 0;
   /** The number of the instance whose secret key the request has. */
   private backend: number | undefined;
-  private place: Place | undefined;
+  private place: Place<number> | Place<string> | undefined;
   /** Set while the request waits for the scheduler. */
   private cancelStart: (() => void) | undefined;
   /** The endpoint has started: its work cannot be undone. */

@@ -6,15 +6,6 @@ export interface PooledRequest {
   evict(): void;
 }
 
-/** The place of one request in a pool. */
-export interface Place {
-  /** Reserves memory. Returns `false` if there is none and this request itself must go. */
-  reserve(bytes: number): boolean;
-  /** Frees all reserved memory. */
-  release(): void;
-  leave(): void;
-}
-
 /** What all requests of a pool hold together. */
 export interface PoolLoad {
   readonly requests: number;
@@ -29,7 +20,7 @@ export class RequestPool<Owner extends string | number> {
   private readonly requests: FairBudget<Owner>;
   private readonly bytes: FairBudget<Owner>;
   /** By owner, the oldest first. */
-  private readonly places = new Map<Owner, PooledPlace<Owner>[]>();
+  private readonly places = new Map<Owner, Place<Owner>[]>();
 
   constructor(requests: number, bytes: number) {
     this.requests = new FairBudget(requests);
@@ -41,7 +32,7 @@ export class RequestPool<Owner extends string | number> {
   }
 
   /** Gives a request a place. Returns `undefined` if the pool is full and no other owner has more. */
-  enter(owner: Owner, request: PooledRequest): Place | undefined {
+  enter(owner: Owner, request: PooledRequest): Place<Owner> | undefined {
     for (;;) {
       const yielding = this.requests.whoYields(owner);
       if (yielding === undefined) break;
@@ -49,7 +40,7 @@ export class RequestPool<Owner extends string | number> {
       if (newest === undefined) return undefined;
       newest.evict();
     }
-    const place = new PooledPlace(this, owner, request);
+    const place = new Place(this, owner, request);
     this.requests.add(owner);
     const ofOwner = this.places.get(owner);
     if (ofOwner === undefined) this.places.set(owner, [place]);
@@ -58,7 +49,7 @@ export class RequestPool<Owner extends string | number> {
   }
 
   /** Called by places only. */
-  reserve(place: PooledPlace<Owner>, bytes: number): boolean {
+  reserve(place: Place<Owner>, bytes: number): boolean {
     const { owner } = place;
     for (;;) {
       const yielding = this.bytes.whoYields(owner, bytes);
@@ -73,12 +64,12 @@ export class RequestPool<Owner extends string | number> {
   }
 
   /** Called by places only. */
-  release({ owner }: PooledPlace<Owner>, bytes: number): void {
+  release({ owner }: Place<Owner>, bytes: number): void {
     this.bytes.release(owner, bytes);
   }
 
   /** Called by places only. */
-  leave(place: PooledPlace<Owner>): void {
+  leave(place: Place<Owner>): void {
     const { owner } = place;
     this.requests.release(owner);
     const ofOwner = this.places.get(owner) ?? [];
@@ -87,7 +78,8 @@ export class RequestPool<Owner extends string | number> {
   }
 }
 
-class PooledPlace<Owner extends string | number> implements Place {
+/** The place of one request in a pool. */
+export class Place<Owner extends string | number> {
   readonly owner: Owner;
   reservedBytes = 0;
   private readonly pool: RequestPool<Owner>;
@@ -105,12 +97,14 @@ class PooledPlace<Owner extends string | number> implements Place {
     this.leave();
   }
 
+  /** Reserves memory. Returns `false` if there is none and this request itself must go. */
   reserve(bytes: number): boolean {
     if (this.hasLeft || !this.pool.reserve(this, bytes)) return false;
     this.reservedBytes += bytes;
     return true;
   }
 
+  /** Frees all reserved memory. */
   release(): void {
     this.pool.release(this, this.reservedBytes);
     this.reservedBytes = 0;

@@ -16,7 +16,7 @@ export function cancellingContract(current: () => DeliverySetup): void {
 
   describe('cancelling', () => {
     const cancel = (id: Parameters<DeliveryScene['status']>[0]) =>
-      opened.publishes.cancel(scene.instance, id, scene.nowMs);
+      opened.publishes.cancel({ instance: scene.instance, id, nowMs: scene.nowMs });
 
     it('stops planning', async () => {
       await scene.device();

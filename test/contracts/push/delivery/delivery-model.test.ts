@@ -4,20 +4,10 @@ import type { DeviceResult } from '../../../../src/push/model/delivery.ts';
 import type { Recipient } from '../../../../src/push/model/device.ts';
 import type { NewPublish, PublishTarget } from '../../../../src/push/model/publish.ts';
 import { newPublishId } from '../../../../src/push/model/publish-id.ts';
-import { openDatabase } from '../../../../src/stores/database/database.ts';
-import { StoredAudience } from '../../../../src/stores/push/devices/audience-source.ts';
-import { StoredDevices } from '../../../../src/stores/push/devices/device-store.ts';
-import { StoredDeliveries } from '../../../../src/stores/push/jobs/delivery-store.ts';
-import { StoredStories } from '../../../../src/stores/push/publishes/device-story.ts';
-import { StoredPublishes } from '../../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../../testing/databases/databases.ts';
-import { makeInstance } from '../../../../testing/databases/push-instance.ts';
 import { runs, testSeed } from '../../../../testing/long-run.ts';
-import { MemoryDeliveries } from '../../../../testing/memory-stores/deliveries.ts';
-import { MemoryAudience, MemoryDevices } from '../../../../testing/memory-stores/devices.ts';
-import { MemoryPublishes } from '../../../../testing/memory-stores/publishes.ts';
-import { MemoryStories } from '../../../../testing/memory-stores/stories.ts';
 import { newDevice } from '../device-store.contract.ts';
+import { memoryPushStores, openPushStores } from '../stores.ts';
 import { LEASE_MS, NOW_MS, resultOf } from './delivery-scene.ts';
 import { DeliveryWorld, type World } from './delivery-world.ts';
 
@@ -181,44 +171,19 @@ async function finishAll(world: DeliveryWorld, nowMs: number): Promise<void> {
 }
 
 function memoryWorld(): World {
-  const devices = new MemoryDevices();
-  const publishes = new MemoryPublishes(devices);
-  return {
-    stores: {
-      store: new MemoryDeliveries(publishes, devices),
-      other: new MemoryDeliveries(publishes, devices),
-      stories: new MemoryStories(publishes, devices),
-      publishes,
-      devices,
-      audience: new MemoryAudience(devices),
-    },
-    instances: [devices.newInstance(), devices.newInstance()],
-  };
+  const stores = memoryPushStores();
+  const { devices } = stores;
+  return { stores, instances: [devices.newInstance(), devices.newInstance()] };
 }
 
 describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
   it('behave like deliveries in memory', async () => {
-    await using place = await make();
-    await using database = await openDatabase(place.url);
-    // SQLite has one writer, so a second connection in the process would only wait.
-    await using second = await openDatabase(
-      database.dialect === 'sqlite' ? 'sqlite::memory:' : place.url,
-    );
-    const another = database.dialect === 'sqlite' ? database : second;
+    await using stores = await openPushStores(make);
+    const { database } = stores;
     await fc.assert(
       fc.asyncProperty(manySteps, async (steps) => {
-        const instances = [await makeInstance(database), await makeInstance(database)];
-        const stored = new DeliveryWorld({
-          stores: {
-            store: new StoredDeliveries(database),
-            other: new StoredDeliveries(another),
-            stories: new StoredStories(database),
-            publishes: new StoredPublishes(database),
-            devices: new StoredDevices(database),
-            audience: new StoredAudience(database),
-          },
-          instances,
-        });
+        const instances = [await stores.newInstance(), await stores.newInstance()];
+        const stored = new DeliveryWorld({ stores, instances });
         const memory = new DeliveryWorld(memoryWorld());
         let nowMs = NOW_MS;
         try {

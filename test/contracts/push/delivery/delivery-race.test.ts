@@ -1,14 +1,10 @@
 import { describe, expect, it } from 'bun:test';
 import type { DeliveryStore } from '../../../../src/push/delivering/ports.ts';
 import type { AfterJob, Job } from '../../../../src/push/model/delivery.ts';
-import { type Database, openDatabase } from '../../../../src/stores/database/database.ts';
-import { StoredAudience } from '../../../../src/stores/push/devices/audience-source.ts';
-import { StoredDevices } from '../../../../src/stores/push/devices/device-store.ts';
-import { StoredDeliveries } from '../../../../src/stores/push/jobs/delivery-store.ts';
-import { StoredStories } from '../../../../src/stores/push/publishes/device-story.ts';
+import type { Database } from '../../../../src/stores/database/database.ts';
 import { StoredPublishes } from '../../../../src/stores/push/publishes/publish-store.ts';
 import { databases } from '../../../../testing/databases/databases.ts';
-import { makeInstance } from '../../../../testing/databases/push-instance.ts';
+import { openPushStores } from '../stores.ts';
 import {
   DeliveryScene,
   type DeliveryStores,
@@ -74,7 +70,13 @@ class Race {
   ): Promise<void> {
     const { audience } = this.stores;
     for (let after = from; ; ) {
-      const devices = await audience.numbers(instance, 'interests', 'hello', after, PAGE_DEVICES);
+      const devices = await audience.numbers({
+        instance,
+        kind: 'interests',
+        name: 'hello',
+        after,
+        limit: PAGE_DEVICES,
+      });
       const upTo = devices.at(-1);
       if (upTo === undefined) {
         const nowMs = this.nowMs;
@@ -137,20 +139,11 @@ class Race {
 
 describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
   it('count every device once, with several concurrent servers', async () => {
-    await using place = await make();
-    await using database = await openDatabase(place.url);
-    await using second = database.dialect === 'sqlite' ? undefined : await openDatabase(place.url);
-    const stores = {
-      store: new StoredDeliveries(database),
-      other: new StoredDeliveries(second ?? database),
-      stories: new StoredStories(database),
-      publishes: new StoredPublishes(database),
-      devices: new StoredDevices(database),
-      audience: new StoredAudience(database),
-    };
+    await using stores = await openPushStores(make);
+    const { database, second } = stores;
     const scenes = [
-      new DeliveryScene(stores, await makeInstance(database)),
-      new DeliveryScene(stores, await makeInstance(database)),
+      new DeliveryScene(stores, await stores.newInstance()),
+      new DeliveryScene(stores, await stores.newInstance()),
     ];
     for (const scene of scenes) {
       await Promise.all(Array.from({ length: 150 }, () => scene.device()));
@@ -159,19 +152,19 @@ describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
       scenes.flatMap((scene) => Array.from({ length: 8 }, () => scene.accept())),
     );
     const race = new Race(stores);
-    const cancelling = new StoredPublishes(second ?? database);
+    const cancelling = new StoredPublishes(second);
     const cancelSome = async () => {
       for (const { instance, id } of accepted.filter((_, index) => index % 4 === 0)) {
         // Reading takes time, and the servers continue meanwhile.
-        await stores.publishes.status(instance, id, race.nowMs);
-        await cancelling.cancel(instance, id, race.nowMs);
+        await stores.publishes.status({ instance, id, nowMs: race.nowMs });
+        await cancelling.cancel({ instance, id, nowMs: race.nowMs });
       }
     };
     const comeAndGo = async () => {
       for (let count = 0; count < 20; count += 1) {
         for (const scene of scenes) {
           const { id } = await scene.device();
-          if (count % 2 === 0) await stores.devices.delete(scene.instance, id);
+          if (count % 2 === 0) await stores.devices.delete({ instance: scene.instance, id });
         }
       }
     };
@@ -187,7 +180,7 @@ describe.each(databases)('StoredDeliveries in $name', ({ make }) => {
 
     let finished = 0;
     for (const { instance, id } of accepted) {
-      const status = await stores.publishes.status(instance, id, race.nowMs);
+      const status = await stores.publishes.status({ instance, id, nowMs: race.nowMs });
       if (status === undefined) throw new Error('a publish is gone');
       expect(status.state).toMatch(/^(?:finished|cancelled)$/);
       if (status.state === 'finished') finished += 1;

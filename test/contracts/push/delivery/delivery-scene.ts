@@ -72,12 +72,21 @@ export class DeliveryScene {
   /** Registers a device with the interest `hello`, or one of `user`. */
   async device(more: Partial<NewDevice> = {}, user?: string): Promise<NewDevice> {
     const device = newDevice(more);
-    await this.stores.devices.register(this.instance, device, this.nowMs);
+    await this.stores.devices.register({ instance: this.instance, device, nowMs: this.nowMs });
     if (user === undefined) {
-      await this.stores.devices.setInterests(this.instance, device.id, ['hello']);
+      await this.stores.devices.setInterests({
+        instance: this.instance,
+        id: device.id,
+        interests: ['hello'],
+      });
     } else {
       const ofUser = { userId: user, max: 100, replaceOldest: false };
-      await this.stores.devices.setUser(this.instance, device.id, ofUser, this.nowMs);
+      await this.stores.devices.setUser({
+        instance: this.instance,
+        id: device.id,
+        ...ofUser,
+        nowMs: this.nowMs,
+      });
     }
     return device;
   }
@@ -120,7 +129,13 @@ export class DeliveryScene {
   async recipients(target: PublishTarget): Promise<readonly Recipient[]> {
     const numbers = await Promise.all(
       target.names.map((name) =>
-        this.stores.audience.numbers(this.instance, target.kind, name, 0, 100_000),
+        this.stores.audience.numbers({
+          instance: this.instance,
+          kind: target.kind,
+          name,
+          after: 0,
+          limit: 100_000,
+        }),
       ),
     );
     const once = [...new Set(numbers.flat())].sort((a, b) => a - b);
@@ -224,7 +239,11 @@ export class DeliveryScene {
   }
 
   async status(id: PublishId): Promise<PublishStatus> {
-    const status = await this.stores.publishes.status(this.instance, id, this.nowMs);
+    const status = await this.stores.publishes.status({
+      instance: this.instance,
+      id,
+      nowMs: this.nowMs,
+    });
     if (status === undefined) throw new Error('there is no such publish');
     return status;
   }
@@ -261,14 +280,14 @@ function onlyFirst(job: Job, count: number): Job {
 
 export function resultOf(
   what: DeviceResult['what'],
-  { number: device, platform, token, userId, acceptedBefore }: Recipient,
+  { number: device, platform, token, userId, isTrusted }: Recipient,
   attempts: number,
   dueAtMs: number,
 ): DeviceResult {
   const tried = { device, platform, attempts, reason: `because-${what}`, words: `so ${what}` };
   switch (what) {
     case 'accepted':
-      return { what, device, platform, userId, ...(acceptedBefore ? {} : { firstToken: token }) };
+      return { what, device, platform, userId, ...(isTrusted ? {} : { firstToken: token }) };
     case 'retry':
       return { what, ...tried, dueAtMs };
     case 'failed':

@@ -41,24 +41,32 @@ export class DeliveryWorld {
   async register(device: NewDevice, instance: number, user: string | undefined, nowMs: number) {
     const where = this.instance(instance);
     const { devices } = this.stores;
-    await devices.register(where, device, nowMs);
-    await devices.setInterests(where, device.id, ['hello']);
+    await devices.register({ instance: where, device, nowMs });
+    const key = { instance: where, id: device.id };
+    await devices.setInterests({ ...key, interests: ['hello'] });
     const ofUser = { userId: user ?? '', max: 100, replaceOldest: false };
-    if (user !== undefined) await devices.setUser(where, device.id, ofUser, nowMs);
+    if (user !== undefined) await devices.setUser({ ...key, ...ofUser, nowMs });
     this.devices.push(device);
   }
 
   async deleteDevice(at: number): Promise<void> {
     const device = pick(this.devices, at);
     if (device === undefined) return;
-    for (const instance of this.instances) await this.stores.devices.delete(instance, device.id);
+    for (const instance of this.instances)
+      await this.stores.devices.delete({ instance, id: device.id });
   }
 
   async setToken(at: number, token: string, nowMs: number): Promise<void> {
     const device = pick(this.devices, at);
     if (device === undefined) return;
     for (const instance of this.instances) {
-      await this.stores.devices.setToken(instance, device.id, { token, identity: token }, nowMs);
+      await this.stores.devices.setToken({
+        instance,
+        id: device.id,
+        token,
+        identity: token,
+        nowMs,
+      });
     }
   }
 
@@ -70,15 +78,15 @@ export class DeliveryWorld {
 
   async cancel(at: number, nowMs: number): Promise<unknown> {
     const publish = pick(this.publishes, at);
-    return publish && (await this.stores.publishes.cancel(publish.instance, publish.id, nowMs));
+    return publish && (await this.stores.publishes.cancel({ ...publish, nowMs }));
   }
 
   async report(publishAt: number, deviceAt: number, nowMs: number): Promise<unknown> {
     const [publish, device] = [pick(this.publishes, publishAt), pick(this.devices, deviceAt)];
     if (publish === undefined || device === undefined) return undefined;
-    return await this.stores.publishes.report(
-      publish.instance,
-      {
+    return await this.stores.publishes.report({
+      instance: publish.instance,
+      report: {
         event: 'open',
         publishId: publish.id,
         deviceId: device.id,
@@ -89,7 +97,7 @@ export class DeliveryWorld {
         hasData: undefined,
       },
       nowMs,
-    );
+    });
   }
 
   async claimPlans(server: number, nowMs: number, untilMs: number, limit: number) {
@@ -204,7 +212,7 @@ export class DeliveryWorld {
     const { publishes, store } = this.stores;
     return {
       statuses: await Promise.all(
-        this.publishes.map(({ instance, id }) => publishes.status(instance, id, nowMs)),
+        this.publishes.map(({ instance, id }) => publishes.status({ instance, id, nowMs })),
       ),
       nextDue: await store.nextDue(),
     };
@@ -214,7 +222,7 @@ export class DeliveryWorld {
   async isDone(): Promise<boolean> {
     const { publishes } = this.stores;
     for (const { instance, id } of this.publishes) {
-      const status = await publishes.status(instance, id, Number.MAX_SAFE_INTEGER);
+      const status = await publishes.status({ instance, id, nowMs: Number.MAX_SAFE_INTEGER });
       if (status?.state !== 'finished' && status?.state !== 'cancelled') return false;
       for (const counts of Object.values(status.platforms)) {
         const { planned, accepted, failed, pruned, expired, cancelled } = counts;
@@ -250,7 +258,7 @@ export class DeliveryWorld {
     const { audience } = this.stores;
     const names = this.publishes.find(({ id }) => id === publish.id)?.target.names ?? [];
     const numbers = await Promise.all(
-      names.map((name) => audience.numbers(instance, kind, name, after, 1000)),
+      names.map((name) => audience.numbers({ instance, kind, name, after, limit: 1000 })),
     );
     const once = [...new Set(numbers.flat())].sort((a, b) => a - b);
     return await audience.recipients(instance, once);

@@ -169,7 +169,7 @@ export function jobStoreContract(current: () => DeliverySetup): void {
       const { id, recipients } = await scene.planned({ devices: 3 });
       const [gone] = recipients;
       const job = await scene.job();
-      await opened.devices.delete(scene.instance, gone?.id ?? newDeviceId('fcm'));
+      await opened.devices.delete({ instance: scene.instance, id: gone?.id ?? newDeviceId('fcm') });
       expect(await scene.finish(job)).toBe('finished');
       expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 2, failed: 1 });
       expect((await scene.status(id)).reasons).toEqual([
@@ -259,7 +259,10 @@ export function jobStoreContract(current: () => DeliverySetup): void {
     it('counts deleted devices of a page only when the page is settled', async () => {
       const { id, recipients } = await scene.planned({ devices: 3 });
       const job = await scene.job();
-      await opened.devices.delete(scene.instance, recipients[2]?.id ?? newDeviceId('fcm'));
+      await opened.devices.delete({
+        instance: scene.instance,
+        id: recipients[2]?.id ?? newDeviceId('fcm'),
+      });
       await scene.settlePart(job, 1);
       expect(await scene.counts(id)).toEqual({ planned: 3, accepted: 1 });
       expect(await scene.finish(job)).toBe('finished');
@@ -270,7 +273,7 @@ export function jobStoreContract(current: () => DeliverySetup): void {
       const { id, recipients } = await scene.planned({ devices: 4 });
       const job = await scene.job();
       await scene.settlePart(job, 1);
-      await opened.publishes.cancel(scene.instance, id, NOW_MS);
+      await opened.publishes.cancel({ instance: scene.instance, id, nowMs: NOW_MS });
       expect(await scene.settlePart(job, 2)).toBe('cancelled');
       expect(await scene.counts(id)).toEqual({ planned: 4, accepted: 2 });
       scene.nowMs += LEASE_MS;

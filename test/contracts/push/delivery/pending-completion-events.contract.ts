@@ -44,12 +44,16 @@ export function pendingCompletionEventsContract(
     });
     // Nothing is left to be claimed by the next test.
     afterEach(async () => {
-      const left = await pending.claim(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, 100);
+      const left = await pending.claim({
+        nowMs: Number.MAX_SAFE_INTEGER,
+        untilMs: Number.MAX_SAFE_INTEGER,
+        limit: 100,
+      });
       for (const { publish } of left) await pending.remove(publish.number);
     });
 
     const claim = (nowMs: number, by = pending, most = 10) =>
-      by.claim(nowMs, nowMs + CLAIM_MS, most);
+      by.claim({ nowMs, untilMs: nowMs + CLAIM_MS, limit: most });
     const numbers = (ends: readonly PendingCompletionEvent[]) =>
       ends.map(({ publish }) => publish.number);
     const end = ({ number }: PublishUnderWay, nowMs = NOW_MS) =>
@@ -112,7 +116,11 @@ export function pendingCompletionEventsContract(
         expect(await pending.finishedAtMs(await finished({ body }))).toBeUndefined();
       }
       const cancelled = await scene.claimed(toldTo('https://a.test/'));
-      await scene.stores.publishes.cancel(scene.instance, cancelled.id, NOW_MS);
+      await scene.stores.publishes.cancel({
+        instance: scene.instance,
+        id: cancelled.id,
+        nowMs: NOW_MS,
+      });
       expect(await end(cancelled)).toBe('cancelled');
       expect(await claim(DUE_MS)).toEqual([]);
     });

@@ -177,7 +177,10 @@ export function retriesContract(current: () => DeliverySetup): void {
     it('count a deleted device as failed', async () => {
       const { id, recipients } = await scene.planned({ devices: 2 });
       await scene.deliver('retry', 0);
-      await opened.devices.delete(scene.instance, recipients[0]?.id ?? newDeviceId('fcm'));
+      await opened.devices.delete({
+        instance: scene.instance,
+        id: recipients[0]?.id ?? newDeviceId('fcm'),
+      });
       expect(await scene.deliver('accepted')).toBe('finished');
       expect(await scene.counts(id)).toEqual({ planned: 2, accepted: 1, failed: 1 });
     });
@@ -212,9 +215,9 @@ export function retriesContract(current: () => DeliverySetup): void {
       const results = recipients.map((one) =>
         resultOf(one === dead ? 'pruned' : 'accepted', one, 1, 0),
       );
-      expect(await store.settle({ job: job, results: results, nowMs: NOW_MS })).toBe('finished');
+      expect(await store.settle({ job, results, nowMs: NOW_MS })).toBe('finished');
       expect(await scene.counts(id)).toEqual({ planned: 2, accepted: 1, pruned: 1 });
-      expect(await opened.devices.get(scene.instance, dead.id)).toBeUndefined();
+      expect(await opened.devices.get({ instance: scene.instance, id: dead.id })).toBeUndefined();
       expect(await scene.story(id, dead.id)).toMatchObject({
         removed: { atMs: NOW_MS, reason: 'because-pruned', words: 'so pruned' },
         page: 'delivered',
@@ -231,8 +234,8 @@ export function retriesContract(current: () => DeliverySetup): void {
       const { token, identity } = device;
       const again = await scene.device({ token, identity });
       const results = recipients.map((one) => resultOf('pruned', one, 1, 0));
-      expect(await store.settle({ job: job, results: results, nowMs: NOW_MS })).toBe('finished');
-      expect(await opened.devices.get(scene.instance, again.id)).toBeDefined();
+      expect(await store.settle({ job, results, nowMs: NOW_MS })).toBe('finished');
+      expect(await opened.devices.get({ instance: scene.instance, id: again.id })).toBeDefined();
     });
 
     it('do not delete a device that has another token by now', async () => {
@@ -241,10 +244,15 @@ export function retriesContract(current: () => DeliverySetup): void {
       const job = await scene.job();
       const recipients = await opened.audience.recipients(scene.instance, job.devices);
       const token = { token: 'another', identity: 'another' };
-      await opened.devices.setToken(scene.instance, device.id, token, NOW_MS);
+      await opened.devices.setToken({
+        instance: scene.instance,
+        id: device.id,
+        ...token,
+        nowMs: NOW_MS,
+      });
       const results = recipients.map((one) => resultOf('pruned', one, 1, 0));
-      await store.settle({ job: job, results: results, nowMs: NOW_MS });
-      expect(await opened.devices.get(scene.instance, device.id)).toBeDefined();
+      await store.settle({ job, results, nowMs: NOW_MS });
+      expect(await opened.devices.get({ instance: scene.instance, id: device.id })).toBeDefined();
       expect(await scene.counts(id)).toEqual({ planned: 1, pruned: 1 });
       expect(await scene.story(id, device.id)).toMatchObject({
         removed: undefined,
@@ -259,9 +267,9 @@ export function retriesContract(current: () => DeliverySetup): void {
       await scene.finish(job, 'accepted');
       expect(await scene.finish(job, 'pruned')).toBe('stale');
       const [dead] = recipients;
-      expect(await opened.devices.get(scene.instance, dead?.id ?? newDeviceId('fcm'))).toBe(
-        undefined,
-      );
+      expect(
+        await opened.devices.get({ instance: scene.instance, id: dead?.id ?? newDeviceId('fcm') }),
+      ).toBe(undefined);
       expect(await scene.counts(id)).toEqual({ planned: 1, accepted: 1 });
     });
 
@@ -273,21 +281,21 @@ export function retriesContract(current: () => DeliverySetup): void {
     });
   });
 
-  describe('devices that were never accepted', () => {
-    const acceptedBefore = async () =>
+  describe('untrusted devices', () => {
+    const trusted = async () =>
       (await scene.recipients({ kind: 'interests', names: ['hello'] })).map(
-        (recipient) => recipient.acceptedBefore,
+        (recipient) => recipient.isTrusted,
       );
 
     it('are marked when a gateway accepts them, at the first or a later attempt', async () => {
       await scene.planned({ devices: 2, perPage: 1 });
-      expect(await acceptedBefore()).toEqual([false, false]);
+      expect(await trusted()).toEqual([false, false]);
       await scene.deliver('accepted');
-      expect(await acceptedBefore()).toEqual([true, false]);
+      expect(await trusted()).toEqual([true, false]);
       await scene.deliver('retry', 0);
-      expect(await acceptedBefore()).toEqual([true, false]);
+      expect(await trusted()).toEqual([true, false]);
       await scene.deliver('accepted');
-      expect(await acceptedBefore()).toEqual([true, true]);
+      expect(await trusted()).toEqual([true, true]);
     });
 
     it('are not marked if the attempt failed, or if they have another token by now', async () => {
@@ -299,10 +307,10 @@ export function retriesContract(current: () => DeliverySetup): void {
       const results = recipients.map((recipient) => resultOf('accepted', recipient, 1, NOW_MS));
       const other = { token: 'other', identity: crypto.randomUUID() };
       for (const { id } of recipients) {
-        await opened.devices.setToken(scene.instance, id, other, NOW_MS);
+        await opened.devices.setToken({ instance: scene.instance, id, ...other, nowMs: NOW_MS });
       }
-      await store.settle({ job: job, results: results, nowMs: NOW_MS });
-      expect(await acceptedBefore()).toEqual([false, false, false]);
+      await store.settle({ job, results, nowMs: NOW_MS });
+      expect(await trusted()).toEqual([false, false, false]);
     });
   });
 }

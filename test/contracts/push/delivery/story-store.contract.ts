@@ -29,7 +29,7 @@ export function storyStoreContract(current: () => DeliverySetup): void {
 
     it('says that it is not in the audience', async () => {
       const outside = newDevice();
-      await opened.devices.register(scene.instance, outside, NOW_MS);
+      await opened.devices.register({ instance: scene.instance, device: outside, nowMs: NOW_MS });
       const { number, id } = await scene.claimed();
       expect(await scene.story(id, outside.id)).toMatchObject({ page: 'ahead' });
       await store.endPlanning({ publish: number, after: 0, nowMs: NOW_MS });
@@ -112,7 +112,7 @@ export function storyStoreContract(current: () => DeliverySetup): void {
       await scene.deliver('retry', 1000);
       const tried = event('retry');
       scene.nowMs += 10;
-      await opened.publishes.cancel(scene.instance, id, scene.nowMs);
+      await opened.publishes.cancel({ instance: scene.instance, id, nowMs: scene.nowMs });
       const stories = () => Promise.all(devices.map((device) => scene.story(id, device.id)));
       const expected = [
         {
@@ -133,9 +133,9 @@ export function storyStoreContract(current: () => DeliverySetup): void {
       const { id } = await scene.planned({ devices: 0 });
       await scene.deliver();
       const report = (event: 'delivery' | 'open', atMs: number) =>
-        opened.publishes.report(
-          scene.instance,
-          {
+        opened.publishes.report({
+          instance: scene.instance,
+          report: {
             event,
             publishId: id,
             deviceId: device.id,
@@ -145,8 +145,8 @@ export function storyStoreContract(current: () => DeliverySetup): void {
             hasDisplayableContent: undefined,
             hasData: undefined,
           },
-          atMs,
-        );
+          nowMs: atMs,
+        });
       await report('open', NOW_MS + 20);
       await report('delivery', NOW_MS + 10);
       const { events } = await scene.story(id, device.id);

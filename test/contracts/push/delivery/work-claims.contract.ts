@@ -130,7 +130,7 @@ export function workClaimsContract(current: () => DeliverySetup): void {
       expect(await store.nextDue()).toBeUndefined();
       const { id } = await scene.accept({ sendAtMs: NOW_MS + 500 });
       expect(await store.nextDue()).toBe(NOW_MS + 500);
-      await opened.publishes.cancel(scene.instance, id, NOW_MS);
+      await opened.publishes.cancel({ instance: scene.instance, id, nowMs: NOW_MS });
       expect(await store.nextDue()).toBeUndefined();
       await scene.planned({ devices: 1, dueAtMs: NOW_MS - 7 });
       expect(await store.nextDue()).toBe(NOW_MS - 7);

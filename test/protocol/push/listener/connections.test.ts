@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { TrustedProxies } from '../../../../src/runtime/trusted-proxies.ts';
 import type { PushAnswer } from '../../../../src/transports/push-api/call.ts';
-import { listenForPush } from '../../../../src/transports/push-api/listener.ts';
+import { PushListener } from '../../../../src/transports/push-api/listener.ts';
 import { RawHttp } from '../../../../testing/clients/raw-http.ts';
 import { openListener } from './open-listener.ts';
 import { closed, DEVICE, INTERESTS, publish, refused, until } from './requests-and-refusals.ts';
@@ -161,7 +161,7 @@ describe('connections', () => {
 describe('opening', () => {
   it('fails with the code of the system when the port is taken', async () => {
     await using server = await openListener();
-    const again = listenForPush(
+    const again = PushListener.open(
       { host: '127.0.0.1', port: server.port, tls: undefined },
       {
         log: { debug: noop, info: noop, warn: noop, error: noop },

@@ -8,7 +8,7 @@ import type {
   PushCall,
   PushHead,
 } from '../../../../src/transports/push-api/call.ts';
-import { listenForPush, type PushListener } from '../../../../src/transports/push-api/listener.ts';
+import { PushListener } from '../../../../src/transports/push-api/listener.ts';
 import { type EndpointName, routes } from '../../../../src/transports/push-api/routes.ts';
 import type { ListenSettings } from '../../../../src/transports/push-api/server/http-server.ts';
 
@@ -68,7 +68,7 @@ export async function openListener(options: ListenerOptions = {}): Promise<Liste
     (level: string) =>
     (message: string, fields: LogFields = {}) =>
       void lines.push({ level, message, ...fields });
-  const listener = await listenForPush(
+  const listener = await PushListener.open(
     { host: '127.0.0.1', port: 0, tls: options.tls },
     {
       log: {

@@ -30,7 +30,7 @@ export function explainDevice(context: EndpointContext): Endpoint {
     return guard.ask(
       () =>
         Promise.all([
-          publishes.status(number, id, now()),
+          publishes.status({ instance: number, id, nowMs: now() }),
           deviceId && stories.story({ instance: number, publish: id, device: deviceId }),
         ]),
       ([status, story]) => {

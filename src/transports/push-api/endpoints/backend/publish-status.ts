@@ -37,7 +37,7 @@ function statusEndpoint(
     const id = readPublishId(params.publishId);
     if (id === undefined) return NO_PUBLISH;
     return guard.ask(
-      () => publishes.status(number, id, now()),
+      () => publishes.status({ instance: number, id, nowMs: now() }),
       (status) => {
         if (status === undefined) return NO_PUBLISH;
         const ofInstance = pauses().filter(({ instance }) => instance === number);
@@ -54,7 +54,7 @@ export function cancelPublish(context: EndpointContext): Endpoint {
     const id = readPublishId(params.publishId);
     if (id === undefined) return NO_PUBLISH;
     return guard.ask(
-      () => publishes.cancel(instance.number, id, now()),
+      () => publishes.cancel({ instance: instance.number, id, nowMs: now() }),
       (status) => {
         if (status?.isCancelledNow) {
           rateLimitedLog.info('Publish cancelled', { instance: instance.id }, { publish: id });

@@ -1,4 +1,5 @@
 import type { MaybePromise } from '../../../../channels/maybe-promise.ts';
+import type { DeviceKey } from '../../../../push/device-store.ts';
 import type { DeviceId } from '../../../../push/model/device.ts';
 import { readDeviceId } from '../../../../push/model/device-id.ts';
 import type { PushInstance } from '../../../../push/model/instance.ts';
@@ -15,7 +16,7 @@ export const DONE: PushAnswer = { empty: true };
 /** A device that a path names. It may not exist. */
 export interface NamedDevice {
   readonly instance: PushInstance;
-  readonly id: DeviceId;
+  readonly key: DeviceKey;
 }
 
 /** An endpoint of an instance that anybody may call, as often as the rates allow. */
@@ -43,7 +44,7 @@ export function deviceEndpoint(
     const instance = instanceOf(context, head);
     if (instance instanceof PushRefusal) return instance;
     const id = deviceIdOf(head);
-    return id === undefined ? whenNoId : { instance, id };
+    return id === undefined ? whenNoId : { instance, key: { instance: instance.number, id } };
   };
   return found(context, find, answer);
 }
@@ -60,7 +61,7 @@ export function checkDeviceBeforeBody({
     // Checked with the head, and again with the whole request.
     if (instance === undefined || id === undefined) return undefined;
     return await guard.ask(
-      () => devices.get(instance.number, id),
+      () => devices.get({ instance: instance.number, id }),
       (device) => (device === undefined ? NO_DEVICE : undefined),
     );
   };

@@ -50,7 +50,13 @@ export function registerDevice(context: EndpointContext): Endpoint {
     const id = newDeviceId(platform);
     const { devices: devicesMax } = instance.limits;
     return guard.ask(
-      () => devices.register(instance.number, { id, ...registration }, now(), devicesMax),
+      () =>
+        devices.register({
+          instance: instance.number,
+          device: { id, ...registration },
+          nowMs: now(),
+          devicesMax,
+        }),
       (result) => {
         if (result === 'full') return refuseFull(context, instance, 'devices');
         // The Android SDK fails without the set; the web SDK does not know it.
@@ -72,12 +78,12 @@ function clientOf(head: PushHead): string {
 /** `GET …/devices/PLATFORM/ID`. */
 export function readDevice(context: EndpointContext): Endpoint {
   const { devices, guard } = context;
-  return deviceEndpoint(context, ({ instance, id }) =>
+  return deviceEndpoint(context, ({ key }) =>
     guard.ask(
-      () => devices.get(instance.number, id),
+      () => devices.get(key),
       (device) => {
         if (device === undefined) return NO_DEVICE;
-        const { userId = null, metadata } = device;
+        const { id, userId = null, metadata } = device;
         return { json: JSON.stringify({ id, userId, metadata }) };
       },
     ),
@@ -93,14 +99,15 @@ export function deleteDevice(context: EndpointContext): Endpoint {
   return instanceEndpoint(context, (instance, call) => {
     const id = deviceIdOf(call);
     if (id === undefined) return DONE;
+    const key = { instance: instance.number, id };
     const remove = () =>
       rates.refuse('rows', call, instance) ??
       guard.ask(
-        () => devices.delete(instance.number, id),
+        () => devices.delete(key),
         () => DONE,
       );
     return guard.ask(
-      () => devices.get(instance.number, id),
+      () => devices.get(key),
       (device) => (device === undefined ? DONE : remove()),
     );
   });
@@ -109,27 +116,27 @@ export function deleteDevice(context: EndpointContext): Endpoint {
 /** `PUT …/devices/PLATFORM/ID/metadata`. */
 export function setMetadata(context: EndpointContext): Endpoint {
   const { devices, guard, now, rates } = context;
-  return deviceEndpoint(context, ({ instance, id }, call) => {
+  return deviceEndpoint(context, ({ instance, key }, call) => {
     const body = readDeviceBody(call);
     if (body instanceof PushRefusal) return body;
     const metadata = readMetadata(body);
     if (metadata instanceof PushRefusal) return metadata;
     const refused = rates.refuse('rows', call, instance);
     if (refused !== undefined) return refused;
-    return guard.ask(() => devices.setMetadata(instance.number, id, metadata, now()), doneIf);
+    return guard.ask(() => devices.setMetadata({ ...key, metadata, nowMs: now() }), doneIf);
   });
 }
 
 /** `PUT …/devices/fcm/ID/token`. */
 export function setToken(context: EndpointContext): Endpoint {
   const { devices, guard, now, rates } = context;
-  return deviceEndpoint(context, ({ instance, id }, call) => {
+  return deviceEndpoint(context, ({ instance, key }, call) => {
     const body = readDeviceBody(call);
     if (body instanceof PushRefusal) return body;
     const token = readFcmToken(body);
     if (token instanceof PushRefusal) return token;
     const refused = rates.refuse('rows', call, instance, sizeInRows(call));
     if (refused !== undefined) return refused;
-    return guard.ask(() => devices.setToken(instance.number, id, token, now()), doneIf);
+    return guard.ask(() => devices.setToken({ ...key, ...token, nowMs: now() }), doneIf);
   });
 }

@@ -8,22 +8,22 @@ const PAGE_LENGTH_MAX = 100;
 export interface InterestPage {
   /** The last interest of the previous page; empty for the first page. */
   readonly after: string;
-  readonly most: number;
+  readonly limit: number;
 }
 
 /** Reads which page is asked for. Longer pages are cut: the web SDK lets its caller ask for any length. */
 export function readInterestPage(query: URLSearchParams): InterestPage | PushRefusal {
-  const limit = query.get('limit');
+  const given = query.get('limit');
   // Digits only: `Number` would also read 1e3 and 0x10.
-  if (limit !== null && !/^0*[1-9][0-9]*$/.test(limit)) {
+  if (given !== null && !/^0*[1-9][0-9]*$/.test(given)) {
     return new PushRefusal('bad-device-request', '`limit` given is not valid');
   }
   const after = readCursor(query.get('cursor') ?? '');
   if (after === undefined) {
     return new PushRefusal('bad-device-request', '`cursor` given is not valid');
   }
-  const most = limit === null ? PAGE_LENGTH_MAX : Math.min(Number(limit), PAGE_LENGTH_MAX);
-  return { after, most };
+  const limit = given === null ? PAGE_LENGTH_MAX : Math.min(Number(given), PAGE_LENGTH_MAX);
+  return { after, limit };
 }
 
 /** The cursor of the page after this interest. SDKs send it back unchanged. */

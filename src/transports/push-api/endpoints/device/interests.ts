@@ -34,11 +34,11 @@ const TOO_MANY = new PushRefusal(
 /** `GET …/devices/PLATFORM/ID/interests`: a page of them, in the order of their names. */
 export function readInterests(context: EndpointContext): Endpoint {
   const { devices, guard } = context;
-  return deviceEndpoint(context, ({ instance, id }, { query }) => {
+  return deviceEndpoint(context, ({ key }, { query }) => {
     const page = readInterestPage(query);
     if (page instanceof PushRefusal) return page;
     return guard.ask(
-      () => devices.interests(instance.number, id, page.after, page.most),
+      () => devices.interests({ ...key, ...page }),
       (found) => {
         if (found === undefined) return NO_DEVICE;
         const { interests, more } = found;
@@ -54,23 +54,23 @@ export function readInterests(context: EndpointContext): Endpoint {
 /** `PUT …/devices/PLATFORM/ID/interests`: replaces the set. Writes nothing if nothing changes. */
 export function setInterests(context: EndpointContext): Endpoint {
   const { devices, guard, rates } = context;
-  const endpoint = deviceEndpoint(context, ({ instance, id }, call) => {
+  const endpoint = deviceEndpoint(context, ({ instance, key }, call) => {
     // Anybody may send a large body, so one that would take long to parse is refused first.
     if (hasMoreValues(call.body, VALUES_MAX)) return TOO_MANY;
     const body = readDeviceBody(call);
     if (body instanceof PushRefusal) return body;
     const interests = readInterestSet(body);
     if (interests instanceof PushRefusal) return interests;
-    const { number, limits } = instance;
+    const { interests: instanceMax } = instance.limits;
     return guard.ask(
-      () => devices.interestsToChange(number, id, interests),
+      () => devices.interestsToChange({ ...key, interests }),
       (changes) => {
         if (changes === undefined) return NO_DEVICE;
         if (changes === 0) return DONE;
         const refused = rates.refuse('rows', call, instance, changes);
         if (refused !== undefined) return refused;
         return guard.ask(
-          () => devices.setInterests(number, id, interests, limits.interests),
+          () => devices.setInterests({ ...key, interests, instanceMax }),
           (result) => (result === 'set' ? DONE : refuse(context, instance, result)),
         );
       },
@@ -107,21 +107,26 @@ function readInterestSet({ interests }: JsonObject): readonly string[] | PushRef
 /** `POST …/devices/PLATFORM/ID/interests/NAME`. */
 export function addInterest(context: EndpointContext): Endpoint {
   const { devices, guard, rates } = context;
-  return deviceEndpoint(context, ({ instance, id }, call) => {
+  return deviceEndpoint(context, ({ instance, key }, call) => {
     const { name } = call.params;
     if (!isInterest(name)) return BAD_NAME;
-    const { number, limits } = instance;
+    const one = { ...key, interest: name };
     const add = () =>
       rates.refuse('rows', call, instance) ??
       guard.ask(
-        () => devices.addInterest(number, id, name, INTERESTS_PER_DEVICE, limits.interests),
+        () =>
+          devices.addInterest({
+            ...one,
+            max: INTERESTS_PER_DEVICE,
+            instanceMax: instance.limits.interests,
+          }),
         (result) => {
           if (result === 'added') return DONE;
           return result === 'full' ? TOO_MANY : refuse(context, instance, result);
         },
       );
     return guard.ask(
-      () => devices.hasInterest(number, id, name),
+      () => devices.hasInterest(one),
       (isThere) => (isThere === undefined ? NO_DEVICE : isThere ? DONE : add()),
     );
   });
@@ -130,15 +135,14 @@ export function addInterest(context: EndpointContext): Endpoint {
 /** `DELETE …/devices/PLATFORM/ID/interests/NAME`. Succeeds even if the device has no such interest. */
 export function removeInterest(context: EndpointContext): Endpoint {
   const { devices, guard, rates } = context;
-  return deviceEndpoint(context, ({ instance, id }, call) => {
+  return deviceEndpoint(context, ({ instance, key }, call) => {
     const { name } = call.params;
     if (!isInterest(name)) return BAD_NAME;
-    const { number } = instance;
+    const one = { ...key, interest: name };
     const remove = () =>
-      rates.refuse('rows', call, instance) ??
-      guard.ask(() => devices.removeInterest(number, id, name), doneIf);
+      rates.refuse('rows', call, instance) ?? guard.ask(() => devices.removeInterest(one), doneIf);
     return guard.ask(
-      () => devices.hasInterest(number, id, name),
+      () => devices.hasInterest(one),
       (isThere) => (isThere === undefined ? NO_DEVICE : isThere ? remove() : DONE),
     );
   });

@@ -40,7 +40,7 @@ export function report(context: EndpointContext): Endpoint {
       const instance = instances.byId(call.params.instance);
       if (instance === undefined) return guard.unavailable() ?? ACCEPTED;
       return guard.ask(
-        () => publishes.report(instance.number, read, now()),
+        () => publishes.report({ instance: instance.number, report: read, nowMs: now() }),
         (kept) => {
           const userId = reportingUser(read.userId, kept?.userId);
           if (userId !== undefined) webhooks.reported(instance.id, { ...read, userId });

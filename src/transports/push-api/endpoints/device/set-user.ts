@@ -32,23 +32,26 @@ export function setUser(context: EndpointContext): Endpoint {
     if (authorization === undefined || authorization === '') return NO_TOKEN;
     const token = bearerOf(authorization);
     if (token === undefined) return MALFORMED;
+    const current = settings();
     return verifyBeamsToken(token, instance, {
       nowSeconds: now() / 1000,
-      leewaySeconds: settings.tokenLeewaySeconds,
-      hosts: issuersOf(settings),
+      leewaySeconds: current.tokenLeewaySeconds,
+      hosts: issuersOf(current),
     });
   };
-  const set = ({ instance, id }: NamedDevice, call: PushCall): MaybePromise<PushAnswer> => {
+  const set = ({ instance, key }: NamedDevice, call: PushCall): MaybePromise<PushAnswer> => {
     const verified = verify(instance, call);
     if (verified instanceof PushRefusal) return verified;
     const refused = rates.refuse('rows', call, instance);
     if (refused !== undefined) return refused;
-    const user = {
+    const change = {
+      ...key,
       userId: verified.userId,
       max: DEVICES_PER_USER,
       replaceOldest: instance.whenUserIsFull === 'replace-oldest',
+      nowMs: now(),
     };
-    return guard.ask(() => devices.setUser(instance.number, id, user, now()), answerOf);
+    return guard.ask(() => devices.setUser(change), answerOf);
   };
   const endpoint = deviceEndpoint(context, set, BAD_ID);
   return {

@@ -1,11 +1,12 @@
 /** The load generator: a process of its own that does what its parent asks over IPC. */
 import { lookup } from 'node:dns/promises';
-import type { AppAddress } from '../bench-app.ts';
-import type { CallName, LoadAnswer, LoadCall, LoadCalls } from './calls.ts';
-import { measureCeiling } from './ceiling.ts';
-import { measureIntake } from './intake.ts';
-import { KernelSockets } from './kernel-sockets.ts';
-import { connectLoad, type Load, runStep } from './open-loop.ts';
+import type { AppAddress } from './bench-app.ts';
+import { churn, idle } from './connections/tasks.ts';
+import { measureIntake } from './load/intake.ts';
+import { KernelSockets } from './load/kernel-sockets.ts';
+import { connectLoad, type Load, runStep } from './load/open-loop.ts';
+import type { LoadCalls } from './load-calls.ts';
+import { answerCalls, type Call } from './machine/called-process.ts';
 
 let load: Load | undefined;
 
@@ -19,35 +20,26 @@ async function reachable(app: AppAddress): Promise<AppAddress> {
   return { ...app, host: (await lookup(app.host, { family: 4 })).address };
 }
 
-async function answer(call: LoadCall): Promise<LoadCalls[CallName]['answer']> {
+async function answer(call: Call<LoadCalls>): Promise<LoadCalls[keyof LoadCalls]['answer']> {
   switch (call.name) {
     case 'connect': {
       const { app, staysAwake, ...size } = call.ask;
       load = connectLoad(await reachable(app), new KernelSockets(staysAwake), size);
       return null;
     }
-    case 'ceiling':
-      return measureCeiling(connected(), call.ask);
     case 'step':
       return runStep(connected(), call.ask);
     case 'intake': {
       using sockets = new KernelSockets(call.ask.staysAwake);
       return measureIntake(sockets, { ...call.ask, app: await reachable(call.ask.app) });
     }
+    case 'churn':
+      return churn({ ...call.ask, app: await reachable(call.ask.app) });
+    case 'idle':
+      return idle({ ...call.ask, app: await reachable(call.ask.app) });
     default:
       return call satisfies never;
   }
 }
 
-function reply(message: LoadAnswer): void {
-  process.send?.(message);
-}
-
-process.on('message', (call: LoadCall) => {
-  answer(call).then(
-    (value) => reply({ answer: value }),
-    (error) => reply({ fault: error instanceof Error ? error.message : String(error) }),
-  );
-});
-// Nobody left to answer to.
-process.on('disconnect', () => process.exit(0));
+answerCalls(answer);

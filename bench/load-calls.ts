@@ -1,0 +1,24 @@
+import type { AppAddress } from './bench-app.ts';
+import type { Churn, Idle, IdleRun } from './connections/tasks.ts';
+import type { LoopResult } from './load/closed-loop.ts';
+import type { Intake, IntakeResult } from './load/intake.ts';
+import type { LoadSize, Step, StepResult } from './load/open-loop.ts';
+import { type CalledProcess, startCalled } from './machine/called-process.ts';
+
+/** What a load process can be asked, and what it answers. */
+export type LoadCalls = {
+  /** Connects the crowd and the publishers; settles when every subscription is confirmed. See `KernelSockets` for being awake. */
+  connect: { ask: LoadSize & { app: AppAddress; staysAwake: boolean }; answer: null };
+  step: { ask: Step; answer: StepResult };
+  /** Requests that a server takes, one after another; nobody needs to be connected. */
+  intake: { ask: Intake; answer: IntakeResult };
+  churn: { ask: Churn; answer: LoopResult };
+  idle: { ask: Idle; answer: IdleRun };
+};
+
+export type LoadProcess = CalledProcess<LoadCalls>;
+
+/** Starts a load generator in a process of its own. */
+export function startLoad(pin: readonly string[]): LoadProcess {
+  return startCalled(pin, `${import.meta.dir}/load-process.ts`);
+}

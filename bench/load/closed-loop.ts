@@ -1,0 +1,96 @@
+import type { Spent } from '../beside-floor.ts';
+import { watchCpu } from '../machine/cpu-usage.ts';
+import { Histogram } from './histogram.ts';
+import { KernelSockets } from './kernel-sockets.ts';
+
+/** How long those under way at the end may take. */
+const LAST_OUT_MS = 5000;
+
+/** How long a closed loop runs, and beside which server. */
+export interface LoopTime {
+  /** Not measured: it is there for the compilers of both sides. */
+  readonly warmupSeconds: number;
+  readonly seconds: number;
+  /** Nothing where the server is not a process of this machine's benchmark. */
+  readonly serverPid?: number | undefined;
+}
+
+/** What the measured part of a closed loop came to. */
+export interface LoopResult extends Spent {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+/** A fixed number of things under way: the next begins when one is done. */
+export abstract class ClosedLoop {
+  protected readonly sockets = new KernelSockets();
+  /** Whether another one begins when one is done. */
+  protected isOpen = false;
+  protected completed = 0;
+  protected latency: Histogram | undefined;
+
+  /** How many have begun and are not done. */
+  protected abstract readonly underWay: number;
+
+  /** Begins as many as may be under way. */
+  protected abstract fill(): void;
+
+  run({ warmupSeconds, seconds, serverPid }: LoopTime): LoopResult {
+    this.isOpen = true;
+    this.fill();
+    this.pollFor(warmupSeconds * 1000);
+
+    const spent = watchSpent(serverPid);
+    const latency = new Histogram();
+    this.latency = latency;
+    const before = this.completed;
+    const tookMs = this.pollFor(seconds * 1000);
+    const completed = this.completed - before;
+    this.latency = undefined;
+
+    this.isOpen = false;
+    this.settle();
+    return {
+      perSecond: (completed / tookMs) * 1000,
+      p50Ms: latency.quantileMs(0.5),
+      p99Ms: latency.quantileMs(0.99),
+      maxMs: latency.maxMs,
+      ...spent(),
+    };
+  }
+
+  /** Reads on for so long; gives how long it was. */
+  private pollFor(ms: number): number {
+    const startMs = performance.now();
+    for (;;) {
+      const leftMs = startMs + ms - performance.now();
+      if (leftMs <= 0) return ms - leftMs;
+      this.sockets.poll(leftMs);
+    }
+  }
+
+  /** Reads on until nothing is under way. */
+  private settle(): void {
+    const deadlineMs = performance.now() + LAST_OUT_MS;
+    while (this.underWay > 0) {
+      if (performance.now() > deadlineMs) throw new Error(`${this.underWay} were not done in time`);
+      this.sockets.poll(5);
+    }
+  }
+}
+
+/** Starts to watch the processors; the function returned says what was used since. */
+function watchSpent(serverPid: number | undefined): () => Spent {
+  const startMs = performance.now();
+  const before = process.cpuUsage();
+  // The parent sleeps meanwhile, but counts as ours where it does not.
+  const used =
+    serverPid === undefined ? undefined : watchCpu({ server: serverPid, load: process.ppid });
+  return () => {
+    const { user, system } = process.cpuUsage(before);
+    const tookUs = (performance.now() - startMs) * 1000;
+    return { loadCpu: (user + system) / tookUs, cpu: used?.() };
+  };
+}

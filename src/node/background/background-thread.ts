@@ -1,0 +1,65 @@
+import { withTimeout } from '../../runtime/system-timers.ts';
+import type { BackgroundToLoop, FromBackground, ToBackground } from '../link/messages.ts';
+import { StartFailed } from '../start-failed.ts';
+
+/** After this time, the thread of the background loop is terminated. */
+const STOP_TIMEOUT_MS = 5000;
+
+/** The background loop as the main thread sees it. */
+export class BackgroundThread {
+  /** Settles only if the thread has died, with the reason. */
+  readonly died: Promise<string>;
+  private readonly worker = new Worker(new URL('./worker.ts', import.meta.url));
+  private readonly started = Promise.withResolvers<Extract<FromBackground, { type: 'ready' }>>();
+  private readonly stopped = Promise.withResolvers<void>();
+  private receive: ((message: BackgroundToLoop) => void) | undefined;
+
+  constructor() {
+    const died = Promise.withResolvers<string>();
+    this.died = died.promise;
+    const fail = (why: string) => {
+      this.started.reject(new StartFailed({ exitCode: 1, message: why }));
+      this.stopped.resolve();
+      died.resolve(why);
+    };
+    this.worker.onmessage = ({ data }: MessageEvent<FromBackground>) => this.dispatch(data);
+    this.worker.onerror = (event) => fail(`The background thread failed: ${event.message}`);
+    this.worker.addEventListener('close', () => fail('The background thread has ended'));
+  }
+
+  start(message: Extract<ToBackground, { type: 'start' }>) {
+    this.worker.postMessage(message, [message.logPort, ...message.loopPorts]);
+    return this.started.promise;
+  }
+
+  post(message: ToBackground): void {
+    this.worker.postMessage(message);
+  }
+
+  /** Sets the receiver of messages to the realtime loop of the main thread. */
+  setReceiver(receive: (message: BackgroundToLoop) => void): void {
+    this.receive = receive;
+  }
+
+  async stop(): Promise<void> {
+    this.post({ type: 'stop' });
+    await withTimeout(STOP_TIMEOUT_MS, this.stopped.promise);
+    this.worker.terminate();
+  }
+
+  private dispatch(message: FromBackground): void {
+    switch (message.type) {
+      case 'ready':
+        this.started.resolve(message);
+        return;
+      case 'failed':
+        this.started.reject(new StartFailed(message.fault));
+        return;
+      case 'stopped':
+        this.stopped.resolve();
+        return;
+      default:
+        this.receive?.(message);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'bun:test';
+import { LoopLinks, linkLoops } from './loop-links.ts';
+import type { LoopMessage } from './messages.ts';
+
+const engine = (item: unknown): LoopMessage => ['end', 'app', String(item)];
+
+interface Received {
+  readonly from: number;
+  readonly message: LoopMessage;
+}
+
+/** Links of `count` loops, all in this thread, and what each has received. */
+function openLoops(count: number) {
+  const links = linkLoops(count).map((ports, index) => new LoopLinks({ index, ports }));
+  const received = links.map((): Received[] => []);
+  const receiveAll = () =>
+    links.forEach((link, index) => {
+      link.receive((from, messages) => {
+        received[index]?.push(...messages.map((message) => ({ from, message })));
+      });
+    });
+  return {
+    links,
+    received,
+    receiveAll,
+    [Symbol.dispose]: () => links.forEach((link) => void link[Symbol.dispose]()),
+  };
+}
+
+/** Waits until as many messages have come, in all. */
+async function until(received: readonly Received[][], messages: number): Promise<void> {
+  while (received.flat().length < messages) await Bun.sleep(1);
+}
+
+describe('the links between realtime loops', () => {
+  it('carry each message to the one loop that it is for, with its sender', async () => {
+    using loops = openLoops(3);
+    loops.receiveAll();
+
+    loops.links[0]?.send(2, engine('a'));
+    loops.links[2]?.send(1, engine('b'));
+    await until(loops.received, 2);
+
+    expect(loops.received).toEqual([
+      [],
+      [{ from: 2, message: engine('b') }],
+      [{ from: 0, message: engine('a') }],
+    ]);
+  });
+
+  it('keep the order of messages to one loop, also across turns of the event loop', async () => {
+    using loops = openLoops(2);
+    loops.receiveAll();
+
+    for (let number = 0; number < 1000; number++) {
+      loops.links[0]?.send(1, engine(number));
+      if (number % 7 === 0) await Promise.resolve();
+      if (number % 100 === 0) await Bun.sleep(1);
+    }
+    await until(loops.received, 1000);
+
+    expect(loops.received[1]?.map(({ message }) => message)).toEqual(
+      Array.from({ length: 1000 }, (_, number) => engine(number)),
+    );
+  });
+
+  it('post all messages of one turn as one array', async () => {
+    const posted: unknown[] = [];
+    const port = { postMessage: (data: unknown) => posted.push(data) } as unknown as MessagePort;
+    const links = new LoopLinks({ index: 0, ports: [undefined, port] });
+
+    links.send(1, engine('a'));
+    links.send(1, engine('b'));
+    await Bun.sleep(1);
+    links.send(1, engine('c'));
+    await Bun.sleep(1);
+
+    expect(posted).toEqual([[engine('a'), engine('b')], [engine('c')]]);
+  });
+
+  it('keep messages until the other loop begins to receive', async () => {
+    using loops = openLoops(2);
+    loops.links[0]?.send(1, engine('early'));
+    await Bun.sleep(5);
+
+    loops.receiveAll();
+    loops.links[0]?.send(1, engine('late'));
+    await until(loops.received, 2);
+
+    expect(loops.received[1]?.map(({ message }) => message)).toEqual([
+      engine('early'),
+      engine('late'),
+    ]);
+  });
+
+  it('send what waits before they close', async () => {
+    const loops = openLoops(2);
+    loops.receiveAll();
+
+    loops.links[0]?.send(1, engine('last'));
+    loops.links[0]?.[Symbol.dispose]();
+    await until(loops.received, 1);
+    loops[Symbol.dispose]();
+  });
+
+  it('reach every other loop at once', async () => {
+    using loops = openLoops(4);
+    loops.receiveAll();
+
+    loops.links[1]?.sendToAll(engine('all'));
+    await until(loops.received, 3);
+
+    expect(loops.received.map((of) => of.length)).toEqual([1, 0, 1, 1]);
+  });
+
+  it('refuse a message to the loop itself', () => {
+    using loops = openLoops(2);
+
+    expect(() => loops.links[0]?.send(0, engine('none'))).toThrow('no link');
+  });
+});

@@ -1,0 +1,41 @@
+import type { BackgroundToLoop, LoopToBackground } from '../link/messages.ts';
+import type { Realtime } from './start.ts';
+
+/** Handles a message of the background loop. */
+export function handleBackgroundMessage(
+  realtime: Realtime,
+  message: BackgroundToLoop,
+  toBackground: (message: LoopToBackground) => void,
+): void {
+  switch (message.type) {
+    case 'apps':
+      realtime.replaceApps(message.apps, message.changes);
+      return;
+    case 'ask':
+      void answer(realtime, message).then(toBackground);
+      return;
+    case 'webhook-events-taken':
+      realtime.webhookEventsTaken(message.events);
+      return;
+    case 'push-connections':
+      realtime.pushConnectionsAre(message.open);
+      return;
+    case 'goodbye':
+      realtime.backgroundSaidGoodbye();
+      return;
+    default:
+      message satisfies never;
+  }
+}
+
+async function answer(
+  realtime: Realtime,
+  { number, question }: Extract<BackgroundToLoop, { type: 'ask' }>,
+): Promise<LoopToBackground> {
+  try {
+    return { type: 'answer', number, answer: await realtime.answer(question) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { type: 'no-answer', number, why };
+  }
+}

@@ -1,0 +1,117 @@
+import type { Certificate } from '../../runtime/certificate.ts';
+import { shareTotals } from '../../runtime/shared-total.ts';
+import { withTimeout } from '../../runtime/system-timers.ts';
+import { LoopLinks, linkLoops } from '../link/loop-links.ts';
+import type { ListenerAddress, LoopTotals, RealtimeStart } from '../link/messages.ts';
+import { listenError } from '../listen-error.ts';
+import { PortLock } from '../port-lock.ts';
+import { RealtimeThread } from './realtime-thread.ts';
+import { openRealtime, type Realtime, type RealtimeOptions } from './start.ts';
+
+/** The time that a thread has for an order beyond the drain time. Milliseconds. */
+const ORDER_TIMEOUT_MS = 5000;
+
+export interface RealtimeLoopsOptions extends Omit<RealtimeOptions, 'links' | 'totals'> {
+  readonly logFormat: RealtimeStart['logFormat'];
+  /** One for each loop but the first. */
+  readonly backgroundPorts: readonly MessagePort[];
+  readonly openLogPort: () => MessagePort;
+}
+
+/** All realtime loops of this process: the first one on the main thread, each other one on a thread of its own. */
+export class RealtimeLoops {
+  /** The loop of the main thread. */
+  readonly first: Realtime;
+  /** Settles only if a thread has died, with the reason. */
+  readonly died: Promise<string>;
+  private readonly options: RealtimeLoopsOptions;
+  private readonly threads: RealtimeThread[] = [];
+  private readonly ports: ReturnType<typeof linkLoops>;
+  private readonly totals: LoopTotals;
+  private portLock: PortLock | undefined;
+  private readonly reportDeath: (why: string) => void;
+
+  /** Opens the first loop. */
+  constructor(options: RealtimeLoopsOptions) {
+    this.options = options;
+    const died = Promise.withResolvers<string>();
+    this.died = died.promise;
+    this.reportDeath = died.resolve;
+    const count = 1 + options.backgroundPorts.length;
+    this.ports = linkLoops(count);
+    this.totals = { connections: shareTotals(count), subscriptions: shareTotals(count) };
+    this.first = openRealtime({
+      ...options,
+      links: new LoopLinks({ index: 0, ports: this.ports[0] ?? [] }),
+      totals: this.totals,
+    });
+  }
+
+  /** Opens the other loops, one after the other: starting many threads at once under load has crashed Bun. */
+  async openThreads(): Promise<void> {
+    const { config, logFormat, backgroundPorts, openLogPort, apps, usage, tls } = this.options;
+    for (const [place, backgroundPort] of backgroundPorts.entries()) {
+      const index = place + 1;
+      const thread = new RealtimeThread(index);
+      this.threads.push(thread);
+      void thread.died.then(this.reportDeath);
+      await thread.open({
+        config,
+        index,
+        logFormat,
+        logPort: openLogPort(),
+        backgroundPort,
+        loopPorts: this.ports[index] ?? [],
+        totals: this.totals,
+        apps,
+        usage,
+        tls,
+      });
+    }
+  }
+
+  /** Lets all loops listen on the same port. Throws `StartFailed` if it cannot be opened. */
+  async listen(): Promise<ListenerAddress> {
+    const { channels } = this.options.config;
+    let listener: ListenerAddress;
+    // A port that the kernel chooses is free.
+    if (this.threads.length > 0 && channels.port > 0) {
+      this.portLock = await PortLock.take('channels', channels);
+    }
+    try {
+      listener = this.first.listen(channels.port);
+    } catch (error) {
+      throw listenError(error, 'channels', channels);
+    }
+    // The others take the port that the first one got, since the setting may be 0.
+    const { port } = listener;
+    await Promise.all(this.threads.map((thread) => thread.order({ type: 'listen', port })));
+    return listener;
+  }
+
+  /** Uses another certificate for new connections. Rejects, and keeps the old one in all loops, if it cannot be used. */
+  async replaceCertificate(tls: Certificate): Promise<void> {
+    this.first.replaceCertificate(tls);
+    await Promise.all(this.threads.map((thread) => thread.order({ type: 'certificate', tls })));
+  }
+
+  /** Stops listening in all loops at the same moment, and ends all connections over the drain time. */
+  async stop(): Promise<void> {
+    const { first, threads } = this;
+    const drainMs = this.options.config.drainSeconds * 1000;
+    // The listeners close now, so another server may take the port.
+    this.portLock?.[Symbol.dispose]();
+    // A loop that has drained still serves the others until they have drained too.
+    await Promise.all([
+      withTimeout(drainMs + ORDER_TIMEOUT_MS, this.orderAll('drain')),
+      first.drain(),
+    ]);
+    await Promise.all([withTimeout(ORDER_TIMEOUT_MS, this.orderAll('close')), first.close()]);
+    for (const thread of threads) thread.terminate();
+  }
+
+  private orderAll(type: 'drain' | 'close'): Promise<unknown> {
+    // A thread that has died cannot stop; the others can.
+    return Promise.allSettled(this.threads.map((thread) => thread.order({ type })));
+  }
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+
+/** Where the kernel shows control groups. */
+const CGROUPS = '/sys/fs/cgroup';
+
+/** The largest number of threads that `auto` chooses: that of the setting. */
+const THREADS_MAX = 64;
+
+/** What the number of threads depends on. */
+export interface Machine {
+  readonly platform: NodeJS.Platform;
+  /** Cores that the affinity of the process allows. */
+  readonly cores: number;
+  /** Reads a file; `undefined` if it cannot be read. */
+  readonly read: (file: string) => string | undefined;
+}
+
+const thisMachine: Machine = {
+  platform: process.platform,
+  cores: availableParallelism(),
+  read(file) {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch {
+      // Which files exist depends on the version of control groups.
+      return undefined;
+    }
+  },
+};
+
+/** Returns the number of realtime loops. */
+export function threadCount(threads: 'auto' | number, machine = thisMachine): number {
+  if (threads !== 'auto') return threads;
+  // Other kernels do not spread the connections of a port over several listeners.
+  if (machine.platform !== 'linux') return 1;
+  const cores = usableCores(machine);
+  // With up to two cores, the background loop shares one with a realtime loop, which the kernel prefers.
+  return Math.min(THREADS_MAX, cores > 2 ? cores - 1 : cores);
+}
+
+/** Returns how many cores the process may use: what affinity and the quotas of its control groups allow. */
+export function usableCores({ cores, read }: Machine): number {
+  const quota = Math.min(...groupsOf(read).map((group) => quotaOf(group, read)));
+  return Math.max(1, Math.floor(Math.min(cores, quota)));
+}
+
+/** The folders of this process's control groups and of their parents: each of them may have a quota. */
+function groupsOf(read: Machine['read']): readonly string[] {
+  const lines = (read('/proc/self/cgroup') ?? '').split('\n');
+  return lines.flatMap((line) => {
+    const [, controllers, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
+    if (controllers === undefined || path === undefined) return [];
+    // Version 2 has no controllers here. Where both versions are used, it is in a folder of its own.
+    if (controllers === '') {
+      return [...withParents(CGROUPS, path), ...withParents(`${CGROUPS}/unified`, path)];
+    }
+    if (!controllers.split(',').includes('cpu')) return [];
+    // A container sees its own group as the root, though the path may be that on the host.
+    return [
+      ...withParents(`${CGROUPS}/${controllers}`, path),
+      ...withParents(`${CGROUPS}/cpu`, path),
+    ];
+  });
+}
+
+function withParents(root: string, path: string): readonly string[] {
+  const steps = path.split('/').filter((step) => step !== '');
+  return [root, ...steps.map((_, index) => `${root}/${steps.slice(0, index + 1).join('/')}`)];
+}
+
+/** Returns the cores that the quota of one control group allows. */
+function quotaOf(group: string, read: Machine['read']): number {
+  const [quota, period] = read(`${group}/cpu.max`)?.trim().split(' ') ?? [
+    read(`${group}/cpu.cfs_quota_us`),
+    read(`${group}/cpu.cfs_period_us`),
+  ];
+  const cores = Number(quota) / Number(period);
+  // "max" and -1 mean that there is no quota.
+  return cores > 0 ? cores : Number.POSITIVE_INFINITY;
+}

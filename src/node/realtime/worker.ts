@@ -1,0 +1,102 @@
+import { openLog } from '../../observability/open-log.ts';
+import { systemTimers } from '../../runtime/system-timers.ts';
+import { LoopLinks } from '../link/loop-links.ts';
+import type {
+  BackgroundToLoop,
+  FromRealtimeThread,
+  LoopToBackground,
+  RealtimeStart,
+  ToRealtimeThread,
+} from '../link/messages.ts';
+import { listenError } from '../listen-error.ts';
+import { StartFailed } from '../start-failed.ts';
+import { firstFault } from '../uncaught.ts';
+import { handleBackgroundMessage } from './background-messages.ts';
+import { openRealtime, type Realtime } from './start.ts';
+
+/** The thread of a realtime loop other than that of the main thread. It obeys the main thread, one order after the other. */
+
+declare const self: Worker;
+
+const post = (message: FromRealtimeThread) => self.postMessage(message);
+
+let loop: RealtimeLoop | undefined;
+let orders = Promise.resolve();
+
+self.addEventListener('message', ({ data }: MessageEvent<ToRealtimeThread>) => {
+  orders = orders.then(async () => {
+    try {
+      await obey(data);
+      post({ type: 'done' });
+    } catch (error) {
+      post({ type: 'failed', fault: faultOf(error) });
+    }
+  });
+});
+
+void firstFault().then((why) => post({ type: 'died', why }));
+post({ type: 'up' });
+
+async function obey(message: ToRealtimeThread): Promise<void> {
+  if (message.type === 'open') {
+    loop = openLoop(message);
+    return;
+  }
+  if (loop === undefined) throw new Error('The realtime loop is not open');
+  const { realtime } = loop;
+  switch (message.type) {
+    case 'listen':
+      try {
+        realtime.listen(message.port);
+      } catch (error) {
+        throw listenError(error, 'channels', { ...loop.config.channels, port: message.port });
+      }
+      return;
+    case 'certificate':
+      realtime.replaceCertificate(message.tls);
+      return;
+    case 'drain':
+      await realtime.drain();
+      return;
+    case 'close':
+      await realtime.close();
+      await loop.flushed();
+      return;
+    default:
+      message satisfies never;
+  }
+}
+
+interface RealtimeLoop {
+  readonly config: RealtimeStart['config'];
+  readonly realtime: Realtime;
+  /** Settles once the log is written. */
+  flushed(): Promise<void>;
+}
+
+function openLoop(start: RealtimeStart): RealtimeLoop {
+  const { config, index, logFormat, logPort, backgroundPort, loopPorts } = start;
+  const opened = openLog({ level: config.log.level, format: logFormat, port: logPort });
+  const toBackground = (message: LoopToBackground) => backgroundPort.postMessage(message);
+  const realtime = openRealtime({
+    config,
+    apps: start.apps,
+    usage: start.usage,
+    tls: start.tls,
+    timers: systemTimers,
+    log: opened.log,
+    logLinesDropped: opened.droppedLines,
+    links: new LoopLinks({ index, ports: loopPorts }),
+    totals: start.totals,
+    toBackground,
+  });
+  backgroundPort.onmessage = ({ data }: { readonly data: BackgroundToLoop }) =>
+    handleBackgroundMessage(realtime, data, toBackground);
+  return { config, realtime, flushed: async () => await opened[Symbol.asyncDispose]() };
+}
+
+function faultOf(error: unknown) {
+  if (error instanceof StartFailed) return { exitCode: error.exitCode, message: error.message };
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { exitCode: 1, message } as const;
+}

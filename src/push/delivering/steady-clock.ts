@@ -1,0 +1,33 @@
+import type { Timers } from '../../runtime/ports.ts';
+import { CHECK_MS } from './limits.ts';
+
+/**
+ * The clock for waits in memory. Setting the system's clock does not move it, and a pause of the process moves it by
+ * `CHECK_MS` at most: outcomes that came meanwhile are not read yet, so the gateway only seems slow.
+ */
+export class SteadyClock {
+  private readonly timers: Timers;
+  private tickedMs = 0;
+  private tickedAtMs: number;
+
+  constructor(timers: Timers) {
+    this.timers = timers;
+    this.tickedAtMs = timers.now();
+  }
+
+  /** Milliseconds since the start. */
+  now(): number {
+    return this.at(this.timers.now());
+  }
+
+  /** The same, where the system's clock was read already. */
+  at(wallMs: number): number {
+    return this.tickedMs + Math.min(Math.max(0, wallMs - this.tickedAtMs), CHECK_MS);
+  }
+
+  /** To be called by a timer, each time `CHECK_MS` have passed. */
+  tick(): void {
+    this.tickedMs += CHECK_MS;
+    this.tickedAtMs = this.timers.now();
+  }
+}
