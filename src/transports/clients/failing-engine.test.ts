@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { signedTarget } from '../../../testing/clients/sign.ts';
-import { appWith, channelName, hubWith, VECTOR } from '../../channels/hub.fixture.ts';
+import { appWith, channelName, FakeClock, hubWith, VECTOR } from '../../channels/hub.fixture.ts';
 import { sign } from '../../channels/signatures/signature.ts';
 import { ChannelsApi } from '../channels-api/api.ts';
 import { BodyIntake } from '../channels-api/body-intake.ts';
@@ -17,6 +17,7 @@ const ROOM = 'presence-cache-room';
 function stage(mode: EngineMode) {
   const app = appWith({ watchlists: true });
   const clock = { now: () => Date.now() };
+  const monotonic = new FakeClock();
   const fake = hubWith();
   const engine = new FailingEngine(mode, fake.memory);
   const hub = { ...fake, clock, authority: engine.authority };
@@ -38,7 +39,7 @@ function stage(mode: EngineMode) {
       activityTimeoutSeconds: 120,
       pongTimeoutSeconds: 30,
     },
-    monotonic: { now: () => performance.now() },
+    monotonic,
     meter: { count: () => undefined },
   });
   const api = new ChannelsApi({
@@ -105,7 +106,7 @@ function stage(mode: EngineMode) {
       {},
       JSON.stringify({ name, channel: ROOM, data: 'x', info: 'user_count' }),
     );
-  return { app, hub, engine, clients, connect, call, triggers };
+  return { app, hub, engine, monotonic, clients, connect, call, triggers };
 }
 
 /** Lets engines answer, and the loop go round. */
@@ -248,12 +249,16 @@ describe('an engine that answers late', () => {
     expect(bob.received()).toEqual(['pusher_internal:member_added', 'client-wave']);
   });
 
-  it('does not keep a ping waiting', async () => {
-    const { connect } = stage('rejects');
+  it('does not keep a ping waiting for more than a second or two, and no ping overtakes a prompt answer', async () => {
+    const { clients, monotonic, connect } = stage('rejects');
     const ann = connect('1.1', 'ann');
     ann.received();
     ann.subscribes('news');
     ann.pings();
+    clients.checkPart(1);
+    expect(ann.received()).toEqual([]);
+    monotonic.advance(1000);
+    clients.checkPart(1);
     expect(ann.received()).toEqual(['pusher:pong']);
     await answered();
     expect(ann.received()).toEqual(['pusher_internal:subscription_succeeded']);
