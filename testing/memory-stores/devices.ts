@@ -3,11 +3,12 @@ import type {
   DeviceInterest,
   DeviceKey,
   DeviceStore,
-  InterestLimit,
   InterestRange,
   InterestRefusal,
   InterestSet,
   MetadataChange,
+  NewInterest,
+  NewInterests,
   NewRegistration,
   SetUserResult,
   TokenChange,
@@ -217,7 +218,7 @@ export class MemoryDevices implements DeviceStore {
     return this.find(one)?.interests.has(one.interest);
   }
 
-  async setInterests(wanted: InterestSet & InterestLimit): Promise<'set' | InterestRefusal> {
+  async setInterests(wanted: NewInterests): Promise<'set' | InterestRefusal> {
     const { instance, interests, instanceMax = 0 } = wanted;
     const device = this.find(wanted);
     if (device === undefined) return 'no-device';
@@ -228,9 +229,7 @@ export class MemoryDevices implements DeviceStore {
     return 'set';
   }
 
-  async addInterest(
-    added: DeviceInterest & InterestLimit & { readonly max: number },
-  ): Promise<'added' | 'full' | InterestRefusal> {
+  async addInterest(added: NewInterest): Promise<'added' | 'full' | InterestRefusal> {
     const { instance, interest, max, instanceMax = 0 } = added;
     const device = this.find(added);
     if (device === undefined) return 'no-device';
