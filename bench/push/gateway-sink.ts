@@ -85,8 +85,8 @@ class SinkSession {
   readonly out = new OutBuffer();
   private readonly block: Buffer;
   private readonly onNotification: () => void;
-  private readonly frames = new FrameReader((type, flags, id, bytes, start, end) =>
-    this.onFrame(type, flags, id, bytes, start, end),
+  private readonly frames = new FrameReader((type, flags, id, payload) =>
+    this.onFrame(type, flags, id, payload),
   );
   private greetingLeft = PREFACE.length;
   private takenBytes = 0;
@@ -114,18 +114,11 @@ class SinkSession {
     this.widen(WINDOW_BYTES_MAX - WINDOW_BYTES);
   }
 
-  private onFrame(
-    type: number,
-    flags: number,
-    id: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-  ): void {
+  private onFrame(type: number, flags: number, id: number, payload: Buffer): void {
     const { out, block } = this;
     switch (type) {
       case FRAME.data: {
-        this.takenBytes += end - start;
+        this.takenBytes += payload.length;
         if (this.takenBytes > TAKEN_BYTES_MAX) {
           this.widen(this.takenBytes);
           this.takenBytes = 0;
@@ -142,9 +135,9 @@ class SinkSession {
         return out.frame(0, FRAME.settings, FLAG.ack, 0);
       case FRAME.ping:
         if (flags & FLAG.ack) return;
-        out.reserve(FRAME_HEADER_BYTES + end - start);
-        out.frame(end - start, FRAME.ping, FLAG.ack, 0);
-        return out.bytes(bytes, start, end);
+        out.reserve(FRAME_HEADER_BYTES + payload.length);
+        out.frame(payload.length, FRAME.ping, FLAG.ack, 0);
+        return out.bytes(payload);
       default:
         return;
     }

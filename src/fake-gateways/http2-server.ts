@@ -73,13 +73,10 @@ export class ServedSession implements FrameListener {
   constructor(socket: Socket, options: Http2ServerOptions) {
     this.socket = socket;
     this.options = options;
-    this.writer = new FrameWriter({
-      write(bytes) {
-        if (socket.writable) socket.write(bytes);
-        // Never blocks: the socket may buffer without limit.
-        return true;
-      },
-      onOverflow: () => undefined,
+    this.writer = new FrameWriter((bytes) => {
+      if (socket.writable) socket.write(bytes);
+      // Never blocks: the socket may buffer without limit.
+      return true;
     });
     this.received = new ReceiveWindow(this.writer, CONNECTION_WINDOW_BYTES);
     socket.on('data', (bytes: Buffer) => this.onBytes(bytes));
@@ -152,20 +149,13 @@ export class ServedSession implements FrameListener {
     if (isLast) this.complete(id, stream);
   }
 
-  onData(
-    id: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    isLast: boolean,
-    windowBytes: number,
-  ): void {
+  onData(id: number, part: Buffer, isLast: boolean, windowBytes: number): void {
     this.received.onReceived(windowBytes);
     const stream = this.streams.get(id);
     if (stream === undefined || stream.isComplete) return;
     stream.bytes += windowBytes;
     if (stream.bytes > BODY_BYTES_MAX) return this.reset(id, ERROR.cancel);
-    stream.chunks.push(Buffer.from(bytes.subarray(start, end)));
+    stream.chunks.push(Buffer.from(part));
     if (isLast) this.complete(id, stream);
   }
 
@@ -181,8 +171,8 @@ export class ServedSession implements FrameListener {
     this.writer.settingsAck();
   }
 
-  onPing(bytes: Buffer, start: number, end: number): void {
-    this.writer.frame(FRAME.ping, FLAG.ack, 0, bytes, start, end);
+  onPing(payload: Buffer): void {
+    this.writer.frame(FRAME.ping, FLAG.ack, 0, payload);
   }
 
   onGoAway(): void {

@@ -91,10 +91,10 @@ export class Connection implements WireListener, FrameListener {
     this.options = options;
     this.timers = options.timers;
     this.pseudoBytesMax = headerBytesMax(options.pseudoFields, '');
-    this.writer = new FrameWriter({
-      write: (bytes) => wire.write(bytes),
-      onOverflow: () => this.abandon('connection-lost', 'the peer does not read'),
-    });
+    this.writer = new FrameWriter(
+      (bytes) => wire.write(bytes),
+      () => this.abandon('connection-lost', 'the peer does not read'),
+    );
     this.encoder = new HeaderEncoder(this.writer.out);
     this.bodies = new BodySender(this.writer);
     this.received = new ReceiveWindow(this.writer, CONNECTION_WINDOW_BYTES);
@@ -215,19 +215,12 @@ export class Connection implements WireListener, FrameListener {
     if (isLast) this.finish(id, exchange);
   }
 
-  onData(
-    id: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    isLast: boolean,
-    windowBytes: number,
-  ): void {
+  onData(id: number, part: Buffer, isLast: boolean, windowBytes: number): void {
     const exchange = this.streams.get(id);
     this.received.onReceived(windowBytes);
     if (exchange === undefined) return;
     if (exchange.status === 0) return this.refuseAnswer(id, exchange, 'body without a header');
-    exchange.keep(bytes, start, end, this.options.bodyBytesMax);
+    exchange.keep(part, this.options.bodyBytesMax);
     if (isLast) return this.finish(id, exchange);
     // The rest would not be kept.
     if (exchange.bodyBytes >= this.options.bodyBytesMax) {
@@ -272,8 +265,8 @@ export class Connection implements WireListener, FrameListener {
     this.reportRoom();
   }
 
-  onPing(bytes: Buffer, start: number, end: number): void {
-    this.writer.frame(FRAME.ping, FLAG.ack, 0, bytes, start, end);
+  onPing(payload: Buffer): void {
+    this.writer.frame(FRAME.ping, FLAG.ack, 0, payload);
   }
 
   /** The peer accepts no more requests. It has not looked at streams above `lastId`. */

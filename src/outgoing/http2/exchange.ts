@@ -45,11 +45,11 @@ export class Exchange {
   }
 
   /** Keeps a part of the answer's body, up to `bytesMax` in all. */
-  keep(bytes: Buffer, start: number, end: number, bytesMax: number): void {
-    const last = Math.min(end, start + bytesMax - this.bodyBytes);
-    this.bodyBytes += end - start;
+  keep(part: Buffer, bytesMax: number): void {
+    const room = Math.max(0, bytesMax - this.bodyBytes);
+    this.bodyBytes += part.length;
     // Copied: the bytes are only valid until the next ones come.
-    if (last > start) this.chunks.push(Buffer.from(bytes.subarray(start, last)));
+    if (room > 0 && part.length > 0) this.chunks.push(Buffer.from(part.subarray(0, room)));
   }
 
   /** Reads a header block of the answer: its header or its trailers. Returns what is wrong with it. */

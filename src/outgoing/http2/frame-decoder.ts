@@ -9,24 +9,17 @@ import {
 } from './frames/protocol.ts';
 import { HeaderDecoder } from './hpack/header-decoder.ts';
 
-/** What a peer sends. Bytes are only valid until the call returns. */
+/** What a peer sends. Buffers are only valid until the call returns. */
 export interface FrameListener {
   /** A whole header block: names, each followed by its value. */
   onHeaders(streamId: number, fields: readonly string[], isLast: boolean): void;
   /** Part of a body. `windowBytes` count against flow control: they include padding. */
-  onData(
-    streamId: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-    isLast: boolean,
-    windowBytes: number,
-  ): void;
+  onData(streamId: number, part: Buffer, isLast: boolean, windowBytes: number): void;
   onReset(streamId: number, code: number): void;
   onSetting(name: number, value: number): void;
   /** All settings of one frame were reported. */
   onSettingsEnd(): void;
-  onPing(bytes: Buffer, start: number, end: number): void;
+  onPing(payload: Buffer): void;
   onGoAway(lastStreamId: number, code: number, debugData: string): void;
   /** Stream 0: the window of the connection. */
   onWindowUpdate(streamId: number, increment: number): void;
@@ -34,6 +27,9 @@ export interface FrameListener {
 
 /** The bytes of one header block, over all its frames. */
 const HEADER_BLOCK_BYTES_MAX = 32 * 1024;
+
+/** A priority, which is deprecated, at the start of a HEADERS frame. Source: RFC 9113, 6.2. */
+const PRIORITY_BYTES = 5;
 
 /**
  * Decodes what a peer sends, checks each frame, and reports it to the listener. Source: RFC 9113, 6.
@@ -55,7 +51,7 @@ export class FrameDecoder {
   constructor(listener: FrameListener, preface?: Buffer) {
     this.listener = listener;
     this.frames = new FrameReader(
-      (type, flags, id, bytes, start, end) => this.onFrame(type, flags, id, bytes, start, end),
+      (type, flags, id, payload) => this.onFrame(type, flags, id, payload),
       preface,
     );
   }
@@ -70,14 +66,7 @@ export class FrameDecoder {
     this.isStopped = true;
   }
 
-  private onFrame(
-    type: number,
-    flags: number,
-    id: number,
-    bytes: Buffer,
-    start: number,
-    end: number,
-  ): void {
+  private onFrame(type: number, flags: number, id: number, payload: Buffer): void {
     if (this.isStopped) return;
     if (this.isFirst) {
       this.isFirst = false;
@@ -89,37 +78,34 @@ export class FrameDecoder {
     switch (type) {
       case FRAME.data: {
         const isLast = (flags & FLAG.endStream) !== 0;
-        const from = payloadStart(flags, start);
-        const to = payloadEnd(flags, bytes, start, end);
-        check(from <= to, 'more padding than payload');
-        return this.listener.onData(id, bytes, from, to, isLast, end - start);
+        return this.listener.onData(id, unpadded(flags, payload), isLast, payload.length);
       }
       case FRAME.headers:
-        return this.onHeaders(id, flags, bytes, start, end);
+        return this.onHeaders(id, flags, payload);
       case FRAME.continuation:
-        return this.onContinuation(flags, bytes, start, end);
+        return this.onContinuation(flags, payload);
       case FRAME.reset:
-        checkLength(end - start, 4);
-        return this.listener.onReset(id, bytes.readUInt32BE(start));
+        checkLength(payload, 4);
+        return this.listener.onReset(id, payload.readUInt32BE());
       case FRAME.settings:
-        return this.onSettings(id, flags, bytes, start, end);
+        return this.onSettings(id, flags, payload);
       case FRAME.ping:
-        checkLength(end - start, 8);
+        checkLength(payload, 8);
         check(id === 0, 'PING on a stream');
-        if ((flags & FLAG.ack) === 0) this.listener.onPing(bytes, start, end);
+        if ((flags & FLAG.ack) === 0) this.listener.onPing(payload);
         return;
       case FRAME.goAway:
-        if (id !== 0 || end - start < 8) {
+        if (id !== 0 || payload.length < 8) {
           throw new ProtocolFault(ERROR.frameSizeError, 'malformed GOAWAY');
         }
         return this.listener.onGoAway(
-          bytes.readUInt32BE(start) & STREAM_ID_MAX,
-          bytes.readUInt32BE(start + 4),
-          bytes.toString('utf8', start + 8, end),
+          payload.readUInt32BE() & STREAM_ID_MAX,
+          payload.readUInt32BE(4),
+          payload.toString('utf8', 8),
         );
       case FRAME.windowUpdate:
-        checkLength(end - start, 4);
-        return this.listener.onWindowUpdate(id, bytes.readUInt32BE(start) & STREAM_ID_MAX);
+        checkLength(payload, 4);
+        return this.listener.onWindowUpdate(id, payload.readUInt32BE() & STREAM_ID_MAX);
       case FRAME.pushPromise:
         throw new ProtocolFault(ERROR.protocolError, 'PUSH_PROMISE was not allowed');
       default:
@@ -128,62 +114,63 @@ export class FrameDecoder {
     }
   }
 
-  private onHeaders(id: number, flags: number, bytes: Buffer, start: number, end: number): void {
-    const from = payloadStart(flags, start) + ((flags & FLAG.priority) !== 0 ? 5 : 0);
-    const to = payloadEnd(flags, bytes, start, end);
-    check(from <= to, 'more padding than payload');
-    if ((flags & FLAG.endHeaders) !== 0) return this.onBlock(id, flags, bytes, from, to);
-    this.block = { id, flags, parts: [Buffer.from(bytes.subarray(from, to))], bytes: to - from };
+  private onHeaders(id: number, flags: number, payload: Buffer): void {
+    let part = unpadded(flags, payload);
+    if ((flags & FLAG.priority) !== 0) {
+      check(part.length >= PRIORITY_BYTES, 'more padding than payload');
+      part = part.subarray(PRIORITY_BYTES);
+    }
+    if ((flags & FLAG.endHeaders) !== 0) return this.onBlock(id, flags, part);
+    this.block = { id, flags, parts: [Buffer.from(part)], bytes: part.length };
   }
 
-  private onContinuation(flags: number, bytes: Buffer, start: number, end: number): void {
+  private onContinuation(flags: number, part: Buffer): void {
     const { block } = this;
     if (block === undefined) {
       throw new ProtocolFault(ERROR.protocolError, 'CONTINUATION without HEADERS');
     }
-    block.bytes += end - start;
+    block.bytes += part.length;
     // Counting the parts bounds empty frames, too.
     if (block.bytes + block.parts.length > HEADER_BLOCK_BYTES_MAX) {
       throw new ProtocolFault(ERROR.enhanceYourCalm, 'header block too large');
     }
-    block.parts.push(Buffer.from(bytes.subarray(start, end)));
+    block.parts.push(Buffer.from(part));
     if ((flags & FLAG.endHeaders) === 0) return;
     this.block = undefined;
-    const whole = Buffer.concat(block.parts);
-    this.onBlock(block.id, block.flags, whole, 0, whole.length);
+    this.onBlock(block.id, block.flags, Buffer.concat(block.parts));
   }
 
-  private onBlock(id: number, flags: number, bytes: Buffer, start: number, end: number): void {
+  private onBlock(id: number, flags: number, block: Buffer): void {
     // Every block must be decoded: it changes the table that the next one refers to.
-    const fields = this.headers.read(bytes, start, end);
+    const fields = this.headers.read(block);
     this.listener.onHeaders(id, fields, (flags & FLAG.endStream) !== 0);
   }
 
-  private onSettings(id: number, flags: number, bytes: Buffer, start: number, end: number): void {
+  private onSettings(id: number, flags: number, payload: Buffer): void {
     check(id === 0, 'SETTINGS on a stream');
     if ((flags & FLAG.ack) !== 0) return;
-    if ((end - start) % SETTING_BYTES !== 0) {
+    if (payload.length % SETTING_BYTES !== 0) {
       throw new ProtocolFault(ERROR.frameSizeError, 'SETTINGS frame of a wrong size');
     }
-    for (let at = start; at < end; at += SETTING_BYTES) {
-      this.listener.onSetting(bytes.readUInt16BE(at), bytes.readUInt32BE(at + 2));
+    for (let at = 0; at < payload.length; at += SETTING_BYTES) {
+      this.listener.onSetting(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
     }
     this.listener.onSettingsEnd();
   }
 }
 
-function payloadStart(flags: number, start: number): number {
-  return (flags & FLAG.padded) !== 0 ? start + 1 : start;
-}
-
-function payloadEnd(flags: number, bytes: Buffer, start: number, end: number): number {
-  return (flags & FLAG.padded) !== 0 ? end - (bytes[start] ?? 0) : end;
+/** The payload without its padding. Source: RFC 9113, 6.1. */
+function unpadded(flags: number, payload: Buffer): Buffer {
+  if ((flags & FLAG.padded) === 0) return payload;
+  const end = payload.length - (payload[0] ?? 0);
+  check(end >= 1, 'more padding than payload');
+  return payload.subarray(1, end);
 }
 
 function check(isRight: boolean, fault: string): void {
   if (!isRight) throw new ProtocolFault(ERROR.protocolError, fault);
 }
 
-function checkLength(length: number, expected: number): void {
+function checkLength({ length }: Buffer, expected: number): void {
   if (length !== expected) throw new ProtocolFault(ERROR.frameSizeError, 'frame of a wrong size');
 }

@@ -19,6 +19,16 @@ const PIECE_SCANNED = 2000;
 /** How long finished publishes and tombstones of devices are kept. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
+/** A table whose rows expire, their key within an instance, and the time by which they expire. */
+interface ExpiringTable {
+  readonly table: string;
+  readonly key: string;
+  readonly time: string;
+}
+
+const idempotencyKeys = { table: 'publish_keys', key: 'idempotency_key', time: 'expires_at' };
+const tombstones = { table: 'device_tombstones', key: 'id', time: 'removed_at' };
+
 /** Deletes a piece of one kind of garbage; `false`: there was none. */
 type Collect = (nowMs: number) => Promise<boolean>;
 
@@ -36,9 +46,9 @@ export class GarbageCollector {
     this.collectors = [
       () => this.collectInterests(),
       () => this.collectInstance(),
-      (nowMs) => this.collectKeys(nowMs),
+      (nowMs) => this.collectExpired(idempotencyKeys, nowMs),
       (nowMs) => this.collectPublishes(nowMs),
-      (nowMs) => this.collectTombstones(nowMs),
+      (nowMs) => this.collectExpired(tombstones, nowMs - KEPT_MS),
     ];
   }
 
@@ -72,17 +82,22 @@ export class GarbageCollector {
     return true;
   }
 
-  private async collectKeys(nowMs: number): Promise<boolean> {
-    const [expired]: unknown[] = await this.database.read`
-      SELECT 1 FROM publish_keys WHERE expires_at <= ${nowMs} LIMIT 1`;
+  /** Deletes the rows of a table that had expired at `beforeMs`. */
+  private async collectExpired(
+    { table, key, time }: ExpiringTable,
+    beforeMs: number,
+  ): Promise<boolean> {
+    const { read } = this.database;
+    const [expired]: unknown[] = await read`
+      SELECT 1 FROM ${read(table)} WHERE ${read(time)} <= ${beforeMs} LIMIT 1`;
     if (expired === undefined) return false;
-    // The outer condition repeats the inner one, because the key may be taken again in between.
+    // The outer condition repeats the inner one, because a key may be taken again in between.
     await this.database.write(
       (sql) => sql`
-        DELETE FROM publish_keys
-        WHERE expires_at <= ${nowMs} AND (instance, idempotency_key) IN (
-          SELECT instance, idempotency_key FROM publish_keys
-          WHERE expires_at <= ${nowMs} ORDER BY expires_at LIMIT ${PIECE_ROWS})`,
+        DELETE FROM ${sql(table)}
+        WHERE ${sql(time)} <= ${beforeMs} AND (instance, ${sql(key)}) IN (
+          SELECT instance, ${sql(key)} FROM ${sql(table)}
+          WHERE ${sql(time)} <= ${beforeMs} ORDER BY ${sql(time)} LIMIT ${PIECE_ROWS})`,
     );
     return true;
   }
@@ -94,20 +109,6 @@ export class GarbageCollector {
       ORDER BY finished_at LIMIT ${PIECE_PUBLISHES}`;
     if (finished.length === 0) return false;
     await this.database.write((sql) => forgetPublishes(sql, numbersOf(finished)));
-    return true;
-  }
-
-  private async collectTombstones(nowMs: number): Promise<boolean> {
-    const beforeMs = nowMs - KEPT_MS;
-    const [old]: unknown[] = await this.database.read`
-      SELECT 1 FROM device_tombstones WHERE removed_at <= ${beforeMs} LIMIT 1`;
-    if (old === undefined) return false;
-    await this.database.write(
-      (sql) => sql`
-        DELETE FROM device_tombstones WHERE (instance, id) IN (
-          SELECT instance, id FROM device_tombstones
-          WHERE removed_at <= ${beforeMs} ORDER BY removed_at LIMIT ${PIECE_ROWS})`,
-    );
     return true;
   }
 }
@@ -207,8 +208,9 @@ async function forgetSomeOfInstance(
     await sql`DELETE FROM devices WHERE number IN ${sql(devices)}`;
     return after;
   }
-  if (await forgetKeys(sql, instance)) return after;
-  if (await forgetTombstones(sql, instance)) return after;
+  for (const table of [idempotencyKeys, tombstones]) {
+    if (await forgetExpiring(sql, table, instance)) return after;
+  }
 
   // There is no index from an instance to its publishes, because it would make each publish more expensive.
   const publishes: { number: BigInteger; instance: BigInteger }[] = await sql`
@@ -244,24 +246,17 @@ async function devicesOf(sql: TransactionSQL, instance: number): Promise<readonl
   return numbersOf(rows);
 }
 
-async function forgetKeys(sql: TransactionSQL, instance: number): Promise<boolean> {
-  const rows: { idempotency_key: string }[] = await sql`
-    SELECT idempotency_key FROM publish_keys WHERE instance = ${instance}
-    ORDER BY idempotency_key LIMIT ${PIECE_ROWS}`;
+async function forgetExpiring(
+  sql: TransactionSQL,
+  { table, key }: ExpiringTable,
+  instance: number,
+): Promise<boolean> {
+  const rows: { key: string }[] = await sql`
+    SELECT ${sql(key)} AS key FROM ${sql(table)} WHERE instance = ${instance}
+    ORDER BY ${sql(key)} LIMIT ${PIECE_ROWS}`;
   const last = rows.at(-1);
   if (last === undefined) return false;
-  await sql`DELETE FROM publish_keys
-    WHERE instance = ${instance} AND idempotency_key <= ${last.idempotency_key}`;
-  return true;
-}
-
-async function forgetTombstones(sql: TransactionSQL, instance: number): Promise<boolean> {
-  const rows: { id: string }[] = await sql`
-    SELECT id FROM device_tombstones WHERE instance = ${instance}
-    ORDER BY id LIMIT ${PIECE_ROWS}`;
-  const last = rows.at(-1);
-  if (last === undefined) return false;
-  await sql`DELETE FROM device_tombstones WHERE instance = ${instance} AND id <= ${last.id}`;
+  await sql`DELETE FROM ${sql(table)} WHERE instance = ${instance} AND ${sql(key)} <= ${last.key}`;
   return true;
 }
 

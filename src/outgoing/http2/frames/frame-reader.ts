@@ -8,15 +8,8 @@ import {
 
 const NO_PREFACE = Buffer.alloc(0);
 
-/** One frame. Its payload is `bytes` from `start` to `end`, and only valid until the call returns. */
-export type OnFrame = (
-  type: number,
-  flags: number,
-  streamId: number,
-  bytes: Buffer,
-  start: number,
-  end: number,
-) => void;
+/** One frame. Its payload is only valid until the call returns. */
+export type OnFrame = (type: number, flags: number, streamId: number, payload: Buffer) => void;
 
 /** Splits what a peer sends into frames. */
 export class FrameReader {
@@ -47,7 +40,7 @@ export class FrameReader {
       if (end > bytes.length) break;
       const flags = bytes[at + 4] ?? 0;
       const streamId = bytes.readUInt32BE(at + 5) & STREAM_ID_MAX;
-      this.onFrame(word & 0xff, flags, streamId, bytes, start, end);
+      this.onFrame(word & 0xff, flags, streamId, bytes.subarray(start, end));
       at = end;
     }
     // Copied: the caller may reuse the chunk's memory.

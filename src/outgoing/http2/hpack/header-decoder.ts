@@ -28,19 +28,17 @@ export class HeaderDecoder {
   private tableBytesMax = FIELD_TABLE_BYTES;
   private bytes: Buffer = Buffer.alloc(0);
   private at = 0;
-  private end = 0;
 
   /**
    * Decodes a whole block into names, each followed by its value. It must be called for every block in the order of
    * arrival, even if the fields are not needed. Throws a `ProtocolFault`.
    */
-  read(bytes: Buffer, start = 0, end = bytes.length): readonly string[] {
-    this.bytes = bytes;
-    this.at = start;
-    this.end = end;
+  read(block: Buffer): readonly string[] {
+    this.bytes = block;
+    this.at = 0;
     const fields: string[] = [];
     let listBytes = 0;
-    while (this.at < end) {
+    while (this.at < block.length) {
       const entry = this.readField();
       if (entry === undefined) {
         if (fields.length > 0) throw fault('table size update after a field');
@@ -116,7 +114,7 @@ export class HeaderDecoder {
     const length = this.readInteger(7);
     const start = this.at;
     this.at += length;
-    if (this.at > this.end) throw fault('string longer than its block');
+    if (this.at > this.bytes.length) throw fault('string longer than its block');
     if (!compressed) return this.bytes.toString('latin1', start, this.at);
     const text = decodeHuffman(this.bytes, start, this.at);
     if (text === undefined) throw fault('invalid Huffman code');
@@ -124,8 +122,9 @@ export class HeaderDecoder {
   }
 
   private readByte(): number {
-    if (this.at >= this.end) throw fault('block ends within a field');
-    return this.bytes[this.at++] ?? 0;
+    const byte = this.bytes[this.at++];
+    if (byte === undefined) throw fault('block ends within a field');
+    return byte;
   }
 }
 

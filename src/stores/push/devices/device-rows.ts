@@ -27,11 +27,6 @@ export interface DeletedRow {
   readonly accepted_at: BigInteger | null;
 }
 
-/** Counts a new device of an instance. */
-export function countAdded(later: Later, instance: number): void {
-  count(later, { instance, devices: 1, isRequired: true });
-}
-
 /**
  * Counts deleted devices, and leaves their interests to the garbage collector: there may be thousands, and they cannot
  * reach another device, because device numbers are never reused.

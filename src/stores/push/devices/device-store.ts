@@ -21,7 +21,6 @@ import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
 import {
   afterRemoval,
-  countAdded,
   type DeletedRow,
   type DeviceLock,
   type DeviceRow,
@@ -290,7 +289,7 @@ async function register(
     if (found.holder !== null) await removeDevice(change, found.holder);
     else if (devicesMax > 0 && Number(found.devices) + addedBefore >= devicesMax) return 'full';
     if (await inserted(sql, instance, device, nowMs)) {
-      countAdded(later, instance);
+      count(later, { instance, devices: 1, isRequired: true });
       if (found.holder === null) added.set(instance, addedBefore + 1);
       return 'registered';
     }

@@ -3,6 +3,7 @@ import { type Platform, platforms } from '../../../push/model/device.ts';
 import { skipLocked } from '../../database/dialect.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import type { LockedPublish } from './locked-publish.ts';
+import { addTallies } from './publish-counts.ts';
 
 /**
  * Cancels the work of a publish that is not over. Claimed work counts as in flight: it is counted when it is settled, or
@@ -26,7 +27,7 @@ export async function cancelPublish(
       ${skipLocked(sql)})`;
   await cancelPages(sql, locked);
   // Counts of this commit must be in the rows before they are read.
-  await locked.tally.add(sql, locked.number);
+  await addTallies(sql, [locked]);
   await countRetriesCancelled(sql, locked);
 }
 

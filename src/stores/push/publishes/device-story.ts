@@ -1,6 +1,6 @@
 import type { SQL } from 'bun';
 import type { DeviceEvent, DeviceStory, UsersReached } from '../../../push/model/delivery.ts';
-import type { DeviceId, Platform } from '../../../push/model/device.ts';
+import type { Platform } from '../../../push/model/device.ts';
 import type { PublishState, PublishTarget } from '../../../push/model/publish.ts';
 import {
   outlineOfBody,
@@ -28,6 +28,16 @@ interface KnownDevice {
   readonly userId: string | undefined;
   readonly registeredAtMs: number;
   readonly removed: DeviceStory['removed'];
+}
+
+interface KnownRow {
+  readonly number: BigInteger;
+  readonly platform: Platform;
+  readonly user_id: string | null;
+  readonly registered_at: BigInteger;
+  readonly removed_at: BigInteger | null;
+  readonly reason: string;
+  readonly words: string;
 }
 
 interface DeviceRow {
@@ -61,16 +71,12 @@ export class StoredStories implements StoryStore {
   }
 }
 
-async function readStory(
-  sql: SQL,
-  { instance, publish: publishId, device: deviceId }: StoryKey,
-): Promise<DeviceStory | undefined> {
+async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefined> {
+  const { instance } = key;
   const [publish]: PublishRow[] = await sql`
     SELECT number, state, target, finished_at, body, outline FROM publishes
-    WHERE id = ${publishId} AND instance = ${instance}`;
-  const device =
-    (await registeredDevice(sql, instance, deviceId)) ??
-    (await prunedDevice(sql, instance, deviceId));
+    WHERE id = ${key.publish} AND instance = ${instance}`;
+  const device = await knownDevice(sql, key);
   if (publish === undefined || device === undefined) {
     await requireInstance(sql, instance);
     return undefined;
@@ -101,51 +107,26 @@ function outlineOf({ target, body, outline }: PublishRow): PublishOutline {
   return body === '' && outline !== null ? readOutline(outline) : outlineOfBody(target, body);
 }
 
-async function registeredDevice(
+/** A registered device, or what is left of a pruned one. */
+async function knownDevice(
   sql: SQL,
-  instance: number,
-  id: DeviceId,
+  { instance, device: id }: StoryKey,
 ): Promise<KnownDevice | undefined> {
-  const [row]: {
-    number: BigInteger;
-    platform: Platform;
-    user_id: string | null;
-    registered_at: BigInteger;
-  }[] = await sql`
-    SELECT number, platform, user_id, registered_at FROM devices
-    WHERE id = ${id} AND instance = ${instance}`;
+  const [row]: KnownRow[] = await sql`
+    SELECT number, platform, user_id, registered_at, NULL AS removed_at, '' AS reason, '' AS words
+    FROM devices WHERE id = ${id} AND instance = ${instance}
+    UNION ALL
+    SELECT number, platform, NULL, registered_at, removed_at, reason, words
+    FROM device_tombstones WHERE instance = ${instance} AND id = ${id}
+    ORDER BY removed_at NULLS FIRST`;
   if (row === undefined) return undefined;
+  const { removed_at, reason, words } = row;
   return {
     number: Number(row.number),
     platform: row.platform,
     userId: row.user_id ?? undefined,
     registeredAtMs: Number(row.registered_at),
-    removed: undefined,
-  };
-}
-
-async function prunedDevice(
-  sql: SQL,
-  instance: number,
-  id: DeviceId,
-): Promise<KnownDevice | undefined> {
-  const [row]: {
-    number: BigInteger;
-    platform: Platform;
-    registered_at: BigInteger;
-    removed_at: BigInteger;
-    reason: string;
-    words: string;
-  }[] = await sql`
-    SELECT number, platform, registered_at, removed_at, reason, words FROM device_tombstones
-    WHERE instance = ${instance} AND id = ${id}`;
-  if (row === undefined) return undefined;
-  return {
-    number: Number(row.number),
-    platform: row.platform,
-    userId: undefined,
-    registeredAtMs: Number(row.registered_at),
-    removed: { atMs: Number(row.removed_at), reason: row.reason, words: row.words },
+    removed: removed_at === null ? undefined : { atMs: Number(removed_at), reason, words },
   };
 }
 

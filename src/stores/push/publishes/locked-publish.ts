@@ -1,9 +1,10 @@
 import type { TransactionSQL } from 'bun';
 import type { AfterJob, PublishUnderWay } from '../../../push/model/delivery.ts';
-import type { PublishId, PublishState, PublishTarget } from '../../../push/model/publish.ts';
+import type { PublishState } from '../../../push/model/publish.ts';
 import { lockRows } from '../../database/dialect.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
 import { Tally } from './publish-counts.ts';
+import { type PublishRow, underWayOf } from './publish-row.ts';
 
 /** What a change returns about its publish after the commit. */
 export interface Answer {
@@ -15,14 +16,6 @@ interface LockedRow {
   readonly instance: BigInteger;
   readonly state: PublishState;
   readonly due_at: BigInteger;
-}
-
-interface WholeRow {
-  readonly number: BigInteger;
-  readonly id: PublishId;
-  readonly target: PublishTarget['kind'];
-  readonly created_at: BigInteger;
-  readonly body: string;
 }
 
 /** A publish that a commit has locked: no other commit changes its counts or its work until then. */
@@ -69,16 +62,8 @@ export class LockedPublish {
     answer.after = this.state === 'cancelled' ? 'cancelled' : 'under-way';
   }
 
-  setWhole({ id, target, created_at, body }: WholeRow): void {
-    this.whole = {
-      number: this.number,
-      id,
-      instance: this.instance,
-      kind: target,
-      body,
-      createdAtMs: Number(created_at),
-      dueAtMs: this.dueAtMs,
-    };
+  set underWay(publish: PublishUnderWay) {
+    this.whole = publish;
   }
 }
 
@@ -101,12 +86,12 @@ export async function readWhole(
 ): Promise<void> {
   if (publishes.length === 0) return;
   const numbers = publishes.map(({ number }) => number);
-  const rows: WholeRow[] = await sql`
-    SELECT number, id, target, created_at, body FROM publishes
+  const rows: PublishRow[] = await sql`
+    SELECT number, id, instance, target, created_at, due_at, body FROM publishes
     WHERE ${isAmong(sql, 'number', numbers)}`;
   const byNumber = new Map(rows.map((row) => [Number(row.number), row]));
   for (const publish of publishes) {
     const row = byNumber.get(publish.number);
-    if (row !== undefined) publish.setWhole(row);
+    if (row !== undefined) publish.underWay = underWayOf(row);
   }
 }

@@ -1,6 +1,5 @@
 import type { TransactionSQL } from 'bun';
 import type { ClaimTerms } from '../../../push/model/delivery.ts';
-import type { PublishId, PublishTarget } from '../../../push/model/publish.ts';
 import {
   COMPLETION_GRACE_MS,
   type PendingCompletionEvent,
@@ -10,20 +9,11 @@ import type { Database } from '../../database/database.ts';
 import { skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, inPieces, isAmong } from '../../database/rows.ts';
 import type { Batch } from '../../database/write-queue.ts';
+import { type PublishRow, underWayOf } from './publish-row.ts';
 
 interface PendingRow {
   readonly publish: BigInteger;
   readonly finished_at: BigInteger;
-}
-
-interface PublishRow {
-  readonly number: BigInteger;
-  readonly id: PublishId;
-  readonly instance: BigInteger;
-  readonly target: PublishTarget['kind'];
-  readonly created_at: BigInteger;
-  readonly due_at: BigInteger;
-  readonly body: string;
 }
 
 /** Adds the completion events of publishes, in the commit that finishes them. */
@@ -96,20 +86,10 @@ export class StoredPendingCompletionEvents implements PendingCompletionEvents {
       SELECT number, id, instance, target, created_at, due_at, body FROM publishes
       WHERE ${isAmong(sql, 'number', [...finishedAtMs.keys()])}`;
     return publishes
-      .map((row) => eventOf(row, finishedAtMs.get(Number(row.number)) ?? nowMs))
+      .map((row) => ({
+        publish: underWayOf(row),
+        finishedAtMs: finishedAtMs.get(Number(row.number)) ?? nowMs,
+      }))
       .sort((a, b) => a.finishedAtMs - b.finishedAtMs || a.publish.number - b.publish.number);
   }
-}
-
-function eventOf(row: PublishRow, finishedAtMs: number): PendingCompletionEvent {
-  const publish = {
-    number: Number(row.number),
-    id: row.id,
-    instance: Number(row.instance),
-    kind: row.target,
-    body: row.body,
-    createdAtMs: Number(row.created_at),
-    dueAtMs: Number(row.due_at),
-  };
-  return { publish, finishedAtMs };
 }

@@ -49,11 +49,6 @@ export class Tally {
     this.reasons.set(platform, reasons);
   }
 
-  /** Writes the changes so far. */
-  async add(sql: TransactionSQL, publish: number): Promise<void> {
-    await addTallies(sql, [{ number: publish, tally: this }]);
-  }
-
   /** Returns the changes so far, and starts again from 0. */
   taken(publish: number): CountedRows {
     const outcomes = [...this.counts].map(([platform, counts]) => ({

@@ -1,0 +1,26 @@
+import type { PublishUnderWay } from '../../../push/model/delivery.ts';
+import type { PublishId, PublishTarget } from '../../../push/model/publish.ts';
+import type { BigInteger } from '../../database/rows.ts';
+
+/** The columns of a `PublishUnderWay`. */
+export interface PublishRow {
+  readonly number: BigInteger;
+  readonly id: PublishId;
+  readonly instance: BigInteger;
+  readonly target: PublishTarget['kind'];
+  readonly created_at: BigInteger;
+  readonly due_at: BigInteger;
+  readonly body: string;
+}
+
+export function underWayOf(row: PublishRow): PublishUnderWay {
+  return {
+    number: Number(row.number),
+    id: row.id,
+    instance: Number(row.instance),
+    kind: row.target,
+    body: row.body,
+    createdAtMs: Number(row.created_at),
+    dueAtMs: Number(row.due_at),
+  };
+}
