@@ -19,7 +19,7 @@ import {
 import type { Slice } from './routes/route.ts';
 import { SteadyClock } from './steady-clock.ts';
 import type { StoreAccess } from './store-access.ts';
-import { readStoredPublish, type StoredPublish } from './stored-publish.ts';
+import type { StoredPublish } from './stored-publish.ts';
 
 /** Reasons of devices that come back without having been sent to. */
 const CLAIM_ENDED = 'claim-ended';
@@ -122,7 +122,7 @@ export class Deliverer {
     const devices = recipients.map(({ number }) => number);
     const claim: Job = { what: 'page', page, publish, devices, claimedUntilMs };
     this.held.claim(claim);
-    this.begin(claim, recipients, () => stored);
+    this.begin(claim, recipients, stored);
   }
 
   /** Delivers a job that was claimed. Never throws. */
@@ -140,7 +140,7 @@ export class Deliverer {
       READ_TRIES,
     );
     if (recipients !== undefined && this.isNeeded(instance, recipients)) {
-      this.begin(claim, recipients, () => readStoredPublish(publish));
+      this.begin(claim, recipients);
     } else {
       this.giveBackLater(claim);
     }
@@ -191,13 +191,10 @@ export class Deliverer {
     await this.untilEmpty(this.limits.storeStopMs);
   }
 
-  private begin(
-    claim: Job,
-    recipients: readonly Recipient[],
-    readStored: () => StoredPublish | undefined,
-  ): void {
+  private begin(claim: Job, recipients: readonly Recipient[], stored?: StoredPublish): void {
     const job = new InFlightJob(claim, recipients, {
       nowMs: this.clock.now(),
+      storedPublish: stored,
       onUnstored: this.progress.add,
     });
     this.held.add(job);
@@ -209,14 +206,13 @@ export class Deliverer {
     }
     const slices: Slice[] = [];
     this.slices.set(job, slices);
-    const stored = once(readStored);
     const places: Record<Platform, number[]> = { apns: [], fcm: [], web: [] };
     for (const [place, { platform }] of recipients.entries()) places[platform].push(place);
     const used: Dispatcher[] = [];
     for (const platform of platforms) {
       if (places[platform].length === 0) continue;
       const dispatcher = this.dispatcherOf(instance, job.instance, platform);
-      slices.push(...dispatcher.add(job, places[platform], stored));
+      slices.push(...dispatcher.add(job, places[platform]));
       used.push(dispatcher);
     }
     for (const dispatcher of used) dispatcher.start();
@@ -455,12 +451,4 @@ function nameOfDispatcher(instance: number, platform: Platform): string {
 
 function noOutcomes(): OutcomeCounts {
   return { accepted: 0, retry: 0, failed: 0, expired: 0, pruned: 0 };
-}
-
-function once<Value>(read: () => Value): () => Value {
-  let known: { readonly value: Value } | undefined;
-  return () => {
-    known ??= { value: read() };
-    return known.value;
-  };
 }

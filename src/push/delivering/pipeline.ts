@@ -143,20 +143,16 @@ export class Pipeline {
 
   private async claimPlans(): Promise<number> {
     const { store, timers } = this.ports;
-    const limit = this.planner.room;
+    const wanted = this.planner.wanted();
     // The end of a plan wakes this poller.
-    if (limit === 0) return POLL_MS_MAX;
+    if (wanted.limit === 0) return POLL_MS_MAX;
     const nowMs = timers.now();
     const waitMs = this.pace.waitMs(nowMs);
     if (waitMs > 0) return waitMs;
     const untilMs = nowMs + this.limits.claimMs;
-    const except = this.planner.except();
-    const limitPerInstance = this.planner.roomPerInstance;
-    const claims = await this.access.ask(() =>
-      store.claimPlans({ nowMs, untilMs, limit, limitPerInstance, except }),
-    );
+    const claims = await this.access.ask(() => store.claimPlans({ nowMs, untilMs, ...wanted }));
     for (const claim of claims) void this.planner.plan(claim).then(() => this.planning.wake());
-    if (claims.length === 0) return await this.untilDue(except);
+    if (claims.length === 0) return await this.untilDue(wanted.except);
     this.pace.began(nowMs);
     this.planning.wake();
     return 0;

@@ -1,5 +1,6 @@
 import type { DeviceResult, Job, PublishUnderWay } from '../../model/delivery.ts';
 import type { Platform, Recipient } from '../../model/device.ts';
+import { readStoredPublish, type StoredPublish } from '../stored-publish.ts';
 import { countDevices, type DeviceCounts } from './memory-budget.ts';
 
 /**
@@ -13,6 +14,8 @@ export type JobState = 'sending' | 'settled' | 'returned';
 export interface InFlightJobOptions {
   /** By the steady clock. */
   readonly nowMs: number;
+  /** The publish, if it was read already. */
+  readonly storedPublish?: StoredPublish | undefined;
   /** Called when the job has its first result that is not stored yet. */
   readonly onUnstored?: (job: InFlightJob) => void;
 }
@@ -44,11 +47,12 @@ export class InFlightJob {
   private places: ReadonlyMap<number, number> | undefined;
   private readonly attempts: ReadonlyMap<number, number> | undefined;
   private readonly onUnstored: (job: InFlightJob) => void;
+  private readPublish: { readonly value: StoredPublish | undefined } | undefined;
 
   constructor(
     claim: Job,
     recipients: readonly Recipient[],
-    { nowMs, onUnstored = () => undefined }: InFlightJobOptions,
+    { nowMs, storedPublish: value, onUnstored = () => undefined }: InFlightJobOptions,
   ) {
     this.claim = claim;
     this.recipients = recipients.slice();
@@ -58,6 +62,7 @@ export class InFlightJob {
     this.claimedAtMs = nowMs;
     this.movedAtMs = nowMs;
     this.onUnstored = onUnstored;
+    this.readPublish = value && { value };
     this.attempts =
       claim.what === 'page'
         ? undefined
@@ -70,6 +75,12 @@ export class InFlightJob {
 
   get instance(): number {
     return this.publish.instance;
+  }
+
+  /** The target and the payloads of the publish. They are read when they are first needed, and once. */
+  get storedPublish(): StoredPublish | undefined {
+    this.readPublish ??= { value: readStoredPublish(this.publish) };
+    return this.readPublish.value;
   }
 
   /** Whether nothing is added to its results any more. */

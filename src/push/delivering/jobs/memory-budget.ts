@@ -49,13 +49,8 @@ export class MemoryBudget {
   }
 
   /** Whether jobs that only wait should give up their memory. */
-  isCrowded(instance: number, { apns, fcm, web }: DeviceCounts): boolean {
-    if (this.taken > this.limits.sharedDevices / 2) return true;
-    return (
-      (apns === 0 || !this.hasRoom(instance, 'apns')) &&
-      (fcm === 0 || !this.hasRoom(instance, 'fcm')) &&
-      (web === 0 || !this.hasRoom(instance, 'web'))
-    );
+  isCrowded(instance: number, devices: DeviceCounts): boolean {
+    return this.taken > this.limits.sharedDevices / 2 || this.isFull(instance, devices);
   }
 
   /** Whether a platform has so much in memory that even a claimed job is given back. */
@@ -69,10 +64,7 @@ export class MemoryBudget {
   /** Instances with no room for more: every platform with devices in memory is full. */
   full(): readonly number[] {
     return [...this.shares]
-      .filter(([instance, { devices, jobs }]) => {
-        const held = platforms.filter((platform) => devices[platform] > 0);
-        return jobs > 0 && held.every((platform) => !this.hasRoom(instance, platform));
-      })
+      .filter(([instance, { devices, jobs }]) => jobs > 0 && this.isFull(instance, devices))
       .map(([instance]) => instance);
   }
 
@@ -108,6 +100,13 @@ export class MemoryBudget {
     const share = this.share(instance);
     share.ahead = Math.max(0, share.ahead - 1);
     this.dropIfEmpty(instance, share);
+  }
+
+  /** Whether there is no room for any of the platforms of some devices. */
+  private isFull(instance: number, devices: DeviceCounts): boolean {
+    return platforms.every(
+      (platform) => devices[platform] === 0 || !this.hasRoom(instance, platform),
+    );
   }
 
   private get taken(): number {

@@ -1,6 +1,7 @@
 import { audiencePages } from '../../audience.ts';
 import type { ClaimedPlan, PublishUnderWay } from '../../model/delivery.ts';
 import { platforms, type Recipient } from '../../model/device.ts';
+import type { WantedPlans } from '../../planning-store.ts';
 import type { Deliverer } from '../deliverer.ts';
 import { countDevices, type DeviceCounts } from '../jobs/memory-budget.ts';
 import { CHECK_MS, type DeliveryLimits, ROOM_WAIT_MS, STORE_PAUSE_MS } from '../limits.ts';
@@ -51,30 +52,20 @@ export class Planner {
     this.options = options;
   }
 
-  /** How many more publishes may be planned. */
-  get room(): number {
-    return Math.max(0, this.options.limits.plans - this.plans.size);
-  }
-
-  /** How many more of one instance that is not in `except`. */
-  get roomPerInstance(): number {
-    const { plansOfInstance, plansOfAny } = this.options.limits;
-    return Math.max(plansOfInstance, plansOfAny - this.plans.size);
+  /** How many more publishes may be planned: in all, of one instance, and none of those in `except`. */
+  wanted(): Pick<WantedPlans, 'limit' | 'limitPerInstance' | 'except'> {
+    const { plans, plansOfInstance, plansOfAny } = this.options.limits;
+    const limit = Math.max(0, plans - this.plans.size);
+    const limitPerInstance = Math.max(plansOfInstance, plansOfAny - this.plans.size);
+    if (this.plans.size < plansOfAny) return { limit, limitPerInstance, except: [] };
+    const byInstance = Map.groupBy(this.plans.values(), (instance) => instance);
+    const full = [...byInstance].filter(([, publishes]) => publishes.length >= plansOfInstance);
+    return { limit, limitPerInstance, except: full.map(([instance]) => instance) };
   }
 
   /** The publishes in progress, whose claims must be extended. */
   planned(): readonly number[] {
     return [...this.plans.keys()];
-  }
-
-  /** Instances with as many plans as they may have. */
-  except(): readonly number[] {
-    const { plansOfInstance, plansOfAny } = this.options.limits;
-    if (this.plans.size < plansOfAny) return [];
-    const byInstance = Map.groupBy(this.plans.values(), (instance) => instance);
-    return [...byInstance]
-      .filter(([, plans]) => plans.length >= plansOfInstance)
-      .map(([instance]) => instance);
   }
 
   /** Plans a claimed publish to its end. Never rejects. */
@@ -145,56 +136,44 @@ export class Planner {
 
   /** Returns whether this server should go on with the plan. */
   private async addPage(plan: Plan, page: Page, isLast: boolean): Promise<boolean> {
-    const { ports, limits, deliverer, onPageStored } = this.options;
-    const { publish, stored } = plan;
-    const { recipients, devices } = page;
+    const { ports, limits, access, deliverer, onPageStored } = this.options;
+    const { publish, stored, after } = plan;
+    const { instance } = publish;
+    const { recipients, devices, upTo } = page;
     const { budget } = deliverer.held;
-    const place = await this.placeFor(publish.instance, devices);
+    const place = await this.placeFor(instance, devices);
     if (place === undefined) return false;
-    const nowMs = ports.timers.now();
-    if (place !== 'here') {
-      const claimedUntilMs = place === 'store-later' ? nowMs + limits.awayMs : undefined;
-      const number = await this.storePage(plan, page, { isLast, claimedUntilMs });
-      if (number === undefined) return false;
-      budget.storedPage(publish.instance);
-      onPageStored();
-      return true;
-    }
-    // Reserved before the page is stored, because several plans of an instance are in progress.
-    budget.hold(publish.instance, devices);
+    const isHere = place === 'here';
+    const untilMs = ports.timers.now() + (isHere ? limits.claimMs : limits.awayMs);
+    const added = {
+      publish: publish.number,
+      page: {
+        after,
+        upTo,
+        devices: recipients.map(({ number }) => number),
+        planned: devices,
+        isLast,
+      },
+      claimedUntilMs: place === 'store' ? undefined : untilMs,
+    };
+    // Memory is reserved before the page is stored, because several plans of an instance are in progress.
+    if (isHere) budget.hold(instance, devices);
     try {
-      const claimedUntilMs = nowMs + limits.claimMs;
-      const number = await this.storePage(plan, page, { isLast, claimedUntilMs });
+      const number = await access.ask(() => ports.store.addPage(added));
+      // Another server has continued the plan.
       if (number === undefined) return false;
-      deliverer.deliverPlanned({ page: number, publish, recipients, claimedUntilMs, stored });
+      plan.after = upTo;
+      if (isHere) {
+        const claimedUntilMs = untilMs;
+        deliverer.deliverPlanned({ page: number, publish, recipients, claimedUntilMs, stored });
+      } else {
+        budget.storedPage(instance);
+        onPageStored();
+      }
       return true;
     } finally {
-      budget.release(publish.instance, devices);
+      if (isHere) budget.release(instance, devices);
     }
-  }
-
-  /** Returns the page's number; `undefined`: another server has continued the plan. */
-  private async storePage(
-    plan: Plan,
-    { recipients, devices, upTo }: Page,
-    {
-      isLast,
-      claimedUntilMs,
-    }: { readonly isLast: boolean; readonly claimedUntilMs: number | undefined },
-  ): Promise<number | undefined> {
-    const { ports, access } = this.options;
-    const page = {
-      after: plan.after,
-      upTo,
-      devices: recipients.map(({ number }) => number),
-      planned: devices,
-      isLast,
-    };
-    const number = await access.ask(() =>
-      ports.store.addPage({ publish: plan.publish.number, page, claimedUntilMs }),
-    );
-    if (number !== undefined) plan.after = upTo;
-    return number;
   }
 
   /** Waits a moment for room here, because a page in the store must be read again. `undefined`: planning is to stop. */

@@ -114,7 +114,7 @@ export class CircuitBreaker {
   private readonly distrust: (device: number) => void;
 
   /** `distrust` is called for each trusted device whose failure an acceptance of another device contradicts. */
-  constructor(distrust: (device: number) => void = () => undefined) {
+  constructor(distrust: (device: number) => void) {
     this.distrust = distrust;
   }
 

@@ -6,14 +6,13 @@ import type { InFlightJob } from '../jobs/in-flight-job.ts';
 import { type DeliveryLimits, IDLE_MS } from '../limits.ts';
 import type { CircuitEvent, OpenCircuit, PipelineNotices } from '../ports.ts';
 import type { SteadyClock } from '../steady-clock.ts';
-import type { StoredPublish } from '../stored-publish.ts';
 import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
 import type { Ticket } from './circuit-breaker.ts';
 import { resultOf } from './device-result.ts';
 import { endpointOrigin } from './endpoint-origin.ts';
 import { type AnyGateway, PreparedPublish } from './prepared-publish.ts';
 import { returnLater } from './returning-devices.ts';
-import { type Route, Slice } from './route.ts';
+import { type Route, Slice, type SliceOptions } from './route.ts';
 import { RouteTable } from './route-table.ts';
 import { TrustedDevices } from './trusted-devices.ts';
 
@@ -132,22 +131,17 @@ export class Dispatcher {
   }
 
   /** Adds the devices at some places of a job, and returns them in slices. `start` sends to them. */
-  add(
-    job: InFlightJob,
-    places: readonly number[],
-    readStored: () => StoredPublish | undefined,
-  ): readonly Slice[] {
-    this.usedAtMs = this.options.clock.now();
-    const prepared = this.prepare(job, readStored);
-    const slices: Slice[] = [];
-    if (this.platform === 'web') {
-      const byRoute = Map.groupBy(places, (place) =>
-        this.routes.to(originOf(job, place), this.usedAtMs),
-      );
-      for (const [route, some] of byRoute) this.addSlices(slices, { job, prepared, route }, some);
-    } else {
-      this.addSlices(slices, { job, prepared, route: this.routes.to('', this.usedAtMs) }, places);
-    }
+  add(job: InFlightJob, places: readonly number[]): readonly Slice[] {
+    const nowMs = this.options.clock.now();
+    this.usedAtMs = nowMs;
+    const prepared = this.prepare(job);
+    const byRoute =
+      this.platform === 'web'
+        ? Map.groupBy(places, (place) => this.routes.to(originOf(job, place), nowMs))
+        : new Map([[this.routes.to('', nowMs), places]]);
+    const slices = [...byRoute].flatMap(([route, some]) =>
+      this.sliced({ job, prepared, route, places: some, nowMs }),
+    );
     this.returnJammed();
     return slices;
   }
@@ -198,46 +192,39 @@ export class Dispatcher {
     this.alarm = undefined;
   }
 
-  private prepare(
-    { publish }: InFlightJob,
-    readStored: () => StoredPublish | undefined,
-  ): PreparedPublish {
+  private prepare({ publish, storedPublish }: InFlightJob): PreparedPublish {
     const known = this.prepared.get(publish.number);
     if (known !== undefined) return known;
-    const { instanceId } = this.options;
-    const prepared = new PreparedPublish(publish, readStored(), instanceId, this.gateway);
+    const prepared = new PreparedPublish(
+      publish,
+      storedPublish,
+      this.options.instanceId,
+      this.gateway,
+    );
     this.prepared.set(publish.number, prepared);
     return prepared;
   }
 
-  private addSlices(
-    slices: Slice[],
-    where: {
-      readonly job: InFlightJob;
-      readonly prepared: PreparedPublish;
-      readonly route: Route;
-    },
-    places: readonly number[],
-  ): void {
-    const { job, route } = where;
-    const nowMs = this.options.clock.now();
+  /** Makes a slice of the trusted devices, and one of the others. */
+  private sliced(options: Omit<SliceOptions, 'isTrusted'>): readonly Slice[] {
+    const { job, route, nowMs } = options;
     route.usedAtMs = nowMs;
     const trusted: number[] = [];
     const untrusted: number[] = [];
-    for (const place of places) {
+    for (const place of options.places) {
       const recipient = job.recipients[place];
       const isTrusted = recipient !== undefined && this.trusted.has(recipient);
       (isTrusted ? trusted : untrusted).push(place);
     }
+    const slices: Slice[] = [];
     if (trusted.length > 0) {
-      const split = splitTried(route, job, trusted);
-      slices.push(new Slice({ ...where, ...split, isTrusted: true, nowMs }));
+      slices.push(new Slice({ ...options, isTrusted: true, places: trusted }));
       route.circuit.learnOfTrusted();
     }
     if (untrusted.length > 0) {
-      const split = splitTried(route, job, untrusted);
-      slices.push(new Slice({ ...where, ...split, isTrusted: false, nowMs }));
+      slices.push(new Slice({ ...options, isTrusted: false, places: untrusted }));
     }
+    return slices;
   }
 
   /**
@@ -383,7 +370,7 @@ export class Dispatcher {
     const after = afterOutcome(outcome, {
       attempts,
       nowMs: wallMs,
-      endsAtMs: slice.endsAtMs,
+      endsAtMs: slice.lifetime.endsAtMs,
       registeredAtMs: recipient.registeredAtMs,
       wasAccepted: this.trusted.wasAccepted(recipient),
       isBoundToKey: BOUND_TO_KEY.has(this.platform),
@@ -451,20 +438,6 @@ export class Dispatcher {
 
 function originOf({ recipients }: InFlightJob, place: number): string {
   return endpointOrigin(recipients[place]?.token ?? '');
-}
-
-/** Separates the places of devices that have failed since the circuit opened. */
-function splitTried(
-  { circuit }: Route,
-  { recipients }: InFlightJob,
-  places: readonly number[],
-): { readonly places: readonly number[]; readonly tried: readonly number[] } {
-  if (circuit.fault === undefined) return { places, tried: [] };
-  const wasTried = (place: number) => circuit.wasTried(recipients[place]?.number ?? 0);
-  return {
-    places: places.filter((place) => !wasTried(place)),
-    tried: places.filter(wasTried),
-  };
 }
 
 /** Whether the failure came before any device was named. */

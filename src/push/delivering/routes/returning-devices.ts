@@ -26,7 +26,7 @@ interface Moment {
 /** Settles the waiting devices of a slice for a later retry, so that the rest of their job need not wait for them. */
 export function returnLater(slice: Slice, { nowMs, wallMs }: Moment): void {
   const why = whyWaiting(slice);
-  const lastMs = slice.endsAtMs - LAST_RETRY_MS;
+  const lastMs = slice.lifetime.endsAtMs - LAST_RETRY_MS;
   const isInTime = lastMs > wallMs + LAST_RETRY_MS;
   for (const recipient of waitingOf(slice)) {
     const dueAtMs = Math.min(wallMs + slice.returnAfterMs(nowMs), lastMs);
@@ -55,7 +55,8 @@ export function returnUnanswered(job: InFlightJob, wallMs: number, random: () =>
 
 /** Settles the waiting devices of a slice as expired, if their time to live has run out. */
 export function expireWaiting(slice: Slice, wallMs: number): void {
-  if (wallMs < Math.max(slice.endsAtMs, slice.firstTryUntilMs)) return;
+  const { endsAtMs, firstTryUntilMs } = slice.lifetime;
+  if (wallMs < Math.max(endsAtMs, firstTryUntilMs)) return;
   const why = whyWaiting(slice);
   for (const recipient of waitingOf(slice)) {
     settle(slice.job, recipient, { what: 'expired', ...why });

@@ -38,7 +38,6 @@ function newSlice(route: Route): Slice {
     prepared,
     isTrusted: true,
     places: [0, 1],
-    tried: [],
     nowMs: NOW_MS,
   });
 }

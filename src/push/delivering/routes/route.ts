@@ -5,6 +5,7 @@ import type { InFlightJob } from '../jobs/in-flight-job.ts';
 import type { OpenCircuit } from '../ports.ts';
 import { CircuitBreaker, type CircuitChange, type Sent, type Ticket } from './circuit-breaker.ts';
 import { DeviceQueue } from './device-queue.ts';
+import type { Lifetime } from './lifetime.ts';
 import type { PreparedPublish } from './prepared-publish.ts';
 
 /** When the rate is used up, sends wait at least this long and then go together. */
@@ -169,8 +170,6 @@ export interface SliceOptions {
   readonly isTrusted: boolean;
   /** Places among the recipients of the job. */
   readonly places: readonly number[];
-  /** The places of devices that have failed since the circuit opened. */
-  readonly tried: readonly number[];
   readonly nowMs: number;
 }
 
@@ -182,24 +181,28 @@ export class Slice {
   readonly isTrusted: boolean;
   /** Sends in flight. */
   inFlight = 0;
-  /** Those before `at` have been sent to. Those from `triedFrom` on had been sent to before. */
+  /** Those before `at` have been sent to. Those from `triedFrom` on have failed since the circuit opened. */
   private readonly places: number[];
   private readonly triedFrom: number;
   private at = 0;
   private waitingSinceMs: number;
   private isQueued = false;
 
-  constructor({ job, route, prepared, isTrusted, places, tried, nowMs }: SliceOptions) {
+  constructor({ job, route, prepared, isTrusted, places, nowMs }: SliceOptions) {
     this.job = job;
     this.route = route;
     this.prepared = prepared;
     this.isTrusted = isTrusted;
-    this.places = places.concat(tried);
-    this.triedFrom = places.length;
+    const { circuit } = route;
+    const wasTried = (place: number) => circuit.wasTried(job.recipients[place]?.number ?? 0);
+    const tried = circuit.fault === undefined ? [] : places.filter(wasTried);
+    this.places =
+      tried.length === 0 ? [...places] : [...places.filter((place) => !wasTried(place)), ...tried];
+    this.triedFrom = places.length - tried.length;
     this.waitingSinceMs = nowMs;
     prepared.slices++;
-    this.queue.add(this.places.length, nowMs);
-    this.queue.untried += places.length;
+    this.queue.add(places.length, nowMs);
+    this.queue.untried += this.triedFrom;
     this.enqueue();
   }
 
@@ -227,14 +230,8 @@ export class Slice {
     return this.at < this.triedFrom;
   }
 
-  /** The deadline of retries. */
-  get endsAtMs(): number {
-    return this.prepared.lifetime.endsAtMs;
-  }
-
-  /** The deadline of the first attempt. */
-  get firstTryUntilMs(): number {
-    return this.prepared.lifetime.firstTryUntilMs;
+  get lifetime(): Lifetime {
+    return this.prepared.lifetime;
   }
 
   /**
