@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { LogFields } from '../runtime/ports.ts';
 import type { App } from './app.ts';
 import { appWith, FakeClock } from './hub.fixture.ts';
+import { type TakenUsage, UnsharedUsage } from './unshared-usage.ts';
 import { type Cause, Usage } from './usage.ts';
 
 /** Source: the precedence table of the Channels protocol ("the daily quota"), and §14.4. */
@@ -264,5 +265,108 @@ describe('the rate of triggers', () => {
   it('of 0 is no limit', () => {
     const { usage } = stage();
     for (let n = 0; n < 1000; n++) expect(usage.takeTriggers(appWith(), 10)).toBe(true);
+  });
+});
+
+/** Loops that enforce quotas and rates together. `share` lets each know what the others have taken. */
+function loopsOf(count: number) {
+  const clock = new FakeClock();
+  const warned: number[] = [];
+  let due = 0;
+  const loops = Array.from({ length: count }, (_, index) => {
+    const unshared = new UnsharedUsage({ loops: count, shareSoon: () => due++ });
+    const warn = () => void warned.push(index);
+    const log = { debug: warn, info: warn, warn, error: warn };
+    const meter = { count: () => undefined };
+    return { unshared, usage: new Usage(clock, log, meter, { unshared, warns: index === 0 }) };
+  });
+  const share = (app: App): readonly TakenUsage[] => {
+    const taken = loops.map(({ unshared }) => unshared.take());
+    for (const [from, ofLoop] of taken.entries()) {
+      for (const [to, { usage }] of loops.entries()) {
+        if (to !== from) for (const one of ofLoop) usage.chargeTaken(app, one);
+      }
+    }
+    return taken.flat();
+  };
+  return { clock, warned, usages: loops.map(({ usage }) => usage), share, due: () => due };
+}
+
+describe('the usage of several loops', () => {
+  it('enforces a daily quota for their sum', () => {
+    const { usages, share } = loopsOf(3);
+    const app = appOf(9);
+    for (const usage of usages) expect(usage.take(app, 3)).toBe(true);
+    share(app);
+    for (const usage of usages) {
+      expect(usage.take(app, 1)).toBe(false);
+      expect(usage.todayOf(app)).toEqual({ backend: 9, clients: 0 });
+    }
+  });
+
+  it('is told once, and not at all if there is none', () => {
+    const { usages, share } = loopsOf(2);
+    const app = appOf(0);
+    expect(share(app)).toEqual([]);
+    usages[0]?.charge(app, 2, 'clients');
+    expect(share(app)).toHaveLength(1);
+    expect(share(app)).toEqual([]);
+    expect(usages.map((usage) => usage.todayOf(app).clients)).toEqual([2, 2]);
+  });
+
+  it('is stored by the loop that took it', () => {
+    const { usages, share } = loopsOf(2);
+    const app = appOf(0);
+    usages[0]?.charge(app, 2, 'clients');
+    usages[1]?.charge(app, 3, 'backend');
+    share(app);
+    expect(usages.map((usage) => usage.unsaved())).toEqual([
+      [{ appId: 'app', day: DAY, messages: 2, clientMessages: 2 }],
+      [{ appId: 'app', day: DAY, messages: 3, clientMessages: 0 }],
+    ]);
+  });
+
+  it('does not count for a day that has begun meanwhile', () => {
+    const { clock, usages, share } = loopsOf(2);
+    const app = appOf(5);
+    expect(usages[0]?.take(app, 5)).toBe(true);
+    clock.advance(2 * HOUR_MS);
+    share(app);
+    expect(usages[1]?.take(app, 5)).toBe(true);
+  });
+
+  it('is warned of by the first loop alone, wherever the messages came from', () => {
+    const { warned, usages, share } = loopsOf(2);
+    const app = appOf(100);
+    usages[0]?.charge(app, 50, 'backend');
+    usages[1]?.charge(app, 46, 'backend');
+    expect(warned).toEqual([]);
+    share(app);
+    expect(warned).toEqual([0]);
+  });
+
+  it.each(['triggers', 'queries'] as const)('enforces a rate for their sum: %s', (kind) => {
+    const { clock, usages, share } = loopsOf(2);
+    const app = appWith();
+    Object.assign(app.limits, { triggersPerSecond: 10, queriesPerSecond: 10 });
+    const take = (usage: Usage | undefined) =>
+      kind === 'triggers' ? usage?.takeTriggers(app, 1) : usage?.takeQuery(app);
+    for (let n = 0; n < 10; n++) expect(take(usages[n % 2])).toBe(true);
+    share(app);
+    expect(usages.map(take)).toEqual([false, false]);
+    clock.advance(100);
+    expect(take(usages[1])).toBe(true);
+    share(app);
+    expect(usages.map(take)).toEqual([false, false]);
+  });
+
+  it('is shared at once when all loops together may have taken a tenth of a second of a rate', () => {
+    const { usages, due } = loopsOf(2);
+    const app = appWith();
+    Object.assign(app.limits, { triggersPerSecond: 100 });
+    usages[0]?.takeTriggers(app, 4);
+    expect(due()).toBe(0);
+    usages[0]?.takeTriggers(app, 1);
+    expect(due()).toBe(1);
   });
 });

@@ -2,6 +2,7 @@ import type { Clock, Log } from '../runtime/ports.ts';
 import { perSecond, TokenBucket } from '../runtime/token-bucket.ts';
 import type { App } from './app.ts';
 import type { Meter } from './ports.ts';
+import type { RatedRequest, TakenUsage, UnsharedUsage } from './unshared-usage.ts';
 
 /** Milliseconds. */
 const DAY_MS = 86_400_000;
@@ -39,6 +40,14 @@ export interface DayUsage {
   readonly clientMessages: number;
 }
 
+/** How several loops enforce quotas and rates together. */
+export interface SharedUsage {
+  /** Collects what the other loops must know. */
+  readonly unshared: UnsharedUsage;
+  /** Whether this loop logs the warnings of quotas: one of them does. */
+  readonly warns: boolean;
+}
+
 /**
  * Counts the messages of each app per day, and enforces its daily quota and its rates of requests.
  *
@@ -54,13 +63,18 @@ export class Usage {
   private readonly days = new Map<string, Day>();
   /** Usage of past days that `unsaved()` has not returned yet. */
   private past: DayUsage[] = [];
-  private readonly triggers = new Map<string, TokenBucket>();
-  private readonly queries = new Map<string, TokenBucket>();
+  private readonly buckets: Record<RatedRequest, Map<string, TokenBucket>> = {
+    triggers: new Map(),
+    queries: new Map(),
+  };
+  private readonly shared: SharedUsage | undefined;
 
-  constructor(clock: Clock, log: Log, meter: Meter) {
+  /** `shared`: for a loop that is one of several. */
+  constructor(clock: Clock, log: Log, meter: Meter, shared?: SharedUsage) {
     this.clock = clock;
     this.log = log;
     this.meter = meter;
+    this.shared = shared;
   }
 
   /** Continues from the usage before a restart. */
@@ -79,7 +93,20 @@ export class Usage {
     const day = this.dayOf(app.id);
     day.messages[cause] += messages;
     day.unsaved[cause] += messages;
-    if (cause === 'backend' && app.limits.messagesPerDay > 0) this.warn(app, day);
+    this.shared?.unshared.countMessages(app.id, day.day, { [cause]: messages });
+    if (cause === 'backend') this.warn(app, day);
+  }
+
+  /** Counts what another loop has taken, which stores it itself. */
+  chargeTaken(app: App, { day: takenOn, messages, requests }: TakenUsage): void {
+    const day = this.dayOf(app.id);
+    if (takenOn === day.day) {
+      day.messages.backend += messages.backend;
+      day.messages.clients += messages.clients;
+      this.warn(app, day);
+    }
+    this.chargeBucket(app, 'triggers', requests.triggers);
+    this.chargeBucket(app, 'queries', requests.queries);
   }
 
   /** Counts the messages of a request; `false`, and nothing counted, if they exceed the quota. */
@@ -98,22 +125,22 @@ export class Usage {
     const { triggersPerSecond } = app.limits;
     // A bucket never holds more than one second's worth.
     const wanted = Math.min(events, triggersPerSecond) - taken;
-    return wanted <= 0 || this.takeFrom(this.triggers, app, triggersPerSecond, wanted);
+    return wanted <= 0 || this.takeFrom(app, 'triggers', wanted);
   }
 
   /** Charges a trigger for what it cost beyond its events. */
   chargeTriggers(app: App, events: number): void {
-    if (events > 0) this.triggers.get(app.id)?.charge(events);
+    if (events > 0) this.chargeBeyond(app, 'triggers', events);
   }
 
   /** Takes one query from the app's rate of queries; `false` if it has none left. */
   takeQuery(app: App): boolean {
-    return this.takeFrom(this.queries, app, app.limits.queriesPerSecond, 1);
+    return this.takeFrom(app, 'queries', 1);
   }
 
   /** Charges a query for what it cost beyond one. */
   chargeQueries(app: App, queries: number): void {
-    this.queries.get(app.id)?.charge(queries);
+    this.chargeBeyond(app, 'queries', queries);
   }
 
   /** The messages of today. */
@@ -137,22 +164,40 @@ export class Usage {
     return unsaved;
   }
 
-  /** `limit` is per second; 0: no limit. */
-  private takeFrom(
-    buckets: Map<string, TokenBucket>,
-    app: App,
-    limit: number,
-    tokens: number,
-  ): boolean {
+  private takeFrom(app: App, kind: RatedRequest, requests: number): boolean {
+    const limit = limitOf(app, kind);
     if (limit === 0) return true;
-    const rate = perSecond(limit);
-    const nowMs = this.clock.now();
+    const isTaken = this.bucketOf(app, kind).take(perSecond(limit), this.clock.now(), requests);
+    if (isTaken) this.shared?.unshared.countRequests(app.id, kind, { requests, limit });
+    return isTaken;
+  }
+
+  /** Charges a request that was taken for what it cost beyond that. */
+  private chargeBeyond(app: App, kind: RatedRequest, requests: number): void {
+    const bucket = this.buckets[kind].get(app.id);
+    if (bucket === undefined) return;
+    bucket.charge(requests);
+    this.shared?.unshared.countRequests(app.id, kind, { requests, limit: limitOf(app, kind) });
+  }
+
+  private chargeBucket(app: App, kind: RatedRequest, requests: number): void {
+    const limit = limitOf(app, kind);
+    if (limit === 0 || requests === 0) return;
+    const bucket = this.bucketOf(app, kind);
+    // Refilled first: what has come in since the last request must not pay for this one.
+    bucket.left(perSecond(limit), this.clock.now());
+    bucket.charge(requests);
+  }
+
+  /** Only for a rate that is limited. */
+  private bucketOf(app: App, kind: RatedRequest): TokenBucket {
+    const buckets = this.buckets[kind];
     let bucket = buckets.get(app.id);
     if (bucket === undefined) {
-      bucket = new TokenBucket(rate, nowMs);
+      bucket = new TokenBucket(perSecond(limitOf(app, kind)), this.clock.now());
       buckets.set(app.id, bucket);
     }
-    return bucket.take(rate, nowMs, tokens);
+    return bucket;
   }
 
   private today(): number {
@@ -175,6 +220,7 @@ export class Usage {
 
   private warn(app: App, day: Day): void {
     const { messagesPerDay } = app.limits;
+    if (messagesPerDay === 0 || this.shared?.warns === false) return;
     for (let next = WARNINGS[day.warned]; next !== undefined; next = WARNINGS[day.warned]) {
       if (day.messages.backend < messagesPerDay * (1 - next.share)) return;
       day.warned++;
@@ -187,6 +233,11 @@ export class Usage {
       });
     }
   }
+}
+
+/** Per second; 0: no limit. */
+function limitOf({ limits }: App, kind: RatedRequest): number {
+  return kind === 'triggers' ? limits.triggersPerSecond : limits.queriesPerSecond;
 }
 
 function dayBegun(day: number): Day {

@@ -29,7 +29,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     output.complain(`fanfare: ${error.message}`);
     return error.exitCode;
   }
-  reloadServer = () => reload(server, invocation);
+  reloadServer = () => void reload(server, invocation);
   output.print(welcome(server, config.push.publicUrl));
 
   const reason = await Promise.race([
@@ -46,7 +46,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
 }
 
 /** Reads the configuration again and takes over its apps, instances and certificate. Keeps the old ones on error. */
-function reload(server: FanfareServer, { given, output }: Invocation): void {
+async function reload(server: FanfareServer, { given, output }: Invocation): Promise<void> {
   // Not to standard error: writing to a stopped terminal would block the server.
   const complain = (text: string) => server.log.error(text.trim());
   const config = readConfig({ given, output: { ...output, complain } });
@@ -55,7 +55,7 @@ function reload(server: FanfareServer, { given, output }: Invocation): void {
     return;
   }
   try {
-    server.reload(config);
+    await server.reload(config);
     server.log.info('Reloaded apps, instances and certificate; other settings need a restart');
   } catch (error) {
     const why = messageOf(error);

@@ -186,7 +186,9 @@ export const channelsSettings = z
         ),
       })
       .prefault({})
-      .describe('Rates of one client address. See `trustedProxies`.'),
+      .describe(
+        'Rates of one client address. See `trustedProxies`. Each of several realtime threads enforces its share of them.',
+      ),
     subscriptionErrors: onOff(
       true,
       'Also send `subscription_error` for the refused channel when a subscription is refused.',

@@ -34,8 +34,8 @@ export interface FanfareServer {
   readonly log: Log;
   /** Settles only if a part has died, with the reason. The server must then be stopped. */
   readonly died: Promise<string>;
-  /** Takes over the apps, instances and certificate of another configuration. Throws `StartFailed` and keeps the old ones. */
-  reload(config: Config): void;
+  /** Takes over the apps, instances and certificate of another configuration. Rejects with `StartFailed` and keeps the old ones. */
+  reload(config: Config): Promise<void>;
   /** Stops all parts, last started first. */
   stop(): Promise<void>;
 }
@@ -100,7 +100,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     createdInstance: ready.createdInstance,
     log,
     died: Promise.race([background.died, realtime.died]),
-    reload(changed) {
+    async reload(changed) {
       const certificate = readTls(changed);
       if ((certificate === undefined) !== (tls === undefined)) {
         throw new StartFailed({
@@ -108,7 +108,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
           message: 'tls: turning it on or off needs a restart',
         });
       }
-      if (certificate !== undefined) realtime.replaceCertificate(certificate);
+      if (certificate !== undefined) await realtime.replaceCertificate(certificate);
       background.post({ type: 'reload', config: changed, tls: certificate });
     },
     stop: () => running.disposeAsync(),

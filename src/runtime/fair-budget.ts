@@ -1,20 +1,32 @@
+import type { SharedTotal } from './shared-total.ts';
+
 /**
  * Splits a fixed capacity among owners: apps, instances, client addresses.
  *
  * One owner alone may use all of it. Once it is full, the largest owner loses first: an owner that would still hold less
  * than the largest takes from it. So no owner can keep others out, and no capacity is wasted. The unit is up to the
  * caller. Operations take constant time, except that the largest owner is searched for again after it has shrunk.
+ *
+ * Several loops may share the capacity. Each then has what the others leave, and may exceed it by what they take at the
+ * same moment.
  */
 export class FairBudget<Owner = string> {
-  readonly capacity: number;
+  private readonly limit: number;
+  private readonly shared: SharedTotal | undefined;
   private readonly held = new Map<Owner, number>();
   private sum = 0;
   private largest: Owner | undefined;
   /** Upper bound of what any other owner holds. */
   private othersMax = 0;
 
-  constructor(capacity: number) {
-    this.capacity = capacity;
+  constructor(limit: number, shared?: SharedTotal) {
+    this.limit = limit;
+    this.shared = shared;
+  }
+
+  /** What all owners may hold together. */
+  get capacity(): number {
+    return this.shared === undefined ? this.limit : Math.max(0, this.limit - this.shared.others);
   }
 
   /** What all owners hold together. */
@@ -52,7 +64,7 @@ export class FairBudget<Owner = string> {
     if (amount === 0) return;
     const now = this.of(owner) + amount;
     this.held.set(owner, now);
-    this.sum += amount;
+    this.setSum(this.sum + amount);
     if (owner !== this.largest) this.othersMax = Math.max(this.othersMax, now);
   }
 
@@ -63,7 +75,12 @@ export class FairBudget<Owner = string> {
     if (left < 0) throw new Error('An owner cannot give back more than it holds');
     if (left === 0) this.held.delete(owner);
     else this.held.set(owner, left);
-    this.sum -= amount;
+    this.setSum(this.sum - amount);
+  }
+
+  private setSum(sum: number): void {
+    this.sum = sum;
+    this.shared?.set(sum);
   }
 
   /** The owner that holds most; `undefined` if none holds anything. */

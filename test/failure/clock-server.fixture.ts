@@ -8,7 +8,7 @@ let background: Worker | undefined;
 globalThis.Worker = class extends RealWorker {
   constructor(url: string | URL, options?: WorkerOptions) {
     super(url, { ...options, preload: [`${import.meta.dir}/clock-background.fixture.ts`] });
-    background = this;
+    if (String(url).includes('/background/')) background = this;
   }
 };
 

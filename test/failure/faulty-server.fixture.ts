@@ -9,12 +9,14 @@ import { ClientAudience } from '../../src/transports/clients/audience.ts';
 
 const realWorker = globalThis.Worker;
 let background: Worker | undefined;
+let thread: Worker | undefined;
 
-/** Hands out the real thing, remembers it, and puts the faults of the other loop beside it. */
+/** Hands out the real thing, remembers it, and puts the faults of the other loops beside it. */
 globalThis.Worker = class extends realWorker {
   constructor(url: string | URL, options?: WorkerOptions) {
-    super(url, { ...options, preload: [`${import.meta.dir}/faulty-background.fixture.ts`] });
-    background = this;
+    super(url, { ...options, preload: [`${import.meta.dir}/faulty-thread.fixture.ts`] });
+    if (String(url).includes('/background/')) background = this;
+    if (String(url).includes('/realtime/')) thread = this;
   }
 };
 
@@ -26,6 +28,10 @@ const faults: Readonly<Record<string, () => void>> = {
   'background ends': () => background?.terminate(),
   'background throws': () => background?.postMessage({ fault: 'throws' }),
   'background rejects': () => background?.postMessage({ fault: 'rejects' }),
+  'thread ends': () => thread?.terminate(),
+  'thread throws': () => thread?.postMessage({ fault: 'throws' }),
+  'thread rejects': () => thread?.postMessage({ fault: 'rejects' }),
+  'thread hangs': () => thread?.postMessage({ fault: 'hangs' }),
   'realtime throws': () => {
     throw new Error('a fault of the test');
   },

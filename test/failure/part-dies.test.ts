@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'bun:test';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { trigger } from '../../testing/clients/sign.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 /** A server in which SIGUSR2 sets off the fault. */
-function startFaulty(fault: string): Promise<Fanfare> {
+function startFaulty(fault: string, threads = 1): Promise<Fanfare> {
   return startFanfare({
+    threads,
     program: `${import.meta.dir}/faulty-server.fixture.ts`,
     environment: { FAULT: fault },
     config: { drainSeconds: 1 },
@@ -13,14 +15,17 @@ function startFaulty(fault: string): Promise<Fanfare> {
 }
 
 describe('a server of which a part dies', () => {
-  it.concurrent.each([
-    ['background ends', /The background thread has ended/],
-    ['background throws', /The background thread failed: .*a fault of the test/s],
-    ['background rejects', /The background thread failed: .*a fault of the test/s],
-    ['realtime throws', /Internal error: .*a fault of the test/s],
-    ['realtime rejects', /Internal error: .*a fault of the test/s],
-  ])('says so, sends its clients away and exits with 1: %s', async (fault, why) => {
-    await using server = await startFaulty(fault);
+  it.concurrent.each<[fault: string, why: RegExp, threads: number]>([
+    ['background ends', /The background thread has ended/, 1],
+    ['background throws', /The background thread failed: .*a fault of the test/s, 1],
+    ['background rejects', /The background thread failed: .*a fault of the test/s, 1],
+    ['realtime throws', /Internal error: .*a fault of the test/s, 1],
+    ['realtime rejects', /Internal error: .*a fault of the test/s, 1],
+    ['realtime throws', /Internal error: .*a fault of the test/s, 2],
+    ['thread throws', /Internal error: .*a fault of the test/s, 2],
+    ['thread rejects', /Internal error: .*a fault of the test/s, 2],
+  ])('says so, sends its clients away and exits with 1: %s', async (fault, why, threads) => {
+    await using server = await startFaulty(fault, threads);
     const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(server)));
 
     server.process.kill('SIGUSR2');
@@ -31,6 +36,34 @@ describe('a server of which a part dies', () => {
     expect(await server.process.exited).toBe(1);
     // The readiness went with it: nothing answers any more, rather than "ready".
     await expect(fetch(`http://127.0.0.1:${server.adminPort}/readyz`)).rejects.toThrow();
+  });
+
+  it.concurrent('says so, loses the clients of a realtime thread that has ended, and exits with 1', async () => {
+    await using server = await startFaulty('thread ends', 2);
+    const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(server)));
+
+    server.process.kill('SIGUSR2');
+
+    const line = JSON.parse(await server.logged(/The server stops/));
+    expect(line).toMatchObject({ level: 'error', why: 'The thread realtime-1 has ended' });
+    const codes = await Promise.all(clients.map(async ({ closed }) => (await closed).code));
+    // The runtime closes the connections of a thread that ends with 1001.
+    expect(new Set(codes)).toEqual(new Set([4200, 1001]));
+    expect(await server.process.exited).toBe(1);
+  });
+
+  it.concurrent('is not ready while a realtime thread hangs, and can be stopped', async () => {
+    await using server = await startFaulty('thread hangs', 2);
+    const readyz = () => fetch(`http://127.0.0.1:${server.adminPort}/readyz`);
+    await eventually(readyz, ({ status }) => status === 200);
+    server.process.kill('SIGUSR2');
+
+    await server.logged(/Realtime loop does not answer/);
+
+    const answer = await readyz();
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).toContain('realtime-1: does not answer');
+    expect(await server.stop()).toBe(0);
   });
 
   it.concurrent('is not ready from the moment its background thread is dead', async () => {

@@ -1,4 +1,5 @@
 import { FairBudget } from '../../runtime/fair-budget.ts';
+import type { SharedTotal } from '../../runtime/shared-total.ts';
 import type { App } from '../app.ts';
 import type { ChannelName } from '../channel-name.ts';
 import { type Topic, topicOf } from '../event.ts';
@@ -15,9 +16,9 @@ export class LocalChannels {
   /** Subscriptions by app id. */
   private readonly budget: FairBudget;
 
-  /** `limit`: all subscriptions of this node. */
-  constructor(limit = Number.POSITIVE_INFINITY) {
-    this.budget = new FairBudget(limit);
+  /** `limit`: all subscriptions, those of other loops that share it included. */
+  constructor(limit = Number.POSITIVE_INFINITY, shared?: SharedTotal) {
+    this.budget = new FairBudget(limit, shared);
   }
 
   /**

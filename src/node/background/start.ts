@@ -28,6 +28,7 @@ import type {
 import { RealtimeClient } from '../link/realtime-client.ts';
 import { openAdmin } from './admin.ts';
 import { adminRoutes } from './admin-routes.ts';
+import { LoopWatch } from './loop-watch.ts';
 import { BackgroundMetrics } from './metrics.ts';
 import { openPush, type PushPart } from './push.ts';
 import { refusedChanges } from './refused-changes.ts';
@@ -120,6 +121,7 @@ export async function startBackground(
   admin.serve(
     adminRoutes({ tenants, devices, usage: usageStore, webhooks, realtime, metrics, log }),
   );
+  if (realtime.count > 1) parts.use(new LoopWatch({ realtime, readiness, log }));
   const running = parts.move();
 
   post({

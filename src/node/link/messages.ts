@@ -1,6 +1,7 @@
 import type { AppActivity, ChannelPage, ChannelQuery } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
+import type { TakenUsage } from '../../channels/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { MetricValues } from '../../observability/meter.ts';
@@ -44,7 +45,20 @@ export type LoopPorts = readonly (MessagePort | undefined)[];
 /** From a realtime loop to another one. */
 export type LoopMessage =
   /** What the engines of two loops have to say to each other. */
-  { readonly type: 'engine'; readonly items: readonly unknown[] };
+  | { readonly type: 'engine'; readonly items: readonly unknown[] }
+  /** What the loop has taken from quotas and rates since its last message. */
+  | { readonly type: 'usage'; readonly taken: readonly TakenUsage[] }
+  /** The connections of the loop that count for the quotas of these apps. */
+  | {
+      readonly type: 'app-connections';
+      readonly counts: readonly (readonly [appId: string, count: number])[];
+    };
+
+/** The memory in which realtime loops count what they hold of a limit for all of them. */
+export interface LoopTotals {
+  readonly connections: SharedArrayBuffer;
+  readonly subscriptions: SharedArrayBuffer;
+}
 
 /** From a realtime loop to the background loop. */
 export type LoopToBackground =
@@ -122,6 +136,7 @@ export interface RealtimeStart {
   readonly backgroundPort: MessagePort;
   /** Lead to the other realtime loops. */
   readonly loopPorts: LoopPorts;
+  readonly totals: LoopTotals;
   readonly apps: readonly App[];
   /** The usage of today before this start. */
   readonly usage: readonly DayUsage[];

@@ -8,6 +8,25 @@ type ChannelSettings = Config['channels'];
 /** Memory that one subscription takes, rounded up. Bytes. */
 const SUBSCRIPTION_BYTES = 2048;
 
+/**
+ * Returns the settings of one of several loops: limits that the loops cannot count together are divided by their number.
+ * Connections of one address, for example, are spread by the kernel at random, and the burst of its rates is 60 s worth.
+ */
+export function settingsOfLoop(settings: ChannelSettings, loops: number): ChannelSettings {
+  if (loops === 1) return settings;
+  const { addressLimits, requestBytes, unfinishedBytes } = settings;
+  return {
+    ...settings,
+    addressLimits: {
+      connectionsPerSecond: Math.ceil(addressLimits.connectionsPerSecond / loops),
+      framesPerSecond: Math.ceil(addressLimits.framesPerSecond / loops),
+    },
+    // The largest body must still fit.
+    unfinishedBytes: Math.max(requestBytes, Math.ceil(unfinishedBytes / loops)),
+    waitingBytes: Math.ceil(waitingBytesLimit(settings) / loops),
+  };
+}
+
 /** Returns the limit of connections: what the settings allow, and what open files allow. */
 export function connectionLimit(
   settings: ChannelSettings,

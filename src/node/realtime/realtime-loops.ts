@@ -1,15 +1,17 @@
 import type { Certificate } from '../../runtime/certificate.ts';
+import { shareTotals } from '../../runtime/shared-total.ts';
 import { withTimeout } from '../../runtime/system-timers.ts';
 import { LoopLinks, linkLoops } from '../link/loop-links.ts';
-import type { ListenerAddress, RealtimeStart } from '../link/messages.ts';
+import type { ListenerAddress, LoopTotals, RealtimeStart } from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
+import { PortLock } from '../port-lock.ts';
 import { RealtimeThread } from './realtime-thread.ts';
 import { openRealtime, type Realtime, type RealtimeOptions } from './start.ts';
 
 /** The time that a thread has for an order beyond the drain time. Milliseconds. */
 const ORDER_TIMEOUT_MS = 5000;
 
-export interface RealtimeLoopsOptions extends Omit<RealtimeOptions, 'links'> {
+export interface RealtimeLoopsOptions extends Omit<RealtimeOptions, 'links' | 'totals'> {
   readonly logFormat: RealtimeStart['logFormat'];
   /** One for each loop but the first. */
   readonly backgroundPorts: readonly MessagePort[];
@@ -25,6 +27,8 @@ export class RealtimeLoops {
   private readonly options: RealtimeLoopsOptions;
   private readonly threads: RealtimeThread[] = [];
   private readonly ports: ReturnType<typeof linkLoops>;
+  private readonly totals: LoopTotals;
+  private portLock: PortLock | undefined;
   private readonly reportDeath: (why: string) => void;
 
   /** Opens the first loop. */
@@ -33,10 +37,13 @@ export class RealtimeLoops {
     const died = Promise.withResolvers<string>();
     this.died = died.promise;
     this.reportDeath = died.resolve;
-    this.ports = linkLoops(1 + options.backgroundPorts.length);
+    const count = 1 + options.backgroundPorts.length;
+    this.ports = linkLoops(count);
+    this.totals = { connections: shareTotals(count), subscriptions: shareTotals(count) };
     this.first = openRealtime({
       ...options,
       links: new LoopLinks({ index: 0, ports: this.ports[0] ?? [] }),
+      totals: this.totals,
     });
   }
 
@@ -55,6 +62,7 @@ export class RealtimeLoops {
         logPort: openLogPort(),
         backgroundPort,
         loopPorts: this.ports[index] ?? [],
+        totals: this.totals,
         apps,
         usage,
         tls,
@@ -66,6 +74,10 @@ export class RealtimeLoops {
   async listen(): Promise<ListenerAddress> {
     const { channels } = this.options.config;
     let listener: ListenerAddress;
+    // A port that the kernel chooses is free.
+    if (this.threads.length > 0 && channels.port > 0) {
+      this.portLock = await PortLock.take('channels', channels);
+    }
     try {
       listener = this.first.listen(channels.port);
     } catch (error) {
@@ -77,20 +89,18 @@ export class RealtimeLoops {
     return listener;
   }
 
-  /** Uses another certificate for new connections. Throws, and keeps the old one in all loops, if it cannot be used. */
-  replaceCertificate(tls: Certificate): void {
+  /** Uses another certificate for new connections. Rejects, and keeps the old one in all loops, if it cannot be used. */
+  async replaceCertificate(tls: Certificate): Promise<void> {
     this.first.replaceCertificate(tls);
-    for (const thread of this.threads) {
-      thread.order({ type: 'certificate', tls }).catch((error: unknown) => {
-        this.options.log.error('A realtime thread keeps its certificate', { why: String(error) });
-      });
-    }
+    await Promise.all(this.threads.map((thread) => thread.order({ type: 'certificate', tls })));
   }
 
   /** Stops listening in all loops at the same moment, and ends all connections over the drain time. */
   async stop(): Promise<void> {
     const { first, threads } = this;
     const drainMs = this.options.config.drainSeconds * 1000;
+    // The listeners close now, so another server may take the port.
+    this.portLock?.[Symbol.dispose]();
     // A loop that has drained still serves the others until they have drained too.
     await Promise.all([
       withTimeout(drainMs + ORDER_TIMEOUT_MS, this.orderAll('drain')),

@@ -26,8 +26,8 @@ export class RealtimeThread {
       this.reportDeath(why);
     };
     this.worker.onmessage = ({ data }: MessageEvent<FromRealtimeThread>) => this.dispatch(data);
-    this.worker.onerror = (event) => end(`Thread ${loopName(index)} failed: ${event.message}`);
-    this.worker.addEventListener('close', () => end(`Thread ${loopName(index)} has ended`));
+    this.worker.onerror = (event) => end(`The thread ${loopName(index)} failed: ${event.message}`);
+    this.worker.addEventListener('close', () => end(`The thread ${loopName(index)} has ended`));
   }
 
   async open(start: RealtimeStart): Promise<void> {

@@ -16,6 +16,7 @@ import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
+import { SharedTotal } from '../../runtime/shared-total.ts';
 import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
@@ -39,8 +40,8 @@ import type { LoopLinks } from '../link/loop-links.ts';
 import { loopName } from '../link/loop-name.ts';
 import type {
   ListenerAddress,
-  LoopMessage,
   LoopToBackground,
+  LoopTotals,
   Question,
   Questions,
 } from '../link/messages.ts';
@@ -50,10 +51,12 @@ import { Figures } from './figures.ts';
 import {
   connectionLimit,
   logConnectionLimit,
+  settingsOfLoop,
   subscriptionLimit,
   waitingBytesLimit,
 } from './limits.ts';
 import { Listeners } from './listeners.ts';
+import { QuotaExchange } from './quota-exchange.ts';
 
 /**
  * Each connection is checked once a second, a tenth of them at a time: checking 10,000 at once blocked the loop for 3 ms.
@@ -83,6 +86,7 @@ export interface RealtimeOptions {
   readonly logLinesDropped: () => number;
   /** To the other realtime loops. */
   readonly links: LoopLinks;
+  readonly totals: LoopTotals;
   readonly toBackground: (message: LoopToBackground) => void;
 }
 
@@ -109,14 +113,17 @@ export interface Realtime {
 /** Opens a realtime loop, which can then answer other loops. It listens when it is asked to. */
 export function openRealtime(options: RealtimeOptions): Realtime {
   const { config, timers, log, tls, links } = options;
-  const { channels } = config;
+  const channels = settingsOfLoop(config.channels, links.count);
+  const totalOf = (memory: SharedArrayBuffer) => new SharedTotal(memory, links.index);
+  const quotas =
+    links.count > 1 ? new QuotaExchange(links, totalOf(options.totals.connections)) : undefined;
 
   const apps = new MemoryAppDirectory();
   apps.replace(options.apps);
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
-  const usage = new Usage(timers, log, meter);
+  const usage = new Usage(timers, log, meter, quotas?.usage);
   usage.restore(options.usage);
   const webhooks = new WebhookRelay({
     send: (events) => options.toBackground({ type: 'webhook-events', events }),
@@ -125,7 +132,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   });
 
   const openFiles = readOpenFiles();
-  const connections = new Connections(connectionLimit(channels, openFiles));
+  const connections = new Connections(connectionLimit(channels, openFiles), quotas);
   const slowConsumers = new SlowConsumers({
     connections,
     bytesMax: channels.sendBufferBytes,
@@ -139,7 +146,10 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const hub: Hub = {
     audience,
     roster,
-    channels: new LocalChannels(subscriptionLimit(channels)),
+    channels: new LocalChannels(
+      subscriptionLimit(channels),
+      quotas && totalOf(options.totals.subscriptions),
+    ),
     users: new MemoryUserRoster(),
     cache: new MemoryEventCache(timers),
     clock: timers,
@@ -216,7 +226,11 @@ export function openRealtime(options: RealtimeOptions): Realtime {
 
   const isFirst = links.index === 0;
   const goodbye = Promise.withResolvers<void>();
-  links.receive((_from, message) => receive(message));
+  links.receive((from, message) => {
+    // The memory engine sends nothing to other loops.
+    if (message.type !== 'engine') quotas?.receive(from, message, { apps, usage });
+  });
+  quotas?.start();
 
   const figures = new Figures({
     loopName: loopName(links.index),
@@ -263,6 +277,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     async close() {
       // Last, so that no webhook events and usage are lost.
       clearInterval(usageTimer);
+      quotas?.stop();
       hub.lifecycle.flush();
       webhooks.flush();
       keepUsage();
@@ -272,17 +287,6 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       links[Symbol.dispose]();
     },
   };
-}
-
-/** Handles a message of another realtime loop. */
-function receive(message: LoopMessage): void {
-  switch (message.type) {
-    case 'engine':
-      // The memory engine sends none.
-      return;
-    default:
-      message.type satisfies never;
-  }
 }
 
 /** The time for requests and closing handshakes in flight when the server stops. Milliseconds. */

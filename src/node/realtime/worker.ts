@@ -87,6 +87,7 @@ function openLoop(start: RealtimeStart): RealtimeLoop {
     log: opened.log,
     logLinesDropped: opened.droppedLines,
     links: new LoopLinks({ index, ports: loopPorts }),
+    totals: start.totals,
     toBackground,
   });
   backgroundPort.onmessage = ({ data }: { readonly data: BackgroundToLoop }) =>

@@ -4,10 +4,20 @@ export type StoreUser = 'apps' | 'instances' | 'push' | 'store' | 'usage' | 'web
 /** Knows whether this server can do its work now, and if not, why. */
 export class Readiness {
   private realtime: 'starting' | 'listening' | 'stopping' = 'starting';
+  /** The names of realtime loops that do not answer. */
+  private readonly silentLoops = new Set<string>();
   private readonly storeFaults = new Map<StoreUser, string>();
 
   setRealtime(state: 'starting' | 'listening' | 'stopping'): void {
     this.realtime = state;
+  }
+
+  /** Records whether a realtime loop answers. Returns whether that has changed. */
+  setLoop(name: string, { answers }: { readonly answers: boolean }): boolean {
+    if (this.silentLoops.has(name) !== answers) return false;
+    if (answers) this.silentLoops.delete(name);
+    else this.silentLoops.add(name);
+    return true;
   }
 
   /** Records a fault that one user of the store found, or `undefined` if it works. Returns whether that has changed. */
@@ -32,6 +42,7 @@ export class Readiness {
   reasons(): readonly string[] {
     const reasons: string[] = [];
     if (this.realtime !== 'listening') reasons.push(`realtime: ${this.realtime}`);
+    for (const name of this.silentLoops) reasons.push(`${name}: does not answer`);
     // Users that report the same fault share a line.
     const usersOf = Map.groupBy(this.storeFaults, ([, fault]) => fault);
     for (const [fault, users] of usersOf) {

@@ -1,6 +1,7 @@
 import type { App } from '../../channels/app.ts';
 import { firstHalfOf, newHalf, type SocketId } from '../../channels/socket-id.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
+import type { SharedTotal } from '../../runtime/shared-total.ts';
 import type { Connection } from './connection.ts';
 import { ConnectionsByAddress } from './connections-by-address.ts';
 import { keyOf, type PackedAddress } from './packed-address.ts';
@@ -10,6 +11,16 @@ const LOOKED_MAX = 100;
 
 /** Below this share of the limit, a server that was full counts as one that has room again. */
 const HAS_ROOM = 3 / 4;
+
+/** What the other loops of this process hold of limits that hold for all loops. */
+export interface OtherLoops {
+  /** The number of open connections. */
+  readonly total: SharedTotal;
+  /** The connections of an app that count for its quota. */
+  countOf(app: App): number;
+  /** Reports how many connections of an app count for its quota on this loop. */
+  changed(app: App, count: number): void;
+}
 
 /** The registry of this node's open connections. */
 export class Connections {
@@ -21,6 +32,7 @@ export class Connections {
   private byAddress: Map<App, ConnectionsByAddress> | undefined;
   /** How many connections of each app count for its `limits.connections`. */
   private readonly counted = new Map<App, number>();
+  private readonly others: OtherLoops | undefined;
   /** The current round of `nextPart`: how many parts and connections are left in it. */
   private walk = this.byFirstHalf.values();
   private partsLeft = 0;
@@ -28,18 +40,19 @@ export class Connections {
   /** The current position of `find`. */
   private search: Iterator<Connection> = this.byFirstHalf.values();
 
-  /** `limit`: connections in all. */
-  constructor(limit = Number.POSITIVE_INFINITY) {
-    this.byApp = new FairBudget(limit);
+  /** `limit`: connections in all, those of other loops included. */
+  constructor(limit = Number.POSITIVE_INFINITY, others?: OtherLoops) {
+    this.byApp = new FairBudget(limit, others?.total);
+    this.others = others;
   }
 
   get size(): number {
     return this.byFirstHalf.size;
   }
 
-  /** The connections of an app that count for its quota. */
+  /** The connections of an app that count for its quota, on all loops. */
   countOf(app: App): number {
-    return this.counted.get(app) ?? 0;
+    return this.countedHere(app) + (this.others?.countOf(app) ?? 0);
   }
 
   /** All open connections of an app. */
@@ -98,7 +111,7 @@ export class Connections {
 
   /** Lets a connection that was added with `counts: false` count for the quota of its app. */
   count(app: App): void {
-    this.counted.set(app, this.countOf(app) + 1);
+    this.setCounted(app, this.countedHere(app) + 1);
   }
 
   /** Removes a connection; `counted`: whether it counts for the quota. */
@@ -111,10 +124,7 @@ export class Connections {
     ofApp?.remove(connection);
     if (ofApp?.isEmpty) this.byAddress?.delete(app);
     if (this.size < HAS_ROOM * this.byApp.capacity) this.byAddress = undefined;
-    if (!counted) return;
-    const left = this.countOf(app) - 1;
-    if (left === 0) this.counted.delete(app);
-    else this.counted.set(app, left);
+    if (counted) this.setCounted(app, this.countedHere(app) - 1);
   }
 
   /** All of them. Connections may be added and removed while this is iterated. */
@@ -136,6 +146,16 @@ export class Connections {
     this.toVisit -= count;
     this.partsLeft--;
     return [...this.walk.take(count)];
+  }
+
+  private countedHere(app: App): number {
+    return this.counted.get(app) ?? 0;
+  }
+
+  private setCounted(app: App, count: number): void {
+    if (count === 0) this.counted.delete(app);
+    else this.counted.set(app, count);
+    this.others?.changed(app, count);
   }
 
   private sortByAddress(): Map<App, ConnectionsByAddress> {

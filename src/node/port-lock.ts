@@ -1,0 +1,103 @@
+import { withTimeout } from '../runtime/system-timers.ts';
+import { listenError } from './listen-error.ts';
+import { StartFailed } from './start-failed.ts';
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** How long a server that has the lock may take to say its process id. Milliseconds. */
+const ANSWER_TIMEOUT_MS = 1000;
+
+/**
+ * Keeps other servers from the port of a listener for whose sockets the kernel would not: those of several threads share
+ * their port, and any process of the same user could share it with them. Linux only, like sharing a port.
+ *
+ * The lock is a Unix socket with an abstract name. The kernel keeps these names in the network namespace, as it does with
+ * ports, and removes them with the process. Whoever connects is sent the process id.
+ */
+export class PortLock implements Disposable {
+  private readonly listener: { stop(closeActiveConnections?: boolean): void };
+
+  private constructor(name: string) {
+    this.listener = Bun.listen({
+      unix: name,
+      socket: {
+        open(socket) {
+          socket.end(String(process.pid));
+        },
+        // Bun wants a handler.
+        data: () => undefined,
+      },
+    });
+  }
+
+  /** Takes the lock. Throws `StartFailed` if another server has it, or another program the port. */
+  static async take(setting: string, address: Address): Promise<PortLock> {
+    const name = `\0fanfare-port:${address.host}:${address.port}`;
+    let lock: PortLock;
+    try {
+      lock = new PortLock(name);
+    } catch (error) {
+      throw await inUse(setting, { address, name, error });
+    }
+    try {
+      refuseIfTaken(address);
+    } catch (error) {
+      lock[Symbol.dispose]();
+      throw listenError(error, setting, address);
+    }
+    return lock;
+  }
+
+  [Symbol.dispose](): void {
+    this.listener.stop(true);
+  }
+}
+
+/** Throws Bun's error if any program listens on the port: without sharing, the kernel refuses a second listener. */
+function refuseIfTaken({ host, port }: Address): void {
+  Bun.listen({ hostname: host, port, socket: { data: () => undefined } }).stop(true);
+}
+
+interface Taken {
+  readonly address: Address;
+  readonly name: string;
+  readonly error: unknown;
+}
+
+async function inUse(setting: string, { address, name, error }: Taken): Promise<StartFailed> {
+  const id = await processThatHas(name);
+  const where = `${address.host}:${address.port} (${setting}.host, ${setting}.port)`;
+  const who = id === undefined ? 'another Fanfare server' : `Fanfare, process ${id}`;
+  return new StartFailed(
+    { exitCode: 1, message: `${where} is in use by ${who}` },
+    { cause: error },
+  );
+}
+
+/** Asks the server that has the lock for its process id; `undefined` if it does not answer. */
+async function processThatHas(name: string): Promise<string | undefined> {
+  const closed = Promise.withResolvers<void>();
+  let text = '';
+  const connection = Bun.connect({
+    unix: name,
+    socket: {
+      data(_socket, bytes) {
+        text += bytes.toString();
+      },
+      close: () => closed.resolve(),
+      error: () => closed.resolve(),
+    },
+  });
+  await withTimeout(
+    ANSWER_TIMEOUT_MS,
+    connection.then(
+      () => closed.promise,
+      // The server has just ended, or another program has this name.
+      () => undefined,
+    ),
+  );
+  return /^\d+$/.test(text) ? text : undefined;
+}
