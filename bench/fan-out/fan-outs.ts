@@ -96,6 +96,8 @@ export const fanOuts: readonly FanOut[] = [
       crowd: { channels: 10, subscribersEach: MEMBERS_WHO_STAY },
       publishers: MANY_PUBLISHERS,
     },
+    // One member comes and goes as often as many would.
+    app: { limits: { subscriptionsPerSecond: 0 } },
     // With which an event of the floor is as long as the two of a member are on average.
     dataBytes: 80,
     p99MsMax: P99_MS_MAX,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { trigger } from '../../testing/clients/sign.ts';
 import { eventually } from '../../testing/eventually.ts';
+import { sampleMachineDelay } from '../../testing/machine-delay.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
 
@@ -15,12 +16,17 @@ const WEBHOOK_LOSS_MS = 600;
 /** How long usage may wait until it is in the store: `USAGE_INTERVAL_MS`, and the commit. */
 const USAGE_LOSS_MS = 1000;
 
+/** Channels of one life whose events must survive. */
+const ENOUGH = 20;
+
 /** The shortest and the longest life under load. Milliseconds. */
 const LIFE_MS = [1100, 2300] as const;
 
-/** The pauses of the client and of the probe. Without them, they would take the processor from the server. */
+/** The pause of the client. Without it, the client would take the processor from the server. */
 const LOAD_PAUSE_MS = 1;
-const PROBE_PAUSE_MS = 20;
+
+/** Steps from an event to its commit that a busy machine may delay: threads of the server, and its thread pool. */
+const STEPS = 5;
 
 interface Answered {
   readonly what: string;
@@ -49,33 +55,6 @@ function endpoint() {
     /** The channels of which no event has arrived. */
     missing: (channels: readonly string[]) => channels.filter((channel) => !heard.has(channel)),
     [Symbol.asyncDispose]: () => http.stop(true),
-  };
-}
-
-/** Measures for how long the background loop, which writes to the store, does not answer on a busy machine. */
-function probeBackground({ adminPort }: Fanfare) {
-  let startedAtMs = performance.now();
-  let longestMs = 0;
-  let isOver = false;
-  const run = async () => {
-    while (!isOver) {
-      startedAtMs = performance.now();
-      await (await fetch(`http://127.0.0.1:${adminPort}/healthz`)).text();
-      longestMs = Math.max(longestMs, performance.now() - startedAtMs);
-      await Bun.sleep(PROBE_PAUSE_MS);
-    }
-  };
-  const ended = run().catch((error: unknown) => {
-    if (!isOver) throw error;
-  });
-  return {
-    /** Ends it, and gives the longest delay, that of an unanswered request included. */
-    async stop() {
-      isOver = true;
-      const delayMs = Math.max(longestMs, performance.now() - startedAtMs);
-      await ended;
-      return delayMs;
-    },
   };
 }
 
@@ -164,13 +143,18 @@ it('loses to kill -9 no app, no webhook older than 600 ms, and no usage older th
 
   for (let round = 0; round < ROUNDS; round++) {
     const busy = await load(server, round);
-    const probe = probeBackground(server);
+    const machine = await sampleMachineDelay();
     apps.push(await createApp(server));
     const [shortest, longest] = LIFE_MS;
     const lifeMs = shortest + Math.random() * (longest - shortest);
-    await new Promise((resolve) => setTimeout(resolve, lifeMs));
+    await Bun.sleep(lifeMs);
+    // A busy machine may take longer until enough is safe.
+    await eventually(
+      () => Date.now() - USAGE_LOSS_MS - STEPS * machine.longestMs,
+      (safeUntilMs) => busy.triggered.filter(({ atMs }) => atMs < safeUntilMs).length > ENOUGH,
+    );
     const killedAtMs = busy.kill();
-    const delayMs = await probe.stop();
+    const delayMs = STEPS * (await machine.stop());
     await busy.ended;
     const before = ({ atMs }: Answered, lossMs: number) => atMs < killedAtMs - lossMs - delayMs;
     safeChannels.push(
@@ -191,8 +175,8 @@ it('loses to kill -9 no app, no webhook older than 600 ms, and no usage older th
     }
   }
 
-  expect(safeChannels.length).toBeGreaterThan(100);
-  expect(safeUsage).toBeGreaterThan(100);
+  expect(safeChannels.length).toBeGreaterThan(ENOUGH);
+  expect(safeUsage).toBeGreaterThan(3 * ENOUGH);
   hook.open();
   await eventually(
     () => hook.missing(safeChannels),

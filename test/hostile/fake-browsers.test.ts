@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'bun:test';
+import { sampleMachineDelay } from '../../testing/machine-delay.ts';
 import { type Browser, BrowserSite, type Evil, evils, HONEST } from './browser-site.ts';
 
 const LONG_MS = 60_000;
 
-/** Latency that a busy machine may add. */
+/** Latency that is still fine: fakes that hold up others do so for 15 s and more. */
 const SLACK_MS = 3_000;
+
+/** Steps from a publish to a browser that a busy machine may delay. */
+const STEPS = 5;
 
 const kinds = Object.keys(evils) as Evil[];
 
@@ -41,13 +45,15 @@ describe('honest browsers', () => {
         quiet.push(...(await site.reach(0, HONEST)), ...(await site.reach(1, HONEST)));
       }
 
+      const machine = await sampleMachineDelay();
       const attacked: number[] = [];
       for (let round = 0; round < 3; round++) {
         attacked.push(...(await site.reach(0)), ...(await site.reach(1)));
         attacked.push(...(await site.reach(0, HONEST)));
         await Bun.sleep(500);
       }
-      expect(longest(attacked)).toBeLessThan(longest(quiet) * 3 + SLACK_MS);
+      const delayMs = STEPS * (await machine.stop());
+      expect(longest(attacked)).toBeLessThan(longest(quiet) * 3 + SLACK_MS + delayMs);
       // No doubles: three publishes before the attack, and six during it.
       expect(site.gotMoreThan(3 + 6)).toEqual([]);
       expect(site.server.output.stderr).not.toMatch(/Gateway (fails|refuses)/);
@@ -70,12 +76,14 @@ describe('browsers of one push service', () => {
       await site.reach(0, HONEST);
       await site.reach(1, HONEST);
       const quiet = [...(await site.reach(0, HONEST)), ...(await site.reach(1, HONEST))];
+      const machine = await sampleMachineDelay();
       const attacked: number[] = [];
       for (let round = 0; round < 4; round++) {
         attacked.push(...(await site.reach(0)), ...(await site.reach(1)));
         await Bun.sleep(500);
       }
-      expect(longest(attacked)).toBeLessThan(longest(quiet) * 3 + SLACK_MS);
+      const delayMs = STEPS * (await machine.stop());
+      expect(longest(attacked)).toBeLessThan(longest(quiet) * 3 + SLACK_MS + delayMs);
     },
     LONG_MS,
   );

@@ -22,15 +22,11 @@ const QUIET_MS = 500;
 const ATTACK_MS = 1_000;
 const LONG_MS = 60_000;
 
-/** What an attack may cost a neighbour: far less than one that works, on a machine that does other things as well. */
+/** Expects far less latency than an attack causes that works, whatever else the machine does. */
 function expectUnharmed(during: Seen, quiet: Seen): void {
   expect(during.failed).toEqual([]);
-  const mostMs = 20 * quantile(quiet, 0.5) + 100;
-  expect([quantile(during, 0.5), mostMs, quantile(during, 0.5) < mostMs]).toEqual([
-    expect.any(Number),
-    mostMs,
-    true,
-  ]);
+  const usualMs = Math.max(quantile(quiet.latenciesMs, 0.5), quantile(during.machineMs, 0.5));
+  expect(quantile(during.latenciesMs, 0.5)).toBeLessThan(20 * usualMs + 100);
 }
 
 /** A device of the instance that is attacked: it registers, and then changes and reads its interests until it is stopped. */

@@ -1,31 +1,35 @@
 import { RawHttp } from '../../testing/clients/raw-http.ts';
+import { machineDelayMs } from '../../testing/machine-delay.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
 import type { AttackCounts, AttackOptions } from './push-attacker.fixture.ts';
 
-/** What an honest backend has seen. */
+/** The answers that an honest backend got. */
 export interface Seen {
   /** Milliseconds from a publish to its answer, in order of size. */
   readonly latenciesMs: readonly number[];
+  /** How long the machine itself delayed an answer at the same moments, in order of size. Milliseconds. */
+  readonly machineMs: readonly number[];
   /** Statuses other than 200. */
   readonly failed: readonly number[];
 }
 
-/** The share of latencies that is not longer. */
-export function quantile({ latenciesMs }: Seen, share: number): number {
-  return latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(latenciesMs.length * share))] ?? 0;
+/** The smallest value that at least this share of the values does not exceed. */
+export function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** Publishes one after the other, with a pause between two, on a connection that is kept. */
+/** Publishes one after the other on one connection, with pauses, for at least this time. */
 export async function publishFor(
   server: Fanfare,
   instance: { readonly id: string; readonly secretKey: string },
   ms: number,
 ): Promise<Seen> {
   const latenciesMs: number[] = [];
+  const machineMs: number[] = [];
   const failed: number[] = [];
   await using connection = await RawHttp.open({ port: server.pushPort });
   const endMs = performance.now() + ms;
-  while (performance.now() < endMs) {
+  while (performance.now() < endMs || latenciesMs.length < PUBLISHES_MIN) {
     const beganMs = performance.now();
     const { status } = await connection.asks({
       method: 'POST',
@@ -38,13 +42,21 @@ export async function publishFor(
     });
     latenciesMs.push(performance.now() - beganMs);
     if (status !== 200) failed.push(status);
+    machineMs.push(await machineDelayMs());
     await Bun.sleep(PAUSE_MS);
   }
-  return { latenciesMs: latenciesMs.toSorted((a, b) => a - b), failed };
+  return {
+    latenciesMs: latenciesMs.toSorted((a, b) => a - b),
+    machineMs: machineMs.toSorted((a, b) => a - b),
+    failed,
+  };
 }
 
-/** An open loop would need many connections; so much is what one backend does without noticing anything. */
+/** The pause between two publishes. */
 const PAUSE_MS = 10;
+
+/** The fewest publishes: a median of fewer says little. */
+const PUBLISHES_MIN = 20;
 
 export interface Attack extends AsyncDisposable {
   counts(): AttackCounts;

@@ -113,7 +113,7 @@ describe('bodies', () => {
     socket?.once('data', (bytes) => answer.resolve(bytes.toString()));
     expect(await answer.promise).toStartWith('HTTP/1.1 408 ');
     socket?.destroy();
-  }, 20_000);
+  }, 60_000);
 });
 
 describe('triggers of another tenant', () => {
@@ -130,7 +130,7 @@ describe('triggers of another tenant', () => {
     });
     expectCalm(compared);
     expect(compared.result.filter((status) => status !== 429).length).toBeLessThanOrEqual(2);
-  }, 20_000);
+  }, 60_000);
 });
 
 describe('questions of another tenant', () => {
@@ -167,7 +167,8 @@ describe('questions of another tenant', () => {
     });
     expectCalm(compared);
     // The honest client shares a process with the one that reads megabytes.
-    expect(compared.attacked.longest).toBeLessThan(compared.quiet.longest + 400);
+    const { attacked, quiet } = compared;
+    expect(attacked.longest).toBeLessThan(quiet.longest + 400 + attacked.machine);
     expect(compared.result.length).toBeLessThanOrEqual(8);
     for (const text of compared.result) {
       expect(Object.keys(JSON.parse(text).channels)).toHaveLength(100_000);
@@ -178,7 +179,7 @@ describe('questions of another tenant', () => {
       await Bun.sleep(500);
     });
     expectCalm(left);
-    expect(left.attacked.longest).toBeLessThan(left.quiet.longest + 250);
+    expect(left.attacked.longest).toBeLessThan(left.quiet.longest + 250 + left.attacked.machine);
     await trigger(server, { name: 'e', channel: 'a', data: 'still here' });
-  }, 30_000);
+  }, 60_000);
 });
