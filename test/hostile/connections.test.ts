@@ -147,7 +147,7 @@ describe('a server that may have 500 open files', () => {
     expect(await loud[0]?.closed).toMatchObject({ code: 4100 });
     await server.logged(/Connection closed: the server is full.*"app":"loud"/);
     for (const client of loud) await client[Symbol.asyncDispose]();
-  }, 30_000);
+  }, 60_000);
 });
 
 describe('a server that may have ten connections', () => {
