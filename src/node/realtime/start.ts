@@ -38,13 +38,8 @@ import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts'
 import { FileGuard } from '../file-guard.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { loopName } from '../link/loop-name.ts';
-import type {
-  ListenerAddress,
-  LoopToBackground,
-  LoopTotals,
-  Question,
-  Questions,
-} from '../link/messages.ts';
+import type { LoopTotals } from '../link/loop-totals.ts';
+import type { ListenerAddress, LoopToBackground, Question, Questions } from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { Figures } from './figures.ts';
@@ -129,6 +124,11 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     send: (events) => options.toBackground({ type: 'webhook-events', events }),
     meter,
     log: rateLimitedLog,
+    loops: links.count,
+    waiting: quotas && {
+      items: totalOf(options.totals.webhookEvents),
+      bytes: totalOf(options.totals.webhookCharacters),
+    },
   });
 
   const openFiles = readOpenFiles();
