@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { type AppAddress, benchApp } from './bench-app.ts';
 
@@ -99,4 +100,9 @@ export function readOptions(args: string[], choices: readonly Pick<Choice, 'name
   if (protocol !== 'http:' || !hostname) throw new UsageError('--url takes http://HOST:PORT');
   const { 'app-id': appId, key, secret } = values;
   return { ...given, app: { host: hostname, port: Number(port || 80), appId, key, secret } };
+}
+
+/** Writes the results of a bench, if a file for them was given. */
+export async function writeResults(file: string | undefined, results: object): Promise<void> {
+  if (file !== undefined) await writeFile(file, `${JSON.stringify(results, null, 2)}\n`);
 }

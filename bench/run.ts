@@ -1,9 +1,8 @@
 /** `npm run bench`: every benchmark. `--help` explains the options. */
-import { writeFile } from 'node:fs/promises';
 import { describeConditions } from './machine/conditions.ts';
 import { findPinning } from './machine/cores.ts';
 import { goFirst } from './machine/priority.ts';
-import { helpFor, type Options, readOptions, UsageError } from './options.ts';
+import { helpFor, type Options, readOptions, UsageError, writeResults } from './options.ts';
 import { benchAccept } from './push/accept/accept.ts';
 import { benchPush } from './push/deliver.ts';
 import { printConditions, printStep } from './report.ts';
@@ -59,15 +58,12 @@ async function benchScenarios(args: string[]): Promise<number> {
     console.log(`\n${measurement.text}`);
     figures[scenario.name] = measurement.figures;
   }
-  if (options.json !== undefined) {
-    const results = {
-      conditions,
-      effort: bench.effort,
-      leftOut: leftOut.map(({ name }) => name),
-      scenarios: figures,
-    };
-    await writeFile(options.json, `${JSON.stringify(results, null, 2)}\n`);
-  }
+  await writeResults(options.json, {
+    conditions,
+    effort: bench.effort,
+    leftOut: leftOut.map(({ name }) => name),
+    scenarios: figures,
+  });
   return 0;
 }
 

@@ -85,6 +85,8 @@ export async function startFanfare(
       port,
       // One address makes all connections here.
       addressLimits: { connectionsPerSecond: 0 },
+      // One connection sends what many would.
+      framesPerSecond: 0,
       apps: [{ id, name: 'bench', keys: [{ key, secret }], ...app }],
     },
     push: { host: '127.0.0.1', port: pushPort, ...push },

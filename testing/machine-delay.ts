@@ -17,8 +17,15 @@ export async function machineDelayMs(): Promise<number> {
   return await (await measuring)();
 }
 
-/** Measures again and again until it is stopped; gives the longest delay. Milliseconds. */
-export async function sampleMachineDelay(): Promise<{ stop(): Promise<number> }> {
+export interface MachineDelay {
+  /** The longest delay so far. Milliseconds. */
+  readonly longestMs: number;
+  /** Gives the longest delay. Milliseconds. */
+  stop(): Promise<number>;
+}
+
+/** Measures the delay repeatedly until it is stopped. */
+export async function sampleMachineDelay(): Promise<MachineDelay> {
   await machineDelayMs();
   let longestMs = 0;
   let isOver = false;
@@ -30,6 +37,9 @@ export async function sampleMachineDelay(): Promise<{ stop(): Promise<number> }>
   };
   const ended = run();
   return {
+    get longestMs() {
+      return longestMs;
+    },
     async stop() {
       isOver = true;
       await ended;

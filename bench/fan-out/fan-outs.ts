@@ -11,8 +11,6 @@ export interface FanOut {
   /** Settings of the app, where those that an app has by itself are in the way. */
   readonly app?: Readonly<Record<string, unknown>>;
   readonly dataBytes: number;
-  /** What the 99th percentile must not exceed, from due to read. */
-  readonly p99MsMax: number;
   /** Where the search starts: publishes, or whatever else makes events. */
   readonly publishesPerSecond: number;
   /** The share of the floor's figure that Fanfare should reach. */
@@ -26,7 +24,8 @@ const FEW_PUBLISHERS = 4;
 /** More than are ever waiting for an answer at a rate that holds, so that none waits for a connection. */
 const MANY_PUBLISHERS = 256;
 
-const P99_MS_MAX = 25;
+/** What the 99th percentile must not exceed, from due to read. */
+export const P99_MS_MAX = 25;
 
 const hotCrowd = { channels: 1, subscribersEach: 1000 };
 const hot: FanOut = {
@@ -34,7 +33,6 @@ const hot: FanOut = {
   description: '1,000 subscribers of one channel, 200-byte events',
   load: { crowd: hotCrowd, publishers: PUBLISHERS },
   dataBytes: 200,
-  p99MsMax: P99_MS_MAX,
   publishesPerSecond: 200,
   ratioMin: 1.1,
 };
@@ -45,7 +43,6 @@ const spread: FanOut = {
   description: '100 channels of 10 subscribers, 200-byte events to random channels',
   load: { crowd: spreadCrowd, publishers: PUBLISHERS },
   dataBytes: 200,
-  p99MsMax: P99_MS_MAX,
   publishesPerSecond: 2000,
   ratioMin: 1,
 };
@@ -79,7 +76,6 @@ export const fanOuts: readonly FanOut[] = [
       publishers: MANY_PUBLISHERS,
     },
     dataBytes: 200,
-    p99MsMax: P99_MS_MAX,
     publishesPerSecond: 4000,
     ratioMin: 0.9,
   },
@@ -96,9 +92,10 @@ export const fanOuts: readonly FanOut[] = [
       crowd: { channels: 10, subscribersEach: MEMBERS_WHO_STAY },
       publishers: MANY_PUBLISHERS,
     },
+    // One member comes and goes as often as many would.
+    app: { limits: { subscriptionsPerSecond: 0 } },
     // With which an event of the floor is as long as the two of a member are on average.
     dataBytes: 80,
-    p99MsMax: P99_MS_MAX,
     publishesPerSecond: 500,
     ratioMin: 0.5,
   },
@@ -112,7 +109,6 @@ export const fanOuts: readonly FanOut[] = [
     },
     app: { clientEvents: true, limits: { clientEventsPerSecond: 0 } },
     dataBytes: 200,
-    p99MsMax: P99_MS_MAX,
     publishesPerSecond: 2000,
     ratioMin: 1,
   },

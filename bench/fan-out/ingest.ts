@@ -1,3 +1,4 @@
+import { ratiosOf } from '../beside-floor.ts';
 import type { IntakeResult } from '../load/intake.ts';
 import { type LoadProcess, startLoad } from '../load-calls.ts';
 import { type CpuUsage, watchCpu } from '../machine/cpu-usage.ts';
@@ -129,10 +130,7 @@ export function printIngest(ingests: readonly Ingest[]): string {
         percent(median(runs.map(({ result }) => result.busyShare))),
       ]);
     }
-    const ratios = server.map(
-      ({ result }, index) =>
-        result.requestsPerSecond / (floor[index]?.result.requestsPerSecond ?? Number.NaN),
-    );
+    const ratios = ratiosOf({ server, floor }, ({ result }) => result.requestsPerSecond);
     rows.push([`${what}, ratio`, ratio(median(ratios)), spread(ratios, ratio)]);
     verdicts.push(verdict(`${what}: ratio >= ${ratio(RATIO_MIN)}`, median(ratios) >= RATIO_MIN));
   }

@@ -8,7 +8,7 @@ import { whole } from '../report.ts';
 import type { Bench } from '../scenario.ts';
 import type { Contender, Role } from '../servers.ts';
 import type { Comparison, FanOutFigure, TriedStep } from './comparison.ts';
-import { type FanOut, hearersOf, loadOf } from './fan-outs.ts';
+import { type FanOut, hearersOf, loadOf, P99_MS_MAX } from './fan-outs.ts';
 import { rateThatHolds } from './search.ts';
 
 /** How many steps of one search are repeated for that reason; those that follow count. */
@@ -155,7 +155,7 @@ async function measureFanOut(
 
 async function tryStep(
   { load, watch }: Subject,
-  { dataBytes, p99MsMax }: FanOut,
+  { dataBytes }: FanOut,
   publishesPerSecond: number,
   seconds: number,
 ): Promise<TriedStep> {
@@ -165,10 +165,10 @@ async function tryStep(
     warmupSeconds: WARMUP_SECONDS,
     seconds,
     dataBytes,
-    limitMs: p99MsMax,
+    limitMs: P99_MS_MAX,
   });
   const faults = result.missing + result.duplicated + result.refused + result.lost;
-  const isHeld = !result.cutShort && faults === 0 && result.p99Ms <= p99MsMax;
+  const isHeld = !result.cutShort && faults === 0 && result.p99Ms <= P99_MS_MAX;
   return { result, cpu: used?.(), isHeld };
 }
 

@@ -1,11 +1,10 @@
 /** `npm run bench -- push`: how fast publishes reach their devices. `--help` explains the options. */
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeConditions } from '../machine/conditions.ts';
 import { findPinning, type Pinning } from '../machine/cores.ts';
 import { leastDisturbed, quiet } from '../machine/quiet.ts';
 import { runTask } from '../machine/run-task.ts';
-import { countOf, parseOptions, UsageError } from '../options.ts';
+import { countOf, parseOptions, UsageError, writeResults } from '../options.ts';
 import { printConditions, whole } from '../report.ts';
 import type { ClientResult, ClientTask } from './bare-client.ts';
 import { printApns, printKind, printRun } from './deliver-report.ts';
@@ -130,8 +129,6 @@ export async function benchPush(args: string[]): Promise<number> {
   console.log(printConditions(conditions));
   const results: object[] = [];
   for (const part of only) results.push(await measure[part]({ pinning, devices, runs }));
-  if (values.json !== undefined) {
-    await writeFile(values.json, `${JSON.stringify({ conditions, results }, null, 2)}\n`);
-  }
+  await writeResults(values.json, { conditions, results });
   return 0;
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { Random } from '../../testing/random.ts';
 import type { AppAddress } from '../bench-app.ts';
+import { residentBytes } from '../connections/server-memory.ts';
 import { signedTarget } from '../load/trigger-request.ts';
 import { parseOptions } from '../options.ts';
 import { startFanfare } from '../servers.ts';
@@ -102,7 +102,7 @@ interface MemorySample {
   readonly megabytes: number;
 }
 
-function reportOf({ deeds, expectations, connections }: Crowd, elapsedMs: number, pid?: number) {
+function reportOf({ deeds, expectations, connections }: Crowd, elapsedMs: number, pid: number) {
   return [
     `${Math.round(elapsedMs / 1000)} s`,
     `${residentMegabytes(pid).toFixed(1)} MB`,
@@ -112,9 +112,8 @@ function reportOf({ deeds, expectations, connections }: Crowd, elapsedMs: number
   ].join(', ');
 }
 
-function residentMegabytes(pid: number | undefined): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+function residentMegabytes(pid: number): number {
+  return residentBytes(pid) / 2 ** 20;
 }
 
 /** The occupied channels as the server lists them, once there are none or the time is over. */

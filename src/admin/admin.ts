@@ -1,7 +1,7 @@
 import type { DayUsage } from '../channels/usage.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
-import type { OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../webhooks/outbox.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { DeviceAdmin } from './device-admin.ts';
 
 /** What one app does now. */
@@ -50,11 +50,7 @@ export interface Admin {
     /** The newest day first. */
     ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
   };
-  readonly webhooks: {
-    list(filter: OutboxFilter): Promise<readonly OutboxEntry[]>;
-    show(id: string): Promise<OutboxEntryDetails | undefined>;
-    replay(id: string): Promise<'replayed' | 'waiting' | 'unknown'>;
-  };
+  readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay'>;
   /** The description of the API itself. */
   readonly description: { readonly openapi: string };
 }

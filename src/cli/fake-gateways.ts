@@ -7,7 +7,12 @@ import { stopSignal } from './signals.ts';
 
 const DIRECTORY = 'data/fake-gateways';
 const HOST = '127.0.0.1';
-const PORTS = { control: 6010, apns: 6011, fcm: 6012, web: 6013 } as const;
+const PORTS = {
+  control: { option: 'port', fallback: 6010, of: 'interface for tests' },
+  apns: { option: 'apns-port', fallback: 6011, of: 'stand-in for APNs' },
+  fcm: { option: 'fcm-port', fallback: 6012, of: 'stand-in for FCM' },
+  web: { option: 'web-port', fallback: 6013, of: 'stand-in for browser push services' },
+} as const;
 
 export const FAKE_GATEWAYS_OPTIONS: readonly Option[] = [
   {
@@ -15,26 +20,11 @@ export const FAKE_GATEWAYS_OPTIONS: readonly Option[] = [
     value: 'HOST',
     help: `The host that they listen on and are reached by: a name or an IPv4 address. Default: ${HOST}.`,
   },
-  {
-    name: 'port',
+  ...Object.values(PORTS).map(({ option, fallback, of }) => ({
+    name: option,
     value: 'PORT',
-    help: `The port of the interface for tests. Default: ${PORTS.control}.`,
-  },
-  {
-    name: 'apns-port',
-    value: 'PORT',
-    help: `The port of the stand-in for APNs. Default: ${PORTS.apns}.`,
-  },
-  {
-    name: 'fcm-port',
-    value: 'PORT',
-    help: `The port of the stand-in for FCM. Default: ${PORTS.fcm}.`,
-  },
-  {
-    name: 'web-port',
-    value: 'PORT',
-    help: `The port of the stand-in for browser push services. Default: ${PORTS.web}.`,
-  },
+    help: `The port of the ${of}. Default: ${fallback}.`,
+  })),
   {
     name: 'directory',
     value: 'DIRECTORY',
@@ -55,10 +45,10 @@ export async function fakeGateways({ given, output }: Invocation): Promise<ExitC
   await using gateways = await startFakeGateways({
     host: readHost(given),
     ports: {
-      control: readPort(given, { option: 'port', fallback: PORTS.control }),
-      apns: readPort(given, { option: 'apns-port', fallback: PORTS.apns }),
-      fcm: readPort(given, { option: 'fcm-port', fallback: PORTS.fcm }),
-      web: readPort(given, { option: 'web-port', fallback: PORTS.web }),
+      control: readPort(given, PORTS.control),
+      apns: readPort(given, PORTS.apns),
+      fcm: readPort(given, PORTS.fcm),
+      web: readPort(given, PORTS.web),
     },
     directory: given.value('directory') ?? DIRECTORY,
     onReceived: (received) =>

@@ -1,4 +1,5 @@
 import type { ListenerAddress } from '../node/link/messages.ts';
+import { urlOf } from './own-address.ts';
 
 /** An app, as far as its first steps need it. */
 export interface NewApp {
@@ -103,8 +104,4 @@ export function instanceSteps(
 /** The host of a listener as programs on this machine reach it. Other machines need its name instead. */
 function hostFromHere({ host }: ListenerAddress): string {
   return ['0.0.0.0', '::', ''].includes(host) ? 'localhost' : host;
-}
-
-export function urlOf({ host, port, tls }: ListenerAddress): string {
-  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,6 +1,7 @@
 import type { AdminPasswordSource, ListenerAddress } from '../node/link/messages.ts';
 import { printable } from '../runtime/printable.ts';
-import { appSteps, instanceSteps, type NewApp, type NewInstance, urlOf } from './first-steps.ts';
+import { appSteps, instanceSteps, type NewApp, type NewInstance } from './first-steps.ts';
+import { urlOf } from './own-address.ts';
 
 interface WelcomeApp extends NewApp {
   readonly name: string;

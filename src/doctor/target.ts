@@ -18,13 +18,9 @@ export interface Target {
   readonly api: Endpoint;
 }
 
-export type ParsedTarget =
-  | { readonly ok: true; readonly target: Target }
-  | { readonly ok: false; readonly detail: string; readonly advice: string };
-
-type ParsedEndpoint =
-  | { readonly ok: true; readonly endpoint: Endpoint }
-  | { readonly ok: false; readonly detail: string; readonly advice: string };
+type NotParsed = { readonly ok: false; readonly detail: string; readonly advice: string };
+type ParsedEndpoint = { readonly ok: true; readonly endpoint: Endpoint } | NotParsed;
+export type ParsedTarget = { readonly ok: true; readonly target: Target } | NotParsed;
 
 /** Reads `--url` and `--api-url`. The hosted service has different hosts for clients and backends. */
 export function parseTarget(url: string, apiUrl: string | undefined): ParsedTarget {

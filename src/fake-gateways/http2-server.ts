@@ -73,13 +73,10 @@ export class ServedSession implements FrameListener {
   constructor(socket: Socket, options: Http2ServerOptions) {
     this.socket = socket;
     this.options = options;
-    this.writer = new FrameWriter({
-      write(bytes) {
-        if (socket.writable) socket.write(bytes);
-        // Never blocks: the socket may buffer without limit.
-        return true;
-      },
-      onOverflow: () => undefined,
+    this.writer = new FrameWriter((bytes) => {
+      if (socket.writable) socket.write(bytes);
+      // Never blocks: the socket may buffer without limit.
+      return true;
     });
     this.received = new ReceiveWindow(this.writer, CONNECTION_WINDOW_BYTES);
     socket.on('data', (bytes: Buffer) => this.onBytes(bytes));

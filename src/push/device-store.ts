@@ -29,11 +29,9 @@ export interface DeviceStore {
   /** `undefined`: there is no such device. */
   hasInterest(one: DeviceInterest): Promise<boolean | undefined>;
   /** Replaces the device's interests. Writes only the difference. */
-  setInterests(wanted: InterestSet & InterestLimit): Promise<'set' | InterestRefusal>;
+  setInterests(wanted: NewInterests): Promise<'set' | InterestRefusal>;
   /** `'full'`: the device has `max` other interests. */
-  addInterest(
-    added: DeviceInterest & InterestLimit & { readonly max: number },
-  ): Promise<'added' | 'full' | InterestRefusal>;
+  addInterest(added: NewInterest): Promise<'added' | 'full' | InterestRefusal>;
   removeInterest(one: DeviceInterest): Promise<boolean>;
   /** Deletes the devices of a user. Returns how many there were. */
   deleteUser(instance: number, userId: string): Promise<number>;
@@ -84,9 +82,16 @@ export interface InterestSet extends DeviceKey {
   readonly interests: readonly string[];
 }
 
-export interface InterestLimit {
+interface InstanceLimit {
   /** Limit of all devices of the instance together; 0, the default: none. */
   readonly instanceMax?: number;
+}
+
+export interface NewInterests extends InterestSet, InstanceLimit {}
+
+export interface NewInterest extends DeviceInterest, InstanceLimit {
+  /** Limit of the device. */
+  readonly max: number;
 }
 
 /**

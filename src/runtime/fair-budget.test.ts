@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { FairBudget } from './fair-budget.ts';
+import { SharedTotal, shareTotals } from './shared-total.ts';
 
 /** Takes as callers do, letting others yield one at a time; gives whether the owner got it. */
 function takeFairly(budget: FairBudget, owner: string, amount = 1): boolean {
@@ -59,6 +60,31 @@ describe('a fair budget', () => {
     expect(() => budget.release('b')).toThrow();
     budget.release('a', 2);
     expect(budget.total).toBe(0);
+  });
+
+  it('has what other loops leave of a capacity that they share', () => {
+    const memory = shareTotals(3);
+    const [a, b, c] = [0, 1, 2].map((loop) => new FairBudget(10, new SharedTotal(memory, loop)));
+    if (a === undefined || b === undefined || c === undefined) throw new Error('three loops');
+    a.add('x', 4);
+    b.add('x', 4);
+    expect([a.capacity, b.capacity, c.capacity]).toEqual([6, 6, 2]);
+    expect(takeAll(c, 'x')).toBe(2);
+    expect(c.whoYields('y')).toBe('x');
+    expect(a.take('y')).toBe(false);
+    b.release('x', 3);
+    expect(a.take('y', 3)).toBe(true);
+    expect(c.take('y')).toBe(false);
+  });
+
+  it('has nothing to give if other loops hold more than all of it', () => {
+    const memory = shareTotals(2);
+    const budget = new FairBudget(10, new SharedTotal(memory, 0));
+    budget.add('x', 3);
+    new SharedTotal(memory, 1).set(12);
+    expect(budget.capacity).toBe(0);
+    expect(budget.whoYields('x')).toBe('x');
+    expect(budget.whoYields('y')).toBe('y');
   });
 
   it('always names the largest owner, and never exceeds its capacity', () => {

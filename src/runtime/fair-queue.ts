@@ -1,4 +1,5 @@
 import { FairBudget } from './fair-budget.ts';
+import type { SharedTotal } from './shared-total.ts';
 
 /** Limits of all that waits: items, and the bytes (or characters) that they keep in memory. */
 export interface QueueCapacity {
@@ -34,9 +35,10 @@ export class FairQueue<Item> {
   /** By owner; the next one first. */
   private readonly queues = new Map<string, Entry<Item>[]>();
 
-  constructor(capacity: QueueCapacity) {
-    this.items = new FairBudget(capacity.items);
-    this.bytes = new FairBudget(capacity.bytes);
+  /** `shared`: for a capacity that queues of other loops share. */
+  constructor(capacity: QueueCapacity, shared?: Readonly<Record<keyof Weight, SharedTotal>>) {
+    this.items = new FairBudget(capacity.items, shared?.items);
+    this.bytes = new FairBudget(capacity.bytes, shared?.bytes);
   }
 
   /** What waits in all. */

@@ -34,12 +34,12 @@ export interface LiveTenantsOptions<Store> {
 
 /** Opens the apps that this server serves. Throws what the store throws. */
 export function openLiveApps(options: LiveTenantsOptions<AppStore>): Promise<LiveApps> {
-  return LiveTenants.open({
+  return new LiveTenants({
     ...options,
     kind: appKind,
     directory: new MemoryAppDirectory(),
-    liveOf: async (app) => app,
-  });
+    liveOf: async (app: App) => app,
+  }).readFirst();
 }
 
 /** Opens the instances that this server serves. Throws what the store throws. */
@@ -47,15 +47,15 @@ export function openLiveInstances(
   options: LiveTenantsOptions<StoredInstances>,
 ): Promise<LiveInstances> {
   const { store } = options;
-  return LiveTenants.open({
+  return new LiveTenants({
     ...options,
     kind: instanceKind,
     directory: new MemoryInstanceDirectory(),
-    liveOf: async (settings) => ({
+    liveOf: async (settings: InstanceSettings) => ({
       settings,
       instance: pushInstance(settings, await store.numberOf(settings.id)),
     }),
-  });
+  }).readFirst();
 }
 
 interface Directory<Live> {
@@ -102,7 +102,7 @@ export class LiveTenants<
   private snapshot: Snapshot = new Map();
   private changed: ((live: readonly Live[], changes: ChangedIds) => void) | undefined;
 
-  private constructor(options: Options<Stored, Settings, Live, InDirectory>) {
+  constructor(options: Options<Stored, Settings, Live, InDirectory>) {
     const { kind, store, config, directory, storeState, log } = options;
     this.options = options;
     this.config = config;
@@ -118,15 +118,9 @@ export class LiveTenants<
   }
 
   /** Reads the tenants for the first time. */
-  static async open<
-    Stored extends StoredTenant,
-    Settings extends { readonly id: string },
-    Live,
-    InDirectory extends Directory<Live>,
-  >(options: Options<Stored, Settings, Live, InDirectory>) {
-    const opened = new LiveTenants<Stored, Settings, Live, InDirectory>(options);
-    opened.takeOver(await opened.poller.readFirst());
-    return opened;
+  async readFirst(): Promise<this> {
+    this.takeOver(await this.poller.readFirst());
+    return this;
   }
 
   /** The tenants as they were read last. */

@@ -46,4 +46,4 @@ it('signs pages in, sends events to their users, reports who comes and goes, and
   expect(await bob.reports.next()).toEqual(['disconnected']);
   expect(await ann.reports.next()).toEqual(watchlist('bob', 'offline'));
   expect(await bob.page.evaluate('pusher.connection.state')).toBe('disconnected');
-}, 30_000);
+}, 60_000);

@@ -295,5 +295,5 @@ describe('pusher-js in Node', () => {
       'note',
       'back',
     ]);
-  }, 40_000);
+  }, 60_000);
 });

@@ -10,7 +10,7 @@ import type { Http2Event } from '../../src/outgoing/http2/client.ts';
 import type { Deliver, Gateway } from '../../src/push/gateway.ts';
 import type { Recipient } from '../../src/push/model/device.ts';
 import { type ApnsPayload, readApnsPayload } from '../../src/push/payloads/apns.ts';
-import { notificationOf, recipientOf } from './deliver-all.ts';
+import { notificationOf, recipientOf } from './deliveries.ts';
 
 export const TOPIC = 'com.example.app';
 

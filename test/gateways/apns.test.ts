@@ -11,7 +11,7 @@ import {
   tryAgain,
 } from '../../src/gateways/outcomes.ts';
 import { apnsDevice, apnsDevices, apnsSite, publishBy, TOPIC } from './apns-devices.ts';
-import { deliverAll } from './deliver-all.ts';
+import { deliverAll } from './deliveries.ts';
 
 function onlySession({ sessions }: FakeApns): ServedSession {
   const [session] = sessions;

@@ -14,7 +14,7 @@ import type { Deliver, Gateway } from '../../src/push/gateway.ts';
 import type { Recipient } from '../../src/push/model/device.ts';
 import { readFcmPayload } from '../../src/push/payloads/fcm.ts';
 import { FieldFault } from '../../src/push/refusal.ts';
-import { notificationOf, recipientOf } from './deliver-all.ts';
+import { notificationOf, recipientOf } from './deliveries.ts';
 
 /** Shared, because making one takes a while. */
 const account = newFakeAccount();

@@ -11,7 +11,7 @@ import {
   tryAgain,
 } from '../../src/gateways/outcomes.ts';
 import { FakeTime } from '../../testing/fake-time.ts';
-import { deliverAll } from './deliver-all.ts';
+import { deliverAll } from './deliveries.ts';
 import { fcmDevice, fcmDevices, fcmSite, publishBy, serviceAccountOf } from './fcm-devices.ts';
 
 const MINUTE_MS = 60_000;

@@ -22,7 +22,7 @@ import type { Gateway, Notification, Outcome } from '../../src/push/gateway.ts';
 import type { Recipient } from '../../src/push/model/device.ts';
 import type { WebPayload } from '../../src/push/payloads/web.ts';
 import { readWebToken } from '../../src/push/requests/web-subscription.ts';
-import { notificationOf, recipientOf } from './deliver-all.ts';
+import { notificationOf, recipientOf } from './deliveries.ts';
 
 let stops = new AsyncDisposableStack();
 afterEach(async () => {

@@ -182,14 +182,15 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
   async settle({ job, results, nowMs }: JobResults): Promise<AfterJob> {
     this.changeDevices(results, nowMs);
     const kept = this.publishes.byNumber(job.publish.number);
-    const byDevice = new Map(results.map((result) => [result.device, result]));
     if (kept === undefined) return 'stale';
+    const byDevice = new Map(results.map((result) => [result.device, result]));
+    const settled = { server: this.server, results: byDevice, nowMs };
     const page = job.what === 'page' ? kept.pages.find(({ number }) => number === job.page) : null;
     const fresh = results.filter(({ device }) => page?.fates.has(device) !== true);
     const isKept =
       job.what === 'page'
-        ? finishPage(kept, this.server, job.page, byDevice, nowMs)
-        : finishRetries(kept, this.server, job.devices, byDevice, nowMs);
+        ? finishPage(kept, { ...settled, number: job.page })
+        : finishRetries(kept, { ...settled, devices: job.devices });
     if (!isKept) return 'stale';
     if (kept.publish.target.kind === 'users') keepUsers(kept, fresh);
     return afterwards(kept, nowMs);
@@ -206,7 +207,8 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     if (kept === undefined || !isClaimedBy(page, this.server)) return 'stale';
     const fresh = results.filter(({ device }) => !page.fates.has(device));
     for (const result of fresh) {
-      page.fates.set(result.device, fateOf(kept, result.platform, result, 1, nowMs));
+      const { platform } = result;
+      page.fates.set(result.device, fateOf(kept, { platform, result, attempt: 1, nowMs }));
     }
     if (fresh.length > 0) touch(page, nowMs);
     if (kept.publish.target.kind === 'users') keepUsers(kept, fresh);
@@ -363,7 +365,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
     ];
   }
 
-  /** Of one publish and platform. */
+  /** Claims retries of one publish and platform. */
   private claimRetries(group: readonly Waiting[], untilMs: number): readonly Job[] {
     const ordered = group.toSorted((a, b) => a.device - b.device);
     const [first] = ordered;

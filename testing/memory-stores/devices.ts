@@ -3,11 +3,12 @@ import type {
   DeviceInterest,
   DeviceKey,
   DeviceStore,
-  InterestLimit,
   InterestRange,
   InterestRefusal,
   InterestSet,
   MetadataChange,
+  NewInterest,
+  NewInterests,
   NewRegistration,
   SetUserResult,
   TokenChange,
@@ -34,7 +35,7 @@ export interface KeptDevice {
   metadata: DeviceMetadata;
   userId: string | undefined;
   seenAtMs: number;
-  /** Of its token; `undefined`: no gateway has accepted it yet. */
+  /** When a gateway accepted its token for the first time; `undefined`: never. */
   acceptedAtMs: number | undefined;
 }
 
@@ -46,7 +47,7 @@ interface Tombstone {
   readonly words: string;
 }
 
-/** Devices in memory, for tests of what needs some, and as the simplest thing that keeps the contract. */
+/** Devices in memory: for tests, and as the simplest implementation of the contract. */
 export class MemoryDevices implements DeviceStore {
   private readonly instances = new Set<number>();
   private readonly devices = new Map<DeviceId, KeptDevice>();
@@ -65,7 +66,7 @@ export class MemoryDevices implements DeviceStore {
     return this.instances.has(instance);
   }
 
-  /** A gateway has accepted this token, which the device may not have any more. */
+  /** Records that a gateway has accepted this token. The device may have another one by now. */
   accept(number: number, token: string, nowMs: number): void {
     const id = this.idByNumber.get(number);
     if (id !== undefined) this.acceptById(id, token, nowMs);
@@ -83,7 +84,7 @@ export class MemoryDevices implements DeviceStore {
     if (device?.token.token === token) device.acceptedAtMs ??= nowMs;
   }
 
-  /** Deletes a device that still has this token, and remembers why. */
+  /** Deletes a device that still has this token, and stores the reason. */
   prune(number: number, token: string, why: Omit<Tombstone, 'device'>): void {
     for (const [id, device] of this.devices) {
       if (device.number !== number || device.token.token !== token) continue;
@@ -97,7 +98,7 @@ export class MemoryDevices implements DeviceStore {
     return found?.device.instance === instance ? found : undefined;
   }
 
-  /** Loses an instance with all that was in it. */
+  /** Loses an instance with its devices. */
   lose(instance: number): void {
     this.instances.delete(instance);
     for (const { registered } of this.of(instance)) this.devices.delete(registered.id);
@@ -217,7 +218,7 @@ export class MemoryDevices implements DeviceStore {
     return this.find(one)?.interests.has(one.interest);
   }
 
-  async setInterests(wanted: InterestSet & InterestLimit): Promise<'set' | InterestRefusal> {
+  async setInterests(wanted: NewInterests): Promise<'set' | InterestRefusal> {
     const { instance, interests, instanceMax = 0 } = wanted;
     const device = this.find(wanted);
     if (device === undefined) return 'no-device';
@@ -228,9 +229,7 @@ export class MemoryDevices implements DeviceStore {
     return 'set';
   }
 
-  async addInterest(
-    added: DeviceInterest & InterestLimit & { readonly max: number },
-  ): Promise<'added' | 'full' | InterestRefusal> {
+  async addInterest(added: NewInterest): Promise<'added' | 'full' | InterestRefusal> {
     const { instance, interest, max, instanceMax = 0 } = added;
     const device = this.find(added);
     if (device === undefined) return 'no-device';
@@ -278,7 +277,7 @@ export class MemoryDevices implements DeviceStore {
   }
 }
 
-/** Whom publishes to devices in memory are for. */
+/** The audience of publishes to devices in memory. */
 export class MemoryAudience implements AudienceSource {
   private readonly devices: MemoryDevices;
 

@@ -18,14 +18,14 @@ import type {
 import { StoreLost } from '../../src/push/store-faults.ts';
 import type { MemoryDevices } from './devices.ts';
 
-/** Work that may be claimed from a time on, and the server that has claimed it last. */
+/** Work that may be claimed from a time on, and the server that claimed it last. */
 export interface Claimable {
   /** `undefined`: never again. */
   readyAtMs: number | undefined;
   claimedBy: string | undefined;
 }
 
-/** What has become of one device of a page that was delivered. */
+/** The outcome of a delivered page for one device. */
 export interface Fate extends Claimable {
   readonly platform: Platform;
   state: 'accepted' | 'retrying' | 'failed' | 'expired' | 'pruned' | 'cancelled';
@@ -57,7 +57,7 @@ export interface KeptPublish {
   over: { readonly state: 'finished' | 'cancelled'; readonly atMs: number } | undefined;
 }
 
-/** Publishes in memory, for tests of what needs some, and as the simplest thing that keeps the contract. */
+/** Publishes in memory: for tests, and as the simplest implementation of the contract. */
 export class MemoryPublishes implements PublishStore {
   private readonly devices: MemoryDevices;
   private readonly publishes = new Map<PublishId, KeptPublish>();
@@ -83,7 +83,7 @@ export class MemoryPublishes implements PublishStore {
     return this.all().find((kept) => kept.number === number);
   }
 
-  /** Those of which something may still be claimed. */
+  /** The publishes whose work may still be claimed. */
   unfinished(): readonly KeptPublish[] {
     return this.all().filter(({ over }) => over?.state !== 'finished');
   }
@@ -157,7 +157,7 @@ export class MemoryPublishes implements PublishStore {
           page.state = 'cancelled';
           page.readyAtMs = undefined;
         }
-        // They stay due: the server that claims them sees that they are cancelled.
+        // They stay due: the server that claims them finds them cancelled.
         for (const fate of page.fates.values()) {
           if (fate.state === 'retrying' && fate.claimedBy === undefined) fate.state = 'cancelled';
         }
@@ -198,7 +198,7 @@ function stateOf({ publish, plan, over }: KeptPublish, nowMs: number): PublishSt
   return publish.sendAtMs !== undefined && publish.sendAtMs > nowMs ? 'scheduled' : 'planning';
 }
 
-/** Counted one by one, so that nothing can be counted twice. */
+/** Counts devices one by one, so that none can be counted twice. */
 function countsOf({ pages }: KeptPublish, platform: Platform): PlatformCounts {
   const fates = pages
     .flatMap((page) => [...page.fates.values()])
@@ -206,7 +206,7 @@ function countsOf({ pages }: KeptPublish, platform: Platform): PlatformCounts {
   const count = (state: Fate['state']) => fates.filter((fate) => fate.state === state).length;
   const planned = (some: readonly KeptPage[]) =>
     some.reduce((sum, page) => sum + page.planned[platform], 0);
-  // Of a page that is cancelled, the results of some devices may have been kept before.
+  // Results of some devices of a cancelled page may have been recorded before.
   const undelivered = (some: readonly KeptPage[]) =>
     planned(some) -
     some.flatMap((page) => [...page.fates.values()]).filter((fate) => fate.platform === platform)

@@ -12,7 +12,7 @@ export function nextReadyAtMs({ pages }: KeptPublish): number {
   return nextMs;
 }
 
-/** It will never be claimed again. */
+/** Ends work: it is never claimed again. */
 export function forget(one: Claimable): void {
   one.readyAtMs = undefined;
   one.claimedBy = undefined;
@@ -22,12 +22,16 @@ export function isClaimedBy(page: KeptPage | undefined, server: string): page is
   return page?.state === 'waiting' && page.claimedBy === server;
 }
 
+interface Settled {
+  readonly server: string;
+  readonly results: ReadonlyMap<number, DeviceResult>;
+  readonly nowMs: number;
+}
+
+/** Records the results of a page. `false`: this server has not claimed it. */
 export function finishPage(
   kept: KeptPublish,
-  server: string,
-  number: number,
-  results: ReadonlyMap<number, DeviceResult>,
-  nowMs: number,
+  { number, server, results, nowMs }: Settled & { readonly number: number },
 ): boolean {
   const page = kept.pages.find((one) => one.number === number);
   if (!isClaimedBy(page, server)) return false;
@@ -35,7 +39,7 @@ export function finishPage(
   forget(page);
   const open = page.devices.filter((device) => !page.fates.has(device));
   const given = open.flatMap((device) => results.get(device) ?? []);
-  // Of devices that are gone, only how many there were of each platform is known.
+  // Of deleted devices, only their number per platform is known.
   const left = platforms.flatMap((platform) => {
     const known = [...page.fates.values(), ...given].filter((one) => one.platform === platform);
     return Array<Platform>(page.planned[platform] - known.length).fill(platform);
@@ -44,25 +48,23 @@ export function finishPage(
     const result = results.get(device);
     const platform = result?.platform ?? left.shift();
     if (platform === undefined) throw new Error('more results than devices');
-    page.fates.set(device, fateOf(kept, platform, result, 1, nowMs));
+    page.fates.set(device, fateOf(kept, { platform, result, attempt: 1, nowMs }));
   }
   touch(page, nowMs);
   return true;
 }
 
-/** Of devices that were accepted at once, only one time is known for a page: when results of it were kept last. */
+/** A page has one time for all devices that were accepted at the first attempt: that of its latest results. */
 export function touch({ fates }: KeptPage, nowMs: number): void {
   for (const fate of fates.values()) {
     if (fate.state === 'accepted' && fate.reason === '') fate.atMs = nowMs;
   }
 }
 
+/** Records the results of retries. `false`: this server has claimed none of them. */
 export function finishRetries(
   kept: KeptPublish,
-  server: string,
-  devices: readonly number[],
-  results: ReadonlyMap<number, DeviceResult>,
-  nowMs: number,
+  { devices, server, results, nowMs }: Settled & { readonly devices: readonly number[] },
 ): boolean {
   let isKept = false;
   for (const device of devices) {
@@ -70,7 +72,8 @@ export function finishRetries(
     const before = page?.fates.get(device);
     if (before?.claimedBy !== server) continue;
     const result = results.get(device);
-    const fate = fateOf(kept, before.platform, result, before.attempts + 1, nowMs);
+    const { platform, attempts } = before;
+    const fate = fateOf(kept, { platform, result, attempt: attempts + 1, nowMs });
     const { reason, words } = fate.state === 'accepted' ? before : fate;
     page?.fates.set(device, { ...fate, reason, words });
     isKept = true;
@@ -78,13 +81,16 @@ export function finishRetries(
   return isKept;
 }
 
-export function fateOf(
-  { over }: KeptPublish,
-  platform: Platform,
-  result: DeviceResult | undefined,
-  attempt: number,
-  nowMs: number,
-): Fate {
+interface Attempted {
+  readonly platform: Platform;
+  /** `undefined`: the device was deleted before delivery. */
+  readonly result: DeviceResult | undefined;
+  readonly attempt: number;
+  readonly nowMs: number;
+}
+
+export function fateOf({ over }: KeptPublish, attempted: Attempted): Fate {
+  const { platform, result, attempt, nowMs } = attempted;
   const fate: Fate = {
     platform,
     state: 'failed',
@@ -107,7 +113,7 @@ export function fateOf(
   return { ...tried, state: 'retrying', dueAtMs: result.dueAtMs, readyAtMs: result.dueAtMs };
 }
 
-/** Finishes the publish where nothing waits any more. */
+/** Finishes the publish if no work is left. */
 export function afterwards(kept: KeptPublish, nowMs: number): AfterJob {
   if (kept.over?.state === 'cancelled') return 'cancelled';
   const waits = !kept.plan.ended || nextReadyAtMs(kept) < Number.POSITIVE_INFINITY;

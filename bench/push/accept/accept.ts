@@ -1,6 +1,5 @@
 /** `npm run bench -- accept`: what the push side accepts in a second, beside the floor. `--help` says how. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inTurn, othersIn } from '../../beside-floor.ts';
@@ -8,7 +7,7 @@ import { describeConditions } from '../../machine/conditions.ts';
 import { findPinning, type Pinning } from '../../machine/cores.ts';
 import { leastDisturbed } from '../../machine/quiet.ts';
 import { runTask } from '../../machine/run-task.ts';
-import { countOf, parseOptions, UsageError } from '../../options.ts';
+import { countOf, parseOptions, UsageError, writeResults } from '../../options.ts';
 import { printConditions } from '../../report.ts';
 import { benchInstances } from './bench-instances.ts';
 import { compareKept, isAllKept, type Kept } from './kept.ts';
@@ -116,8 +115,6 @@ export async function benchAccept(args: string[]): Promise<number> {
     console.log(`\n${printDuty(duty, fanfare.name, measured)}\n`);
     results.push({ ...duty, ...measured });
   }
-  if (values.json !== undefined) {
-    await writeFile(values.json, `${JSON.stringify({ conditions, results }, null, 2)}\n`);
-  }
+  await writeResults(values.json, { conditions, results });
   return 0;
 }

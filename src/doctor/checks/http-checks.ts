@@ -3,6 +3,7 @@ import {
   type HttpAnswer,
   type HttpRequest,
   type HttpResult,
+  unopened,
 } from '../client/http-exchange.ts';
 import { type Destination, Link } from '../client/link.ts';
 import {
@@ -13,20 +14,6 @@ import {
 } from '../explain/explain-answer.ts';
 import { answererOf, proxyAdvice } from '../explain/proxy-advice.ts';
 import { type Finding, ok, warning } from '../finding.ts';
-
-/** Sends one request on a connection of its own. */
-export async function ask(
-  to: Destination,
-  request: Omit<HttpRequest, 'host'>,
-  timeoutMs: number,
-): Promise<HttpResult> {
-  const opened = await Link.open(to, 'all', timeoutMs);
-  if (!opened.ok) {
-    return { kind: 'nothing', silence: opened.code === 'TIMEOUT' ? 'timeout' : 'reset' };
-  }
-  using link = opened.link;
-  return await exchange(link, { ...request, host: to.endpoint.host }, timeoutMs);
-}
 
 /** The first answer of the HTTP API, and the connection on which it came. */
 export interface FirstAnswer {
@@ -42,10 +29,7 @@ export async function checkFirstAnswer(
   timeoutMs: number,
 ): Promise<FirstAnswer> {
   const opened = await Link.open(to, 'all', timeoutMs);
-  if (!opened.ok) {
-    const silence = opened.code === 'TIMEOUT' ? 'timeout' : 'reset';
-    return { finding: explainSilence({ kind: 'nothing', silence }, to.endpoint, timeoutMs) };
-  }
+  if (!opened.ok) return { finding: explainSilence(unopened(opened), to.endpoint, timeoutMs) };
   const { link } = opened;
   const answer = await exchange(link, request, timeoutMs);
   if (answer.kind !== 'answer') {

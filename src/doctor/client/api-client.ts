@@ -1,7 +1,6 @@
-import { ask } from '../checks/http-checks.ts';
 import { explainCall } from '../explain/explain-call.ts';
 import type { Finding } from '../finding.ts';
-import type { HttpAnswer, HttpResult } from './http-exchange.ts';
+import { ask, type HttpAnswer } from './http-exchange.ts';
 import type { Destination } from './link.ts';
 import { type Credentials, signedTarget } from './signed-request.ts';
 
@@ -16,7 +15,7 @@ export interface TriggeredEvent {
 
 export type Called =
   | { readonly ok: true; readonly answer: HttpAnswer; readonly sentAtMs: number }
-  | { readonly ok: false; readonly finding: Finding; readonly result: HttpResult };
+  | { readonly ok: false; readonly finding: Finding };
 
 /** Calls the HTTP API as a backend does, each call on a connection of its own. */
 export class ApiClient {
@@ -73,6 +72,6 @@ export class ApiClient {
     }
     const { keyIsKnown, timeoutMs } = this;
     const finding = explainCall(result, { endpoint, path, keyIsKnown, nowMs, timeoutMs });
-    return { ok: false, finding, result };
+    return { ok: false, finding };
   }
 }

@@ -10,7 +10,7 @@ import {
   type ServerMessage,
 } from './client-messages.ts';
 import { askForWebSocket, Conversation, isAccepted } from './conversation.ts';
-import { exchange, type HttpAnswer } from './http-exchange.ts';
+import { ask, type HttpAnswer, unopened } from './http-exchange.ts';
 import { type Destination, Link } from './link.ts';
 
 /** A connection that the server has greeted. */
@@ -39,10 +39,7 @@ export async function shakeHands(
 ): Promise<Handshake> {
   const { endpoint } = to;
   const opened = await Link.open(to, 'all', timeoutMs);
-  if (!opened.ok) {
-    const silence = opened.code === 'TIMEOUT' ? 'timeout' : 'reset';
-    return { finding: explainSilence({ kind: 'nothing', silence }, endpoint, timeoutMs) };
-  }
+  if (!opened.ok) return { finding: explainSilence(unopened(opened), endpoint, timeoutMs) };
   const { link } = opened;
   const { result, expectedAccept } = await askForWebSocket(link, endpoint, key, timeoutMs);
   if (result.kind === 'answer' && result.status === 101 && isAccepted(result, expectedAccept)) {
@@ -74,15 +71,8 @@ async function upgradeWasLost(
   timeoutMs: number,
 ): Promise<boolean> {
   if (answer.status !== 400) return false;
-  const { host, prefix } = to.endpoint;
-  const opened = await Link.open(to, 'all', timeoutMs);
-  if (!opened.ok) return false;
-  using link = opened.link;
-  const plain = await exchange(
-    link,
-    { method: 'GET', target: clientPath(prefix, key), host },
-    timeoutMs,
-  );
+  const target = clientPath(to.endpoint.prefix, key);
+  const plain = await ask(to, { method: 'GET', target }, timeoutMs);
   return plain.kind === 'answer' && plain.status === answer.status && plain.body === answer.body;
 }
 

@@ -76,13 +76,11 @@ export class Conversation implements Disposable {
   private ended: Ending | undefined;
   private readonly bell = new Bell();
   private readonly link: Link;
-  /** Settles when the connection is over. */
-  readonly over: Promise<void>;
 
   /** Takes over a link on which the handshake was accepted. */
   constructor(link: Link) {
     this.link = link;
-    this.over = this.listen();
+    void this.listen();
   }
 
   says(text: string): void {

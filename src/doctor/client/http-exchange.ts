@@ -1,4 +1,4 @@
-import type { Link, Silence } from './link.ts';
+import { type Destination, Link, type OpenedLink, type Silence } from './link.ts';
 
 /** One HTTP/1.1 request, as it goes out. */
 export interface HttpRequest {
@@ -12,7 +12,6 @@ export interface HttpRequest {
 
 export interface HttpAnswer {
   readonly kind: 'answer';
-  readonly version: string;
   readonly status: number;
   /** By lower-case name; of repeated ones the last. */
   readonly headers: ReadonlyMap<string, string>;
@@ -57,6 +56,23 @@ export async function exchange(
   return await readAnswer(link, performance.now() + timeoutMs);
 }
 
+/** What comes back for a request if no connection can be made. */
+export function unopened({ code }: Extract<OpenedLink, { ok: false }>) {
+  return { kind: 'nothing', silence: code === 'TIMEOUT' ? 'timeout' : 'reset' } as const;
+}
+
+/** Sends one request on a connection of its own. */
+export async function ask(
+  to: Destination,
+  request: Omit<HttpRequest, 'host'>,
+  timeoutMs: number,
+): Promise<HttpResult> {
+  const opened = await Link.open(to, 'all', timeoutMs);
+  if (!opened.ok) return unopened(opened);
+  using link = opened.link;
+  return await exchange(link, { ...request, host: to.endpoint.host }, timeoutMs);
+}
+
 /** Reads one answer. Of an answer to a WebSocket handshake (101) only the head is taken. */
 async function readAnswer(link: Link, deadlineMs: number): Promise<HttpResult> {
   const foreign = (unread: Buffer) =>
@@ -75,10 +91,10 @@ async function readAnswer(link: Link, deadlineMs: number): Promise<HttpResult> {
       return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
     }),
   );
-  const [version = '', status = ''] = start.split(' ');
+  const [, status = ''] = start.split(' ');
   const bodiless = status === '101' || status === '204' || status === '304';
   const body = bodiless ? '' : await readBody(link, headers, deadlineMs);
-  return { kind: 'answer', version, status: Number(status), headers, body };
+  return { kind: 'answer', status: Number(status), headers, body };
 }
 
 /** Reads a body as far as it comes: of one that breaks off, what is there tells enough. */

@@ -1,14 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 /** The frames that both sides of a WebSocket speak. Source: RFC 6455, §5. */
-export const opcodes = {
-  continuation: 0,
-  text: 1,
-  binary: 2,
-  close: 8,
-  ping: 9,
-  pong: 10,
-} as const;
+export const opcodes = { text: 1, close: 8, ping: 9, pong: 10 } as const;
 
 export interface Frame {
   readonly final: boolean;
@@ -19,23 +12,12 @@ export interface Frame {
 /** Writes one whole frame of a client, masked as it must be. */
 export function clientFrame(opcode: number, payload: Uint8Array): Buffer {
   const { length } = payload;
-  const head =
-    length < 126
-      ? Buffer.from([0x80 | opcode, 0x80 | length])
-      : length < 65_536
-        ? Buffer.from([0x80 | opcode, 0x80 | 126, length >> 8, length & 255])
-        : longHead(opcode, length);
+  if (length > 65_535) throw new RangeError('The doctor sends only short frames');
+  const size = length < 126 ? [0x80 | length] : [0x80 | 126, length >> 8, length & 255];
+  const head = Buffer.from([0x80 | opcode, ...size]);
   const mask = randomBytes(4);
   const masked = payload.map((byte, index) => byte ^ (mask[index % 4] ?? 0));
   return Buffer.concat([head, mask, masked]);
-}
-
-function longHead(opcode: number, length: number): Buffer {
-  const head = Buffer.alloc(10);
-  head[0] = 0x80 | opcode;
-  head[1] = 0x80 | 127;
-  head.writeBigUInt64BE(BigInt(length), 2);
-  return head;
 }
 
 /** Reads the frame at the start of what came, with its length in bytes; `undefined` while it is not whole. */

@@ -222,7 +222,7 @@ export class ApnsGateway implements Gateway<'apns'> {
         requestTimeoutMs: this.options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
         idleCloseMs: IDLE_CLOSE_MS,
         findAddresses,
-        ...(timers === undefined ? {} : { timers }),
+        timers,
         onEvent: (event) => onEvent?.(environment, event),
       }),
       topics: new Set(),

@@ -97,8 +97,8 @@ export class FcmGateway implements Gateway<'fcm'> {
       idleCloseMs: IDLE_CLOSE_MS,
       overduePingMs: OVERDUE_PING_MS,
       findAddresses,
-      ...(timers === undefined ? {} : { timers }),
-      ...(onEvent === undefined ? {} : { onEvent }),
+      timers,
+      onEvent,
     });
   }
 

@@ -12,7 +12,7 @@ export interface GarbageLoopOptions {
   readonly now: () => number;
 }
 
-/** Deletes what nobody can see any more, piece by piece, for as long as the server runs. */
+/** Deletes unreachable rows, piece by piece, for as long as the server runs. */
 export class GarbageLoop implements AsyncDisposable {
   private readonly options: GarbageLoopOptions;
   private timer: NodeJS.Timeout | undefined;

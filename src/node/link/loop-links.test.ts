@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { LoopLinks, linkLoops } from './loop-links.ts';
+import { createHandledCounts, LoopLinks, linkLoops } from './loop-links.ts';
 import type { LoopMessage } from './messages.ts';
 
 const engine = (item: unknown): LoopMessage => ['end', 'app', String(item)];
@@ -11,7 +11,8 @@ interface Received {
 
 /** Links of `count` loops, all in this thread, and what each has received. */
 function openLoops(count: number) {
-  const links = linkLoops(count).map((ports, index) => new LoopLinks({ index, ports }));
+  const handled = createHandledCounts(count);
+  const links = linkLoops(count).map((ports, index) => new LoopLinks({ index, ports, handled }));
   const received = links.map((): Received[] => []);
   const receiveAll = () =>
     links.forEach((link, index) => {
@@ -67,7 +68,11 @@ describe('the links between realtime loops', () => {
   it('post all messages of one turn as one array', async () => {
     const posted: unknown[] = [];
     const port = { postMessage: (data: unknown) => posted.push(data) } as unknown as MessagePort;
-    const links = new LoopLinks({ index: 0, ports: [undefined, port] });
+    const links = new LoopLinks({
+      index: 0,
+      ports: [undefined, port],
+      handled: createHandledCounts(2),
+    });
 
     links.send(1, engine('a'));
     links.send(1, engine('b'));
@@ -111,6 +116,22 @@ describe('the links between realtime loops', () => {
     await until(loops.received, 3);
 
     expect(loops.received.map((of) => of.length)).toEqual([1, 0, 1, 1]);
+  });
+
+  it('know how many messages another loop has not handled yet', async () => {
+    using loops = openLoops(3);
+    const [first, second] = loops.links;
+    for (let n = 0; n < 5; n++) first?.send(1, engine(n));
+    second?.send(0, engine('other way'));
+    expect([1, 2].map((loop) => first?.backlog(loop))).toEqual([5, 0]);
+    await Bun.sleep(2);
+    expect(first?.backlog(1)).toBe(5);
+
+    loops.receiveAll();
+    await until(loops.received, 6);
+
+    expect([1, 2].map((loop) => first?.backlog(loop))).toEqual([0, 0]);
+    expect(second?.backlog(0)).toBe(0);
   });
 
   it('refuse a message to the loop itself', () => {

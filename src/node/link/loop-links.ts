@@ -7,6 +7,8 @@ export interface LoopLinksOptions {
   /** The number of this loop. Loop 0 runs on the main thread. */
   readonly index: number;
   readonly ports: LoopPorts;
+  /** The memory in which all loops count the messages that they have handled: see `createHandledCounts`. */
+  readonly handled: SharedArrayBuffer;
 }
 
 /**
@@ -21,11 +23,17 @@ export class LoopLinks implements Disposable {
   /** The messages of this turn, by loop. */
   private readonly batches: LoopMessage[][];
   private isFlushPending = false;
+  /** Messages sent so far, by loop. Like `handled`, it starts over after 2^32. */
+  private readonly sent: Int32Array;
+  /** Handled messages by sender and receiver. */
+  private readonly handled: Int32Array<SharedArrayBuffer>;
 
-  constructor({ index, ports }: LoopLinksOptions) {
+  constructor({ index, ports, handled }: LoopLinksOptions) {
     this.index = index;
     this.ports = ports;
     this.batches = ports.map(() => []);
+    this.sent = new Int32Array(ports.length);
+    this.handled = new Int32Array(handled);
   }
 
   /** The number of realtime loops. */
@@ -41,9 +49,19 @@ export class LoopLinks implements Disposable {
     if (this.ports[loop] === undefined)
       throw new Error(`Loop ${this.index} has no link to ${loop}`);
     this.batches[loop]?.push(message);
+    this.sent[loop] = (this.sent[loop] ?? 0) + 1;
     if (this.isFlushPending) return;
     this.isFlushPending = true;
     setImmediate(() => this.flush());
+  }
+
+  /**
+   * The messages to a loop that it has not handled yet. Nothing limits them here: whoever sends more than the other loop can
+   * handle must stop in time.
+   */
+  backlog(loop: number): number {
+    const handled = Atomics.load(this.handled, this.placeOf(this.index, loop));
+    return ((this.sent[loop] ?? 0) - handled) | 0;
   }
 
   /** Sends a message to every other loop at the end of this turn. */
@@ -57,7 +75,10 @@ export class LoopLinks implements Disposable {
   receive(receive: Receive): void {
     for (const [from, port] of this.ports.entries()) {
       if (port === undefined) continue;
-      port.onmessage = ({ data }: { readonly data: readonly LoopMessage[] }) => receive(from, data);
+      port.onmessage = ({ data }: { readonly data: readonly LoopMessage[] }) => {
+        receive(from, data);
+        Atomics.add(this.handled, this.placeOf(from, this.index), data.length);
+      };
     }
   }
 
@@ -65,6 +86,10 @@ export class LoopLinks implements Disposable {
   [Symbol.dispose](): void {
     this.flush();
     for (const port of this.ports) port?.close();
+  }
+
+  private placeOf(from: number, to: number): number {
+    return from * this.count + to;
   }
 
   private flush(): void {
@@ -91,4 +116,9 @@ export function linkLoops(count: number): LoopPorts[] {
     }
   }
   return ports;
+}
+
+/** Makes the memory in which as many loops count handled messages. */
+export function createHandledCounts(loops: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(loops * loops * Int32Array.BYTES_PER_ELEMENT);
 }

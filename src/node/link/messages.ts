@@ -10,6 +10,7 @@ import type { PushInstance } from '../../push/model/instance.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import type { StartFault } from '../start-failed.ts';
+import type { LoopTotals } from './loop-totals.ts';
 
 /*
  * The messages between the loops. Everything is copied, except for ports, which are transferred.
@@ -57,12 +58,6 @@ export type LoopMessage =
 
 export function isOfEngine(message: LoopMessage): message is EngineMessage {
   return Array.isArray(message);
-}
-
-/** The memory in which realtime loops count what they hold of a limit for all of them. */
-export interface LoopTotals {
-  readonly connections: SharedArrayBuffer;
-  readonly subscriptions: SharedArrayBuffer;
 }
 
 /** From a realtime loop to the background loop. */
@@ -141,6 +136,8 @@ export interface RealtimeStart {
   readonly backgroundPort: MessagePort;
   /** Lead to the other realtime loops. */
   readonly loopPorts: LoopPorts;
+  /** The memory in which the links count handled messages. */
+  readonly handled: SharedArrayBuffer;
   readonly totals: LoopTotals;
   readonly apps: readonly App[];
   /** The usage of today before this start. */

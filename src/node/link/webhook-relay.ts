@@ -2,13 +2,14 @@ import type { AppWebhookEvent, WebhookEvent } from '../../channels/lifecycle/web
 import type { WebhookSink } from '../../channels/ports.ts';
 import { FairQueue } from '../../runtime/fair-queue.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
+import type { SharedTotal } from '../../runtime/shared-total.ts';
 
-/** What may wait here. Beyond it, the app that has most loses its newest events. `bytes` counts characters. */
+/** What may wait on all loops. Beyond it, the app that has most loses its newest events. `bytes` counts characters. */
 const WAITING_MAX = { items: 80_000, bytes: 24 * 1024 * 1024 };
 
 /**
- * What may be in flight to the background loop without its acknowledgement; one event more may exceed it. `bytes` counts
- * characters. Together with what waits, this is at most 64 MiB, if all characters have two bytes.
+ * What may be in flight from all loops to the background loop without its acknowledgement; one event of each loop may exceed
+ * it. `bytes` counts characters. Together with what waits, this is at most 64 MiB, if all characters have two bytes.
  */
 const IN_FLIGHT_MAX = { items: 20_000, bytes: 8 * 1024 * 1024 };
 
@@ -26,12 +27,17 @@ export interface WebhookRelayOptions {
   readonly send: (events: readonly AppWebhookEvent[]) => void;
   readonly meter: RelayMeter;
   readonly log: RateLimitedLog;
+  /** The number of realtime loops. */
+  readonly loops?: number;
+  /** What waits on all loops, if there are several. */
+  readonly waiting?: Readonly<Record<'items' | 'bytes', SharedTotal>> | undefined;
 }
 
 /** Sends webhook events to the background loop, in batches and with flow control. Apps take turns. */
 export class WebhookRelay implements WebhookSink {
   private readonly options: WebhookRelayOptions;
-  private readonly waiting = new FairQueue<AppWebhookEvent>(WAITING_MAX);
+  private readonly waiting: FairQueue<AppWebhookEvent>;
+  private readonly inFlightMax: typeof IN_FLIGHT_MAX;
   private timer: NodeJS.Timeout | undefined;
   /** The characters of each event in flight, in order. */
   private inFlight: number[] = [];
@@ -39,6 +45,9 @@ export class WebhookRelay implements WebhookSink {
 
   constructor(options: WebhookRelayOptions) {
     this.options = options;
+    const { loops = 1, waiting } = options;
+    this.waiting = new FairQueue(WAITING_MAX, waiting);
+    this.inFlightMax = { items: IN_FLIGHT_MAX.items / loops, bytes: IN_FLIGHT_MAX.bytes / loops };
   }
 
   emit(event: AppWebhookEvent): void {
@@ -60,8 +69,8 @@ export class WebhookRelay implements WebhookSink {
     clearTimeout(this.timer);
     this.timer = undefined;
     const taken = this.waiting.take(
-      IN_FLIGHT_MAX.items - this.inFlight.length,
-      IN_FLIGHT_MAX.bytes - this.inFlightCharacters,
+      this.inFlightMax.items - this.inFlight.length,
+      this.inFlightMax.bytes - this.inFlightCharacters,
     );
     if (taken.length === 0) return;
     for (const { weight } of taken) {
@@ -72,7 +81,7 @@ export class WebhookRelay implements WebhookSink {
   }
 
   private flushSoon(): void {
-    const { items, bytes } = IN_FLIGHT_MAX;
+    const { items, bytes } = this.inFlightMax;
     if (this.inFlight.length >= items || this.inFlightCharacters >= bytes) return;
     this.timer ??= setTimeout(() => this.flush(), BATCH_MS);
   }

@@ -1,8 +1,8 @@
 import type { Certificate } from '../../runtime/certificate.ts';
-import { shareTotals } from '../../runtime/shared-total.ts';
 import { withTimeout } from '../../runtime/system-timers.ts';
-import { LoopLinks, linkLoops } from '../link/loop-links.ts';
-import type { ListenerAddress, LoopTotals, RealtimeStart } from '../link/messages.ts';
+import { createHandledCounts, LoopLinks, linkLoops } from '../link/loop-links.ts';
+import { createLoopTotals, type LoopTotals } from '../link/loop-totals.ts';
+import type { ListenerAddress, RealtimeStart } from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
 import { PortLock } from '../port-lock.ts';
 import { RealtimeThread } from './realtime-thread.ts';
@@ -28,6 +28,7 @@ export class RealtimeLoops {
   private readonly threads: RealtimeThread[] = [];
   private readonly ports: ReturnType<typeof linkLoops>;
   private readonly totals: LoopTotals;
+  private readonly handled: SharedArrayBuffer;
   private portLock: PortLock | undefined;
   private readonly reportDeath: (why: string) => void;
 
@@ -39,10 +40,11 @@ export class RealtimeLoops {
     this.reportDeath = died.resolve;
     const count = 1 + options.backgroundPorts.length;
     this.ports = linkLoops(count);
-    this.totals = { connections: shareTotals(count), subscriptions: shareTotals(count) };
+    this.totals = createLoopTotals(count);
+    this.handled = createHandledCounts(count);
     this.first = openRealtime({
       ...options,
-      links: new LoopLinks({ index: 0, ports: this.ports[0] ?? [] }),
+      links: new LoopLinks({ index: 0, ports: this.ports[0] ?? [], handled: this.handled }),
       totals: this.totals,
     });
   }
@@ -63,6 +65,7 @@ export class RealtimeLoops {
         backgroundPort,
         loopPorts: this.ports[index] ?? [],
         totals: this.totals,
+        handled: this.handled,
         apps,
         usage,
         tls,

@@ -35,14 +35,14 @@ import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts'
 import { FileGuard } from '../file-guard.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { loopName } from '../link/loop-name.ts';
-import type {
-  ListenerAddress,
-  LoopToBackground,
-  LoopTotals,
-  Question,
-  Questions,
+import type { LoopTotals } from '../link/loop-totals.ts';
+import {
+  isOfEngine,
+  type ListenerAddress,
+  type LoopToBackground,
+  type Question,
+  type Questions,
 } from '../link/messages.ts';
-import { isOfEngine } from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { Figures } from './figures.ts';
@@ -127,6 +127,11 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     send: (events) => options.toBackground({ type: 'webhook-events', events }),
     meter,
     log: rateLimitedLog,
+    loops: links.count,
+    waiting: quotas && {
+      items: totalOf(options.totals.webhookEvents),
+      bytes: totalOf(options.totals.webhookCharacters),
+    },
   });
 
   const openFiles = readOpenFiles();

@@ -86,7 +86,7 @@ function openLoop(start: RealtimeStart): RealtimeLoop {
     timers: systemTimers,
     log: opened.log,
     logLinesDropped: opened.droppedLines,
-    links: new LoopLinks({ index, ports: loopPorts }),
+    links: new LoopLinks({ index, ports: loopPorts, handled: start.handled }),
     totals: start.totals,
     toBackground,
   });

@@ -31,9 +31,9 @@ export interface Http2ClientOptions {
   /** Called for each connection. If it refuses the host, none is opened. */
   readonly findAddresses: FindAddresses;
   readonly openWire?: OpenWire;
-  readonly timers?: Timers;
+  readonly timers?: Timers | undefined;
   /** Reports what an operator may want to know. */
-  readonly onEvent?: (event: Http2Event) => void;
+  readonly onEvent?: ((event: Http2Event) => void) | undefined;
 }
 
 export type Http2Event =

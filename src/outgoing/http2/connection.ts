@@ -91,10 +91,10 @@ export class Connection implements WireListener, FrameListener {
     this.options = options;
     this.timers = options.timers;
     this.pseudoBytesMax = headerBytesMax(options.pseudoFields, '');
-    this.writer = new FrameWriter({
-      write: (bytes) => wire.write(bytes),
-      onOverflow: () => this.abandon('connection-lost', 'the peer does not read'),
-    });
+    this.writer = new FrameWriter(
+      (bytes) => wire.write(bytes),
+      () => this.abandon('connection-lost', 'the peer does not read'),
+    );
     this.encoder = new HeaderEncoder(this.writer.out);
     this.bodies = new BodySender(this.writer);
     this.received = new ReceiveWindow(this.writer, CONNECTION_WINDOW_BYTES);

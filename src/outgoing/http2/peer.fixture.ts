@@ -1,6 +1,6 @@
 import { FrameReader } from './frames/frame-reader.ts';
-import { OutBuffer } from './frames/out-buffer.ts';
-import { FLAG, FRAME, FRAME_HEADER_BYTES, PREFACE, SETTING } from './frames/protocol.ts';
+import { FrameWriter } from './frames/frame-writer.ts';
+import { FLAG, FRAME, PREFACE, SETTING } from './frames/protocol.ts';
 import { HeaderDecoder } from './hpack/header-decoder.ts';
 import { plainBlock } from './hpack/header-encoder.ts';
 
@@ -27,7 +27,7 @@ export class Peer {
   /** Whether it answers pings. */
   pongs = false;
   onRequest: (request: PeerRequest) => void = () => undefined;
-  private readonly write: (bytes: Buffer) => void;
+  private readonly writer: FrameWriter;
   private readonly decoder = new HeaderDecoder();
   private readonly frames = new FrameReader(
     (type, flags, id, payload) => this.onFrame(type, flags, id, Buffer.from(payload)),
@@ -35,7 +35,10 @@ export class Peer {
   );
 
   constructor(write: (bytes: Buffer) => void) {
-    this.write = write;
+    this.writer = new FrameWriter((bytes) => {
+      write(bytes);
+      return true;
+    });
   }
 
   /** Receives bytes of the client. */
@@ -52,12 +55,8 @@ export class Peer {
 
   sendSettings(settings: Partial<Record<keyof typeof SETTING, number>> = {}): void {
     const rows = Object.entries(settings) as [keyof typeof SETTING, number][];
-    const payload = Buffer.alloc(rows.length * 6);
-    for (const [index, [name, value]] of rows.entries()) {
-      payload.writeUInt16BE(SETTING[name], index * 6);
-      payload.writeUInt32BE(value, index * 6 + 2);
-    }
-    this.sendFrame(FRAME.settings, 0, 0, payload);
+    this.writer.settings(rows.map(([name, value]) => [SETTING[name], value]));
+    this.writer.flush();
   }
 
   answer(id: number, status = 200, fields: Readonly<Record<string, string>> = {}, body = ''): void {
@@ -85,12 +84,13 @@ export class Peer {
   }
 
   reset(id: number, code: number): void {
-    this.sendFrame(FRAME.reset, 0, id, uint32(code));
+    this.writer.reset(id, code);
+    this.writer.flush();
   }
 
   goAway(lastId: number, code = 0, words = ''): void {
-    const payload = Buffer.concat([uint32(lastId), uint32(code), Buffer.from(words)]);
-    this.sendFrame(FRAME.goAway, 0, 0, payload);
+    this.writer.goAway(lastId, code, words);
+    this.writer.flush();
   }
 
   ping(): void {
@@ -102,15 +102,13 @@ export class Peer {
   }
 
   windowUpdate(id: number, bytes: number): void {
-    this.sendFrame(FRAME.windowUpdate, 0, id, uint32(bytes));
+    this.writer.windowUpdate(id, bytes);
+    this.writer.flush();
   }
 
   sendFrame(type: number, flags: number, id: number, payload: Buffer): void {
-    const out = new OutBuffer();
-    out.reserve(FRAME_HEADER_BYTES + payload.length);
-    out.frame(payload.length, type, flags, id);
-    out.bytes(payload);
-    for (const piece of out.take()) this.write(piece);
+    this.writer.frame(type, flags, id, payload);
+    this.writer.flush();
   }
 
   private onFrame(type: number, flags: number, id: number, payload: Buffer): void {
@@ -160,10 +158,4 @@ export class Peer {
     request.isComplete = true;
     this.onRequest(request);
   }
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
 }

@@ -349,18 +349,18 @@ export class Deliverer {
 
   /** Leaves a job of which nothing was sent to the next server that claims it. */
   private returnJob(job: InFlightJob): void {
-    this.close(job, 'returned');
+    this.close(job);
     this.drop(job);
   }
 
   /** Stores the last results of a job whose devices all have one. */
   private settle(job: InFlightJob): void {
-    this.close(job, 'settled');
+    this.close(job);
     void this.storeResults(job);
   }
 
-  private close(job: InFlightJob, state: 'settled' | 'returned'): void {
-    job.state = state;
+  private close(job: InFlightJob): void {
+    job.isClosed = true;
     this.progress.remove(job);
     for (const slice of this.slicesOf(job)) slice.leave();
     this.slices.delete(job);

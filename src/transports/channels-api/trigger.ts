@@ -95,9 +95,10 @@ function publishAll(hub: Hub, app: App, triggers: readonly Trigger[]): MaybeProm
     channels.map((channel) => ({ app, channel, name, data, except })),
   );
   if (events.length > IN_ORDER_MAX) return mapAll(events, (event) => publish(hub, event));
-  let published: MaybePromise<void>;
-  for (const event of events) published = after(published, () => publish(hub, event));
-  return published;
+  return events.reduce<MaybePromise<void>>(
+    (published, event) => after(published, () => publish(hub, event)),
+    undefined,
+  );
 }
 
 function countsOf(

@@ -23,6 +23,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
   });
   afterEach(() => stores[Symbol.asyncDispose]());
 
+  const at = (id: NewPublish['id']) => ({ instance: scene.instance, id, nowMs: NOW_MS });
   const hello = { kind: 'interests', names: ['hello'] } as const;
 
   async function bodyOf(id: NewPublish['id']): Promise<string | undefined> {
@@ -49,11 +50,8 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
   it('are kept until the publish is finished, and then replaced by its outline', async () => {
     const { id, body, device } = await sent();
     const other = await scene.device();
-    await scene.stores.devices.setInterests({
-      instance: scene.instance,
-      id: other.id,
-      interests: ['other'],
-    });
+    const key = { instance: scene.instance, id: other.id };
+    await scene.stores.devices.setInterests({ ...key, interests: ['other'] });
     expect(await bodyOf(id)).toBe(body);
     await scene.deliver();
     expect(await bodyOf(id)).toBe('');
@@ -70,11 +68,8 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
     const { id, number } = await sent({ webhookUrl, body });
     await scene.deliver();
     expect(await bodyOf(id)).toBe(body);
-    const [end] = await pending.claim({
-      nowMs: NOW_MS + 60_000,
-      untilMs: NOW_MS + 120_000,
-      limit: 5,
-    });
+    const dueMs = NOW_MS + 60_000;
+    const [end] = await pending.claim({ nowMs: dueMs, untilMs: dueMs + 60_000, limit: 5 });
     expect(end?.publish).toMatchObject({ number, body });
     await pending.remove(number);
     expect(await bodyOf(id)).toBe('');
@@ -92,15 +87,11 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
 
   it('are deleted when the publish is cancelled, also during delivery', async () => {
     const waiting = await sent();
-    await scene.stores.publishes.cancel({
-      instance: scene.instance,
-      id: waiting.id,
-      nowMs: NOW_MS,
-    });
+    await publishes.cancel(at(waiting.id));
     expect(await bodyOf(waiting.id)).toBe('');
     const going = await sent();
     const job = await scene.job();
-    await scene.stores.publishes.cancel({ instance: scene.instance, id: going.id, nowMs: NOW_MS });
+    await publishes.cancel(at(going.id));
     expect(await bodyOf(going.id)).toBe('');
     await scene.finish(job);
     expect(await scene.counts(going.id)).toMatchObject({ accepted: 2 });
@@ -138,8 +129,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
 
     const [first]: { id: NewPublish['id'] }[] = await database.read`
       SELECT id FROM publishes WHERE body_bytes = 990 AND instance = ${scene.instance} LIMIT 1`;
-    if (first !== undefined)
-      await publishes.cancel({ instance: scene.instance, id: first.id, nowMs: NOW_MS });
+    if (first !== undefined) await publishes.cancel(at(first.id));
     expect(await limited(NOW_MS + 2000, 990)).toBe('accepted');
     expect(await limited(NOW_MS + 2000, 990)).toBe('too-much-pending');
   });
@@ -162,7 +152,7 @@ describe.each(databases)('bodies of publishes in $name', ({ make }) => {
   /** A publish that is cancelled, so that its body does not count. */
   async function template(): Promise<NewPublish> {
     const publish = await scene.accept();
-    await publishes.cancel({ instance: scene.instance, id: publish.id, nowMs: NOW_MS });
+    await publishes.cancel(at(publish.id));
     return publish;
   }
 });

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'bun:test';
 import { newDeviceId } from '../../../src/push/model/device-id.ts';
-import type {
-  NewPublish,
-  PublishId,
-  PublishStatus,
-  Report,
+import {
+  type NewPublish,
+  NO_COUNTS,
+  type PublishId,
+  type PublishStatus,
+  type Report,
 } from '../../../src/push/model/publish.ts';
 import { newPublishId } from '../../../src/push/model/publish-id.ts';
-import type { PublishStore } from '../../../src/push/publish-store.ts';
+import type { PublishAt, PublishStore } from '../../../src/push/publish-store.ts';
 import { StoreLost } from '../../../src/push/store-faults.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 15, 12);
@@ -66,15 +67,10 @@ function report(
   };
 }
 
-const NOTHING = {
-  planned: 0,
-  accepted: 0,
-  retrying: 0,
-  failed: 0,
-  pruned: 0,
-  expired: 0,
-  cancelled: 0,
-};
+/** The key of a publish, and the time of the call. */
+function at({ instance, id }: Pick<NewPublish, 'instance' | 'id'>, nowMs = NOW_MS): PublishAt {
+  return { instance, id, nowMs };
+}
 
 function fresh(given: NewPublish): PublishStatus {
   return {
@@ -82,7 +78,7 @@ function fresh(given: NewPublish): PublishStatus {
     state: given.sendAtMs === undefined ? 'planning' : 'scheduled',
     createdAtMs: given.createdAtMs,
     sendAtMs: given.sendAtMs,
-    platforms: { apns: NOTHING, fcm: NOTHING, web: NOTHING },
+    platforms: { apns: NO_COUNTS, fcm: NO_COUNTS, web: NO_COUNTS },
     delivered: 0,
     opened: 0,
     reasons: [],
@@ -96,9 +92,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       await using given = await open();
       const one = publish(given.instance);
       expect(await given.store.accept(one)).toEqual({ result: 'accepted', id: one.id });
-      expect(
-        await given.other.status({ instance: given.instance, id: one.id, nowMs: NOW_MS }),
-      ).toEqual(fresh(one));
+      expect(await given.other.status(at(one))).toEqual(fresh(one));
     });
 
     it('stores concurrent publishes, each under its own id', async () => {
@@ -109,9 +103,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
         many.map(({ id }) => id),
       );
       for (const { id } of many) {
-        expect(
-          (await given.store.status({ instance: given.instance, id, nowMs: NOW_MS }))?.id,
-        ).toBe(id);
+        expect((await given.store.status(at({ ...given, id })))?.id).toBe(id);
       }
     });
 
@@ -119,28 +111,17 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       await using given = await open();
       const one = publish(given.instance);
       await given.store.accept(one);
-      expect(
-        await given.store.status({ instance: given.foreign, id: one.id, nowMs: NOW_MS }),
-      ).toBeUndefined();
-      expect(
-        await given.store.cancel({ instance: given.foreign, id: one.id, nowMs: NOW_MS }),
-      ).toBeUndefined();
-      expect(
-        (await given.store.status({ instance: given.instance, id: one.id, nowMs: NOW_MS }))?.state,
-      ).toBe('planning');
+      expect(await given.store.status(at({ ...one, instance: given.foreign }))).toBeUndefined();
+      expect(await given.store.cancel(at({ ...one, instance: given.foreign }))).toBeUndefined();
+      expect((await given.store.status(at(one)))?.state).toBe('planning');
     });
 
     it('is scheduled until its time has come', async () => {
       await using given = await open();
       const later = publish(given.instance, { sendAtMs: NOW_MS + 1000 });
       await given.store.accept(later);
-      expect(
-        await given.store.status({ instance: given.instance, id: later.id, nowMs: NOW_MS + 999 }),
-      ).toEqual(fresh(later));
-      expect(
-        (await given.store.status({ instance: given.instance, id: later.id, nowMs: NOW_MS + 1000 }))
-          ?.state,
-      ).toBe('planning');
+      expect(await given.store.status(at(later, NOW_MS + 999))).toEqual(fresh(later));
+      expect((await given.store.status(at(later, NOW_MS + 1000)))?.state).toBe('planning');
     });
 
     it('cancels what was not sent, permanently', async () => {
@@ -148,22 +129,12 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       const later = publish(given.instance, { sendAtMs: NOW_MS + 1000 });
       await given.store.accept(later);
       const cancelled = { ...fresh(later), state: 'cancelled' as const };
-      expect(
-        await given.store.cancel({ instance: given.instance, id: later.id, nowMs: NOW_MS }),
-      ).toEqual({
+      expect(await given.store.cancel(at(later))).toEqual({
         ...cancelled,
         isCancelledNow: true,
       });
-      expect(
-        await given.other.cancel({ instance: given.instance, id: later.id, nowMs: NOW_MS }),
-      ).toEqual(cancelled);
-      expect(
-        await given.store.status({
-          instance: given.instance,
-          id: later.id,
-          nowMs: NOW_MS + DAY_MS,
-        }),
-      ).toEqual(cancelled);
+      expect(await given.other.cancel(at(later))).toEqual(cancelled);
+      expect(await given.store.status(at(later, NOW_MS + DAY_MS))).toEqual(cancelled);
     });
 
     it('accepts a request with an idempotency key once, by whichever server', async () => {
@@ -175,9 +146,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       expect(await given.store.accept(first)).toEqual(accepted);
       expect(await given.store.accept(again)).toEqual(accepted);
       expect(await given.other.accept(again)).toEqual(accepted);
-      expect(
-        await given.store.status({ instance: given.instance, id: again.id, nowMs: NOW_MS }),
-      ).toBeUndefined();
+      expect(await given.store.status(at(again))).toBeUndefined();
     });
 
     it('accepts one of many requests with one key that arrive together at two servers', async () => {
@@ -189,9 +158,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       );
       const ids = new Set(answers.map((one) => (one.result === 'accepted' ? one.id : one.result)));
       expect(ids.size).toBe(1);
-      const kept = await Promise.all(
-        many.map(({ id }) => given.store.status({ instance: given.instance, id, nowMs: NOW_MS })),
-      );
+      const kept = await Promise.all(many.map((one) => given.store.status(at(one))));
       expect(kept.filter((one) => one !== undefined)).toHaveLength(1);
     });
 
@@ -203,9 +170,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       await given.store.accept(publish(given.instance, key('a')));
       const other = publish(given.instance, key('b'));
       expect(await given.store.accept(other)).toEqual({ result: 'key-taken' });
-      expect(
-        await given.store.status({ instance: given.instance, id: other.id, nowMs: NOW_MS }),
-      ).toBeUndefined();
+      expect(await given.store.status(at(other))).toBeUndefined();
       const foreign = publish(given.foreign, key('b'));
       expect(await given.store.accept(foreign)).toEqual({ result: 'accepted', id: foreign.id });
     });
@@ -231,9 +196,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       await accept(ids[1]);
       const over = publish(given.instance, { devicesMax: 1 });
       expect(await given.store.accept(over)).toEqual({ result: 'over-plan', devices: 2 });
-      expect(
-        await given.store.status({ instance: given.instance, id: over.id, nowMs: NOW_MS }),
-      ).toBeUndefined();
+      expect(await given.store.status(at(over))).toBeUndefined();
     });
 
     it('counts each report of a device once, and returns its user', async () => {
@@ -257,11 +220,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       expect(await kept(b)).toEqual({ userId: undefined });
       // The user named by a report is ignored.
       expect(await kept(a, { ...opening, userId: 'bob' })).toEqual({ userId: 'ann' });
-      const status = await given.store.status({
-        instance: given.instance,
-        id: one.id,
-        nowMs: NOW_MS,
-      });
+      const status = await given.store.status(at(one));
       expect(status).toMatchObject({ delivered: 2, opened: 1 });
     });
 
@@ -285,9 +244,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       );
       expect(kept.filter(Boolean)).toHaveLength(40);
       for (const { id } of publishes) {
-        expect(
-          await given.store.status({ instance: given.instance, id, nowMs: NOW_MS }),
-        ).toMatchObject({
+        expect(await given.store.status(at({ ...given, id }))).toMatchObject({
           delivered: 20,
         });
       }
@@ -330,9 +287,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
           await given.store.report({ instance: given.instance, report: each, nowMs: NOW_MS }),
         ).toBeUndefined();
       }
-      expect(
-        await given.store.status({ instance: given.instance, id: one.id, nowMs: NOW_MS }),
-      ).toMatchObject({
+      expect(await given.store.status(at(one))).toMatchObject({
         delivered: 0,
         opened: 0,
       });
@@ -343,7 +298,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       const one = publish(given.instance);
       await given.store.accept(one);
       await given.lose();
-      const asked = given.store.status({ instance: given.instance, id: one.id, nowMs: NOW_MS });
+      const asked = given.store.status(at(one));
       expect(await asked.catch((error: unknown) => error)).toBeInstanceOf(StoreLost);
     });
   });

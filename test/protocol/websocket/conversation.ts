@@ -14,7 +14,7 @@ import {
 export const PROTOCOLS = [5, 6, 7] as const;
 
 /** Milliseconds for a test that waits for something the server does by itself. */
-export const LONG_MS = 20_000;
+export const LONG_MS = 60_000;
 
 /** A client, and the app that signs for it. */
 export type Client = AppClient & { readonly app: TestApp };

@@ -1,15 +1,7 @@
 import { OutBuffer } from './out-buffer.ts';
 import { FLAG, FRAME, FRAME_HEADER_BYTES, SETTING_BYTES } from './protocol.ts';
 
-/** Where frames are written. */
-export interface FrameSink {
-  /** Returns `false` when the sink is full. Call `drained` once it is not. */
-  write(bytes: Buffer): boolean;
-  /** The sink has stayed full until more than 1 MiB waited for it. */
-  onOverflow(): void;
-}
-
-/** Bytes that may wait for a full sink. Requests are held back long before. */
+/** Bytes that may wait for a full wire. Requests are held back long before. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 
 /** From this size on, bytes are written at once and not at the end of the turn of the event loop. */
@@ -27,13 +19,19 @@ export class FrameWriter {
   isBlocked = false;
   /** The newest stream of which anything has left. */
   flushedStreamId = 0;
-  private readonly sink: FrameSink;
+  private readonly write: (bytes: Buffer) => boolean;
+  private readonly onOverflow: () => void;
   private newestStreamId = 0;
   private isFlushPlanned = false;
   private isClosed = false;
 
-  constructor(sink: FrameSink) {
-    this.sink = sink;
+  /**
+   * `write` returns `false` when the wire is full; call `drained` once it is not. `onOverflow` is called when the wire
+   * stays full until more than 1 MiB waits for it.
+   */
+  constructor(write: (bytes: Buffer) => boolean, onOverflow: () => void = () => undefined) {
+    this.write = write;
+    this.onOverflow = onOverflow;
   }
 
   frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
@@ -74,29 +72,24 @@ export class FrameWriter {
   }
 
   settings(settings: readonly (readonly [name: number, value: number])[]): void {
-    const length = settings.length * SETTING_BYTES;
-    this.out.reserve(FRAME_HEADER_BYTES + length);
-    this.out.frame(length, FRAME.settings, 0, 0);
-    for (const [name, value] of settings) {
-      this.out.byte(name >> 8);
-      this.out.byte(name);
-      this.out.uint32(value);
+    const payload = Buffer.alloc(settings.length * SETTING_BYTES);
+    for (const [index, [name, value]] of settings.entries()) {
+      payload.writeUInt16BE(name, index * SETTING_BYTES);
+      payload.writeUInt32BE(value, index * SETTING_BYTES + 2);
     }
-    this.planFlush();
+    this.frame(FRAME.settings, 0, 0, payload);
   }
 
   settingsAck(): void {
-    this.out.reserve(FRAME_HEADER_BYTES);
-    this.out.frame(0, FRAME.settings, FLAG.ack, 0);
-    this.planFlush();
+    this.frame(FRAME.settings, FLAG.ack, 0, Buffer.alloc(0));
   }
 
   reset(streamId: number, code: number): void {
-    this.number(FRAME.reset, streamId, code);
+    this.frame(FRAME.reset, 0, streamId, uint32(code));
   }
 
   windowUpdate(streamId: number, increment: number): void {
-    this.number(FRAME.windowUpdate, streamId, increment);
+    this.frame(FRAME.windowUpdate, 0, streamId, uint32(increment));
   }
 
   ping(): void {
@@ -104,17 +97,11 @@ export class FrameWriter {
   }
 
   goAway(lastStreamId: number, code: number, debugData = ''): void {
-    const words = Buffer.from(debugData);
-    const length = 8 + words.length;
-    this.out.reserve(FRAME_HEADER_BYTES + length);
-    this.out.frame(length, FRAME.goAway, 0, 0);
-    this.out.uint32(lastStreamId);
-    this.out.uint32(code);
-    this.out.bytes(words);
-    this.planFlush();
+    const payload = [uint32(lastStreamId), uint32(code), Buffer.from(debugData)];
+    this.frame(FRAME.goAway, 0, 0, Buffer.concat(payload));
   }
 
-  /** The sink takes bytes again. */
+  /** The wire takes bytes again. */
   drained(): void {
     this.isBlocked = false;
     this.flush();
@@ -123,25 +110,18 @@ export class FrameWriter {
   flush(): void {
     if (this.isClosed) return;
     if (this.isBlocked) {
-      if (this.out.length > WAITING_BYTES_MAX) this.sink.onOverflow();
+      if (this.out.length > WAITING_BYTES_MAX) this.onOverflow();
       return;
     }
     this.flushedStreamId = this.newestStreamId;
     for (const piece of this.out.take()) {
-      if (!this.sink.write(piece)) this.isBlocked = true;
+      if (!this.write(piece)) this.isBlocked = true;
     }
   }
 
   /** Writes nothing from now on. */
   close(): void {
     this.isClosed = true;
-  }
-
-  private number(type: number, streamId: number, value: number): void {
-    this.out.reserve(FRAME_HEADER_BYTES + 4);
-    this.out.frame(4, type, 0, streamId);
-    this.out.uint32(value);
-    this.planFlush();
   }
 
   /** Plans one flush for the end of this turn of the event loop. */
@@ -156,4 +136,10 @@ export class FrameWriter {
     this.isFlushPlanned = false;
     this.flush();
   };
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
 }

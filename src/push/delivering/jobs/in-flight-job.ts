@@ -1,15 +1,7 @@
 import type { DeviceResult, Job, PublishUnderWay } from '../../model/delivery.ts';
 import type { Platform, Recipient } from '../../model/device.ts';
 import { readStoredPublish, type StoredPublish } from '../stored-publish.ts';
-import { countDevices, type DeviceCounts } from './memory-budget.ts';
-
-/**
- * How far a job has come:
- * - `sending`: its devices wait, or are being sent to.
- * - `settled`: every device has a result, and the last results are being stored.
- * - `returned`: it goes back to the store, and nothing of it was sent.
- */
-export type JobState = 'sending' | 'settled' | 'returned';
+import { countDevices } from './memory-budget.ts';
 
 export interface InFlightJobOptions {
   /** By the steady clock. */
@@ -22,13 +14,14 @@ export interface InFlightJobOptions {
 
 /** A claimed job in memory: its devices, and the result of each so far. */
 export class InFlightJob {
-  state: JobState = 'sending';
+  /** It gets no more results: every device has one, or nothing was sent and the job goes back to the store. */
+  isClosed = false;
   /** The claim. A claim of retries shrinks as results are stored. */
   claim: Job;
   /** The devices that still exist. `undefined` once the result of one is stored. */
   readonly recipients: (Recipient | undefined)[];
   /** How many devices have no stored result yet. */
-  readonly devices: DeviceCounts;
+  readonly devices: Record<Platform, number>;
   /** Results that are not stored yet. */
   readonly results: DeviceResult[] = [];
   /** By the system's clock. */
@@ -42,7 +35,6 @@ export class InFlightJob {
   isCounted = true;
   /** Settles when storing results has ended, whether it succeeded or not. */
   storing: Promise<void> | undefined;
-  private readonly left: Record<Platform, number>;
   private stored = 0;
   private places: ReadonlyMap<number, number> | undefined;
   private readonly attempts: ReadonlyMap<number, number> | undefined;
@@ -56,8 +48,7 @@ export class InFlightJob {
   ) {
     this.claim = claim;
     this.recipients = recipients.slice();
-    this.left = { ...countDevices(recipients) };
-    this.devices = this.left;
+    this.devices = countDevices(recipients);
     this.claimedUntilMs = claim.claimedUntilMs;
     this.claimedAtMs = nowMs;
     this.movedAtMs = nowMs;
@@ -81,11 +72,6 @@ export class InFlightJob {
   get storedPublish(): StoredPublish | undefined {
     this.readPublish ??= { value: readStoredPublish(this.publish) };
     return this.readPublish.value;
-  }
-
-  /** Whether nothing is added to its results any more. */
-  get isClosed(): boolean {
-    return this.state !== 'sending';
   }
 
   /** Whether all results so far are in the store. */
@@ -127,7 +113,7 @@ export class InFlightJob {
     const recipient = this.recipients[place];
     if (recipient === undefined) return;
     this.recipients[place] = undefined;
-    this.left[recipient.platform]--;
+    this.devices[recipient.platform]--;
     this.stored++;
   }
 }

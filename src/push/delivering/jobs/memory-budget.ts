@@ -148,8 +148,10 @@ export class MemoryBudget {
 }
 
 /** Counts devices by platform. */
-export function countDevices(devices: readonly { readonly platform: Platform }[]): DeviceCounts {
-  const counts: Record<Platform, number> = { apns: 0, fcm: 0, web: 0 };
+export function countDevices(
+  devices: readonly { readonly platform: Platform }[],
+): Record<Platform, number> {
+  const counts = { apns: 0, fcm: 0, web: 0 };
   for (const { platform } of devices) counts[platform]++;
   return counts;
 }

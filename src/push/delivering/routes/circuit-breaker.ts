@@ -99,9 +99,8 @@ export class CircuitBreaker {
   private knowsTrusted = false;
   private evidence: Evidence | undefined;
   private pauseMs = 0;
-  private pausedAtMs = 0;
-  /** Length of the pause that began at `pausedAtMs`. */
-  private waitsMs = 0;
+  /** When the pause ends. */
+  private roundAtMs = 0;
   /** The gateway asked for this pause. */
   private isAsked = false;
   private probesLeft = 0;
@@ -329,15 +328,11 @@ export class CircuitBreaker {
     this.openFault = undefined;
     this.isOfConnection = false;
     this.evidence = undefined;
-    this.probesLeft = 0;
-    this.isAsked = false;
-    this.pauseMs = 0;
     this.ticket++;
   }
 
   private pause(ms: number, nowMs: number): void {
-    this.pausedAtMs = nowMs;
-    this.waitsMs = ms;
+    this.roundAtMs = nowMs + ms;
     this.isAsked = false;
   }
 
@@ -349,7 +344,7 @@ export class CircuitBreaker {
 
   /** Time until the next round of probes; 0: now. */
   private roundMs(nowMs: number): number {
-    return Math.max(0, this.pausedAtMs + this.waitsMs - nowMs);
+    return Math.max(0, this.roundAtMs - nowMs);
   }
 }
 

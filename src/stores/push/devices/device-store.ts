@@ -3,11 +3,12 @@ import type {
   DeviceInterest,
   DeviceKey,
   DeviceStore,
-  InterestLimit,
   InterestRange,
   InterestRefusal,
   InterestSet,
   MetadataChange,
+  NewInterest,
+  NewInterests,
   NewRegistration,
   SetUserResult,
   TokenChange,
@@ -36,9 +37,6 @@ interface ShownRow {
   readonly metadata: string;
 }
 
-/** A change of one locked device. */
-type DeviceChange<T> = (change: InstanceChange, device: DeviceRow) => Promise<T>;
-
 interface LockedDevice extends DeviceKey {
   readonly lock: DeviceLock;
 }
@@ -57,10 +55,10 @@ export class StoredDevices implements DeviceStore {
     if (devicesMax > 0 && (await isFull(this.database.read, instance, device, devicesMax))) {
       return 'full';
     }
-    const result = await this.database.write((sql, later) => {
-      const change = { sql, later, instance };
-      return register(change, registration);
-    }, instance);
+    const result = await this.database.write(
+      (sql, later) => register({ sql, later, instance }, registration),
+      instance,
+    );
     if (result === 'no-instance') throw new StoreLost('the store has lost the instance');
     return result;
   }
@@ -80,9 +78,9 @@ export class StoredDevices implements DeviceStore {
     };
   }
 
-  async delete(device: DeviceKey): Promise<void> {
-    await this.change({ ...device, lock: 'unchanged' }, (change, device) =>
-      removeDevice(change, device.number),
+  async delete(key: DeviceKey): Promise<void> {
+    await this.change({ ...key, lock: 'unchanged' }, (change, { number }) =>
+      removeDevice(change, number),
     );
   }
 
@@ -91,9 +89,8 @@ export class StoredDevices implements DeviceStore {
     const device = { instance, id, lock: 'unchanged' } as const;
     const set = await this.change(device, async ({ sql }, { number }) => {
       await sql`UPDATE devices SET metadata = ${text}, seen_at = ${nowMs} WHERE number = ${number}`;
-      return true;
     });
-    return set ?? false;
+    return set !== undefined;
   }
 
   async setToken({ instance, id, token, identity, nowMs }: TokenChange): Promise<boolean> {
@@ -102,7 +99,7 @@ export class StoredDevices implements DeviceStore {
       const { number } = device;
       if (device.identity === identity) {
         await sql`UPDATE devices SET seen_at = ${nowMs} WHERE number = ${number}`;
-        return true;
+        return;
       }
       const replaced: DeletedRow[] = await sql`
         DELETE FROM devices
@@ -115,9 +112,8 @@ export class StoredDevices implements DeviceStore {
         SET token = ${token}, token_identity = ${identity}, seen_at = ${nowMs}, accepted_at = NULL
         WHERE number = ${number}`;
       if (device.isAccepted) count(later, { instance, accepted: -1 });
-      return true;
     });
-    return set ?? false;
+    return set !== undefined;
   }
 
   async setUser(user: UserChange): Promise<SetUserResult> {
@@ -135,17 +131,16 @@ export class StoredDevices implements DeviceStore {
         return 'set';
       },
     );
-    return result ?? 'no-device';
+    return result?.done ?? 'no-device';
   }
 
   async interests(
     range: InterestRange,
   ): Promise<{ readonly interests: readonly string[]; readonly more: boolean } | undefined> {
     const { after, limit } = range;
-    const { read } = this.database;
     const device = await this.numberOf(range);
     if (device === undefined) return undefined;
-    const rows: { interest: string }[] = await read`
+    const rows: { interest: string }[] = await this.database.read`
       SELECT interest FROM device_interests
       WHERE device = ${device} AND interest > ${after}
       ORDER BY interest LIMIT ${limit + 1}`;
@@ -171,22 +166,18 @@ export class StoredDevices implements DeviceStore {
     return found.length > 0;
   }
 
-  async setInterests(wanted: InterestSet & InterestLimit): Promise<'set' | InterestRefusal> {
-    const { instance, id, interests, instanceMax = 0 } = wanted;
-    const result = await this.change({ instance, id, lock: 'present' }, (change, { number }) =>
-      replaceInterests(change, { device: number, interests, instanceMax }),
+  async setInterests(wanted: NewInterests): Promise<'set' | InterestRefusal> {
+    const result = await this.change({ ...wanted, lock: 'present' }, (change, { number }) =>
+      replaceInterests(change, number, wanted),
     );
-    return result ?? 'no-device';
+    return result?.done ?? 'no-device';
   }
 
-  async addInterest(
-    added: DeviceInterest & InterestLimit & { readonly max: number },
-  ): Promise<'added' | 'full' | InterestRefusal> {
-    const { instance, id, interest, max, instanceMax = 0 } = added;
-    const result = await this.change({ instance, id, lock: 'present' }, (change, { number }) =>
-      addInterest(change, { device: number, interest, max, instanceMax }),
+  async addInterest(added: NewInterest): Promise<'added' | 'full' | InterestRefusal> {
+    const result = await this.change({ ...added, lock: 'present' }, (change, { number }) =>
+      addInterest(change, number, added),
     );
-    return result ?? 'no-device';
+    return result?.done ?? 'no-device';
   }
 
   async removeInterest({ instance, id, interest }: DeviceInterest): Promise<boolean> {
@@ -195,9 +186,8 @@ export class StoredDevices implements DeviceStore {
       const deleted = await sql`DELETE FROM device_interests
         WHERE instance = ${instance} AND interest = ${interest} AND device = ${number}`;
       count(later, { instance, interests: -deleted.count });
-      return true;
     });
-    return removed ?? false;
+    return removed !== undefined;
   }
 
   async deleteUser(instance: number, userId: string): Promise<number> {
@@ -221,11 +211,11 @@ export class StoredDevices implements DeviceStore {
     return device && Number(device.number);
   }
 
-  /** `undefined`: there is no such device. */
+  /** Locks and changes a device; `undefined`: there is no such device. */
   private async change<T>(
     { instance, id, lock }: LockedDevice,
-    change: DeviceChange<T>,
-  ): Promise<T | undefined> {
+    change: (change: InstanceChange, device: DeviceRow) => Promise<T>,
+  ): Promise<{ readonly done: T } | undefined> {
     const { database } = this;
     const result = await database.write(async (sql, later) => {
       const context = { sql, later, instance };
@@ -233,7 +223,7 @@ export class StoredDevices implements DeviceStore {
       return device && { done: await change(context, device) };
     }, instance);
     if (result === undefined) await requireInstance(database.read, instance);
-    return result?.done;
+    return result;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { SQL, TransactionSQL } from 'bun';
+import type { NewInterest, NewInterests } from '../../../push/device-store.ts';
 import { exclusively } from '../../database/dialect.ts';
 import { type BigInteger, inPieces } from '../../database/rows.ts';
 import type { InstanceChange } from './device-rows.ts';
@@ -6,24 +7,6 @@ import { count, readCounts } from './instance-counts.ts';
 
 /** With room for this many more interests, single additions to a device need no lock: fewer come at the same time. */
 const ROOM_WITHOUT_LOCK = 2000;
-
-/** One interest to add to a device. */
-interface NewInterest {
-  readonly device: number;
-  readonly interest: string;
-  /** Limit of the device. */
-  readonly max: number;
-  /** Limit of all devices of the instance together; 0: none. */
-  readonly instanceMax: number;
-}
-
-/** All interests that a device is to have. */
-interface NewInterests {
-  readonly device: number;
-  readonly interests: readonly string[];
-  /** Limit of all devices of the instance together; 0: none. */
-  readonly instanceMax: number;
-}
 
 /** The difference between a device's interests and those that it is to have. */
 export async function compareInterests(
@@ -41,7 +24,8 @@ export async function compareInterests(
 /** Replaces a device's interests; writes only the difference. */
 export async function replaceInterests(
   { sql, later, instance }: InstanceChange,
-  { device, interests, instanceMax }: NewInterests,
+  device: number,
+  { interests, instanceMax }: NewInterests,
 ): Promise<'set' | 'instance-full'> {
   await exclusively(sql, lockName(device));
   const { added, removed } = await compareInterests(sql, device, interests);
@@ -66,7 +50,8 @@ export async function replaceInterests(
 /** Adds an interest, unless the device has `max` others. */
 export async function addInterest(
   { sql, later, instance }: InstanceChange,
-  { device, interest, max, instanceMax }: NewInterest,
+  device: number,
+  { interest, max, instanceMax }: NewInterest,
 ): Promise<'added' | 'full' | 'instance-full'> {
   let { total, isPresent } = await countInterests(sql, device, interest);
   if (!isPresent && total >= max - ROOM_WITHOUT_LOCK) {
@@ -86,7 +71,7 @@ async function hasRoom(
   sql: TransactionSQL,
   instance: number,
   more: number,
-  instanceMax: number,
+  instanceMax = 0,
 ): Promise<boolean> {
   if (instanceMax === 0) return true;
   return (await readCounts(sql, instance)).interests + more <= instanceMax;

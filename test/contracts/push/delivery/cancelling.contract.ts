@@ -31,7 +31,7 @@ export function cancellingContract(current: () => DeliverySetup): void {
       expect(await scene.counts(id)).toEqual({});
     });
 
-    it('tells which of several calls has cancelled the publish', async () => {
+    it('reports which of several calls cancelled the publish', async () => {
       const { id } = await scene.accept();
       const answers = await Promise.all([cancel(id), cancel(id), cancel(id)]);
       expect(answers.map((status) => status?.state)).toEqual(Array(3).fill('cancelled'));

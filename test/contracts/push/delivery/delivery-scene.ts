@@ -71,22 +71,15 @@ export class DeliveryScene {
 
   /** Registers a device with the interest `hello`, or one of `user`. */
   async device(more: Partial<NewDevice> = {}, user?: string): Promise<NewDevice> {
+    const { instance, nowMs } = this;
+    const { devices } = this.stores;
     const device = newDevice(more);
-    await this.stores.devices.register({ instance: this.instance, device, nowMs: this.nowMs });
+    const key = { instance, id: device.id };
+    await devices.register({ instance, device, nowMs });
     if (user === undefined) {
-      await this.stores.devices.setInterests({
-        instance: this.instance,
-        id: device.id,
-        interests: ['hello'],
-      });
+      await devices.setInterests({ ...key, interests: ['hello'] });
     } else {
-      const ofUser = { userId: user, max: 100, replaceOldest: false };
-      await this.stores.devices.setUser({
-        instance: this.instance,
-        id: device.id,
-        ...ofUser,
-        nowMs: this.nowMs,
-      });
+      await devices.setUser({ ...key, userId: user, max: 100, replaceOldest: false, nowMs });
     }
     return device;
   }
@@ -127,19 +120,13 @@ export class DeliveryScene {
 
   /** The audience of a publish, in device order. */
   async recipients(target: PublishTarget): Promise<readonly Recipient[]> {
+    const { audience } = this.stores;
+    const range = { instance: this.instance, kind: target.kind, after: 0, limit: 100_000 };
     const numbers = await Promise.all(
-      target.names.map((name) =>
-        this.stores.audience.numbers({
-          instance: this.instance,
-          kind: target.kind,
-          name,
-          after: 0,
-          limit: 100_000,
-        }),
-      ),
+      target.names.map((name) => audience.numbers({ ...range, name })),
     );
     const once = [...new Set(numbers.flat())].sort((a, b) => a - b);
-    return await this.stores.audience.recipients(this.instance, once);
+    return await audience.recipients(this.instance, once);
   }
 
   /** Adds a page of these devices. Any server may claim it, or none until `claimedUntilMs`. */
@@ -239,11 +226,8 @@ export class DeliveryScene {
   }
 
   async status(id: PublishId): Promise<PublishStatus> {
-    const status = await this.stores.publishes.status({
-      instance: this.instance,
-      id,
-      nowMs: this.nowMs,
-    });
+    const { instance, nowMs } = this;
+    const status = await this.stores.publishes.status({ instance, id, nowMs });
     if (status === undefined) throw new Error('there is no such publish');
     return status;
   }
@@ -260,11 +244,8 @@ export class DeliveryScene {
   }
 
   async story(publish: PublishId, device: NewDevice['id']): Promise<DeviceStory> {
-    const story = await this.stores.stories.story({
-      instance: this.instance,
-      publish,
-      device,
-    });
+    const { instance } = this;
+    const story = await this.stores.stories.story({ instance, publish, device });
     if (story === undefined) throw new Error('there is no such device or publish');
     return story;
   }

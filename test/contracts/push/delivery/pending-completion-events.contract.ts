@@ -19,7 +19,7 @@ export interface OpenPendingCompletionEvents extends DeliveryStores, AsyncDispos
 const DUE_MS = NOW_MS + COMPLETION_GRACE_MS;
 const CLAIM_MS = 60_000;
 
-const toldTo = (webhookUrl: string): Partial<NewPublish> => ({
+const withWebhook = (webhookUrl: string): Partial<NewPublish> => ({
   webhookUrl,
   body: JSON.stringify({ interests: ['hello'], fcm: {}, webhookUrl }),
 });
@@ -67,7 +67,7 @@ export function pendingCompletionEventsContract(
     }
 
     it('has an event once a publish with a webhook is finished', async () => {
-      const publish = await scene.claimed(toldTo('https://a.test/'));
+      const publish = await scene.claimed(withWebhook('https://a.test/'));
       expect(await pending.finishedAtMs(publish.number)).toBeUndefined();
       await end(publish, NOW_MS + 7);
       expect(await pending.finishedAtMs(publish.number)).toBe(NOW_MS + 7);
@@ -78,7 +78,7 @@ export function pendingCompletionEventsContract(
     it('has an event if the last device has finished the publish', async () => {
       await scene.device();
       const publish = await scene.claimed({
-        ...toldTo('https://a.test/'),
+        ...withWebhook('https://a.test/'),
         platforms: ['fcm'],
       });
       const recipients = await scene.recipients({ kind: 'interests', names: ['hello'] });
@@ -115,7 +115,7 @@ export function pendingCompletionEventsContract(
         const body = JSON.stringify({ interests: ['hello'], fcm: { notification: { title } } });
         expect(await pending.finishedAtMs(await finished({ body }))).toBeUndefined();
       }
-      const cancelled = await scene.claimed(toldTo('https://a.test/'));
+      const cancelled = await scene.claimed(withWebhook('https://a.test/'));
       await scene.stores.publishes.cancel({
         instance: scene.instance,
         id: cancelled.id,

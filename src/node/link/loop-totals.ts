@@ -1,0 +1,20 @@
+import { shareTotals } from '../../runtime/shared-total.ts';
+
+/** The memory in which realtime loops count what they hold of a limit for all of them. */
+export interface LoopTotals {
+  readonly connections: SharedArrayBuffer;
+  readonly subscriptions: SharedArrayBuffer;
+  /** Webhook events that wait for the background loop. */
+  readonly webhookEvents: SharedArrayBuffer;
+  readonly webhookCharacters: SharedArrayBuffer;
+}
+
+/** Makes the memory for as many loops. */
+export function createLoopTotals(loops: number): LoopTotals {
+  return {
+    connections: shareTotals(loops),
+    subscriptions: shareTotals(loops),
+    webhookEvents: shareTotals(loops),
+    webhookCharacters: shareTotals(loops),
+  };
+}
