@@ -4,17 +4,17 @@ import { sampleMachineDelay } from '../../testing/machine-delay.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { becomes } from '../failure/store-trouble.ts';
 
-/** Addresses of this machine that attack; Linux has all of 127.0.0.0/8. */
+/** Addresses of attackers. On Linux, all of 127.0.0.0/8 is local. */
 const ATTACKERS = ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5', '127.0.0.6', '127.0.0.7'];
 
-/** More of each than one address may have. */
+/** Connections per address, more than one address may have. */
 const CONNECTIONS = 250;
 
 const WRONG = 'GET /api/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\n\r\n';
 const BODY = 'POST /api/v1/apps HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n';
 const HALF = 'GET /api/v1/apps HTTP/1.1\r\nHost: x\r\n';
 
-/** Asks like an operator, one request after the other, and gives how long each took. Milliseconds. */
+/** Sends requests one by one, as an operator does; gives the median latency. Milliseconds. */
 async function operate({ adminPort, adminPassword }: Fanfare, rounds: number) {
   const latencies: number[] = [];
   for (let round = 0; round < rounds; round++) {

@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { clientFrame, RawClient } from '../../testing/clients/raw-client.ts';
 
 /**
- * Attacks that run as fast as they can for some seconds, in a process of their own. Each only ever talks to
- * 127.0.0.1, ends by itself, and prints what it saw.
+ * Attacks that run at full speed for some seconds, in a process of their own. Each connects only to 127.0.0.1, ends by
+ * itself, and prints its result.
  */
 
 interface Target {
@@ -41,7 +41,7 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
     return { connections, codes };
   },
 
-  /** One connection subscribes to a channel and leaves it, over and over. */
+  /** One connection subscribes and unsubscribes repeatedly. */
   async toggles() {
     await using client = await RawClient.connect(options, { path: options.path });
     let toggles = 0;
@@ -57,7 +57,7 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
     return { toggles };
   },
 
-  /** Subscribes to as many channels as it can, over and over on new connections. */
+  /** Subscribes to as many channels as possible, on one new connection after the other. */
   async subscriptions() {
     const clients: RawClient[] = [];
     let subscribed = 0;
@@ -73,7 +73,7 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
     return { subscribed };
   },
 
-  /** Sends subscriptions with the handshake, and is gone when it hears of some of them, over and over. */
+  /** Sends subscriptions with the handshake and disconnects after some answers, repeatedly. */
   async bursts() {
     const handshake = [
       `GET ${options.path} HTTP/1.1`,
@@ -110,7 +110,7 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
     return { connections };
   },
 
-  /** Sends requests with a target that costs much before anybody knows who sent it. */
+  /** Sends requests whose target is expensive to read before the sender is known. */
   async requests() {
     const target = String(options['target']);
     const perSecond = Number(options['perSecond'] ?? 0);

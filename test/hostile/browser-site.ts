@@ -12,12 +12,12 @@ import { fillStore, type StoredRow } from '../failure/push-delivery-rows.ts';
 
 /** A server and a push service of the test, with honest browsers and endpoints that an attacker registered. */
 
-/** What the push service does for an endpoint, by the first segment of its path. */
+/** The answers of the push service to an endpoint, by the first segment of its path. */
 export const evils = {
   refused: 'refuses it with 401',
-  asking: 'answers 503 and wants to be left alone for a quarter of an hour',
+  asking: 'answers 503 with a Retry-After of 15 minutes',
   failing: 'answers 503',
-  busy: 'answers 429 and wants to be left alone for a quarter of an hour',
+  busy: 'answers 429 with a Retry-After of 15 minutes',
   hanging: 'never answers',
   dripping: 'answers byte by byte, and never ends',
 } as const;
@@ -55,7 +55,7 @@ interface Arrival {
 export class BrowserSite implements AsyncDisposable {
   readonly server: Fanfare;
   readonly arrivals: Arrival[] = [];
-  /** What the push service answers for honest browsers now. */
+  /** The current answer of the push service for honest browsers. */
   honest: { readonly status: number; readonly headers?: Record<string, string> } = { status: 201 };
   /** Whether the push service accepts everything for fakes, as before an attack. */
   areFakesGood = false;
@@ -138,7 +138,7 @@ export class BrowserSite implements AsyncDisposable {
     if (status !== 200) throw new Error(`${status} ${JSON.stringify(json)}`);
   }
 
-  /** Publishes, waits until each honest browser has the message, and gives how many milliseconds each took. */
+  /** Publishes and waits until each honest browser has the message; gives the latencies. Milliseconds. */
   async reach(instance: number, interest = ALL, withinMs = 20_000): Promise<readonly number[]> {
     const from = this.arrivals.length;
     const startedAtMs = performance.now();

@@ -10,7 +10,7 @@ const LOUD = { id: 'loud', keys: [{ key: 'loud-key', secret: 'loud-secret' }] };
 const PATH = pathOf(7, 'loud-key');
 const SECONDS = 0.6;
 
-describe('a client of another app notices nothing of one that', () => {
+describe('a client is served as usual while a client of another app', () => {
   let server: Fanfare;
   let honest: RawClient;
   beforeAll(async () => {
@@ -48,7 +48,7 @@ describe('a client of another app notices nothing of one that', () => {
     expect(compared.result).toMatchObject({ codes: { '1008': expect.any(Number) } });
   });
 
-  it('sends large messages that are no JSON', async () => {
+  it('sends large messages that are not JSON', async () => {
     expectCalm(await beside('frames', { text: 'x'.repeat(60_000) }));
   });
 
@@ -57,7 +57,7 @@ describe('a client of another app notices nothing of one that', () => {
     expectCalm(await beside('toggles', { channel: 'same' }));
   });
 
-  it('subscribes to all that it can, on one connection after the other', async () => {
+  it('subscribes to as many channels as possible, on one connection after the other', async () => {
     expectCalm(await beside('subscriptions'));
   });
 
@@ -66,14 +66,14 @@ describe('a client of another app notices nothing of one that', () => {
     expectCalm(await compare(honest, both));
   });
 
-  it('was there: events still arrive', async () => {
+  it('has done all of that: events still arrive', async () => {
     await trigger(server, { name: 'e', channel: 'mine', data: 'still here' });
     expect(await honest.hears()).toMatchObject({ event: 'e', data: 'still here' });
   });
 });
 
 describe('a page of a real client', () => {
-  it('subscribes to 1,000 channels at once, and to all of them again when it reconnects', async () => {
+  it('can subscribe to 1,000 channels at once, and to all of them again when it reconnects', async () => {
     await using server = await startFanfare();
     for (let visit = 0; visit < 2; visit++) {
       await using client = await RawClient.connect(server);
@@ -87,14 +87,14 @@ describe('a page of a real client', () => {
         });
       }
       client.says({ event: 'pusher:subscribe', data: { channel: 'one-too-many' } });
-      // For its rate, or, where that has room again by now, for the channels that a connection may be in.
+      // Refused because of its rate or, if that has room again by now, because of its number of channels.
       expect(await client.hears()).toMatchObject({ event: 'pusher:error' });
     }
   });
 });
 
-describe('a client that comes again and again', () => {
-  it('takes what it has sent with it, and is refused with 429 until time has passed', async () => {
+describe('a client that reconnects repeatedly', () => {
+  it('keeps the count of its frames, and is refused with 429 until time has passed', async () => {
     await using server = await startFanfare({
       channels: { addressLimits: { framesPerSecond: 20 } },
     });
@@ -115,7 +115,7 @@ describe('a client that sends too much', () => {
   it('gets 4301 once, and is answered again when it has slowed down', async () => {
     await using server = await startFanfare({ channels: { framesPerSecond: 10 } });
     await using client = await RawClient.connect(server);
-    // 10 a second and as many channels as it may have, twice.
+    // The burst: twice the rate of 10 per second plus the limit of channels.
     for (let n = 0; n < 2010; n++) client.says({ event: 'pusher:ping', data: {} });
     for (let n = 0; n < 2000; n++) {
       expect(await client.hears()).toMatchObject({ event: 'pusher:pong' });
@@ -154,7 +154,7 @@ describe('a client that sends too much', () => {
       channel: 'a',
       data: JSON.stringify({ type: 'LimitReached', error: message, status: 4301 }),
     });
-    // To leave a channel is never refused; it is just not in this one.
+    // Unsubscribing is never refused; this client is just not subscribed.
     expect(await client.hears()).toMatchObject({ event: 'pusher:error', data: { code: null } });
     await server.logged(new RegExp(message));
   });

@@ -6,12 +6,12 @@ import { trigger } from '../../testing/clients/sign.ts';
 import { runs } from '../../testing/long-run.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
-/** Connections that take what others need: places, descriptors, half-open ones. */
+/** Connections that use up places or descriptors, and connections that stay half open. */
 
 const LOUD = { id: 'loud', keys: [{ key: 'loud-key', secret: 'loud-secret' }] };
 const LOUD_PATH = pathOf(7, 'loud-key');
 
-/** Connections that send the same bytes and nothing more; how many the server has ended. */
+/** Opens connections that send only these bytes, and counts those that the server has ended. */
 function hold(port: number, count: number, bytes: string) {
   let ended = 0;
   const sockets: Socket[] = [];
@@ -47,7 +47,7 @@ function cpuSeconds(server: Fanfare): number {
 }
 
 describe('2,000 silent and 500 half-sent connections', () => {
-  it.concurrent('leave everybody else served, and are all gone within 60 seconds', async () => {
+  it.concurrent('do not keep others from being served, and are closed within 60 s', async () => {
     await using server = await startFanfare();
     await using honest = await RawClient.connect(server);
     await honest.subscribes('a');
@@ -67,7 +67,7 @@ describe('2,000 silent and 500 half-sent connections', () => {
 });
 
 describe('a server that may have 500 open files', () => {
-  it.concurrent('says so, serves its clients while 700 silent connections come, does not spin, and recovers', async () => {
+  it.concurrent('logs that limit, serves its clients while 700 silent connections arrive, does not spin, and recovers', async () => {
     await using server = await startFanfare({ openFilesMax: 500 });
     expect(JSON.parse(await server.logged(/limited by open files/))).toMatchObject({
       openFilesLimit: 500,
@@ -86,7 +86,7 @@ describe('a server that may have 500 open files', () => {
       }, 10_000);
       // A loop that spins takes all of a core.
       expect(cpuSeconds(server) - cpuBefore).toBeLessThan(1.5);
-      // Bun ends them by itself, and then everybody is let in again.
+      // Bun closes them, and then new connections are accepted again.
       await until(async () => {
         const client = await RawClient.connect(server).catch(() => undefined);
         await client?.[Symbol.asyncDispose]();
@@ -98,7 +98,7 @@ describe('a server that may have 500 open files', () => {
     }
   }, 120_000);
 
-  it('keeps everybody who is connected, however often strangers use up the descriptors, and lets others in meanwhile', async () => {
+  it('keeps all clients connected, however often strangers use up the descriptors, and accepts others meanwhile', async () => {
     await using server = await startFanfare({ openFilesMax: 500 });
     const CYCLES = 12;
     const honest: RawClient[] = [];
@@ -128,7 +128,7 @@ describe('a server that may have 500 open files', () => {
     for (const client of honest) await client[Symbol.asyncDispose]();
   }, 60_000);
 
-  it('refuses WebSockets with 4100 before there are no files left, of the app that has most', async () => {
+  it('refuses WebSockets of the app with most connections with 4100 before it runs out of files', async () => {
     await using server = await startFanfare({ openFilesMax: 500, moreApps: [LOUD] });
     const loud: RawClient[] = [];
     let refused: number | undefined;
@@ -139,7 +139,7 @@ describe('a server that may have 500 open files', () => {
       loud.push(client);
     }
     expect(refused).toBe(4100);
-    // Those of another app are let in, at the cost of those that hold everything.
+    // Connections of another app are accepted; the app with most connections loses some.
     await using honest = await RawClient.connect(server);
     await honest.subscribes('a');
     await trigger(server, { name: 'e', channel: 'a', data: 'x' });
@@ -150,8 +150,8 @@ describe('a server that may have 500 open files', () => {
   }, 60_000);
 });
 
-describe('a server that may have ten connections', () => {
-  it('ends one of the app that has most for one of another app', async () => {
+describe('a server with a limit of ten connections', () => {
+  it('closes a connection of the app with most when another app connects', async () => {
     await using server = await startFanfare({
       channels: { maxConnections: 10 },
       moreApps: [LOUD],
@@ -166,7 +166,7 @@ describe('a server that may have ten connections', () => {
     for (const client of loud) await client[Symbol.asyncDispose]();
   });
 
-  it('ends one of the address that has most for one of another address, behind a proxy that it trusts', async () => {
+  it('closes a connection of the address with most when another address connects, behind a trusted proxy', async () => {
     await using server = await startFanfare({
       channels: { maxConnections: 10 },
       config: { trustedProxies: ['127.0.0.0/8'] },
@@ -183,7 +183,7 @@ describe('a server that may have ten connections', () => {
     for (const client of loud) await client[Symbol.asyncDispose]();
   });
 
-  it('ends none of an app whose clients share an address for an app that has as many, each of its own address', async () => {
+  it('closes none of an app whose clients share an address when an app with as many connections from many addresses connects', async () => {
     await using server = await startFanfare({
       channels: { maxConnections: 10 },
       config: { trustedProxies: ['127.0.0.0/8'] },

@@ -29,6 +29,13 @@ function crowd(evil: Evil, fakes: number): readonly Browser[] {
 
 const longest = (all: readonly number[]) => Math.max(...all);
 
+/** Publishes, and expects that each honest browser has the message soon. */
+async function expectSoon(site: BrowserSite): Promise<void> {
+  const machine = await sampleMachineDelay();
+  const latencyMs = longest(await site.reach(0));
+  expect(latencyMs).toBeLessThan(SLACK_MS + STEPS * (await machine.stop()));
+}
+
 describe('honest browsers', () => {
   it.each(cases)(
     'keep their latency over %s beside fakes: %s',
@@ -97,7 +104,7 @@ describe('an instance of which no browser was ever reached', () => {
       await using site = await BrowserSite.start({ http2: false, browsers });
       await site.reach(0, undefined, 50_000);
       // One browser has been accepted from then on.
-      expect(longest(await site.reach(0))).toBeLessThan(SLACK_MS);
+      await expectSoon(site);
     },
     LONG_MS,
   );
@@ -108,7 +115,7 @@ describe('an instance of which no browser was ever reached', () => {
       const browsers = [...some(1, 'asking'), ...some(10, 'ok')];
       await using site = await BrowserSite.start({ http2: false, browsers });
       for (let round = 0; round < 3; round++) {
-        expect(longest(await site.reach(0))).toBeLessThan(SLACK_MS);
+        await expectSoon(site);
       }
       expect(site.server.output.stderr).not.toMatch(/Gateway (fails|refuses)/);
     },
@@ -147,7 +154,7 @@ describe('an instance whose browsers were reached', () => {
       site.honest = { status: 201 };
       await reached;
       await site.server.logged(/Gateway recovered/);
-      expect(longest(await site.reach(0))).toBeLessThan(SLACK_MS);
+      await expectSoon(site);
     },
     LONG_MS,
   );
@@ -163,7 +170,7 @@ describe('an instance whose browsers were reached', () => {
       site.honest = { status: 201 };
       await reached;
       await site.server.logged(/Gateway recovered/);
-      expect(longest(await site.reach(0))).toBeLessThan(SLACK_MS);
+      await expectSoon(site);
       expect(site.gotMoreThan(3)).toEqual([]);
     },
     LONG_MS,

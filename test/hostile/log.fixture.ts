@@ -4,9 +4,9 @@ import { LogThread } from '../../src/observability/log-thread.ts';
 import { openLog } from '../../src/observability/open-log.ts';
 
 /**
- * A program that logs `LINES` lines of about 100 bytes to standard error, in turns of its loop, as fast as it can. On
- * standard output it says what standard error is, and how long its longest turn took. `FIFO` is opened by each
- * thread of the runtime's pool first, which waits there for ever.
+ * Logs `LINES` lines of about 100 bytes to standard error at full speed, in many iterations of its event loop. Prints
+ * on standard output which file standard error is, and the duration of its longest iteration. If `FIFO` is set, each
+ * thread of the runtime's pool first opens that file and blocks.
  */
 const lines = Number(process.env['LINES']);
 const fifo = process.env['FIFO'];

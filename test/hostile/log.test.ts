@@ -104,8 +104,8 @@ describe('the log', () => {
     expect(JSON.parse(readFileSync(result, 'utf8'))).toMatchObject({ to: 'pipe', dropped: 0 });
   });
 
-  it('is written to a Unix socket, as journald has it', async () => {
-    // Node gives its children sockets.
+  it('is written to a Unix socket, as with journald', async () => {
+    // The standard streams of Node's children are sockets.
     const script = `
       const child = require('node:child_process').spawn(process.argv[1], [process.argv[2]]);
       child.stdout.on('data', (bytes) => process.stderr.write(bytes));
@@ -146,7 +146,7 @@ describe('the log', () => {
     expect(await child.stdout.json()).toMatchObject({ to: '/dev/null', dropped: 0 });
   });
 
-  it('is written while every thread of the runtime waits', async () => {
+  it('is written while every thread of the runtime is blocked', async () => {
     const child = Bun.spawn([process.execPath, PROGRAM], {
       ...environment(LINES, { FIFO: fifo() }),
       stdout: 'pipe',
@@ -159,7 +159,7 @@ describe('the log', () => {
 });
 
 describe('a log without a reader', () => {
-  it('stops nothing: lines beyond its room are dropped and counted, and the program can end', async () => {
+  it('does not block: lines beyond its buffer are dropped and counted, and the program can end', async () => {
     const descriptor = fullPipe();
     const child = Bun.spawn([process.execPath, PROGRAM], {
       ...environment(100_000),
@@ -174,7 +174,7 @@ describe('a log without a reader', () => {
     expect(await child.exited).toBe(0);
   });
 
-  it('holds up neither clients nor webhooks nor the end of a server', async () => {
+  it('delays neither clients nor webhooks nor the stop of a server', async () => {
     const descriptor = fullPipe();
     using endpoint = startWebhookEndpoint();
     const folder = directory();
@@ -206,7 +206,7 @@ describe('a log without a reader', () => {
       expect(await client.hears()).toMatchObject({ event: 'e' });
       expect((await endpoint.events.next()).channel).toBe(`news-${at}`);
       expect(performance.now() - startMs).toBeLessThan(2_000);
-      // Each is a line of the log.
+      // Each refusal is logged.
       const refused = await api({ port }, 'GET', `/apps/${APP.id}/channels`, { secret: 'wrong' });
       expect(refused.status).toBe(401);
     }
@@ -215,8 +215,8 @@ describe('a log without a reader', () => {
   });
 });
 
-describe('a log that strangers fill', () => {
-  it('takes no more lines of an app where its clients come from any number of addresses', async () => {
+describe('the log while strangers send bad requests', () => {
+  it('has a limited number of lines per app, whatever number of addresses its clients use', async () => {
     await using server = await startFanfare({ config: { trustedProxies: ['127.0.0.1'] } });
     const socket = connect(server.port, '127.0.0.1');
     let answers = 0;

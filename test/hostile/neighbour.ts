@@ -2,11 +2,11 @@ import { expect } from 'bun:test';
 import type { RawClient } from '../../testing/clients/raw-client.ts';
 import { sampleMachineDelay } from '../../testing/machine-delay.ts';
 
-/** How long an honest client waits between two pings. Milliseconds. */
+/** The pause of an honest client between two pings. Milliseconds. */
 const BETWEEN_PINGS_MS = 5;
 const QUIET_MS = 500;
 
-/** How long an answer took, of all pings of one time. Milliseconds. */
+/** The latencies of all pings of a period. Milliseconds. */
 export interface Latency {
   readonly pings: number;
   readonly median: number;
@@ -16,14 +16,14 @@ export interface Latency {
   readonly machine: number;
 }
 
-/** What an honest client saw before an attack and during it. */
+/** The latencies of an honest client before and during an attack. */
 export interface Comparison<Result> {
   readonly quiet: Latency;
   readonly attacked: Latency;
   readonly result: Result;
 }
 
-/** Pings as an honest client, first alone and then while an attack runs. Fails where a ping is not answered. */
+/** Pings as an honest client, first alone and then during an attack. Fails if a ping is not answered. */
 export async function compare<Result>(
   client: RawClient,
   attack: () => Promise<Result>,

@@ -15,7 +15,7 @@ import {
 } from '../protocol/push/exchange.ts';
 import { attack, publishFor, quantile, type Seen } from './push-neighbour.ts';
 
-/** Where attacks come from. Honest clients are at another address. */
+/** The address of attackers. Honest clients use another one. */
 const ATTACKER = '127.0.0.2';
 
 const QUIET_MS = 500;
@@ -29,7 +29,7 @@ function expectUnharmed(during: Seen, quiet: Seen): void {
   expect(quantile(during.latenciesMs, 0.5)).toBeLessThan(20 * usualMs + 100);
 }
 
-/** A device of the instance that is attacked: it registers, and then changes and reads its interests until it is stopped. */
+/** A device of the attacked instance that registers, and then changes and reads its interests until it is stopped. */
 function honestDevice(server: Fanfare): { stop(): Promise<readonly number[]> } {
   const statuses: number[] = [];
   let isOver = false;
@@ -53,7 +53,7 @@ function honestDevice(server: Fanfare): { stop(): Promise<readonly number[]> } {
   };
 }
 
-describe('a backend publishes as if nothing was, and so does a device of the instance that is attacked', () => {
+describe('a backend of another instance and a device of the attacked one are served as usual', () => {
   it.each([
     ['registers, sets interests and reports as fast as it can', 'write', 50],
     ['holds bodies of a MB, and small ones to fill what memory is left', 'hold', 385],
@@ -83,7 +83,7 @@ describe('a backend publishes as if nothing was, and so does a device of the ins
 });
 
 it(
-  'a backend publishes as if nothing was, and the log says it once, while another one cancels its publishes without end',
+  'a backend publishes as usual while another one cancels its publishes all the time, and the log has one line per cancelled publish',
   async () => {
     const limits = { backendRequestsPerSecond: 200 };
     await using server = await startPush({ instance: { limits } });
@@ -101,9 +101,9 @@ it(
     const during = await publishFor(server, NEIGHBOUR, ATTACK_MS);
     const answered = (hostile.counts().status['200'] ?? 0) - before;
     expectUnharmed(during, quiet);
-    // Requests in flight at the start come on top, and the time of the last publish.
+    // The bound has room for requests in flight at the start, and for the time of the last publish.
     expect(answered).toBeLessThan(2 * 200 * (ATTACK_MS / 1_000));
-    // Each connection of the attack cancels one publish, again and again.
+    // Each connection of the attack cancels one publish repeatedly.
     const lines = server.output.stderr.match(/Publish cancelled/g) ?? [];
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.length).toBeLessThanOrEqual(4);
@@ -113,7 +113,7 @@ it(
 
 describe('one address', () => {
   it(
-    'changes no more rows than the limits allow, however fast it asks',
+    'changes no more rows than the limits allow, however many requests it sends',
     async () => {
       const addressLimits = { rowsPerSecond: 100 };
       await using server = await startPush({ push: { addressLimits } });
@@ -132,7 +132,7 @@ describe('one address', () => {
       using store = new Database(join(server.directory, 'fanfare.db'), { readonly: true });
       const rows = (table: string) =>
         store.query<{ rows: number }, []>(`SELECT COUNT(*) AS rows FROM ${table}`).get()?.rows ?? 0;
-      // A minute's worth at once. The token of each device takes as much as four rows.
+      // The burst is a minute's worth. The long token of a device counts as four rows.
       const changed = 7 * rows('devices') + rows('device_interests');
       expect(changed).toBeGreaterThan(5_000);
       expect(changed).toBeLessThanOrEqual(100 * (60 + seconds));
@@ -140,7 +140,7 @@ describe('one address', () => {
     LONG_MS,
   );
 
-  it('cannot stop publishing by registering as many devices as there may be', async () => {
+  it('cannot stop publishing by registering as many devices as the instance may have', async () => {
     const limits = { publishesPerSecond: 0, devices: 20 };
     await using server = await startPush({ instance: { limits } });
     const kept = registration('fcm');
@@ -152,16 +152,16 @@ describe('one address', () => {
     }
     expect(statuses).toEqual(new Set([200, 429]));
     expect((await publish(server, '/interests', TO_INTERESTS)).status).toBe(200);
-    // Who is there stays, also when its app is installed anew.
+    // A registered device stays, also when its app is installed again.
     expect((await ask(server, 'POST', device('fcm'), { body: kept })).status).toBe(200);
   });
 });
 
-describe('what an instance allows its devices', () => {
+describe('the rate limits of an instance', () => {
   const ATTACKERS = 20;
 
   it(
-    'is there for new phones while 20 addresses take all that they can',
+    'leave room for new devices while 20 addresses send as much as they can',
     async () => {
       const limits = { deviceRowsPerSecond: 100 };
       await using server = await startPush({ instance: { limits } });

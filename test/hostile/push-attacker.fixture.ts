@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
 
 /**
- * A hostile client of the push listener, in a process of its own: `bun push-attacker.fixture.ts JSON`. It goes on
- * until it is killed, and prints a line with what it has counted each 100 ms.
+ * A hostile client of the push listener, in a process of its own: `bun push-attacker.fixture.ts JSON`. It runs until it
+ * is killed, and prints a line with its counts every 100 ms.
  */
 export interface AttackOptions {
   readonly port: number;
@@ -40,7 +40,7 @@ function request(method: string, target: string, body = ''): string {
   return `${method} ${target} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${key}${length}\r\n${body}`;
 }
 
-/** Bytes of the bodies that are held. If there is no room for one, the next is tried. */
+/** Sizes of unfinished bodies. If one is refused, the next one is tried. */
 const HELD_SIZES = [1_040_000, 90_000, 9_000, 900, 90];
 
 let connections = 0;
@@ -88,7 +88,7 @@ const report = () =>
   );
 
 const attacks = {
-  /** Registers devices, gives them as many interests as there may be, and reports, as fast as it is answered. */
+  /** Registers devices with the maximum number of interests, and reports, as fast as it gets answers. */
   write() {
     let turn = 0;
     open(
@@ -102,7 +102,7 @@ const attacks = {
     );
   },
 
-  /** Uses up the rows that devices may change: many at first, and then each that comes back. */
+  /** Uses up the rate of changed rows: first the burst, and then every row that becomes available. */
   rows() {
     let device: string | undefined;
     const change = () => request('PUT', `${DEVICES}/${device}/metadata`, '{}');
@@ -117,7 +117,7 @@ const attacks = {
     );
   },
 
-  /** Sends nearly all of large bodies, and of small ones for the room that is left, and keeps the connections. */
+  /** Sends large bodies except their end, then small ones for the remaining room, and keeps the connections. */
   hold() {
     let device: string | undefined;
     let size = 0;
@@ -144,7 +144,7 @@ const attacks = {
     );
   },
 
-  /** Publishes once on each connection, and cancels that again and again, 16 times at once. */
+  /** Publishes once on each connection, and cancels that publish repeatedly, with 16 requests in flight. */
   cancel() {
     let publish: string | undefined;
     const cancel = () => request('DELETE', `${PUBLISHES}/${publish}`);
@@ -161,7 +161,7 @@ const attacks = {
     });
   },
 
-  /** Sends 32 reports at once, and as many again when they are answered. */
+  /** Sends 32 reports at once, and 32 more after they are answered. */
   pipeline() {
     const many = () => Array.from({ length: 32 }, report).join('');
     const unanswered = new WeakMap<Socket, number>();
@@ -180,7 +180,7 @@ const attacks = {
 };
 
 if (import.meta.main) {
-  // On another machine it would take nothing from the server but its answers.
+  // An attacker on another machine would use no processor time of the server's machine.
   setPriority(constants.priority.PRIORITY_LOW);
   for (let n = 0; n < options.connections; n++) attacks[options.attack]();
   setInterval(() => console.log(JSON.stringify(counts)), 100);

@@ -6,14 +6,14 @@ import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts'
 import { attack, compare } from './neighbour.ts';
 import { residentBytes } from './resident-bytes.ts';
 
-/** What apps share: webhooks, remembered events, memory, the log. And what strangers may not stop an owner from. */
+/** Resources that apps share: webhooks, cached events, memory, the log. Strangers must not use up those of an owner. */
 
 const LOUD_KEY = { key: 'loud-key', secret: 'loud-secret' };
 const LOUD_PATH = pathOf(7, LOUD_KEY.key);
 const EVENTS = ['channel_occupied', 'channel_vacated'];
 
 describe('webhooks of an app', () => {
-  it('all arrive, and soon, while a client of another app makes as many events as it can', async () => {
+  it('all arrive soon while a client of another app causes as many events as it can', async () => {
     using mine = startWebhookEndpoint();
     using theirs = startWebhookEndpoint();
     await using server = await startFanfare({
@@ -49,7 +49,7 @@ describe('webhooks of an app', () => {
     expect(late.toSorted((a, b) => a - b)[45]).toBeLessThan(2000);
   }, 60_000);
 
-  it('come soon while another app has 200 endpoints that never answer', async () => {
+  it('arrive soon while another app has 200 endpoints that never answer', async () => {
     using mine = startWebhookEndpoint();
     using silent = Bun.serve({
       port: 0,
@@ -81,8 +81,8 @@ describe('webhooks of an app', () => {
   }, 60_000);
 });
 
-describe('the remembered event of a cache channel', () => {
-  it('stays, whatever another app has remembered', async () => {
+describe('the cached event of a cache channel', () => {
+  it('stays, however many events another app caches', async () => {
     await using server = await startFanfare({ moreApps: [{ id: 'loud', keys: [LOUD_KEY] }] });
     await trigger(server, { name: 'price', channel: 'cache-gold', data: '1' });
     const data = 'x'.repeat(10_000);
@@ -101,7 +101,7 @@ describe('the remembered event of a cache channel', () => {
 });
 
 describe('the daily quota', () => {
-  it('is not used up by what an anonymous client causes', async () => {
+  it('is not used up by messages that an anonymous client causes', async () => {
     using endpoint = startWebhookEndpoint();
     await using server = await startFanfare({
       app: {
@@ -129,8 +129,8 @@ describe('the daily quota', () => {
   });
 });
 
-describe('a member who comes and goes all the time', () => {
-  it('is announced ten times a second at most, and in the end correctly', async () => {
+describe('a member who joins and leaves all the time', () => {
+  it('is announced at most ten times per second, with the right state at the end', async () => {
     await using server = await startFanfare({ channels: { framesPerSecond: 0 } });
     const channel = 'presence-room';
     const ann = JSON.stringify({ user_id: 'ann' });
@@ -145,14 +145,14 @@ describe('a member who comes and goes all the time', () => {
     }
     const told: string[] = [];
     for (let n = 0; n < 11; n++) told.push((await watcher.hears()).event.split('_').at(-1) ?? '');
-    // Five times there and back, and a second later the truth.
+    // Five times joined and left, and the final state a second later.
     expect(told).toEqual([...Array(5).fill(['added', 'removed']).flat(), 'removed']);
     await watcher.hearsNothing();
   });
 });
 
 describe('clients that read nothing', () => {
-  it('take no more memory than all clients together may have, and others hear everything', async () => {
+  it('take no more memory than the limit of all clients, and others receive everything', async () => {
     const limit = 50_000_000;
     await using server = await startFanfare({
       channels: { waitingBytes: limit, sendBufferBytes: 4_000_000 },
@@ -174,7 +174,7 @@ describe('clients that read nothing', () => {
       await api(server, 'POST', '/apps/loud/events', { ...LOUD_KEY, body });
       if (n % 20 === 0) most = Math.max(most, residentBytes(server) - before);
     }
-    // Without a bound for all it would be 400 MB, and more: buffers grow by doubling.
+    // Without a common limit it would be more than 400 MB: buffers grow by doubling.
     expect(most).toBeLessThan(5 * limit);
     await server.logged(/Connection closed: it read too slowly/);
     await trigger(server, { name: 'e', channel: 'mine', data: 'x' });
@@ -184,7 +184,7 @@ describe('clients that read nothing', () => {
 });
 
 describe('subscriptions', () => {
-  it('are left for other apps where one has taken all that there may be', async () => {
+  it('are left for other apps when one app uses as many as it can', async () => {
     await using server = await startFanfare({
       channels: { maxSubscriptions: 200 },
       moreApps: [{ id: 'loud', keys: [LOUD_KEY] }],
@@ -200,7 +200,7 @@ describe('subscriptions', () => {
     expect(await honest.hears()).toMatchObject({ event: 'e' });
   });
 
-  it('of one app end no more connections of another than they need', async () => {
+  it('of one app close no more connections of another app than necessary', async () => {
     await using server = await startFanfare({
       channels: { maxSubscriptions: 1000 },
       moreApps: [{ id: 'loud', keys: [LOUD_KEY] }],
@@ -225,7 +225,7 @@ describe('subscriptions', () => {
 });
 
 describe('the log', () => {
-  it('is not flooded by what clients and strangers are refused, nor are the lines of others lost', async () => {
+  it('is not flooded by refusals of clients and strangers, and loses no lines of others', async () => {
     await using server = await startFanfare({ moreApps: [{ id: 'loud', keys: [LOUD_KEY] }] });
     await using honest = await RawClient.connect(server);
     const { quiet, attacked } = await compare(honest, async () => {

@@ -12,7 +12,7 @@ const STEPS = 5;
 
 const HONEST_BROWSERS = 10;
 
-/** Each endpoint that hangs holds a connection for 15 s once, so many of them do delay others once. */
+/** Each hanging endpoint holds a connection for 15 s once, so 600 of them would delay others once. */
 const cases: readonly (readonly [number, Evil])[] = [
   ...([3, 60, 600] as const).map((count) => [count, 'asking'] as const),
   ...([3, 60, 600] as const).map((count) => [count, 'refused'] as const),
@@ -27,15 +27,15 @@ const longest = (all: readonly number[]) => Math.max(...all);
 
 describe('honest browsers', () => {
   it.each(cases)(
-    'are reached at once beside %i that were accepted and then turned: %s',
+    'are reached at once beside %i that were accepted first and then fail: %s',
     async (count, evil) => {
-      // Over HTTP/1.1, endpoints that hang hold all connections to their push service.
+      // Over HTTP/1.1, hanging endpoints use up all connections to their push service.
       const http2 = evil === 'hanging';
       const browsers = [...some(count, evil), ...some(HONEST_BROWSERS, 'ok')];
       await using site = await BrowserSite.start({ http2, browsers });
       site.areFakesGood = true;
       const quiet = await site.reach(0);
-      // Until all have been accepted.
+      // Time to store the acceptance of all.
       await Bun.sleep(300);
 
       site.areFakesGood = false;

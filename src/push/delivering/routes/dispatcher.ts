@@ -192,15 +192,12 @@ export class Dispatcher {
     this.alarm = undefined;
   }
 
-  private prepare({ publish, storedPublish }: InFlightJob): PreparedPublish {
+  private prepare(job: InFlightJob): PreparedPublish {
+    const { publish } = job;
     const known = this.prepared.get(publish.number);
     if (known !== undefined) return known;
-    const prepared = new PreparedPublish(
-      publish,
-      storedPublish,
-      this.options.instanceId,
-      this.gateway,
-    );
+    const { instanceId } = this.options;
+    const prepared = new PreparedPublish(publish, job.storedPublish, instanceId, this.gateway);
     this.prepared.set(publish.number, prepared);
     return prepared;
   }

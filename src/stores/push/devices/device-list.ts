@@ -58,10 +58,10 @@ interface DeviceRange {
   readonly after: number;
 }
 
-/** A range of an instance's devices, in the order of registration; without `upTo`, to the end. */
-interface Piece {
-  readonly after: number;
+/** A part of a range, in the order of registration; without `upTo`, to the end. */
+interface Piece extends DeviceRange {
   readonly upTo: number | undefined;
+  readonly isLastOfCall: boolean;
 }
 
 /** Lists and removes devices for operators, in pieces, so that other work is not delayed. */
@@ -76,26 +76,21 @@ export class DeviceList {
    * Returns up to `limit` devices after a place, the oldest first. There may be more even if it returns fewer: `next` is
    * the place to continue from, `undefined` at the end.
    */
-  async list({
-    instance,
-    filter,
-    after,
-    limit,
-  }: DeviceRange & { readonly limit: number }): Promise<{
+  async list(wanted: DeviceRange & { readonly limit: number }): Promise<{
     readonly devices: readonly ListedDevice[];
     readonly next: number | undefined;
   }> {
     const devices: ListedDevice[] = [];
-    for await (const piece of this.pieces(instance, after)) {
+    for await (const piece of this.pieces(wanted)) {
       const { read } = this.database;
-      const wanted = limit - devices.length;
+      const limit = wanted.limit - devices.length;
       const rows: ListedRow[] = await read`
         SELECT number, id, platform, user_id, registered_at, seen_at, accepted_at, metadata, sdk
-        FROM devices WHERE ${matching(read, instance, piece, filter)}
-        ORDER BY number LIMIT ${wanted}`;
+        FROM devices WHERE ${matching(read, piece)}
+        ORDER BY number LIMIT ${limit}`;
       devices.push(...rows.map(listedDevice));
       const last = rows.at(-1);
-      if (rows.length === wanted && last !== undefined) {
+      if (rows.length === limit && last !== undefined) {
         return { devices, next: Number(last.number) };
       }
       if (piece.isLastOfCall) return { devices, next: piece.upTo };
@@ -104,37 +99,31 @@ export class DeviceList {
   }
 
   /** Removes devices after a place, or only counts them; `next` is the place to continue from, `undefined` at the end. */
-  async remove({
-    instance,
-    filter,
-    after,
-    isDryRun,
-  }: DeviceRange & { readonly isDryRun: boolean }): Promise<{
+  async remove(wanted: DeviceRange & { readonly isDryRun: boolean }): Promise<{
     readonly devices: number;
     readonly next: number | undefined;
   }> {
     let devices = 0;
-    for await (const piece of this.pieces(instance, after)) {
-      devices += isDryRun
-        ? await this.count(instance, filter, piece)
-        : await this.removePiece(instance, filter, piece);
+    for await (const piece of this.pieces(wanted)) {
+      devices += await (wanted.isDryRun ? this.count(piece) : this.removePiece(piece));
       if (piece.isLastOfCall) return { devices, next: piece.upTo };
-      if (!isDryRun) await Bun.sleep(PAUSE_MS);
+      if (!wanted.isDryRun) await Bun.sleep(PAUSE_MS);
     }
     return { devices, next: undefined };
   }
 
-  private async count(instance: number, filter: DeviceFilter, piece: Piece): Promise<number> {
+  private async count(piece: Piece): Promise<number> {
     const { read } = this.database;
     const [row]: { devices: BigInteger }[] = await read`
-      SELECT COUNT(*) AS devices FROM devices WHERE ${matching(read, instance, piece, filter)}`;
+      SELECT COUNT(*) AS devices FROM devices WHERE ${matching(read, piece)}`;
     return Number(row?.devices ?? 0);
   }
 
-  private removePiece(instance: number, filter: DeviceFilter, piece: Piece): Promise<number> {
+  private removePiece(piece: Piece): Promise<number> {
+    const { instance } = piece;
     return this.database.write(async (sql, later) => {
       const deleted: DeletedRow[] = await sql`
-        DELETE FROM devices WHERE ${matching(sql, instance, piece, filter)}
+        DELETE FROM devices WHERE ${matching(sql, piece)}
         RETURNING number, accepted_at`;
       await afterRemoval({ sql, later, instance }, deleted);
       return deleted.length;
@@ -142,16 +131,13 @@ export class DeviceList {
   }
 
   /** The devices of an instance in small pieces, as many as one call reads. */
-  private async *pieces(
-    instance: number,
-    after: number,
-  ): AsyncGenerator<Piece & { readonly isLastOfCall: boolean }> {
+  private async *pieces({ instance, filter, after }: DeviceRange): AsyncGenerator<Piece> {
     for (let from = after, read = PIECE_DEVICES; ; read += PIECE_DEVICES) {
       const [last]: { number: BigInteger }[] = await this.database.read`
         SELECT number FROM devices WHERE instance = ${instance} AND number > ${from}
         ORDER BY instance, number LIMIT 1 OFFSET ${PIECE_DEVICES - 1}`;
       const upTo = last && Number(last.number);
-      yield { after: from, upTo, isLastOfCall: read >= CALL_DEVICES };
+      yield { instance, filter, after: from, upTo, isLastOfCall: read >= CALL_DEVICES };
       if (upTo === undefined) return;
       from = upTo;
       // SQLite answers within one turn of the event loop.
@@ -160,12 +146,8 @@ export class DeviceList {
   }
 }
 
-function matching(
-  sql: SQL,
-  instance: number,
-  { after, upTo }: Piece,
-  { platform, neverAccepted, registeredBeforeMs, seenBeforeMs }: DeviceFilter,
-) {
+function matching(sql: SQL, { instance, filter, after, upTo }: Piece) {
+  const { platform, neverAccepted, registeredBeforeMs, seenBeforeMs } = filter;
   return sql`instance = ${instance} AND number > ${after}
     ${upTo === undefined ? sql`` : sql`AND number <= ${upTo}`}
     ${platform === undefined ? sql`` : sql`AND platform = ${platform}`}
