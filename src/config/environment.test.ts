@@ -31,6 +31,15 @@ describe('an environment variable', () => {
     });
   });
 
+  it.each<[string, 'auto' | number]>([
+    ['auto', 'auto'],
+    ['4', 4],
+  ])('is a word or a number where the setting takes both: %s', (text, threads) => {
+    const loaded = load({}, { FANFARE_REALTIME_THREADS: text });
+
+    expect(configIn(loaded).realtime).toEqual({ threads });
+  });
+
   it('chooses the engine', () => {
     const redis = { FANFARE_ENGINE_TYPE: 'redis', FANFARE_ENGINE_URL: 'redis://localhost' };
 
@@ -55,6 +64,12 @@ describe('an environment variable', () => {
     ['FANFARE_CHANNELS_HOST', '', 'must not be empty'],
     ['FANFARE_WEBHOOKS_ALLOW_PRIVATE_ADDRESSES', 'yes', 'must be true or false, got "yes"'],
     ['FANFARE_STORE_URL', 'x', 'must be sqlite:PATH or begin with postgres:// or postgresql://'],
+    [
+      'FANFARE_REALTIME_THREADS',
+      'many',
+      'must be "auto" or a whole number from 1 to 64, got "many"',
+    ],
+    ['FANFARE_REALTIME_THREADS', '65', 'must be "auto" or a whole number from 1 to 64, got 65'],
     ['FANFARE_ENGINE_TYPE', 'x', 'must be one of "memory", "redis", got "x"'],
   ])('is refused with the setting it stands for: %s=%s', (name, text, message) => {
     const [problem, ...others] = problemsIn(load({}, { [name]: text }));

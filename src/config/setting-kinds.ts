@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseRange } from '../runtime/ip-address.ts';
+import { quote } from './problems.ts';
 
 /** The largest value of a count. More is a typing error. */
 export const COUNT_MAX = 1_000_000_000;
@@ -35,11 +36,12 @@ export function wholeNumber(range: Range, fallback: number, description: string)
 
 /** One word, or a whole number within a range, both ends included. */
 export function wordOrNumber<Word extends string>(word: Word, { min, max }: Range) {
-  const number = z.number().int().min(min).max(max);
-  return z.union([z.literal(word), number], {
-    error: (issue) =>
-      `must be "${word}" or a whole number from ${min} to ${max}, got ${issue.input}`,
-  });
+  const error = ({ input }: { readonly input?: unknown }) => {
+    const got = typeof input === 'string' ? quote(input) : input;
+    return `must be "${word}" or a whole number from ${min} to ${max}, got ${got}`;
+  };
+  const number = z.number().int({ error }).min(min, { error }).max(max, { error });
+  return z.union([z.literal(word), number], { error });
 }
 
 /** A count for which 0 means "no limit". */

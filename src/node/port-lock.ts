@@ -1,4 +1,3 @@
-import { withTimeout } from '../runtime/system-timers.ts';
 import { listenError } from './listen-error.ts';
 import { StartFailed } from './start-failed.ts';
 
@@ -9,6 +8,9 @@ interface Address {
 
 /** How long a server that has the lock may take to say its process id. Milliseconds. */
 const ANSWER_TIMEOUT_MS = 1000;
+
+/** After this time, the server that has the lock ends a connection. Seconds. */
+const CONNECTION_SECONDS = 4;
 
 /**
  * Keeps other servers from the port of a listener for whose sockets the kernel would not: those of several threads share
@@ -25,8 +27,11 @@ export class PortLock implements Disposable {
       unix: name,
       socket: {
         open(socket) {
-          socket.end(String(process.pid));
+          // The other side ends the connection: it would not see text that comes together with the end.
+          socket.timeout(CONNECTION_SECONDS);
+          socket.write(String(process.pid));
         },
+        timeout: (socket) => void socket.terminate(),
         // Bun wants a handler.
         data: () => undefined,
       },
@@ -79,25 +84,22 @@ async function inUse(setting: string, { address, name, error }: Taken): Promise<
 
 /** Asks the server that has the lock for its process id; `undefined` if it does not answer. */
 async function processThatHas(name: string): Promise<string | undefined> {
-  const closed = Promise.withResolvers<void>();
-  let text = '';
-  const connection = Bun.connect({
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const unknown = () => resolve(undefined);
+  Bun.connect({
     unix: name,
     socket: {
-      data(_socket, bytes) {
-        text += bytes.toString();
+      data(socket, bytes) {
+        resolve(bytes.toString());
+        socket.end();
       },
-      close: () => closed.resolve(),
-      error: () => closed.resolve(),
+      close: unknown,
+      error: unknown,
     },
-  });
-  await withTimeout(
-    ANSWER_TIMEOUT_MS,
-    connection.then(
-      () => closed.promise,
-      // The server has just ended, or another program has this name.
-      () => undefined,
-    ),
-  );
-  return /^\d+$/.test(text) ? text : undefined;
+    // The server has just ended, or another program has this name.
+  }).catch(unknown);
+  const timer = setTimeout(unknown, ANSWER_TIMEOUT_MS);
+  const text = await promise;
+  clearTimeout(timer);
+  return text !== undefined && /^\d+$/.test(text) ? text : undefined;
 }

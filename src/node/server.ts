@@ -115,8 +115,13 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   };
 }
 
-/** Refuses a configuration that needs a part that this version does not have. */
+/** Refuses a configuration that needs a part that this version or this system does not have. */
 function refuseUnsupported(config: Config): void {
+  const { threads } = config.realtime;
+  if (threads !== 'auto' && threads > 1 && process.platform !== 'linux') {
+    const message = `realtime.threads: only Linux shares a port among several threads; set "auto" or 1, not ${threads}`;
+    throw new StartFailed({ exitCode: 2, message });
+  }
   if (config.engine.type !== 'memory') {
     const message = `engine.type: this version supports only "memory", not "${config.engine.type}"`;
     throw new StartFailed({ exitCode: 2, message });

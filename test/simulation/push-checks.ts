@@ -48,10 +48,10 @@ function findMiscounts(world: PushWorld, one: SimulatedPublish): readonly string
         say(`device ${device} was cancelled`);
     }
   }
-  if (one.started === 0 && planned.length > 0) say('nobody was told that it had started');
+  if (one.started === 0 && planned.length > 0) say('its start was not reported');
   if (one.finished > 1) say(`it finished ${one.finished} times`);
   const isCertain = !world.hasCrashes && !world.hasStoreTrouble && state === 'finished';
-  if (isCertain && one.finished !== 1) say('nobody was told that it had finished');
+  if (isCertain && one.finished !== 1) say('its end was not reported once');
   return problems;
 }
 

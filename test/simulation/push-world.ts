@@ -413,7 +413,6 @@ export class PushWorld {
       },
       notices: {
         storeFailed: () => undefined,
-        storeWorked: () => undefined,
         circuitOpened: () => undefined,
         circuitClosed: () => undefined,
         refused: () => undefined,

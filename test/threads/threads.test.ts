@@ -4,8 +4,11 @@ import { admin } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { api } from '../../testing/clients/sign.ts';
 import { eventually } from '../../testing/eventually.ts';
+import { withWebhooks } from '../../testing/servers/app-with-webhooks.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { restart } from '../../testing/servers/restart.ts';
 import { newApp } from '../../testing/servers/test-app.ts';
+import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
 
 /** Longer than the loops take to tell each other what they have taken. Milliseconds. */
 const SHARED_MS = 300;
@@ -121,9 +124,29 @@ describe('a server with several realtime threads', () => {
     for (const client of refused) expect(await client.closed).toMatchObject({ code: 4003 });
   });
 
-  it.concurrent('stores the messages of all threads, each once', async () => {
-    await using server = await startFanfare({ threads: 4 });
-    expect(await triggerMany(server, 50)).toBe(50);
+  it.concurrent('sends the webhooks of all threads, each once', async () => {
+    using endpoint = startWebhookEndpoint();
+    await using server = await startFanfare({
+      threads: 4,
+      app: withWebhooks([{ url: endpoint.url, events: ['channel_occupied'] }]),
+      config: { webhooks: { allowPrivateAddresses: true } },
+    });
+    const clients = await connectMany(server);
+    const channels = clients.map((_, place) => `channel-${place}`);
+    await Promise.all(clients.map((client, place) => client.subscribes(`channel-${place}`)));
+
+    const occupied: string[] = [];
+    for (const _ of channels) occupied.push((await endpoint.events.next()).channel);
+    expect(occupied.sort()).toEqual(channels.sort());
+    expect(await server.stop()).toBe(0);
+    const events = endpoint.bodies.flatMap((body) => JSON.parse(body).events);
+    expect(events).toHaveLength(MANY);
+  });
+
+  it.concurrent('stores the messages of all threads, each once, also when it stops', async () => {
+    await using stopped = await startFanfare({ threads: 4 });
+    expect(await triggerMany(stopped, 50)).toBe(50);
+    await using server = await restart(stopped);
     await eventually(
       async () => (await admin(server, 'GET', `/apps/${APP.id}/usage`)).text,
       (text) => text.includes('"messages":50'),

@@ -18,7 +18,10 @@ export interface Webhook {
 }
 
 /** Settings of an app that has these webhooks, and client events. */
-export function withWebhooks(webhooks: readonly Webhook[], app: object = {}): object {
+export function withWebhooks(
+  webhooks: readonly Webhook[],
+  app: object = {},
+): Readonly<Record<string, unknown>> {
   return {
     clientEvents: true,
     webhooks: webhooks.map((webhook) => ({ events: EVENT_TYPES, ...webhook })),
@@ -29,7 +32,7 @@ export function withWebhooks(webhooks: readonly Webhook[], app: object = {}): ob
 /** Starts a server that may send webhooks to 127.0.0.1. `webhooks` are those of its configured app. */
 export function startWithWebhooks(webhooks: readonly Webhook[] = []): Promise<Fanfare> {
   return startFanfare({
-    app: { ...withWebhooks(webhooks) },
+    app: withWebhooks(webhooks),
     config: { webhooks: { allowPrivateAddresses: true } },
   });
 }

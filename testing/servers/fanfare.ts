@@ -165,15 +165,15 @@ export async function spawnFanfare(
       process_.exited.then(check);
       check();
     });
-  const lineSince = (start: number, pattern: RegExp) =>
-    until(
-      () =>
-        output.stderr
-          .slice(start)
-          .split('\n')
-          .find((line) => pattern.test(line)),
-      `logged ${pattern}`,
-    );
+  const lineSince = (start: number, pattern: RegExp) => {
+    let unread = start;
+    return until(() => {
+      const lines = output.stderr.slice(unread).split('\n');
+      // The last line may be incomplete, so it is read again.
+      unread = Math.max(start, output.stderr.lastIndexOf('\n') + 1);
+      return lines.find((line) => pattern.test(line));
+    }, `logged ${pattern}`);
+  };
   const portOf = (name: string) => {
     const match = new RegExp(`^${name} +https?://.*:(\\d+) `, 'm').exec(output.stdout);
     return match === null ? undefined : Number(match[1]);

@@ -71,13 +71,12 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
     random: Math.random,
     events: publishEvents,
     notices: {
+      // `health` finds out itself when the store works again: a read may succeed while writes fail.
       storeFailed(error) {
         if (!isStatementFault(error)) reportStore(error);
         else
           log.error('Push delivery: the store failed to run a statement', { why: String(error) });
       },
-      // `health` checks the store itself: a read may succeed while writes fail.
-      storeWorked: () => undefined,
       circuitOpened(circuit) {
         const fields = { ...fieldsOf(circuit), words: circuit.words };
         rateLimitedLog.warn(titleOf(circuit), whose(circuit), fields);

@@ -5,6 +5,7 @@ import { createLoopTotals, type LoopTotals } from '../link/loop-totals.ts';
 import type { ListenerAddress, RealtimeStart } from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
 import { PortLock } from '../port-lock.ts';
+import { StartFailed } from '../start-failed.ts';
 import { RealtimeThread } from './realtime-thread.ts';
 import { openRealtime, type Realtime, type RealtimeOptions } from './start.ts';
 
@@ -57,7 +58,7 @@ export class RealtimeLoops {
       const thread = new RealtimeThread(index);
       this.threads.push(thread);
       void thread.died.then(this.reportDeath);
-      await thread.open({
+      const opened = thread.open({
         config,
         index,
         logFormat,
@@ -70,6 +71,7 @@ export class RealtimeLoops {
         usage,
         tls,
       });
+      await Promise.race([opened, thread.died.then(failStart)]);
     }
   }
 
@@ -117,4 +119,8 @@ export class RealtimeLoops {
     // A thread that has died cannot stop; the others can.
     return Promise.allSettled(this.threads.map((thread) => thread.order({ type })));
   }
+}
+
+function failStart(why: string): never {
+  throw new StartFailed({ exitCode: 1, message: why });
 }

@@ -206,7 +206,6 @@ export class PipelineScene {
       },
       notices: {
         storeFailed: (error) => this.log.push(`store failed: ${String(error)}`),
-        storeWorked: () => this.log.push('store worked'),
         circuitOpened: (circuit) => {
           this.openCircuits.push(circuit);
           this.log.push(`opened ${circuit.platform} for ${circuit.why}: ${circuit.reason}`);

@@ -54,8 +54,6 @@ export interface CircuitEvent {
 export interface PipelineNotices {
   /** The store cannot be used. The pipeline tries again. */
   storeFailed(error: unknown): void;
-  /** The store can be used again. */
-  storeWorked(): void;
   circuitOpened(circuit: OpenCircuit): void;
   circuitClosed(circuit: OpenCircuit): void;
   /** Every device of a publish is refused for the same reason, so the others are not tried. */

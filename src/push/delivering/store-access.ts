@@ -5,13 +5,12 @@ import type { PipelineNotices } from './ports.ts';
 /** After this many tries the pauses grow: the store is not just away for a moment. */
 const QUICK_TRIES = 60;
 
-/** Calls the store, reports when it fails and when it works again, and repeats calls until it does. */
+/** Calls the store, reports when it fails, and repeats calls until it works. */
 export class StoreAccess {
   private readonly timers: Timers;
   private readonly notices: PipelineNotices;
   private readonly waiting = new Set<() => void>();
   private readonly reported = new WeakSet<object>();
-  private isFailing = false;
   private hasGivenUp = false;
 
   constructor(timers: Timers, notices: PipelineNotices) {
@@ -27,14 +26,8 @@ export class StoreAccess {
   /** Calls once. Rejects with the error of the store, after reporting it. */
   async ask<Answer>(call: () => Promise<Answer>): Promise<Answer> {
     try {
-      const answer = await call();
-      if (this.isFailing) {
-        this.isFailing = false;
-        this.notices.storeWorked();
-      }
-      return answer;
+      return await call();
     } catch (error) {
-      this.isFailing = true;
       if (typeof error === 'object' && error !== null) this.reported.add(error);
       this.notices.storeFailed(error);
       throw error;

@@ -1,0 +1,70 @@
+import { afterEach, expect, it } from 'bun:test';
+import { appWith } from '../../channels/hub.fixture.ts';
+import { Usage } from '../../channels/usage.ts';
+import { SharedTotal, shareTotals } from '../../runtime/shared-total.ts';
+import { systemTimers } from '../../runtime/system-timers.ts';
+import { createHandledCounts, LoopLinks, linkLoops } from '../link/loop-links.ts';
+import { QuotaExchange } from './quota-exchange.ts';
+
+const stops: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
+const silent = () => undefined;
+const log = { debug: silent, info: silent, warn: silent, error: silent };
+
+/** Loops in this thread that exchange what they have taken of one app. */
+function loopsWith(count: number, app = appWith()) {
+  const handled = createHandledCounts(count);
+  const memory = shareTotals(count);
+  return linkLoops(count).map((ports, index) => {
+    const links = new LoopLinks({ index, ports, handled });
+    const quotas = new QuotaExchange(links, new SharedTotal(memory, index));
+    const usage = new Usage(systemTimers, log, { count: silent }, quotas.usage);
+    const apps = { byKey: () => app, byId: (id: string) => (id === app.id ? app : undefined) };
+    links.receive((from, message) => {
+      if (message.type !== 'engine') quotas.receive(from, message, { apps, usage });
+    });
+    quotas.start();
+    stops.push(() => {
+      quotas.stop();
+      links[Symbol.dispose]();
+    });
+    return { quotas, usage };
+  });
+}
+
+it('tells each loop within a fifth of a second what the others have taken', async () => {
+  const app = appWith();
+  const [a, b, c] = loopsWith(3, app);
+  a?.usage.charge(app, 3, 'backend');
+  b?.usage.charge(app, 4, 'clients');
+  await Bun.sleep(200);
+  for (const loop of [a, b, c]) {
+    expect(loop?.usage.todayOf(app)).toEqual({ backend: 3, clients: 4 });
+  }
+});
+
+it('tells the others at once what was taken from a rate', async () => {
+  const app = appWith();
+  Object.assign(app.limits, { triggersPerSecond: 10 });
+  const [a, b] = loopsWith(2, app);
+  expect(a?.usage.takeTriggers(app, 10)).toBe(true);
+  await Bun.sleep(10);
+  expect(b?.usage.takeTriggers(app, 5)).toBe(false);
+});
+
+it('tells each loop how many connections of an app the others have', async () => {
+  const app = appWith();
+  const [a, b, c] = loopsWith(3, app);
+  a?.quotas.changed(app, 1);
+  a?.quotas.changed(app, 2);
+  b?.quotas.changed(app, 5);
+  await Bun.sleep(10);
+  expect([a, b, c].map((loop) => loop?.quotas.countOf(app))).toEqual([5, 2, 7]);
+
+  b?.quotas.changed(app, 0);
+  await Bun.sleep(10);
+  expect([a, b, c].map((loop) => loop?.quotas.countOf(app))).toEqual([0, 2, 2]);
+});
