@@ -26,8 +26,8 @@ export class MemberChanges {
     this.limiter = new ChangeLimiter(timers, WINDOW_MS);
   }
 
-  /** A user joined with a first connection, `newcomer`, which does not get the event. */
-  added(app: App, channel: ChannelName, member: Member, newcomer: SocketId): void {
+  /** A user joined with a first connection, which does not get the event if it is known. */
+  added(app: App, channel: ChannelName, member: Member, newcomer: SocketId | undefined): void {
     this.changed(app, channel, member.userId, {
       makeFrame: () => memberAdded(channel.text, member),
       except: newcomer,

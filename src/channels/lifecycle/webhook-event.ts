@@ -34,4 +34,6 @@ export interface AppWebhookEvent {
   readonly event: WebhookEvent;
   /** When it happened. Milliseconds since 1970. */
   readonly atMs: number;
+  /** The same for every report of one event: in a cluster another node reports it again if it is unsure. */
+  readonly id?: string;
 }

@@ -23,10 +23,11 @@ export class WebhookEvents {
     return app.webhooks.some(({ events }) => events.includes(name));
   }
 
-  emit(app: App, event: WebhookEvent): void {
+  /** `id`: the same for every report of this event, if there may be several. */
+  emit(app: App, event: WebhookEvent, id?: string): void {
     if (!this.wants(app, event.name)) return;
     const { clock, usage, sink } = this.options;
     usage.charge(app, 1, 'clients');
-    sink.emit({ appId: app.id, event, atMs: clock.now() });
+    sink.emit({ appId: app.id, event, atMs: clock.now(), ...(id !== undefined && { id }) });
   }
 }

@@ -1,0 +1,358 @@
+import type { App } from '../../channels/app.ts';
+import { broadcast } from '../../channels/broadcast.ts';
+import type { ChannelName } from '../../channels/channel-name.ts';
+import { type Topic, topicOf } from '../../channels/event.ts';
+import type { CachedEvent, Entered, Entry, Exit, Member } from '../../channels/ports.ts';
+import { subscriptionCount } from '../../channels/wire.ts';
+import type { LoopParts } from './loop.ts';
+import type { Partition, RestateReason, Stated } from './partition.ts';
+import type { Reply } from './redis-link.ts';
+import { ROSTER } from './scripts/queries.ts';
+import { STATE } from './scripts/statements.ts';
+import { Sequence } from './sequence.ts';
+import {
+  type ChannelMessage,
+  type Numbered,
+  readChannelMessage,
+  readRoster,
+  userIdText,
+} from './stream-message.ts';
+
+/** A user whom this loop holds in a presence channel. */
+interface LocalUser {
+  info: string;
+  /** Whether the authority has let the user in. */
+  isIn: boolean;
+  /** Joins that are not answered. */
+  joining: number;
+}
+
+type MemberStatement = readonly ['+' | '-', userId: string, info: string];
+
+interface Statement {
+  readonly members: readonly MemberStatement[];
+  /** `a`: stated again, so nothing is reported. `r`: returns the members. */
+  readonly mode?: string;
+  readonly membersMax?: number;
+  readonly newcomer?: string;
+}
+
+/** Members that one statement names at most, so that no script runs for long. */
+const MEMBERS_MAX = 50;
+
+/** A channel that connections of this loop are in: what the loop holds of it, and what its clients have been sent. */
+export class RedisChannel implements Stated {
+  readonly topic: Topic;
+  readonly stream: string;
+  readonly partition: Partition;
+  /** Subscriptions of this loop, those included that are joining. */
+  held = 0;
+  private readonly app: App;
+  private readonly channel: ChannelName;
+  private readonly loop: LoopParts;
+  private readonly users = new Map<string, LocalUser>();
+  /** Users whose last statement may not have arrived. */
+  private readonly unsureUsers = new Set<string>();
+  private sequence = this.newSequence();
+  /** The members as this loop's clients know them; presence channels with subscribers only. */
+  private roster: Map<string, Member> | undefined;
+  private isReading = false;
+  private mustRead = false;
+
+  constructor(options: {
+    readonly app: App;
+    readonly channel: ChannelName;
+    readonly partition: Partition;
+    readonly loop: LoopParts;
+  }) {
+    this.app = options.app;
+    this.channel = options.channel;
+    this.partition = options.partition;
+    this.loop = options.loop;
+    this.topic = topicOf(this.app, this.channel);
+    this.stream = `${this.partition.keys}t:${this.topic}`;
+  }
+
+  /** Whether nothing is held, and nothing is left to be stated. */
+  get isIdle(): boolean {
+    return this.held === 0 && !this.partition.unsure.has(this) && this.unsureUsers.size === 0;
+  }
+
+  receive(numbered: Numbered): void {
+    const message = readChannelMessage(numbered);
+    if (message !== undefined) this.sequence.receive(numbered.number, message);
+  }
+
+  /** A connection wants to enter. `enter` follows, perhaps several times, and `failed` if none has an answer. */
+  begin({ held, member }: Entry): void {
+    this.held = held;
+    if (member === undefined) return;
+    const user = this.users.get(member.userId) ?? { info: '', isIn: false, joining: 0 };
+    if (!user.isIn && user.joining === 0) user.info = member.userInfo ?? '';
+    user.joining++;
+    this.users.set(member.userId, user);
+  }
+
+  /** Asks the authority to let a connection in; see `Authority.join`. Settles once it has entered. */
+  async enter(entry: Entry, entered: (entered: Entered) => void): Promise<boolean> {
+    const { app, member, socketId } = entry;
+    const place = this.sequence.begin();
+    const { sequence } = this;
+    let answer: readonly Reply[];
+    try {
+      answer = await this.state({
+        members: member === undefined ? [] : [['+', member.userId, member.userInfo ?? '']],
+        mode: member !== undefined && this.roster === undefined ? 'r' : '',
+        membersMax: app.limits.presenceMembers,
+        newcomer: socketId,
+      });
+    } catch (error) {
+      sequence.drop(place);
+      throw error;
+    }
+    if (answer[0] === 'full') {
+      sequence.drop(place);
+      this.settleUser(entry, false);
+      return false;
+    }
+    this.settleUser(entry, true);
+    const [, number, , , cached, roster] = answer;
+    await new Promise<void>((resolve) => {
+      sequence.answer(place, Number(number), () => {
+        if (member !== undefined) this.roster ??= readRoster(roster);
+        const members = member === undefined ? [] : [...(this.roster?.values() ?? [])];
+        entered({ members, cached: readCached(cached) });
+        resolve();
+      });
+    });
+    return true;
+  }
+
+  /** A connection has not entered, and nobody knows what the authority has of it. */
+  failed(entry: Entry): void {
+    this.held--;
+    this.settleUser(entry, false);
+    if (entry.member !== undefined) this.unsureUsers.add(entry.member.userId);
+    this.partition.unsure.add(this);
+    if (this.held === 0) this.forget();
+  }
+
+  /** A connection has left. Never fails: what cannot be stated now is stated later. */
+  async leave({ held, userId }: Exit): Promise<void> {
+    this.held = held;
+    if (userId !== undefined) {
+      this.users.delete(userId);
+      this.unsureUsers.add(userId);
+    }
+    if (held === 0) this.forget();
+    if (!this.partition.isReady) {
+      this.partition.unsure.add(this);
+      return;
+    }
+    try {
+      await this.stateUnsure();
+    } catch {
+      this.partition.unsure.add(this);
+    }
+  }
+
+  async restate(reason: RestateReason): Promise<void> {
+    if (reason === 'unsure') {
+      await this.stateUnsure();
+      if (this.mustRead) await this.read();
+      return;
+    }
+    this.sequence.reset();
+    // Of whom the authority knows nothing it need not be told that they are gone.
+    this.unsureUsers.clear();
+    if (this.held === 0) return;
+    const again = reason === 'lost' ? 'a' : '';
+    const { sequence } = this;
+    const place = sequence.begin();
+    try {
+      const members = [...this.users]
+        .filter(([, { isIn }]) => isIn)
+        .map(([userId, { info }]) => ['+', userId, info] as const);
+      while (members.length > MEMBERS_MAX) {
+        await this.state({ members: members.splice(0, MEMBERS_MAX), mode: again });
+      }
+      const answer = await this.state({ members, mode: `${again}r` });
+      this.takeRoster(sequence, place, { number: answer[1], roster: answer[5] });
+    } catch (error) {
+      sequence.drop(place);
+      throw error;
+    }
+  }
+
+  complete(): void {
+    this.reread();
+  }
+
+  /** Messages were missed: what they said of members is told by comparing. */
+  missed(): void {
+    this.sequence.resync();
+    this.reread();
+  }
+
+  private reread(): void {
+    if (this.roster === undefined) return;
+    this.mustRead = true;
+    if (this.isReading) return;
+    if (!this.partition.isReady) this.partition.unsure.add(this);
+    else this.read().catch(() => this.partition.unsure.add(this));
+  }
+
+  /** Reads the members, and sends its subscribers what they have missed. */
+  private async read(): Promise<void> {
+    this.isReading = true;
+    this.mustRead = false;
+    const { sequence } = this;
+    const place = sequence.begin();
+    try {
+      const [number, roster] = await this.partition.call(ROSTER, [this.topic]);
+      this.takeRoster(sequence, place, { number, roster });
+    } catch (error) {
+      sequence.drop(place);
+      this.mustRead = true;
+      throw error;
+    } finally {
+      this.isReading = false;
+    }
+    if (this.mustRead) await this.read();
+  }
+
+  /** Forgets what came over the stream, because nobody here listens any more. */
+  private forget(): void {
+    this.sequence = this.newSequence();
+    this.roster = undefined;
+    this.mustRead = false;
+  }
+
+  private newSequence(): Sequence<ChannelMessage> {
+    return new Sequence<ChannelMessage>({
+      deliver: (message, isLate) => this.deliver(message, isLate),
+      missed: () => this.reread(),
+    });
+  }
+
+  private settleUser({ member }: Entry, isIn: boolean): void {
+    const user = member === undefined ? undefined : this.users.get(member.userId);
+    if (member === undefined || user === undefined) return;
+    user.joining--;
+    if (isIn) user.isIn = true;
+    else if (!user.isIn && user.joining === 0) this.users.delete(member.userId);
+  }
+
+  /** States what the authority may not know. */
+  private async stateUnsure(): Promise<void> {
+    const userIds = [...this.unsureUsers].slice(0, MEMBERS_MAX);
+    const members: MemberStatement[] = [];
+    for (const userId of userIds) {
+      const user = this.users.get(userId);
+      if (user === undefined) members.push(['-', userId, '']);
+      // One who is joining is stated by the join, which may find the channel full.
+      else if (user.isIn) members.push(['+', userId, user.info]);
+    }
+    for (const userId of userIds) this.unsureUsers.delete(userId);
+    try {
+      await this.state({ members });
+    } catch (error) {
+      for (const userId of userIds) this.unsureUsers.add(userId);
+      throw error;
+    }
+    if (this.unsureUsers.size > 0) await this.stateUnsure();
+  }
+
+  private state({ members, mode = '', membersMax = 0, newcomer = '' }: Statement) {
+    const { topic, held } = this;
+    return this.partition.state(STATE, [
+      topic,
+      held,
+      this.flags(),
+      mode,
+      membersMax,
+      newcomer,
+      ...members.flatMap(([sign, userId, info]) => [sign, userIdText(userId), info]),
+    ]);
+  }
+
+  /** See `STATE`. */
+  private flags(): string {
+    const { app, channel } = this;
+    const { webhooks } = this.loop;
+    const isServerToUser = channel.kind === 'server-to-user';
+    let flags = '';
+    if (app.webhooks.length > 0 && !isServerToUser) flags += 'w';
+    if (app.subscriptionCounts && !isServerToUser && channel.kind !== 'presence') {
+      flags += webhooks.wants(app, 'subscription_count') ? 'cn' : 'c';
+    }
+    if (channel.cached) flags += webhooks.wants(app, 'cache_miss') ? 'km' : 'k';
+    return flags;
+  }
+
+  private takeRoster(
+    sequence: Sequence<ChannelMessage>,
+    place: ReturnType<Sequence<ChannelMessage>['begin']>,
+    { number, roster }: { readonly number: Reply | undefined; readonly roster: Reply | undefined },
+  ): void {
+    sequence.answer(place, Number(number), () => {
+      if (sequence === this.sequence) this.compare(readRoster(roster));
+    });
+  }
+
+  /** Sends the difference between the members that are known here and those that there are. */
+  private compare(members: ReadonlyMap<string, Member>): void {
+    const { roster } = this;
+    if (roster === undefined) return;
+    const before = [...roster.values()];
+    // Those whose node has not stated them again yet may still do so.
+    if (!this.partition.isIncomplete) {
+      for (const { userId, userInfo } of before) {
+        const now = members.get(userId);
+        if (now === undefined || now.userInfo !== userInfo) this.remove(userId);
+      }
+    }
+    for (const member of members.values()) this.add(member, undefined);
+  }
+
+  private add(member: Member, newcomer: Entry['socketId'] | undefined): void {
+    if (this.roster === undefined || this.roster.has(member.userId)) return;
+    this.roster.set(member.userId, member);
+    this.loop.memberChanges.added(this.app, this.channel, member, newcomer);
+  }
+
+  private remove(userId: string): void {
+    if (this.roster?.delete(userId) !== true) return;
+    this.loop.memberChanges.removed(this.app, this.channel, userId);
+  }
+
+  private deliver(message: ChannelMessage, isLate: boolean): void {
+    const { app } = this;
+    const channel = this.channel.text;
+    const { broadcaster } = this.loop;
+    switch (message.kind) {
+      case 'event': {
+        const { frame, except, cause } = message;
+        return broadcast(broadcaster, { app, channel, makeFrame: () => frame, except, cause });
+      }
+      case 'count': {
+        const makeFrame = () => subscriptionCount(channel, message.count);
+        return broadcast(broadcaster, { app, channel, makeFrame });
+      }
+      case 'added':
+        // The members that were read later say what became of it.
+        return isLate ? undefined : this.add(message.member, message.newcomer);
+      case 'removed':
+        return isLate ? undefined : this.remove(message.userId);
+      default:
+        return message satisfies never;
+    }
+  }
+}
+
+/** Reads a cached event: when it expires, name and data. */
+export function readCached(reply: Reply | undefined): CachedEvent | undefined {
+  const [expiresAt, name, data] = (reply ?? []) as readonly string[];
+  if (expiresAt === undefined || name === undefined || data === undefined) return undefined;
+  return { name, data, expiresAt: Number(expiresAt) };
+}

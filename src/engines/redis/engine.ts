@@ -1,0 +1,425 @@
+import type { App } from '../../channels/app.ts';
+import type { Broadcaster } from '../../channels/broadcast.ts';
+import { broadcast } from '../../channels/broadcast.ts';
+import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
+import { CACHE_TTL_MS, topicOf } from '../../channels/event.ts';
+import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
+import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
+import type {
+  AppDirectory,
+  Authority,
+  CachedEvent,
+  ChannelCounts,
+  ChannelQuery,
+  ChannelWalk,
+  Entered,
+  Entry,
+  Exit,
+  Member,
+  Publication,
+} from '../../channels/ports.ts';
+import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
+import type { Log, Timers } from '../../runtime/ports.ts';
+import { PARTITIONS, partitionOf } from '../partition.ts';
+import { RedisChannel, readCached } from './channel.ts';
+import { Follows } from './follows.ts';
+import { checkLayout } from './layout.ts';
+import type { LoopParts } from './loop.ts';
+import { Partition, Unavailable } from './partition.ts';
+import type { LinkEvents, RedisLink, Reply } from './redis-link.ts';
+import { PUBLISH } from './scripts/events.ts';
+import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, USERS } from './scripts/queries.ts';
+import type { Script } from './scripts/script.ts';
+import { TERMINATE } from './scripts/statements.ts';
+import { eventText, readNumbered, readRoster } from './stream-message.ts';
+import { RedisUser } from './user.ts';
+import { RedisWalk } from './walk.ts';
+import { WebhookClaims } from './webhook-claims.ts';
+
+export interface RedisEngineOptions {
+  readonly apps: AppDirectory;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly webhooks: WebhookEvents;
+  readonly broadcaster: Broadcaster;
+  /** Ends every connection of this loop that is signed in as the user. */
+  readonly terminate: (app: App, userId: string) => void;
+  /** All keys and streams begin with this. */
+  readonly keyPrefix: string;
+  /** Opens the link to each server. Partitions are spread over them in this order. */
+  readonly openLinks: readonly ((events: LinkEvents) => Promise<RedisLink>)[];
+}
+
+/** How long a publish or a termination waits for Redis. */
+const PUBLISH_WAIT_MS = 2000;
+/** Publishes that wait for Redis; more are refused at once. */
+const PUBLISHES_WAITING_MAX = 10_000;
+/** How long a join or a sign-in waits for Redis. */
+const JOIN_WAIT_MS = 30_000;
+/** The pause after a statement that failed while Redis could be reached. */
+const RETRY_MS = 250;
+/** Each partition renews its lease and sweeps once in this time. */
+const TICK_MS = 2000;
+const TICKED_AT_ONCE = 8;
+/** What each partition remembers for cache channels: a share of 100,000 events and 128 MB. */
+const CACHED_EVENTS_MAX = Math.ceil(100_000 / PARTITIONS);
+const CACHED_BYTES_MAX = (128 * 1024 * 1024) / PARTITIONS;
+
+interface Server {
+  readonly link: RedisLink;
+  readonly follows: Follows;
+}
+
+/**
+ * The engine of several processes that share Redis. Scripts in Redis decide for each topic, and publish what they decided.
+ *
+ * Each loop follows the streams of its topics, and sends to its own clients what comes over them, also what it caused itself.
+ * A statement may be repeated without harm: one whose reply is lost is made again.
+ */
+export class RedisEngine implements Authority {
+  private readonly options: RedisEngineOptions;
+  private readonly loop: LoopParts;
+  private readonly servers: Server[] = [];
+  private readonly partitions: Partition[] = [];
+  /** By stream. */
+  private readonly channelsByStream = new Map<string, RedisChannel>();
+  private readonly usersByStream = new Map<string, RedisUser>();
+  private publishesWaiting = 0;
+  private nextTick = 0;
+  private stopTicks: (() => void) | undefined;
+  private isClosed = false;
+
+  private constructor(options: RedisEngineOptions) {
+    this.options = options;
+    const { timers, webhooks, broadcaster, terminate } = options;
+    const memberChanges = new MemberChanges(timers, (sent) => broadcast(broadcaster, sent));
+    this.loop = { webhooks, broadcaster, memberChanges, terminate };
+  }
+
+  /** Connects to all servers. Rejects if one cannot be reached or is laid out differently. */
+  static async open(options: RedisEngineOptions): Promise<RedisEngine> {
+    const engine = new RedisEngine(options);
+    await engine.start();
+    return engine;
+  }
+
+  async join(entry: Entry, entered: (entered: Entered) => void): Promise<boolean> {
+    const channel = this.channelOf(entry.app, entry.channel);
+    channel.begin(entry);
+    try {
+      return await this.persist(channel, () => channel.enter(entry, entered));
+    } catch (error) {
+      channel.failed(entry);
+      this.letGoOfChannel(channel);
+      throw error;
+    }
+  }
+
+  async leave(exit: Exit): Promise<void> {
+    const channel = this.channelOf(exit.app, exit.channel);
+    const left = channel.leave(exit);
+    this.letGoOfChannel(channel);
+    await left;
+    this.letGoOfChannel(channel);
+  }
+
+  async publish(publication: Publication): Promise<void> {
+    const { app, channel, makeFrame, except, cause, remember } = publication;
+    const message = eventText(makeFrame(), except, cause);
+    const cached =
+      remember === undefined
+        ? []
+        : [app.id, remember.name, remember.data, CACHE_TTL_MS, CACHED_EVENTS_MAX, CACHED_BYTES_MAX];
+    const args = [`${app.id}/${channel}`, message, ...cached];
+    await this.callSoon(this.partitionOf(app, channel), PUBLISH, args);
+  }
+
+  async signIn(app: App, userId: string): Promise<void> {
+    const user = this.userOf(app, userId);
+    user.begin();
+    try {
+      await this.persist(user, () => user.signIn());
+    } catch (error) {
+      user.signInFailed();
+      this.letGoOfUser(user);
+      throw error;
+    }
+  }
+
+  async signOut(app: App, userId: string): Promise<void> {
+    const user = this.userOf(app, userId);
+    const signedOut = user.signOut();
+    this.letGoOfUser(user);
+    await signedOut;
+    this.letGoOfUser(user);
+  }
+
+  async watch(app: App, userIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const users = userIds.map((userId) => this.userOf(app, userId));
+    for (const user of users) user.watchers++;
+    try {
+      const unknown = users.filter(({ isKnown }) => !isKnown);
+      const byPartition = [...Map.groupBy(unknown, ({ partition }) => partition)];
+      await Promise.all(byPartition.map(([partition, some]) => this.readUsers(partition, some)));
+    } catch (error) {
+      this.stopWatching(users);
+      throw error;
+    }
+    // Changes that came meanwhile are in it.
+    return new Set(users.filter(({ isOnline }) => isOnline).map(({ userId }) => userId));
+  }
+
+  async unwatch(app: App, userIds: readonly string[]): Promise<void> {
+    this.stopWatching(userIds.map((userId) => this.userOf(app, userId)));
+  }
+
+  async terminate(app: App, userId: string): Promise<void> {
+    const partition = this.partitionOf(app, watchChannel(userId));
+    await this.callSoon(partition, TERMINATE, [watchTopic(app, userId)]);
+  }
+
+  async members(app: App, channel: ChannelName): Promise<readonly Member[]> {
+    const [roster] = await this.ask(app, channel, MEMBERS);
+    return [...readRoster(roster).values()];
+  }
+
+  async counts(app: App, channel: ChannelName): Promise<ChannelCounts> {
+    const [subscriptions, users] = await this.ask(app, channel, COUNTS);
+    return { subscriptions: Number(subscriptions), users: Number(users) };
+  }
+
+  async cached(app: App, channel: ChannelName): Promise<CachedEvent | undefined> {
+    const [event] = await this.ask(app, channel, CACHED);
+    return readCached(event);
+  }
+
+  async channelCountOf(app: App): Promise<number> {
+    const counts = await Promise.all(
+      this.partitions.map((partition) => query(partition, CHANNEL_COUNT, [app.id])),
+    );
+    return counts.reduce((sum, [count]) => sum + Number(count), 0);
+  }
+
+  channels(app: App, { prefix, after }: ChannelQuery): ChannelWalk {
+    return new RedisWalk(PARTITIONS, { after }, async (number, position, limit) => {
+      const partition = this.partitions[number];
+      if (partition === undefined) return [];
+      const [rows] = await query(partition, PAGE, [app.id, prefix, position, limit]);
+      return (rows as readonly (readonly [ChannelText, string, number])[]).map(
+        ([name, subscriptions, users]) => [name, { subscriptions: Number(subscriptions), users }],
+      );
+    });
+  }
+
+  /** Ends the leases of this node, which holds nothing any more. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.stopTicks?.();
+    await Promise.all(this.partitions.map((partition) => partition.close()));
+  }
+
+  private async start(): Promise<void> {
+    const { openLinks, timers, keyPrefix, log, apps, webhooks } = this.options;
+    for (const [index, open] of openLinks.entries()) {
+      const link = await open({
+        onAway: () => this.onServer(index, (partition) => partition.away()),
+        onBack: () => this.onServer(index, (partition) => void partition.recover()),
+        onMessage: (stream, payload) => this.receive(stream, payload),
+        onGap: () => this.onGap(index),
+      });
+      await checkLayout(link, { keyPrefix, servers: openLinks.length, index });
+      this.servers.push({ link, follows: new Follows(link, timers) });
+    }
+    for (let number = 0; number < PARTITIONS; number++) {
+      const claims = new WebhookClaims({
+        apps,
+        webhooks,
+        settle: (ids) => this.partitions[number]?.settle(ids),
+      });
+      const keys = `${keyPrefix}{${number}}`;
+      const { link } = this.serverOf(number);
+      const report = (ids: readonly string[]) => claims.report(ids);
+      this.partitions.push(new Partition({ number, keys, link, timers, log, report }));
+    }
+    await Promise.all(this.partitions.map((partition) => partition.recover()));
+    this.tickLater();
+  }
+
+  /** Partitions tick in small groups, so that the load is even. */
+  private tickLater(): void {
+    const pauseMs = (TICK_MS * TICKED_AT_ONCE) / PARTITIONS;
+    this.stopTicks = this.options.timers.after(pauseMs, () => {
+      for (let n = 0; n < TICKED_AT_ONCE; n++) {
+        const partition = this.partitions[(this.nextTick + n) % PARTITIONS];
+        if (partition !== undefined) void this.tick(partition);
+      }
+      this.nextTick += TICKED_AT_ONCE;
+      if (!this.isClosed) this.tickLater();
+    });
+  }
+
+  private async tick(partition: Partition): Promise<void> {
+    const unsure = [...partition.unsure];
+    await partition.tick();
+    for (const one of unsure) {
+      if (one instanceof RedisChannel) this.letGoOfChannel(one);
+      if (one instanceof RedisUser) this.letGoOfUser(one);
+    }
+  }
+
+  private receive(stream: string, payload: string): void {
+    const topic = this.channelsByStream.get(stream) ?? this.usersByStream.get(stream);
+    topic?.receive(readNumbered(payload));
+  }
+
+  private onGap(index: number): void {
+    const { follows } = this.serverOf(index);
+    for (const topic of [...this.channelsByStream.values(), ...this.usersByStream.values()]) {
+      if (this.followsOf(topic.partition) === follows) topic.missed();
+    }
+  }
+
+  private onServer(index: number, run: (partition: Partition) => void): void {
+    for (const [number, partition] of this.partitions.entries()) {
+      if (number % this.options.openLinks.length === index) run(partition);
+    }
+  }
+
+  /** Follows the stream of a topic and makes a statement, again and again until Redis answers or 30 s have passed. */
+  private async persist<T>(
+    { stream, partition }: RedisChannel | RedisUser,
+    state: () => Promise<T>,
+  ): Promise<T> {
+    const { timers } = this.options;
+    const untilMs = timers.now() + JOIN_WAIT_MS;
+    for (;;) {
+      const following = this.followsOf(partition).follow(stream);
+      if (following !== undefined) await this.notLater(untilMs, following);
+      const waiting = partition.whenReady(untilMs);
+      if (waiting !== undefined) await waiting;
+      try {
+        return await state();
+      } catch (error) {
+        if (!(error instanceof Unavailable) || timers.now() >= untilMs) throw error;
+      }
+      if (partition.isReady) await new Promise<void>((resolve) => timers.after(RETRY_MS, resolve));
+    }
+  }
+
+  private async notLater(untilMs: number, work: Promise<void>): Promise<void> {
+    const { timers } = this.options;
+    const late = Promise.withResolvers<void>();
+    const cancel = timers.after(Math.max(0, untilMs - timers.now()), () =>
+      late.reject(new Unavailable('Redis has not confirmed a subscription')),
+    );
+    await Promise.race([work, late.promise]).finally(cancel);
+  }
+
+  /** Runs a script once, as soon as Redis can be reached. It is not repeated: its reply may be all that was lost. */
+  private async callSoon(
+    partition: Partition,
+    script: Script,
+    args: readonly (string | number)[],
+  ): Promise<void> {
+    if (!partition.isReady) {
+      if (this.publishesWaiting >= PUBLISHES_WAITING_MAX) throw new Unavailable('Redis is away');
+      this.publishesWaiting++;
+      try {
+        await partition.whenReady(this.options.timers.now() + PUBLISH_WAIT_MS);
+      } finally {
+        this.publishesWaiting--;
+      }
+    }
+    await partition.call(script, args);
+  }
+
+  private ask(app: App, channel: ChannelName, script: Script): Promise<readonly Reply[]> {
+    return query(this.partitionOf(app, channel.text), script, [topicOf(app, channel)]);
+  }
+
+  private async readUsers(partition: Partition, users: readonly RedisUser[]): Promise<void> {
+    const untilMs = this.options.timers.now() + JOIN_WAIT_MS;
+    const follows = this.followsOf(partition);
+    await Promise.all(
+      users.map(({ stream }) => this.notLater(untilMs, Promise.resolve(follows.follow(stream)))),
+    );
+    await partition.whenReady(untilMs);
+    const [number, ...states] = await partition.call(
+      USERS,
+      users.map(({ topic }) => topic),
+    );
+    for (const [n, user] of users.entries()) user.take(Number(number), states[n]);
+  }
+
+  private stopWatching(users: readonly RedisUser[]): void {
+    for (const user of users) {
+      user.watchers--;
+      if (user.watchers === 0) user.unwatched();
+      this.letGoOfUser(user);
+    }
+  }
+
+  private channelOf(app: App, channel: ChannelName): RedisChannel {
+    const partition = this.partitionOf(app, channel.text);
+    const stream = `${partition.keys}t:${topicOf(app, channel)}`;
+    const known = this.channelsByStream.get(stream);
+    if (known !== undefined) return known;
+    const one = new RedisChannel({ app, channel, partition, loop: this.loop });
+    this.channelsByStream.set(stream, one);
+    partition.topics.add(one);
+    return one;
+  }
+
+  private userOf(app: App, userId: string): RedisUser {
+    const partition = this.partitionOf(app, watchChannel(userId));
+    const stream = `${partition.keys}t:${watchTopic(app, userId)}`;
+    const known = this.usersByStream.get(stream);
+    if (known !== undefined) return known;
+    const one = new RedisUser({ app, userId, partition, loop: this.loop });
+    this.usersByStream.set(stream, one);
+    partition.topics.add(one);
+    return one;
+  }
+
+  private letGoOfChannel(channel: RedisChannel): void {
+    if (channel.held > 0) return;
+    this.followsOf(channel.partition).letGo(channel.stream);
+    if (!channel.isIdle) return;
+    this.channelsByStream.delete(channel.stream);
+    channel.partition.topics.delete(channel);
+  }
+
+  private letGoOfUser(user: RedisUser): void {
+    if (user.isFollowed) return;
+    this.followsOf(user.partition).letGo(user.stream);
+    if (!user.isIdle) return;
+    this.usersByStream.delete(user.stream);
+    user.partition.topics.delete(user);
+  }
+
+  private partitionOf(app: App, channel: string): Partition {
+    const partition = this.partitions[partitionOf(app, channel)];
+    if (partition === undefined) throw new Error('The engine has not started');
+    return partition;
+  }
+
+  private serverOf(partition: number): Server {
+    const server = this.servers[partition % this.options.openLinks.length];
+    if (server === undefined) throw new Error('The engine has not started');
+    return server;
+  }
+
+  private followsOf(partition: Partition): Follows {
+    return this.serverOf(partition.number).follows;
+  }
+}
+
+/** Asks a partition, or fails at once: a query is better refused than late. */
+function query(
+  partition: Partition,
+  script: Script,
+  args: readonly (string | number)[],
+): Promise<readonly Reply[]> {
+  if (!partition.isReady) return Promise.reject(new Unavailable('Redis is away'));
+  return partition.call(script, args);
+}

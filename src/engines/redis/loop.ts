@@ -1,0 +1,13 @@
+import type { App } from '../../channels/app.ts';
+import type { Broadcaster } from '../../channels/broadcast.ts';
+import type { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
+import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
+
+/** What the topics of a loop need of it. */
+export interface LoopParts {
+  readonly webhooks: WebhookEvents;
+  readonly broadcaster: Broadcaster;
+  readonly memberChanges: MemberChanges;
+  /** Ends every connection of this loop that is signed in as the user. */
+  readonly terminate: (app: App, userId: string) => void;
+}

@@ -1,0 +1,298 @@
+import type { MaybePromise } from '../../channels/maybe-promise.ts';
+import type { Log, Timers } from '../../runtime/ports.ts';
+import type { RedisLink, Reply } from './redis-link.ts';
+import { LEASE_MS, type Script } from './scripts/script.ts';
+import { ENTER } from './scripts/statements.ts';
+import { CLAIM, EXIT, TICK } from './scripts/upkeep.ts';
+
+/** Redis has not answered, or cannot be asked for now. */
+export class Unavailable extends Error {
+  constructor(why: string, options?: ErrorOptions) {
+    super(why, options);
+    this.name = 'Unavailable';
+  }
+}
+
+/**
+ * Why something is stated again: its last statement may not have arrived; this node was fenced, so everything it held was
+ * taken from it; or Redis has lost data.
+ */
+export type RestateReason = 'unsure' | 'fenced' | 'lost';
+
+/** What a loop holds of one topic, and states to the authority. */
+export interface Stated {
+  restate(reason: RestateReason): Promise<void>;
+  /** All nodes have had the time to state again what they hold. */
+  complete(): void;
+}
+
+export interface PartitionOptions {
+  readonly number: number;
+  /** All keys and streams of the partition begin with this. */
+  readonly keys: string;
+  readonly link: RedisLink;
+  readonly timers: Timers;
+  readonly log: Log;
+  /** Reports webhook events that this node has claimed. */
+  readonly report: (ids: readonly string[]) => void;
+}
+
+/** Consecutive renewals after which a node may sweep: one lease time at a renewal in 2 s. */
+const STEADY_TICKS = 5;
+/** What one call sweeps at most, so that no script runs for long. */
+const SWEEP_MAX = 200;
+/** Statements in flight while everything is stated again. */
+const RESTATE_CHUNK = 128;
+const RETRY_MS = 250;
+
+interface Waiter {
+  readonly ready: () => void;
+  readonly failed: (error: Error) => void;
+}
+
+/** One partition of the authority, as this node sees it: its lease, and whether what it states can be relied on. */
+export class Partition {
+  /** What this node holds or is watching. */
+  readonly topics = new Set<Stated>();
+  /** Those whose last statement may not have arrived. */
+  readonly unsure = new Set<Stated>();
+  readonly number: number;
+  readonly keys: string;
+  isReady = false;
+  /** Redis has lost data, and nodes are still stating what they hold. */
+  isIncomplete = false;
+  private readonly options: PartitionOptions;
+  private node = newId();
+  private epoch: string | undefined;
+  /** How many of this node's statements Redis has applied, as far as we know. */
+  private version = 0;
+  private steadyTicks = 0;
+  private isRecovering = false;
+  private isClosed = false;
+  private waiters = new Set<Waiter>();
+  private due: { readonly atMs: number; readonly cancel: () => void } | undefined;
+  private cancelComplete: (() => void) | undefined;
+
+  constructor(options: PartitionOptions) {
+    this.options = options;
+    this.number = options.number;
+    this.keys = options.keys;
+  }
+
+  /** Waits until statements are taken, at most until `untilMs`. In the same turn if they are. */
+  whenReady(untilMs: number): MaybePromise<void> {
+    if (this.isReady) return;
+    const { timers } = this.options;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter = { ready: resolve, failed: reject };
+    const cancel = timers.after(Math.max(0, untilMs - timers.now()), () =>
+      reject(new Unavailable('Redis is away')),
+    );
+    this.waiters.add(waiter);
+    return promise.finally(() => {
+      cancel();
+      this.waiters.delete(waiter);
+    });
+  }
+
+  /** Runs a script with the node, the epoch and `args`. Returns what follows `ok`. */
+  async call(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
+    const { node, epoch = '' } = this;
+    const [code, ...rest] = await this.run(script, [node, epoch, ...args]);
+    if (code === 'lost' || code === 'fenced') {
+      // Several calls in flight are refused for one reason.
+      if (node === this.node && epoch === this.epoch) this.mustRecover();
+      throw new Unavailable(`Redis says: ${code}`);
+    }
+    if (code === 'incomplete')
+      throw new Unavailable('Redis has lost data, and not all is known yet');
+    return code === 'ok' ? rest : [code ?? null, ...rest];
+  }
+
+  /** Makes a statement, whose answer begins as that of `STATE`. Returns the answer. */
+  async state(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
+    const answer = await this.call(script, args);
+    const [version, , dueMs, claims] = answer;
+    if (version === 'full') return answer;
+    this.version = Math.max(this.version, Number(version));
+    this.take(dueMs, claims);
+    return answer;
+  }
+
+  /** Commands fail from now on. */
+  away(): void {
+    this.isReady = false;
+    this.steadyTicks = 0;
+  }
+
+  /** Redis can be reached: renews or registers this node and states what may have been lost, then is ready. */
+  async recover(): Promise<void> {
+    if (this.isRecovering) return;
+    this.isRecovering = true;
+    const { link, log } = this.options;
+    try {
+      while (!this.isReady && link.isUp && !this.isClosed) {
+        try {
+          await this.recoverOnce();
+          this.isReady = true;
+        } catch (error) {
+          log.debug('Could not state what this node holds', {
+            keys: this.keys,
+            why: String(error),
+          });
+          await this.pause(RETRY_MS);
+        }
+      }
+    } finally {
+      this.isRecovering = false;
+    }
+    if (this.isReady) for (const { ready } of this.waiters) ready();
+  }
+
+  /** Renews the lease, states again what is unsure, sweeps what dead nodes held. Called every 2 s. */
+  async tick(): Promise<void> {
+    if (this.isClosed) return;
+    if (!this.isReady) return this.recover();
+    try {
+      const mayLeave = this.version;
+      const sweepMax = this.steadyTicks >= STEADY_TICKS ? SWEEP_MAX : 0;
+      const answer = await this.call(TICK, [sweepMax]);
+      const isLate = answer[0] === 'late';
+      const [version, dueMs, claims, swept] = isLate ? answer.slice(1) : answer;
+      this.steadyTicks = isLate ? 0 : this.steadyTicks + 1;
+      this.take(dueMs, claims);
+      if (Number(version) < mayLeave) return this.mustRecover();
+      if (this.unsure.size > 0) await this.restate(this.unsure, 'unsure');
+      if (swept === SWEEP_MAX) await this.tick();
+    } catch (error) {
+      this.steadyTicks = 0;
+      this.options.log.debug('Could not renew a lease', { keys: this.keys, why: String(error) });
+    }
+  }
+
+  /** Forgets webhook events that were reported. */
+  settle(ids: readonly string[]): void {
+    // Otherwise another node reports them again, under the same ids.
+    this.options.link.run(['ZREM', `${this.keys}W`, ...ids]).catch(() => undefined);
+  }
+
+  /** Ends the lease, so that others need not wait for its end. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.isReady = false;
+    this.due?.cancel();
+    this.cancelComplete?.();
+    for (const { failed } of this.waiters) failed(new Unavailable('The server is stopping'));
+    await this.run(EXIT, [this.node]).catch(() => undefined);
+  }
+
+  private async recoverOnce(): Promise<void> {
+    const reason = await this.renewOrEnter();
+    if (reason === 'unsure') return this.restate(this.unsure, reason);
+    this.unsure.clear();
+    if (reason === 'lost') this.becomeIncomplete();
+    await this.restate(this.topics, reason);
+  }
+
+  private async renewOrEnter(): Promise<RestateReason> {
+    if (this.epoch === undefined) {
+      await this.enter('');
+      return 'fenced';
+    }
+    const [code, version, dueMs, claims] = await this.run(TICK, [this.node, this.epoch, 0]);
+    if (code === 'ok' || code === 'late') {
+      this.take(dueMs, claims);
+      if (Number(version) >= this.version) return 'unsure';
+    }
+    this.node = newId();
+    const isLost = code !== 'fenced';
+    await this.enter(isLost ? '1' : '');
+    return isLost ? 'lost' : 'fenced';
+  }
+
+  private async enter(isLost: string): Promise<void> {
+    const [, epoch] = await this.run(ENTER, [this.node, newId(), isLost]);
+    this.epoch = String(epoch);
+    this.version = 0;
+  }
+
+  /** States each again. One that fails stays unsure. */
+  private async restate(all: ReadonlySet<Stated>, reason: RestateReason): Promise<void> {
+    const waiting = [...all];
+    for (const one of waiting) this.unsure.add(one);
+    for (let n = 0; n < waiting.length; n += RESTATE_CHUNK) {
+      const chunk = waiting.slice(n, n + RESTATE_CHUNK);
+      await Promise.all(
+        chunk.map(async (one) => {
+          this.unsure.delete(one);
+          try {
+            await one.restate(reason);
+          } catch (error) {
+            this.unsure.add(one);
+            throw error;
+          }
+        }),
+      );
+    }
+  }
+
+  private becomeIncomplete(): void {
+    this.isIncomplete = true;
+    this.cancelComplete?.();
+    this.cancelComplete = this.options.timers.after(LEASE_MS, () => {
+      this.isIncomplete = false;
+      for (const one of this.topics) one.complete();
+    });
+  }
+
+  private mustRecover(): void {
+    this.away();
+    void this.recover();
+  }
+
+  private async run(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
+    try {
+      return (await this.options.link.script(script, [this.keys], args)) as readonly Reply[];
+    } catch (cause) {
+      throw new Unavailable(`Redis did not run ${script.name}`, { cause });
+    }
+  }
+
+  /** Takes what every statement returns: when something is due, and what this node has claimed. */
+  private take(dueMs: Reply | undefined, claims: Reply | undefined): void {
+    const ids = (claims ?? []) as readonly string[];
+    if (ids.length > 0) this.options.report(ids);
+    const ms = Number(dueMs ?? -1);
+    if (ms >= 0 && !this.isClosed) this.claimIn(ms);
+  }
+
+  /** Claims what is due after a time, unless an earlier call does. */
+  private claimIn(ms: number): void {
+    const { timers } = this.options;
+    const atMs = timers.now() + ms;
+    if (this.due !== undefined && this.due.atMs <= atMs) return;
+    this.due?.cancel();
+    const cancel = timers.after(ms, () => {
+      this.due = undefined;
+      void this.claim();
+    });
+    this.due = { atMs, cancel };
+  }
+
+  private async claim(): Promise<void> {
+    try {
+      const [, dueMs, claims] = await this.run(CLAIM, []);
+      this.take(dueMs, claims);
+    } catch {
+      // The next tick claims it, of this node or of another.
+    }
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.options.timers.after(ms, resolve));
+  }
+}
+
+function newId(): string {
+  return crypto.randomUUID();
+}

@@ -1,0 +1,88 @@
+import { script } from './script.ts';
+
+/** Refuses while nodes are still stating what they hold after a loss of data, so that no answer is a part of the truth. */
+const COMPLETE = `
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
+local incomplete = call('GET', P .. 'Y')
+if incomplete then
+  if tonumber(incomplete) > nowMs() then return {'incomplete'} end
+  call('DEL', P .. 'Y')
+end
+`;
+
+/** Returns the sequence number of a channel and its members. Arguments: node, epoch, topic. Also answers while incomplete. */
+export const ROSTER = script(
+  'roster',
+  `
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
+return {'ok', call('HGET', P .. 'T:' .. ARGV[3], '!') or '0', call('HGETALL', P .. 'I:' .. ARGV[3])}
+`,
+);
+
+/** Returns the members of a channel. Arguments: node, epoch, topic. */
+export const MEMBERS = script(
+  'members',
+  `${COMPLETE}return {'ok', call('HGETALL', P .. 'I:' .. ARGV[3])}`,
+);
+
+/** Returns the subscriptions and the users of a channel. Arguments: node, epoch, topic. */
+export const COUNTS = script(
+  'counts',
+  `${COMPLETE}return {'ok', call('HGET', P .. 'T:' .. ARGV[3], '#') or '0', call('HLEN', P .. 'I:' .. ARGV[3])}`,
+);
+
+/** Returns the cached event of a channel: when it expires, name and data. Arguments: node, epoch, topic. */
+export const CACHED = script(
+  'cached',
+  `${COMPLETE}
+local event = call('HMGET', P .. 'K:' .. ARGV[3], 'x', 'n', 'd')
+if event[1] and tonumber(event[1]) > nowMs() then return {'ok', event} end
+return {'ok', {}}
+`,
+);
+
+/** Returns how many channels of an app are occupied. Arguments: node, epoch, app. */
+export const CHANNEL_COUNT = script(
+  'channel-count',
+  `${COMPLETE}return {'ok', call('ZCARD', P .. 'C:' .. ARGV[3])}`,
+);
+
+/**
+ * Returns occupied channels of an app in alphabetical order, each with its subscriptions and users. Arguments: node, epoch,
+ * app, prefix, the channel to begin after, limit.
+ */
+export const PAGE = script(
+  'page',
+  `${COMPLETE}
+local prefix, after, rows = ARGV[4], ARGV[5], {}
+local from = after ~= '' and '(' .. after or '[' .. prefix
+local names = call('ZRANGE', P .. 'C:' .. ARGV[3], from, '[' .. prefix .. '\\255', 'BYLEX', 'LIMIT', 0, ARGV[6])
+for i, name in ipairs(names) do
+  local topic = ARGV[3] .. '/' .. name
+  rows[i] = {name, call('HGET', P .. 'T:' .. topic, '#') or '0', call('HLEN', P .. 'I:' .. topic)}
+end
+return {'ok', rows}
+`,
+);
+
+/**
+ * Returns the number of the latest change of any user, and of each user whether they are online and when their connections
+ * were last terminated. Arguments: node, epoch, topics.
+ */
+export const USERS = script(
+  'users',
+  `
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
+local answer = {'ok', call('GET', P .. 'S') or '0'}
+for i = 3, #ARGV do
+  local state = call('HMGET', P .. 'T:' .. ARGV[i], '#', 'x')
+  -- A user who left a moment ago still counts as online.
+  local online = state[1] or call('ZSCORE', W, 'o' .. ARGV[i])
+  answer[#answer + 1] = {online and '1' or '0', state[2] or '0'}
+end
+return answer
+`,
+);

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+
+/** A Lua script that Redis runs as one step. */
+export interface Script {
+  readonly name: string;
+  readonly source: string;
+  /** SHA-1 of the source, by which `EVALSHA` finds it. */
+  readonly sha1: string;
+}
+
+/** Milliseconds after which a node that has not renewed its lease counts as dead. */
+export const LEASE_MS = 10_000;
+
+/**
+ * Milliseconds that a node has to report a webhook event which it has claimed. Then another node claims it, and reports it
+ * under the same id.
+ */
+const CLAIM_MS = 10_000;
+
+/**
+ * Milliseconds until a vacated channel, a member who left or a user who signed out counts as gone. Source: Channels
+ * protocol, §15 and §8.3.
+ */
+const GRACE_MS = 3000;
+
+/**
+ * What all scripts share. All keys of a partition begin with `KEYS[1]`:
+ *
+ * | key | holds |
+ * |---|---|
+ * | `E` | the epoch: an id that is lost if the data are |
+ * | `Y` | until when a partition that lost its data is incomplete |
+ * | `L`, `D` | sorted sets: nodes by the end of their lease; dead nodes that are being swept |
+ * | `V` | per node, how many statements were applied |
+ * | `N:node`, `M:node`, `O:node` | what a node states: subscriptions by topic; members; users who are signed in |
+ * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `x` last termination |
+ * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |
+ * | `C:app` | sorted set of the occupied channels |
+ * | `R:topic` | how many subscription counts were sent lately |
+ * | `W` | sorted set by the time they are due: what is reported later, and webhook events that were claimed |
+ * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
+ * | `K:topic`, `k:app`, `kb`, `KN`, `KB` | cached events, in their order by app, their sizes, and events and bytes by app |
+ *
+ * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline), `c` topic (count), and `h`
+ * number, kind, topic (a claimed webhook event).
+ *
+ * A number above 2^53 would print as 1.79e+15, so numbers become text by `text`.
+ */
+const PRELUDE = `
+local P, call, claims, dueMs = KEYS[1], redis.call, {}, -1
+local W = P .. 'W'
+local function nowMs() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
+local function text(number) return string.format('%.0f', number) end
+local function has(flags, flag) return string.find(flags, flag, 1, true) ~= nil end
+local function base() local t = redis.call('TIME') return t[1] .. string.format('%06d', t[2]) end
+-- Numbers begin with the time, so a topic that was forgotten begins above its old numbers.
+local function start(T) if call('HEXISTS', T, '!') == 0 then call('HSET', T, '!', base()) end end
+local function step(topic)
+  local T = P .. 'T:' .. topic
+  start(T)
+  return text(call('HINCRBY', T, '!', 1))
+end
+local function number()
+  if call('EXISTS', P .. 'S') == 0 then call('SET', P .. 'S', base()) end
+  return text(call('INCR', P .. 'S'))
+end
+local function publish(topic, seq, message) call('PUBLISH', P .. 't:' .. topic, seq .. message) end
+local function later(id, delay)
+  call('ZADD', W, nowMs() + delay, id)
+  if dueMs < 0 or delay < dueMs then dueMs = delay end
+end
+-- A webhook event, claimed by the node that runs this.
+local function report(kind, subject)
+  local id = 'h' .. number() .. '\\n' .. kind .. '\\n' .. subject
+  call('ZADD', W, nowMs() + ${CLAIM_MS}, id)
+  claims[#claims + 1] = id
+end
+local function refusal(node, epoch)
+  if call('GET', P .. 'E') ~= epoch then return 'lost' end
+  if not call('ZSCORE', P .. 'L', node) then return 'fenced' end
+  return nil
+end
+-- One more node holds the member.
+local function come(topic, user, info, flags, again, socket)
+  if call('HINCRBY', P .. 'U:' .. topic, user, 1) > 1 then return end
+  local seq = step(topic)
+  call('HSET', P .. 'I:' .. topic, user, seq .. '\\n' .. info)
+  publish(topic, seq, '+' .. socket .. '\\n' .. user .. '\\n' .. info)
+  local subject = topic .. '\\n' .. user
+  if has(flags, 'w') and call('ZREM', W, 'r' .. subject) == 0 and not again then report('a', subject) end
+end
+-- One node fewer holds the member.
+local function go(topic, user, flags)
+  local U = P .. 'U:' .. topic
+  if not call('HGET', U, user) or call('HINCRBY', U, user, -1) > 0 then return end
+  call('HDEL', U, user)
+  call('HDEL', P .. 'I:' .. topic, user)
+  publish(topic, step(topic), '-' .. user)
+  if has(flags, 'w') then later('r' .. topic .. '\\n' .. user, ${GRACE_MS}) end
+end
+-- Changes the number of subscriptions.
+local function count(topic, delta, flags, again)
+  local T = P .. 'T:' .. topic
+  local total = call('HINCRBY', T, '#', delta)
+  local slash = string.find(topic, '/', 1, true)
+  local C, channel = P .. 'C:' .. string.sub(topic, 1, slash - 1), string.sub(topic, slash + 1)
+  if total > 0 and total == delta then
+    start(T)
+    call('ZADD', C, 0, channel)
+    if has(flags, 'w') and call('ZREM', W, 'v' .. topic) == 0 and not again then report('o', topic) end
+  elseif total <= 0 then
+    call('ZREM', C, channel)
+    call('ZREM', W, 'c' .. topic)
+    call('DEL', T, P .. 'U:' .. topic, P .. 'I:' .. topic)
+    if has(flags, 'w') then later('v' .. topic, ${GRACE_MS}) end
+  end
+  return total
+end
+-- Sends the number of subscriptions: five times a second, or once in 5 s above 100, and the last one always.
+local function counted(topic, total, flags)
+  if not has(flags, 'c') or (total == 0 and not has(flags, 'n')) then return end
+  local R, large = P .. 'R:' .. topic, total > 100
+  local sent = call('INCR', R)
+  if sent == 1 then call('PEXPIRE', R, large and 5000 or 1000) end
+  if total > 0 and sent > (large and 1 or 5) then return later('c' .. topic, math.max(1, call('PTTL', R))) end
+  if total > 0 then publish(topic, step(topic), '#' .. text(total)) end
+  if has(flags, 'n') then report('n', topic .. '\\n' .. text(total)) end
+end
+local function signOut(topic)
+  local T = P .. 'T:' .. topic
+  if call('HINCRBY', T, '#', -1) > 0 then return end
+  call('DEL', T)
+  later('o' .. topic, ${GRACE_MS})
+end
+`;
+
+/** Makes a script of the shared functions and its own body. */
+export function script(name: string, body: string): Script {
+  const source = PRELUDE + body;
+  return { name, source, sha1: createHash('sha1').update(source).digest('hex') };
+}

@@ -1,0 +1,98 @@
+import { LEASE_MS, script } from './script.ts';
+
+/**
+ * Registers a node under a new id. Arguments: node, the epoch to begin if there is none, `1` if the node knows that data
+ * were lost. Returns the epoch.
+ */
+export const ENTER = script(
+  'enter',
+  `
+call('SET', P .. 'E', ARGV[2], 'NX')
+call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, ARGV[1])
+call('HSET', P .. 'V', ARGV[1], 0)
+if ARGV[3] == '1' then call('SET', P .. 'Y', text(nowMs() + ${LEASE_MS})) end
+return {'ok', call('GET', P .. 'E')}
+`,
+);
+
+/**
+ * States what a node holds of a channel. Arguments: node, epoch, topic, subscriptions, flags, mode, most members or 0, socket
+ * id of the newcomer; then for each member `+` or `-`, user id and info.
+ *
+ * Flags: `w` the app has webhooks, `c` it wants subscription counts, `n` it wants them as webhooks, `k` a cache channel, `m`
+ * misses of it are reported. Mode: `a` stated again, so nothing is reported; `r` return the members.
+ *
+ * Returns `full` and has changed nothing, or: how many statements of the node were applied; the sequence number at which the
+ * newcomer enters; milliseconds until something is due; claimed webhook events; the cached event; the members.
+ */
+export const STATE = script(
+  'state',
+  `
+local node, topic, held, flags, mode, most = ARGV[1], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], tonumber(ARGV[7])
+local refused = refusal(node, ARGV[2])
+if refused then return {refused} end
+local T, I, N, M = P .. 'T:' .. topic, P .. 'I:' .. topic, P .. 'N:' .. node, P .. 'M:' .. node
+if most > 0 and ARGV[9] == '+' and call('HEXISTS', I, ARGV[10]) == 0 and call('HLEN', I) >= most then return {'full'} end
+local version, again = text(call('HINCRBY', P .. 'V', node, 1)), has(mode, 'a')
+local old, total = tonumber(call('HGET', N, topic) or '0'), nil
+if held > old then total = count(topic, held - old, flags, again) end
+for i = 9, #ARGV, 3 do
+  local field = topic .. '\\n' .. ARGV[i + 1]
+  if ARGV[i] == '-' then
+    if call('HDEL', M, field) == 1 then go(topic, ARGV[i + 1], flags) end
+  elseif call('HSETNX', M, field, '1') == 1 then
+    come(topic, ARGV[i + 1], ARGV[i + 2], flags, again, ARGV[8])
+  end
+end
+-- Members go before the last subscription does.
+if held < old then total = count(topic, held - old, flags, again) end
+local cached = {}
+if held > 0 then
+  call('HSET', N, topic, held)
+  call('HSET', T, 'f', flags)
+  if has(flags, 'k') then
+    local event = call('HMGET', P .. 'K:' .. topic, 'x', 'n', 'd')
+    if event[1] and tonumber(event[1]) > nowMs() then cached = event
+    elseif has(flags, 'm') and ARGV[8] ~= '' and call('HSETNX', T, 'm', '1') == 1 then report('m', topic) end
+  end
+elseif old > 0 then call('HDEL', N, topic) end
+local seq = call('HGET', T, '!') or '0'
+-- After the number of the newcomer, who gets the count too.
+if total and not again then counted(topic, total, flags) end
+return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and call('HGETALL', I) or {}}
+`,
+);
+
+/**
+ * States whether a node has connections of a user. Arguments: node, epoch, topic, `1` or `0`. Returns how many statements of
+ * the node were applied, the number of the latest change of any user, and when something is due.
+ */
+export const SIGN = script(
+  'sign',
+  `
+local node, topic = ARGV[1], ARGV[3]
+local refused = refusal(node, ARGV[2])
+if refused then return {refused} end
+local version, O = text(call('HINCRBY', P .. 'V', node, 1)), P .. 'O:' .. node
+if ARGV[4] == '0' then
+  if call('HDEL', O, topic) == 1 then signOut(topic) end
+elseif call('HSETNX', O, topic, '1') == 1 and call('HINCRBY', P .. 'T:' .. topic, '#', 1) == 1 then
+  -- A user who returns in time was never reported offline.
+  if call('ZREM', W, 'o' .. topic) == 0 then publish(topic, number(), '+') end
+end
+return {'ok', version, call('GET', P .. 'S') or '0', dueMs, claims}
+`,
+);
+
+/** Ends the connections of a user everywhere. Arguments: node, epoch, topic. */
+export const TERMINATE = script(
+  'terminate',
+  `
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
+local seq, T = number(), P .. 'T:' .. ARGV[3]
+if call('EXISTS', T) == 1 then call('HSET', T, 'x', seq) end
+publish(ARGV[3], seq, 'x')
+return {'ok'}
+`,
+);

@@ -1,0 +1,100 @@
+import { LEASE_MS, script } from './script.ts';
+
+/** How many due items one call takes, so that no script runs for long. */
+const DUE_MAX = 100;
+
+const CLAIM_DUE = `
+local function claimDue()
+  local now = nowMs()
+  for _, id in ipairs(call('ZRANGEBYSCORE', W, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do
+    local kind, rest = string.sub(id, 1, 1), string.sub(id, 2)
+    if kind == 'h' then
+      -- The node that had claimed it has not reported it.
+      call('ZADD', W, now + 10000, id)
+      claims[#claims + 1] = id
+    else
+      call('ZREM', W, id)
+      if kind == 'v' or kind == 'r' then report(kind, rest)
+      elseif kind == 'o' then
+        publish(rest, number(), '-')
+      else
+        local state = call('HMGET', P .. 'T:' .. rest, '#', 'f')
+        if state[1] and state[2] then
+          call('DEL', P .. 'R:' .. rest)
+          counted(rest, tonumber(state[1]), state[2])
+        end
+      end
+    end
+  end
+  local first = call('ZRANGE', W, 0, 0, 'WITHSCORES')
+  dueMs = first[2] and math.max(0, tonumber(first[2]) - now) or -1
+end
+`;
+
+/** Claims what is due. Returns when the next is, and the claimed webhook events. */
+export const CLAIM = script('claim', `${CLAIM_DUE}\nclaimDue()\nreturn {'ok', dueMs, claims}\n`);
+
+/**
+ * Renews the lease of a node, claims what is due and sweeps some of what dead nodes held. Arguments: node, epoch, how much to
+ * sweep. Nothing is swept if the lease had ended: then others may have been unable to renew theirs as well.
+ *
+ * Returns `ok`, or `late` if the lease had ended and nobody had noticed; how many statements of the node were applied;
+ * milliseconds until something is due; claimed webhook events; how much was swept.
+ */
+export const TICK = script(
+  'tick',
+  `
+${CLAIM_DUE}
+local function sweep(limit)
+  for _, node in ipairs(call('ZRANGEBYSCORE', P .. 'L', '-inf', nowMs(), 'LIMIT', 0, 10)) do
+    -- From here on its statements are refused.
+    call('ZREM', P .. 'L', node)
+    call('ZADD', P .. 'D', nowMs(), node)
+  end
+  local node = call('ZRANGE', P .. 'D', 0, 0)[1]
+  if not node then return 0 end
+  local M, N, O, swept = P .. 'M:' .. node, P .. 'N:' .. node, P .. 'O:' .. node, 0
+  local function some(key)
+    local left = limit - swept
+    if left <= 0 then return {} end
+    local fields = call('HRANDFIELD', key, left)
+    swept = swept + #fields
+    return fields
+  end
+  for _, field in ipairs(some(M)) do
+    local at = string.find(field, '\\n', 1, true)
+    local topic = string.sub(field, 1, at - 1)
+    call('HDEL', M, field)
+    go(topic, string.sub(field, at + 1), call('HGET', P .. 'T:' .. topic, 'f') or '')
+  end
+  if call('EXISTS', M) == 0 then
+    for _, topic in ipairs(some(N)) do
+      local flags, held = call('HGET', P .. 'T:' .. topic, 'f') or '', tonumber(call('HGET', N, topic))
+      call('HDEL', N, topic)
+      counted(topic, count(topic, -held, flags, false), flags)
+    end
+    for _, topic in ipairs(some(O)) do
+      call('HDEL', O, topic)
+      signOut(topic)
+    end
+  end
+  if call('EXISTS', M, N, O) == 0 then
+    call('ZREM', P .. 'D', node)
+    call('HDEL', P .. 'V', node)
+  end
+  return swept
+end
+local node = ARGV[1]
+local refused = refusal(node, ARGV[2])
+if refused then return {refused} end
+local code = tonumber(call('ZSCORE', P .. 'L', node)) < nowMs() and 'late' or 'ok'
+call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, node)
+local swept = 0
+if code == 'ok' and tonumber(ARGV[3]) > 0 then swept = sweep(tonumber(ARGV[3])) end
+claimDue()
+return {code, call('HGET', P .. 'V', node) or '0', dueMs, claims, swept}
+`,
+);
+
+/** Ends the lease of a node that stops, so that others need not wait for its end. Argument: node. */
+export const EXIT = script('exit', `return {'ok', call('ZADD', P .. 'L', 'XX', 0, ARGV[1])}\n`);

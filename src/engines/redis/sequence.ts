@@ -1,0 +1,148 @@
+/** The place of an answer among the messages of a topic. */
+export class Place {
+  /** The number of the last message before it; `undefined` until the answer has come. */
+  number: number | undefined;
+  run: (() => void) | undefined;
+}
+
+interface Numbered<Message> {
+  readonly number: number;
+  readonly message: Message;
+}
+
+export interface SequenceOptions<Message> {
+  /** `isLate`: an answer whose place is after this message has been handled already. */
+  readonly deliver: (message: Message, isLate: boolean) => void;
+  /** Messages were missed. */
+  readonly missed: () => void;
+}
+
+/**
+ * Puts the messages of one topic, and the answers that have a place among them, into one order.
+ *
+ * Messages and answers come over different connections. While an answer is awaited, messages are held: they may belong before
+ * or after it. An answer waits until the messages before it have come.
+ */
+export class Sequence<Message> {
+  private readonly options: SequenceOptions<Message>;
+  /** The last number that was delivered or is covered by an answer; `undefined` if nothing is known yet. */
+  private last: number | undefined;
+  /** The number of the last message that has come. */
+  private received = 0;
+  /** Nobody here has entered yet, so what comes before the first answer is for nobody. */
+  private isNew = true;
+  private held: Numbered<Message>[] = [];
+  private places: Place[] = [];
+  private isAdvancing = false;
+
+  constructor(options: SequenceOptions<Message>) {
+    this.options = options;
+  }
+
+  /** Takes the next message of the stream. The number 0 means that it has none. */
+  receive(number: number, message: Message): void {
+    if (number === 0) return this.options.deliver(message, false);
+    if (number <= this.received) return;
+    this.received = number;
+    if (this.places.length === 0 && this.held.length === 0 && !this.isAdvancing) {
+      this.deliver({ number, message });
+      return;
+    }
+    this.held.push({ number, message });
+    this.advance();
+  }
+
+  /** Reserves a place for an answer. Called before the question goes out. */
+  begin(): Place {
+    const place = new Place();
+    this.places.push(place);
+    return place;
+  }
+
+  /** The answer has come; `run` is called in its place. */
+  answer(place: Place, number: number, run: () => void): void {
+    // A sequence that was reset has forgotten the place.
+    if (!this.places.includes(place)) return run();
+    place.number = number;
+    place.run = run;
+    this.advance();
+  }
+
+  /** There will be no answer. */
+  drop(place: Place): void {
+    this.places = this.places.filter((one) => one !== place);
+    this.advance();
+  }
+
+  /** Messages may have been missed: delivers what has come, and waits for none that may be lost. */
+  resync(): void {
+    const { held } = this;
+    this.held = [];
+    for (const one of held) this.deliver(one);
+    this.last = undefined;
+    this.advance();
+  }
+
+  /** The numbers begin anew, because the authority has forgotten the topic. */
+  reset(): void {
+    this.resync();
+    this.received = 0;
+  }
+
+  private advance(): void {
+    if (this.isAdvancing) return;
+    this.isAdvancing = true;
+    try {
+      while (this.next());
+    } finally {
+      this.isAdvancing = false;
+    }
+  }
+
+  /** Handles the next message or answer; `false` if it must wait. */
+  private next(): boolean {
+    const [place] = this.places;
+    const [first] = this.held;
+    if (place === undefined || this.isBefore(first, place)) {
+      if (first === undefined) return false;
+      this.held.shift();
+      this.deliver(first);
+      return true;
+    }
+    const { number, run } = place;
+    if (number === undefined || run === undefined) return false;
+    const isReached = this.last === undefined || this.last >= number || first !== undefined;
+    if (!isReached) return false;
+    if (this.last === undefined || this.last < number) {
+      if (this.last !== undefined) this.options.missed();
+      else this.held = this.held.filter((one) => one.number > number || this.late(one));
+      if (this.isNew) this.received = Math.max(this.received, number);
+      this.last = number;
+      this.isNew = false;
+    }
+    this.places.shift();
+    run();
+    return true;
+  }
+
+  /** Whether a message must be delivered before an answer that has come. */
+  private isBefore(first: Numbered<Message> | undefined, place: Place): boolean {
+    if (first === undefined || place.number === undefined || this.last === undefined) return false;
+    return first.number <= place.number;
+  }
+
+  private late({ message }: Numbered<Message>): boolean {
+    this.options.deliver(message, true);
+    return false;
+  }
+
+  private deliver({ number, message }: Numbered<Message>): void {
+    if (this.last !== undefined && number <= this.last) {
+      return this.options.deliver(message, true);
+    }
+    const isMissing = this.last !== undefined && number > this.last + 1;
+    this.last = number;
+    this.options.deliver(message, false);
+    if (isMissing) this.options.missed();
+  }
+}

@@ -1,0 +1,162 @@
+import type { App } from '../../channels/app.ts';
+import { broadcast } from '../../channels/broadcast.ts';
+import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
+import { watchlistEvents } from '../../channels/wire.ts';
+import type { LoopParts } from './loop.ts';
+import type { Partition, RestateReason, Stated } from './partition.ts';
+import type { Reply } from './redis-link.ts';
+import { USERS } from './scripts/queries.ts';
+import { SIGN } from './scripts/statements.ts';
+import type { Numbered } from './stream-message.ts';
+
+/**
+ * A user whom this loop has connections of, or watches.
+ *
+ * Messages about a user say what is so from then on, so only the last counts, and no gap in their numbers matters.
+ */
+export class RedisUser implements Stated {
+  readonly topic: string;
+  readonly stream: string;
+  readonly partition: Partition;
+  readonly userId: string;
+  /** Connections of this loop that watch the user. */
+  watchers = 0;
+  /** Only known while the user is watched. */
+  isOnline = false;
+  private readonly app: App;
+  private readonly loop: LoopParts;
+  private isSignedIn = false;
+  private signingIn = 0;
+  /** The number of the change that `isOnline` follows from; `undefined` if it is not known. */
+  private known: number | undefined;
+  private terminatedAt = 0;
+
+  constructor(options: {
+    readonly app: App;
+    readonly userId: string;
+    readonly partition: Partition;
+    readonly loop: LoopParts;
+  }) {
+    this.app = options.app;
+    this.userId = options.userId;
+    this.partition = options.partition;
+    this.loop = options.loop;
+    this.topic = watchTopic(this.app, this.userId);
+    this.stream = `${this.partition.keys}t:${this.topic}`;
+  }
+
+  /** Whether this loop must hear of the user. */
+  get isFollowed(): boolean {
+    return this.isSignedIn || this.signingIn > 0 || this.watchers > 0;
+  }
+
+  get isIdle(): boolean {
+    return !this.isFollowed && !this.partition.unsure.has(this);
+  }
+
+  /** Whether `isOnline` can be relied on. */
+  get isKnown(): boolean {
+    return this.known !== undefined;
+  }
+
+  receive({ number, kind }: Numbered): void {
+    if (kind === 'x') {
+      if (number <= this.terminatedAt) return;
+      this.terminatedAt = number;
+      if (this.isSignedIn) this.loop.terminate(this.app, this.userId);
+    } else if (this.watchers > 0 && number > (this.known ?? 0)) {
+      this.change(number, kind === '+');
+    }
+  }
+
+  /** A connection wants to sign in. `signIn` follows, perhaps several times, and `signInFailed` if none has an answer. */
+  begin(): void {
+    this.signingIn++;
+  }
+
+  async signIn(): Promise<void> {
+    const [, number] = await this.partition.state(SIGN, [this.topic, '1']);
+    // What was terminated before this connection signed in is not meant for it.
+    if (!this.isSignedIn) this.terminatedAt = Math.max(this.terminatedAt, Number(number));
+    this.isSignedIn = true;
+    this.signingIn--;
+  }
+
+  signInFailed(): void {
+    this.signingIn--;
+    this.partition.unsure.add(this);
+  }
+
+  /** The last connection has gone. Never fails: what cannot be stated now is stated later. */
+  async signOut(): Promise<void> {
+    this.isSignedIn = false;
+    if (!this.partition.isReady) {
+      this.partition.unsure.add(this);
+      return;
+    }
+    try {
+      await this.state();
+    } catch {
+      this.partition.unsure.add(this);
+    }
+  }
+
+  async restate(reason: RestateReason): Promise<void> {
+    // The numbers may begin anew.
+    if (reason === 'lost') this.terminatedAt = 0;
+    if (reason === 'lost' && this.known !== undefined) this.known = 0;
+    // What was never stated since need not be taken back.
+    if (this.isSignedIn || reason === 'unsure') await this.state();
+    if (this.watchers > 0) await this.read();
+  }
+
+  complete(): void {
+    if (this.isFollowed) this.read().catch(() => this.partition.unsure.add(this));
+  }
+
+  /** Messages were missed. */
+  missed(): void {
+    if (this.isFollowed) this.complete();
+  }
+
+  /** Reads whether the user is online, and whether connections were terminated meanwhile. */
+  private async read(): Promise<void> {
+    const [number, state] = await this.partition.call(USERS, [this.topic]);
+    this.take(Number(number), state);
+  }
+
+  /** Takes what was read of the user. */
+  take(number: number, state: Reply | undefined): void {
+    const [online, terminatedAt] = (state ?? []) as readonly string[];
+    const isOnline = online === '1';
+    // Those whose node has not stated them again yet may still do so.
+    const mayBeOnline = this.partition.isIncomplete && this.isOnline && !isOnline;
+    if (!mayBeOnline && (this.known === undefined || number > this.known)) {
+      this.change(number, isOnline);
+    }
+    this.receive({ number: Number(terminatedAt), kind: 'x', rest: '' });
+  }
+
+  /** Nobody here watches the user any more. */
+  unwatched(): void {
+    this.known = undefined;
+    this.isOnline = false;
+  }
+
+  private async state(): Promise<void> {
+    const isIn = this.isSignedIn;
+    // One who is signing in is stated by the sign-in.
+    if (!isIn && this.signingIn > 0) return;
+    await this.partition.state(SIGN, [this.topic, isIn ? '1' : '0']);
+  }
+
+  private change(number: number, isOnline: boolean): void {
+    this.known = number;
+    if (this.isOnline === isOnline) return;
+    this.isOnline = isOnline;
+    const { app, userId } = this;
+    const makeFrame = () =>
+      isOnline ? watchlistEvents([userId], []) : watchlistEvents([], [userId]);
+    broadcast(this.loop.broadcaster, { app, channel: watchChannel(userId), makeFrame });
+  }
+}
