@@ -1,0 +1,71 @@
+/** A host and a port. */
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where a Redis server is, and how to log in. */
+export interface RedisAddress {
+  /** The server, or the sentinels that know it. */
+  readonly endpoints: readonly [Endpoint, ...Endpoint[]];
+  /** What the sentinels call the primary; `undefined`: `endpoints` has the server itself. */
+  readonly sentinelName: string | undefined;
+  readonly isSecure: boolean;
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  readonly db: number;
+}
+
+const SERVER_PORT = 6379;
+const SENTINEL_PORT = 26379;
+
+const SHAPE =
+  /^(?<scheme>rediss?)(?<sentinel>\+sentinel)?:\/\/(?:(?<login>[^@/]*)@)?(?<hosts>[^@/?#]+)(?:\/(?<path>[^?#]*))?$/;
+const HOST = /^(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/i;
+
+/**
+ * Reads `redis://user:password@host:port/db`, `rediss://` for TLS, or `redis+sentinel://host:port,host:port/name/db`.
+ * Returns `undefined` for any other text.
+ */
+export function parseRedisUrl(text: string): RedisAddress | undefined {
+  const parts = SHAPE.exec(text)?.groups;
+  if (parts === undefined) return undefined;
+  const isSentinel = parts['sentinel'] !== undefined;
+  const hosts = (parts['hosts'] ?? '').split(',');
+  const [first, ...others] = hosts.map((host) => parseEndpoint(host, isSentinel));
+  const path = (parts['path'] ?? '').split('/');
+  const sentinelName = isSentinel ? decoded(path.shift()) : undefined;
+  const [db = '', ...rest] = path;
+  const login = parseLogin(parts['login']);
+  if (first === undefined || !others.every((endpoint) => endpoint !== undefined)) return undefined;
+  if (login === undefined) return undefined;
+  if (rest.length > 0 || !/^\d{0,4}$/.test(db)) return undefined;
+  if (isSentinel ? !sentinelName : others.length > 0) return undefined;
+  const isSecure = parts['scheme'] === 'rediss';
+  return { endpoints: [first, ...others], sentinelName, isSecure, ...login, db: Number(db) };
+}
+
+function parseEndpoint(text: string, isSentinel: boolean): Endpoint | undefined {
+  const parts = HOST.exec(text)?.groups;
+  const host = parts?.['v6'] ?? parts?.['name'];
+  const port = Number(parts?.['port'] ?? (isSentinel ? SENTINEL_PORT : SERVER_PORT));
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
+}
+
+function parseLogin(text: string | undefined): Pick<RedisAddress, 'user' | 'password'> | undefined {
+  if (text === undefined) return { user: undefined, password: undefined };
+  const colon = text.indexOf(':');
+  const user = decoded(colon === -1 ? text : text.slice(0, colon));
+  const password = colon === -1 ? '' : decoded(text.slice(colon + 1));
+  if (user === undefined || password === undefined) return undefined;
+  return { user: user || undefined, password: password || undefined };
+}
+
+/** Undoes percent-encoding; `undefined` if it is broken. */
+function decoded(text = ''): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

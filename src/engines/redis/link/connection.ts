@@ -1,0 +1,191 @@
+import type { Socket } from 'node:net';
+import { messageOf } from '../../../runtime/error-code.ts';
+import type { Timers } from '../../../runtime/ports.ts';
+import { type CommandArgs, encodeCommand } from './encode-command.ts';
+import { RedisAway, RedisError, type Reply } from './reply.ts';
+import { NotRedis, ReplyReader } from './reply-reader.ts';
+
+/** A command that was sent. Exactly one of its methods is called, once. */
+export interface SentCommand {
+  onReply(reply: Reply): void;
+  onLost(why: string): void;
+}
+
+/** What a connection reports to its owner. */
+export interface ConnectionOwner {
+  /** Called once, before the commands in flight are lost. */
+  onEnd(why: string): void;
+  /** What a subscription sends. Without this method everything is the reply of a command. */
+  onPush?(kind: PushKind, channel: string, payload: Reply): void;
+}
+
+export type PushKind = 'message' | 'subscribe' | 'unsubscribe';
+
+export interface ConnectionOptions {
+  readonly timers: Timers;
+  /** How long a reply may take. */
+  readonly deadlineMs: number;
+}
+
+interface InFlight {
+  readonly command: SentCommand;
+  readonly sentAtMs: number;
+}
+
+/** When an overdue reply is looked for once more, because our own loop may have been blocked. */
+const SECOND_LOOK_MS = 200;
+/** How much may wait for the end of the turn. */
+const WRITE_CHARACTERS_MAX = 1024 * 1024;
+/** Settled commands are dropped from the list in steps of this many. */
+const DROP_STEP = 1024;
+
+/**
+ * One connection to Redis, from the open socket to its end; it never reconnects and never repeats a command.
+ *
+ * What is sent in one turn of the event loop goes out as one write. A reply that is later than the deadline ends the
+ * connection: Redis answers in order, so nothing behind it could be read either.
+ */
+export class Connection {
+  private readonly socket: Socket;
+  private readonly owner: ConnectionOwner;
+  private readonly options: ConnectionOptions;
+  private readonly reader = new ReplyReader((reply) => this.take(reply));
+  private out = '';
+  private isFlushPlanned = false;
+  private inFlight: InFlight[] = [];
+  private settled = 0;
+  private isEnded = false;
+  private isLate = false;
+  private stopTimer: (() => void) | undefined;
+  /** When bytes last arrived. */
+  heardAtMs: number;
+
+  constructor(socket: Socket, owner: ConnectionOwner, options: ConnectionOptions) {
+    this.socket = socket;
+    this.owner = owner;
+    this.options = options;
+    this.heardAtMs = options.timers.now();
+    let failure = 'Redis has closed the connection';
+    socket.on('data', (bytes: Buffer) => this.read(bytes));
+    socket.on('error', (error) => {
+      failure = messageOf(error);
+    });
+    socket.on('close', () => this.end(failure));
+  }
+
+  /** Commands that wait for their reply. */
+  get waiting(): number {
+    return this.inFlight.length - this.settled;
+  }
+
+  request(args: CommandArgs): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      this.send(encodeCommand(args), {
+        onReply: (reply) => (reply instanceof RedisError ? reject(reply) : resolve(reply)),
+        onLost: (why) => reject(new RedisAway(why, true)),
+      });
+    });
+  }
+
+  send(text: string, command: SentCommand): void {
+    if (this.isEnded) return command.onLost('the connection has ended');
+    this.inFlight.push({ command, sentAtMs: this.options.timers.now() });
+    if (this.stopTimer === undefined) this.watch(this.options.deadlineMs);
+    this.write(text);
+  }
+
+  /** Sends a command whose replies are pushes. */
+  write(text: string): void {
+    if (this.isEnded) return;
+    this.out += text;
+    if (this.out.length > WRITE_CHARACTERS_MAX) return this.flush();
+    if (this.isFlushPlanned) return;
+    this.isFlushPlanned = true;
+    setImmediate(() => {
+      this.isFlushPlanned = false;
+      this.flush();
+    });
+  }
+
+  /** Ends the connection now. Commands in flight are lost. */
+  end(why: string): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
+    this.stopTimer?.();
+    this.socket.destroy();
+    this.owner.onEnd(why);
+    const lost = this.inFlight.slice(this.settled);
+    this.inFlight = [];
+    this.settled = 0;
+    for (const { command } of lost) command.onLost(why);
+  }
+
+  /** Sends what would wait for the end of the turn. */
+  flush(): void {
+    if (this.isEnded || this.out === '') return;
+    const text = this.out;
+    this.out = '';
+    this.socket.write(text);
+  }
+
+  private read(bytes: Buffer): void {
+    if (this.isEnded) return;
+    this.heardAtMs = this.options.timers.now();
+    try {
+      this.reader.read(bytes);
+    } catch (error) {
+      if (!(error instanceof NotRedis)) throw error;
+      this.end(error.message);
+    }
+  }
+
+  private take(reply: Reply): void {
+    if (this.isEnded) return;
+    const { owner } = this;
+    if (owner.onPush !== undefined && Array.isArray(reply)) {
+      const [kind, channel, payload = null] = reply;
+      if (isPushKind(kind)) return owner.onPush(kind, String(channel), payload);
+    }
+    const first = this.inFlight[this.settled];
+    if (first === undefined) {
+      return this.end(
+        reply instanceof RedisError ? reply.message : 'a reply that nobody asked for',
+      );
+    }
+    this.settled += 1;
+    if (this.settled === this.inFlight.length || this.settled === DROP_STEP) {
+      this.inFlight.splice(0, this.settled);
+      this.settled = 0;
+    }
+    first.command.onReply(reply);
+    // A primary that was demoted refuses writes from then on.
+    if (reply instanceof RedisError && reply.code === 'READONLY') this.end(reply.message);
+  }
+
+  private watch(delayMs: number): void {
+    this.stopTimer = this.options.timers.after(delayMs, () => this.check());
+  }
+
+  private check(): void {
+    this.stopTimer = undefined;
+    const oldest = this.inFlight[this.settled];
+    if (oldest === undefined) {
+      this.isLate = false;
+      return;
+    }
+    const { timers, deadlineMs } = this.options;
+    const leftMs = oldest.sentAtMs + deadlineMs - timers.now();
+    if (leftMs > 0) {
+      this.isLate = false;
+      return this.watch(leftMs);
+    }
+    if (this.isLate) return this.end(`no reply within ${deadlineMs} ms`);
+    // If this loop was blocked, the reply may lie in the socket, unread.
+    this.isLate = true;
+    this.watch(SECOND_LOOK_MS);
+  }
+}
+
+function isPushKind(kind: Reply | undefined): kind is PushKind {
+  return kind === 'message' || kind === 'subscribe' || kind === 'unsubscribe';
+}

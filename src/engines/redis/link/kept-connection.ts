@@ -1,0 +1,81 @@
+import { doubledMs } from '../../../runtime/back-off.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
+import type { Timers } from '../../../runtime/ports.ts';
+import type { Connection } from './connection.ts';
+import { RedisAway } from './reply.ts';
+
+export interface KeptConnectionOptions {
+  readonly timers: Timers;
+  /** Opens a connection that calls `onEnd` when it ends. */
+  readonly connect: (onEnd: (why: string) => void) => Promise<Connection>;
+  readonly onUp: (connection: Connection) => void;
+  readonly onDown: (why: string) => void;
+  /** An attempt has failed, and another one follows. */
+  readonly onFailed: (error: unknown) => void;
+}
+
+/** After an outage for all, everything is to be right within 5 s, so the last pauses are short. */
+const PAUSE_MIN_MS = 50;
+const PAUSE_MAX_MS = 1_000;
+/** A connection that ends sooner counts as a failed attempt. */
+const STEADY_MS = 5_000;
+
+/** Keeps one connection open: opens another one when it ends, with growing pauses between failed attempts. */
+export class KeptConnection {
+  private readonly options: KeptConnectionOptions;
+  private connection: Connection | undefined;
+  private failures = 0;
+  private isClosed = false;
+  private stopTimer: (() => void) | undefined;
+
+  constructor(options: KeptConnectionOptions) {
+    this.options = options;
+  }
+
+  /** Opens the first connection. Must be called once. */
+  async start(): Promise<void> {
+    const { connect, onUp, onDown, onFailed, timers } = this.options;
+    let upAtMs = timers.now();
+    let endedWhy: string | undefined;
+    try {
+      const connection = await connect((why) => {
+        endedWhy = why;
+        if (this.connection === undefined) return;
+        this.connection = undefined;
+        if (timers.now() - upAtMs >= STEADY_MS) this.failures = 0;
+        onDown(why);
+        this.startLater();
+      });
+      if (this.isClosed) return connection.end('the server is stopping');
+      if (endedWhy !== undefined) throw new RedisAway(endedWhy, false);
+      upAtMs = timers.now();
+      this.connection = connection;
+      onUp(connection);
+    } catch (error) {
+      if (this.isClosed) return;
+      onFailed(error);
+      this.startLater();
+    }
+  }
+
+  /** Ends the connection, and opens another one. */
+  replace(why: string): void {
+    this.connection?.end(why);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.stopTimer?.();
+    this.connection?.end('the server is stopping');
+  }
+
+  private startLater(): void {
+    if (this.isClosed) return;
+    const pauseMs = doubledMs(PAUSE_MIN_MS, { times: this.failures, maxMs: PAUSE_MAX_MS });
+    this.failures += 1;
+    // Nodes that lost Redis at the same moment do not come back at the same moment.
+    this.stopTimer = this.options.timers.after(pauseMs * (0.5 + Math.random() / 2), () => {
+      this.start().catch((error: unknown) => this.options.onFailed(messageOf(error)));
+    });
+  }
+}

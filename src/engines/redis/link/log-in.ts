@@ -1,0 +1,35 @@
+import type { Connection } from './connection.ts';
+import { RedisAway, RedisError, RedisRefused } from './reply.ts';
+
+/** Who a connection is. */
+export interface Login {
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  readonly db: number;
+}
+
+/** Logs a new connection in and selects its database. Ends it and throws `RedisRefused` if Redis does not let it in. */
+export async function logIn(connection: Connection, { user, password, db }: Login): Promise<void> {
+  const login = user === undefined ? [password ?? ''] : [user, password ?? ''];
+  try {
+    await Promise.all([
+      user === undefined && password === undefined
+        ? undefined
+        : connection.request(['AUTH', ...login]),
+      db === 0 ? undefined : connection.request(['SELECT', db]),
+    ]);
+  } catch (error) {
+    connection.end('not logged in');
+    throw loginFailure(error);
+  }
+}
+
+/** What Redis answers to a newcomer when another attempt may succeed. */
+const LATER = /^(?:BUSY|LOADING|MASTERDOWN)\b|max number of clients/;
+
+/** Turns a refusal into one that only an operator can change, except for those that pass. */
+export function loginFailure(error: unknown): unknown {
+  if (!(error instanceof RedisError)) return error;
+  const { message } = error;
+  return LATER.test(message) ? new RedisAway(message, false) : new RedisRefused(message);
+}

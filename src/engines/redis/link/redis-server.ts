@@ -1,0 +1,294 @@
+import { messageOf } from '../../../runtime/error-code.ts';
+import type { Endpoint } from './address.ts';
+import { Commands } from './commands.ts';
+import type { Connection, ConnectionOwner } from './connection.ts';
+import { Connector, type ConnectorOptions, DEADLINE_MS } from './connector.ts';
+import { KeptConnection } from './kept-connection.ts';
+import { RedisAway, RedisError, RedisRefused } from './reply.ts';
+import type { Script } from './script.ts';
+import { Subscriptions } from './subscriptions.ts';
+
+export interface RedisServerOptions extends ConnectorOptions {
+  /** Begins the name of the channel that this process follows to notice when no messages arrive. */
+  readonly prefix: string;
+  /** Every script that will be run. */
+  readonly scripts: readonly Script[];
+  readonly listener: RedisListener;
+  /** The longest silence of the subscriptions before a probe is sent. */
+  readonly silenceMs?: number;
+  /** Limits for the commands without a reply. Characters are about bytes. */
+  readonly waitingMax?: number;
+  readonly waitingCharactersMax?: number;
+}
+
+/** What a server reports. Nothing is called before `open` has resolved. */
+export interface RedisListener {
+  /** Redis cannot be used, or what is published does not reach us. Commands wait from now on. */
+  onAway(why: string): void;
+  /** Redis can be used again. Commands that are run in this call go out before those that waited. */
+  onBack(): void;
+  /** Messages were missed. Everything is followed again. Called before `onBack`. */
+  onGap(why: string): void;
+  /** Must return at once and never throw. */
+  onMessage(channel: string, payload: string): void;
+}
+
+/** Since when, and why, Redis cannot be used. */
+export interface Away {
+  /** By `timers`. */
+  readonly sinceMs: number;
+  /** The latest reason. */
+  readonly why: string;
+}
+
+const SILENCE_MS = 5_000;
+const WAITING_MAX = 50_000;
+const WAITING_CHARACTERS_MAX = 32 * 1024 * 1024;
+/** How long the start of the server waits for Redis. */
+const START_MAX_MS = 10_000;
+/** The checks per silence. */
+const TICKS = 20;
+/** How often the sentinels are asked: a primary that was replaced may still be reachable. */
+const SENTINEL_POLL_MS = 3_000;
+
+/**
+ * One Redis server, or the primary that sentinels name: a connection for commands and one for subscriptions.
+ *
+ * It is up while both connections are open, all channels are followed, and a message published on the one has arrived on the
+ * other. Otherwise it is away, and connects anew until `close`.
+ */
+export class RedisServer implements AsyncDisposable {
+  readonly commands: Commands;
+  readonly subscriptions: Subscriptions;
+  private readonly options: RedisServerOptions;
+  private readonly connector: Connector;
+  private readonly forCommands: KeptConnection;
+  private readonly forSubscriptions: KeptConnection;
+  private stopTicks: (() => void) | undefined;
+  private stopPoll: (() => void) | undefined;
+  private primary: Endpoint | undefined;
+  private isCommanding = false;
+  private isFollowing = false;
+  private isProbed = false;
+  /** Why messages were missed since the last time that it was up. */
+  private gapWhy: string | undefined;
+  private isClosed = false;
+  private awaySince: Away | undefined;
+  private readonly opened = Promise.withResolvers<void>();
+  private isOpened = false;
+
+  private constructor(options: RedisServerOptions) {
+    const { timers, prefix } = options;
+    const { deadlineMs = DEADLINE_MS, silenceMs = SILENCE_MS } = options;
+    this.options = options;
+    this.connector = new Connector(options);
+    this.awaySince = { sinceMs: timers.now(), why: 'not connected yet' };
+    this.commands = new Commands({
+      timers,
+      deadlineMs,
+      waitingMax: options.waitingMax ?? WAITING_MAX,
+      waitingCharactersMax: options.waitingCharactersMax ?? WAITING_CHARACTERS_MAX,
+      scripts: options.scripts,
+    });
+    const owner = {
+      onMessage: (channel: string, payload: string) => options.listener.onMessage(channel, payload),
+      onFollowed: () => {
+        this.isFollowing = true;
+        if (this.isCommanding) this.subscriptions.verify();
+      },
+      onProbed: () => {
+        this.isProbed = true;
+        this.comeBack();
+      },
+    };
+    this.subscriptions = new Subscriptions(
+      {
+        timers,
+        deadlineMs,
+        silenceMs,
+        probeChannel: `${prefix}probe:${crypto.randomUUID()}`,
+        publish: (channel, payload) => this.publishProbe(channel, payload),
+      },
+      owner,
+    );
+    this.forCommands = new KeptConnection({
+      timers,
+      connect: (onEnd) => this.connectCommands({ onEnd }),
+      onUp: (connection) => {
+        this.isCommanding = true;
+        this.commands.attach(connection);
+        if (this.isFollowing) this.subscriptions.verify();
+      },
+      onDown: (why) => {
+        this.isCommanding = false;
+        this.commands.detach(why);
+        this.leave(why);
+      },
+      onFailed: (error) => this.onFailed(error),
+    });
+    this.forSubscriptions = new KeptConnection({
+      timers,
+      connect: (onEnd) =>
+        this.connectSubscriptions({
+          onEnd,
+          onPush: (kind, channel, payload) => this.subscriptions.onPush(kind, channel, payload),
+        }),
+      onUp: (connection) => this.subscriptions.attach(connection),
+      onDown: (why) => {
+        this.isFollowing = false;
+        this.gapWhy = why;
+        this.subscriptions.detach();
+        this.leave(why);
+      },
+      onFailed: (error) => this.onFailed(error),
+    });
+  }
+
+  /**
+   * Resolves when Redis can be used. Rejects with `RedisRefused` if it never can be as it is configured, and with
+   * `RedisAway` if it cannot be reached within 10 s.
+   */
+  static async open(options: RedisServerOptions): Promise<RedisServer> {
+    const server = new RedisServer(options);
+    const stopTimer = options.timers.after(START_MAX_MS, () => {
+      server.opened.reject(new RedisAway(`Redis is away: ${server.awaySince?.why}`, false));
+    });
+    server.start();
+    try {
+      await server.opened.promise;
+    } catch (error) {
+      await server.close();
+      throw error;
+    } finally {
+      stopTimer();
+    }
+    return server;
+  }
+
+  /** `undefined` while Redis can be used. */
+  get away(): Away | undefined {
+    return this.awaySince;
+  }
+
+  /** Ends both connections. Commands without a reply are rejected. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.stopTicks?.();
+    this.stopPoll?.();
+    this.forSubscriptions.close();
+    this.forCommands.close();
+    this.subscriptions.close();
+    this.commands.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  private start(): void {
+    void this.forCommands.start();
+    void this.forSubscriptions.start();
+    this.tickLater();
+    if (this.connector.hasSentinels) this.pollLater();
+  }
+
+  private tickLater(): void {
+    const { timers, silenceMs = SILENCE_MS } = this.options;
+    this.stopTicks = timers.after(silenceMs / TICKS, () => {
+      this.subscriptions.tick();
+      this.tickLater();
+    });
+  }
+
+  private leave(why: string): void {
+    this.isProbed = false;
+    if (this.isClosed) return;
+    if (this.awaySince !== undefined) {
+      this.awaySince = { ...this.awaySince, why };
+      return;
+    }
+    const { timers, log, listener } = this.options;
+    this.awaySince = { sinceMs: timers.now(), why };
+    this.commands.hold(why);
+    log.warn('Redis is away', { server: this.name, why });
+    listener.onAway(why);
+  }
+
+  private comeBack(): void {
+    const { awaySince } = this;
+    if (awaySince === undefined || !this.isCommanding || !this.isFollowing || !this.isProbed)
+      return;
+    this.awaySince = undefined;
+    this.commands.open();
+    if (!this.isOpened) {
+      this.isOpened = true;
+      this.opened.resolve();
+    } else {
+      const { timers, log, listener } = this.options;
+      const awayMs = Math.round(timers.now() - awaySince.sinceMs);
+      log.info('Redis is back', { server: this.name, awayMs });
+      const { gapWhy } = this;
+      this.gapWhy = undefined;
+      if (gapWhy !== undefined) listener.onGap(gapWhy);
+      listener.onBack();
+    }
+    this.commands.sendUnsent();
+  }
+
+  private async publishProbe(channel: string, payload: string): Promise<void> {
+    if (!this.isCommanding) throw new RedisAway('no connection for commands', false);
+    try {
+      await this.commands.runNow(['PUBLISH', channel, payload]);
+    } catch (error) {
+      if (error instanceof RedisError) this.leave(error.message);
+      throw error;
+    }
+  }
+
+  private onFailed(error: unknown): void {
+    if (error instanceof RedisRefused) this.opened.reject(error);
+    this.leave(messageOf(error));
+  }
+
+  private async connectCommands(owner: ConnectionOwner): Promise<Connection> {
+    const primary = await this.connector.findPrimary();
+    const connection = await this.connector.connect(primary, owner);
+    if (!isSame(primary, this.primary)) {
+      this.primary = primary;
+      this.forSubscriptions.replace('the primary has changed');
+    }
+    return connection;
+  }
+
+  /** Connects to the same server as the commands, if that is known. */
+  private async connectSubscriptions(owner: ConnectionOwner): Promise<Connection> {
+    const primary = this.primary ?? (await this.connector.findPrimary());
+    return await this.connector.connect(primary, owner);
+  }
+
+  private get name(): string {
+    return nameOf(this.primary ?? this.connector.firstEndpoint);
+  }
+
+  private pollLater(): void {
+    this.stopPoll = this.options.timers.after(SENTINEL_POLL_MS, () => void this.poll());
+  }
+
+  /** Follows a failover. If no sentinel answers, the connections stay as they are. */
+  private async poll(): Promise<void> {
+    const primary = await this.connector.findPrimary().catch(() => undefined);
+    if (this.isClosed) return;
+    if (primary !== undefined && this.isCommanding && !isSame(primary, this.primary)) {
+      this.forCommands.replace(`the primary is now ${nameOf(primary)}`);
+    }
+    this.pollLater();
+  }
+}
+
+function isSame(a: Endpoint, b: Endpoint | undefined): boolean {
+  return a.host === b?.host && a.port === b.port;
+}
+
+function nameOf({ host, port }: Endpoint): string {
+  return `${host}:${port}`;
+}

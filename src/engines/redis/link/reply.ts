@@ -1,0 +1,34 @@
+/** What Redis answers (RESP2). An error inside an array is a value; an error on its own rejects the command. */
+export type Reply = string | number | null | RedisError | Reply[];
+
+/** Redis has refused a command, or a script has failed. */
+export class RedisError extends Error {
+  /** The first word of the answer, for example `NOSCRIPT`, `OOM` or `READONLY`. */
+  readonly code: string;
+
+  constructor(message: string) {
+    super(message);
+    this.name = 'RedisError';
+    this.code = message.split(' ', 1)[0] ?? '';
+  }
+}
+
+/** A command has no answer: Redis is away, or too many commands wait for it. */
+export class RedisAway extends Error {
+  /** Whether Redis may have run the command: it was sent, and its reply is lost. */
+  readonly mayHaveRun: boolean;
+
+  constructor(why: string, mayHaveRun: boolean) {
+    super(why);
+    this.name = 'RedisAway';
+    this.mayHaveRun = mayHaveRun;
+  }
+}
+
+/** The server cannot be used as it is configured. Only an operator can change that. */
+export class RedisRefused extends Error {
+  constructor(why: string) {
+    super(why);
+    this.name = 'RedisRefused';
+  }
+}

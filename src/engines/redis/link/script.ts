@@ -1,0 +1,12 @@
+import { createHash } from 'node:crypto';
+
+/** A Lua script that Redis runs by its hash. */
+export class Script {
+  readonly source: string;
+  readonly sha1: string;
+
+  constructor(source: string) {
+    this.source = source;
+    this.sha1 = createHash('sha1').update(source).digest('hex');
+  }
+}

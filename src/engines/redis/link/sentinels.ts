@@ -1,0 +1,58 @@
+import type { Endpoint } from './address.ts';
+import type { Connection } from './connection.ts';
+import { RedisAway, type Reply } from './reply.ts';
+
+export interface SentinelsOptions {
+  readonly endpoints: readonly Endpoint[];
+  /** What they call the primary. */
+  readonly name: string;
+  readonly connect: (endpoint: Endpoint) => Promise<Connection>;
+}
+
+interface Answer {
+  readonly primary: Endpoint;
+  /** Grows with each failover. */
+  readonly epoch: number;
+}
+
+/**
+ * Asks all sentinels for the primary. Of those that answer, the one that knows of the latest failover is right: a sentinel
+ * that was cut off goes on naming the old primary. Rejects with `RedisAway` if none knows it.
+ */
+export async function findPrimary({
+  endpoints,
+  name,
+  connect,
+}: SentinelsOptions): Promise<Endpoint> {
+  const asked = await Promise.allSettled(
+    endpoints.map(async (endpoint) => {
+      const connection = await connect(endpoint);
+      try {
+        return readAnswer(await connection.request(['SENTINEL', 'MASTER', name]));
+      } finally {
+        connection.end('asked');
+      }
+    }),
+  );
+  let latest: Answer | undefined;
+  let failure: unknown;
+  for (const answer of asked) {
+    if (answer.status === 'rejected') failure = answer.reason;
+    else if (latest === undefined || answer.value.epoch > latest.epoch) latest = answer.value;
+  }
+  if (latest !== undefined) return latest.primary;
+  const why = failure instanceof Error ? failure.message : 'none answers';
+  throw new RedisAway(`no sentinel knows the primary ${name}: ${why}`, false);
+}
+
+/** Reads the reply of `SENTINEL MASTER`: names and values in turn. */
+function readAnswer(reply: Reply): Answer {
+  const list = Array.isArray(reply) ? reply : [];
+  const fieldOf = (name: string) => String(list[list.indexOf(name) + 1]);
+  const primary = { host: fieldOf('ip'), port: Number(fieldOf('port')) };
+  const epoch = Number(fieldOf('config-epoch'));
+  if (!Number.isInteger(primary.port) || !Number.isInteger(epoch)) {
+    throw new RedisAway('a sentinel gave no address', false);
+  }
+  return { primary, epoch };
+}
