@@ -24,12 +24,14 @@ import { PARTITIONS, partitionOf } from '../partition.ts';
 import { RedisChannel, readCached } from './channel.ts';
 import { Follows } from './follows.ts';
 import { checkLayout } from './layout.ts';
+import type { RedisListener } from './link/redis-server.ts';
+import type { Reply } from './link/reply.ts';
+import type { Script } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
 import { Partition, Unavailable } from './partition.ts';
-import type { LinkEvents, RedisLink, Reply } from './redis-link.ts';
+import type { RedisLink } from './redis-link.ts';
 import { PUBLISH } from './scripts/events.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, USERS } from './scripts/queries.ts';
-import type { Script } from './scripts/script.ts';
 import { TERMINATE } from './scripts/statements.ts';
 import { eventText, readNumbered, readRoster } from './stream-message.ts';
 import { RedisUser } from './user.ts';
@@ -47,7 +49,7 @@ export interface RedisEngineOptions {
   /** All keys and streams begin with this. */
   readonly keyPrefix: string;
   /** Opens the link to each server. Partitions are spread over them in this order. */
-  readonly openLinks: readonly ((events: LinkEvents) => Promise<RedisLink>)[];
+  readonly openLinks: readonly ((events: RedisListener) => Promise<RedisLink>)[];
 }
 
 /** How long a publish or a termination waits for Redis. */
@@ -205,7 +207,7 @@ export class RedisEngine implements Authority {
       const partition = this.partitions[number];
       if (partition === undefined) return [];
       const [rows] = await query(partition, PAGE, [app.id, prefix, position, limit]);
-      return (rows as readonly (readonly [ChannelText, string, number])[]).map(
+      return (rows as [ChannelText, string, number][]).map(
         ([name, subscriptions, users]) => [name, { subscriptions: Number(subscriptions), users }],
       );
     });

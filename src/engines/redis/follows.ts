@@ -31,7 +31,7 @@ export class Follows {
       return known.waiting;
     }
     const followed: Followed = { waiting: undefined, cancelLinger: undefined };
-    followed.waiting = this.link.follow(stream).then(() => {
+    followed.waiting = this.link.subscriptions.follow(stream).then(() => {
       followed.waiting = undefined;
     });
     // Those who wait for it get the failure, if anybody does.
@@ -46,7 +46,7 @@ export class Follows {
     if (followed === undefined || followed.cancelLinger !== undefined) return;
     followed.cancelLinger = this.timers.after(LINGER_MS, () => {
       this.streams.delete(stream);
-      this.link.unfollow(stream);
+      this.link.subscriptions.unfollow(stream);
     });
   }
 }

@@ -19,8 +19,8 @@ export async function checkLayout(
 ): Promise<void> {
   const key = `${at.keyPrefix}layout`;
   const layout = `version ${VERSION}, ${PARTITIONS} partitions, server ${at.index + 1} of ${at.servers}`;
-  await link.run(['SET', key, layout, 'NX']);
-  const found = await link.run(['GET', key]);
+  await link.commands.run(['SET', key, layout, 'NX']);
+  const found = await link.commands.run(['GET', key]);
   if (found !== layout) {
     throw new OtherLayout(
       `Redis holds data of another layout (${found}); this node has: ${layout}. Stop all other nodes and delete the key ${key}, or use another key prefix`,

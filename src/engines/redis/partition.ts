@@ -1,7 +1,9 @@
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
-import type { RedisLink, Reply } from './redis-link.ts';
-import { LEASE_MS, type Script } from './scripts/script.ts';
+import type { Reply } from './link/reply.ts';
+import type { Script } from './link/script.ts';
+import type { RedisLink } from './redis-link.ts';
+import { LEASE_MS } from './scripts/script.ts';
 import { ENTER } from './scripts/statements.ts';
 import { CLAIM, EXIT, TICK } from './scripts/upkeep.ts';
 
@@ -131,7 +133,7 @@ export class Partition {
     this.isRecovering = true;
     const { link, log } = this.options;
     try {
-      while (!this.isReady && link.isUp && !this.isClosed) {
+      while (!this.isReady && link.away === undefined && !this.isClosed) {
         try {
           await this.recoverOnce();
           this.isReady = true;
@@ -173,7 +175,7 @@ export class Partition {
   /** Forgets webhook events that were reported. */
   settle(ids: readonly string[]): void {
     // Otherwise another node reports them again, under the same ids.
-    this.options.link.run(['ZREM', `${this.keys}W`, ...ids]).catch(() => undefined);
+    this.options.link.commands.run(['ZREM', `${this.keys}W`, ...ids]).catch(() => undefined);
   }
 
   /** Ends the lease, so that others need not wait for its end. */
@@ -252,9 +254,12 @@ export class Partition {
 
   private async run(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
     try {
-      return (await this.options.link.script(script, [this.keys], args)) as readonly Reply[];
+      return (await this.options.link.commands.script(script, {
+        keys: [this.keys],
+        args,
+      })) as readonly Reply[];
     } catch (cause) {
-      throw new Unavailable(`Redis did not run ${script.name}`, { cause });
+      throw new Unavailable('Redis has not answered', { cause });
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Cause } from '../../channels/event.ts';
 import type { Member } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
-import type { Reply } from './redis-link.ts';
+import type { Reply } from './link/reply.ts';
 
 /** What the authority publishes of a channel. */
 export type ChannelMessage =

@@ -6,9 +6,7 @@ import { script } from './script.ts';
  *
  * Of a topic that nobody holds the event has no number: after a loss of data its holders may not have stated it yet.
  */
-export const PUBLISH = script(
-  'publish',
-  `
+export const PUBLISH = script(`
 local topic = ARGV[3]
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
@@ -59,5 +57,4 @@ if ARGV[5] then
 end
 publish(topic, call('EXISTS', T) == 1 and step(topic) or '0', ARGV[4])
 return {'ok'}
-`,
-);
+`);

@@ -12,40 +12,29 @@ end
 `;
 
 /** Returns the sequence number of a channel and its members. Arguments: node, epoch, topic. Also answers while incomplete. */
-export const ROSTER = script(
-  'roster',
-  `
+export const ROSTER = script(`
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
 return {'ok', call('HGET', P .. 'T:' .. ARGV[3], '!') or '0', call('HGETALL', P .. 'I:' .. ARGV[3])}
-`,
-);
+`);
 
 /** Returns the members of a channel. Arguments: node, epoch, topic. */
-export const MEMBERS = script(
-  'members',
-  `${COMPLETE}return {'ok', call('HGETALL', P .. 'I:' .. ARGV[3])}`,
-);
+export const MEMBERS = script(`${COMPLETE}return {'ok', call('HGETALL', P .. 'I:' .. ARGV[3])}`);
 
 /** Returns the subscriptions and the users of a channel. Arguments: node, epoch, topic. */
 export const COUNTS = script(
-  'counts',
   `${COMPLETE}return {'ok', call('HGET', P .. 'T:' .. ARGV[3], '#') or '0', call('HLEN', P .. 'I:' .. ARGV[3])}`,
 );
 
 /** Returns the cached event of a channel: when it expires, name and data. Arguments: node, epoch, topic. */
-export const CACHED = script(
-  'cached',
-  `${COMPLETE}
+export const CACHED = script(`${COMPLETE}
 local event = call('HMGET', P .. 'K:' .. ARGV[3], 'x', 'n', 'd')
 if event[1] and tonumber(event[1]) > nowMs() then return {'ok', event} end
 return {'ok', {}}
-`,
-);
+`);
 
 /** Returns how many channels of an app are occupied. Arguments: node, epoch, app. */
 export const CHANNEL_COUNT = script(
-  'channel-count',
   `${COMPLETE}return {'ok', call('ZCARD', P .. 'C:' .. ARGV[3])}`,
 );
 
@@ -53,9 +42,7 @@ export const CHANNEL_COUNT = script(
  * Returns occupied channels of an app in alphabetical order, each with its subscriptions and users. Arguments: node, epoch,
  * app, prefix, the channel to begin after, limit.
  */
-export const PAGE = script(
-  'page',
-  `${COMPLETE}
+export const PAGE = script(`${COMPLETE}
 local prefix, after, rows = ARGV[4], ARGV[5], {}
 local from = after ~= '' and '(' .. after or '[' .. prefix
 local names = call('ZRANGE', P .. 'C:' .. ARGV[3], from, '[' .. prefix .. '\\255', 'BYLEX', 'LIMIT', 0, ARGV[6])
@@ -64,16 +51,13 @@ for i, name in ipairs(names) do
   rows[i] = {name, call('HGET', P .. 'T:' .. topic, '#') or '0', call('HLEN', P .. 'I:' .. topic)}
 end
 return {'ok', rows}
-`,
-);
+`);
 
 /**
  * Returns the number of the latest change of any user, and of each user whether they are online and when their connections
  * were last terminated. Arguments: node, epoch, topics.
  */
-export const USERS = script(
-  'users',
-  `
+export const USERS = script(`
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
 local answer = {'ok', call('GET', P .. 'S') or '0'}
@@ -84,5 +68,4 @@ for i = 3, #ARGV do
   answer[#answer + 1] = {online and '1' or '0', state[2] or '0'}
 end
 return answer
-`,
-);
+`);

@@ -1,12 +1,4 @@
-import { createHash } from 'node:crypto';
-
-/** A Lua script that Redis runs as one step. */
-export interface Script {
-  readonly name: string;
-  readonly source: string;
-  /** SHA-1 of the source, by which `EVALSHA` finds it. */
-  readonly sha1: string;
-}
+import { Script } from '../link/script.ts';
 
 /** Milliseconds after which a node that has not renewed its lease counts as dead. */
 export const LEASE_MS = 10_000;
@@ -135,7 +127,6 @@ end
 `;
 
 /** Makes a script of the shared functions and its own body. */
-export function script(name: string, body: string): Script {
-  const source = PRELUDE + body;
-  return { name, source, sha1: createHash('sha1').update(source).digest('hex') };
+export function script(body: string): Script {
+  return new Script(PRELUDE + body);
 }

@@ -4,16 +4,13 @@ import { LEASE_MS, script } from './script.ts';
  * Registers a node under a new id. Arguments: node, the epoch to begin if there is none, `1` if the node knows that data
  * were lost. Returns the epoch.
  */
-export const ENTER = script(
-  'enter',
-  `
+export const ENTER = script(`
 call('SET', P .. 'E', ARGV[2], 'NX')
 call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, ARGV[1])
 call('HSET', P .. 'V', ARGV[1], 0)
 if ARGV[3] == '1' then call('SET', P .. 'Y', text(nowMs() + ${LEASE_MS})) end
 return {'ok', call('GET', P .. 'E')}
-`,
-);
+`);
 
 /**
  * States what a node holds of a channel. Arguments: node, epoch, topic, subscriptions, flags, mode, most members or 0, socket
@@ -25,9 +22,7 @@ return {'ok', call('GET', P .. 'E')}
  * Returns `full` and has changed nothing, or: how many statements of the node were applied; the sequence number at which the
  * newcomer enters; milliseconds until something is due; claimed webhook events; the cached event; the members.
  */
-export const STATE = script(
-  'state',
-  `
+export const STATE = script(`
 local node, topic, held, flags, mode, most = ARGV[1], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], tonumber(ARGV[7])
 local refused = refusal(node, ARGV[2])
 if refused then return {refused} end
@@ -60,16 +55,13 @@ local seq = call('HGET', T, '!') or '0'
 -- After the number of the newcomer, who gets the count too.
 if total and not again then counted(topic, total, flags) end
 return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and call('HGETALL', I) or {}}
-`,
-);
+`);
 
 /**
  * States whether a node has connections of a user. Arguments: node, epoch, topic, `1` or `0`. Returns how many statements of
  * the node were applied, the number of the latest change of any user, and when something is due.
  */
-export const SIGN = script(
-  'sign',
-  `
+export const SIGN = script(`
 local node, topic = ARGV[1], ARGV[3]
 local refused = refusal(node, ARGV[2])
 if refused then return {refused} end
@@ -81,18 +73,14 @@ elseif call('HSETNX', O, topic, '1') == 1 and call('HINCRBY', P .. 'T:' .. topic
   if call('ZREM', W, 'o' .. topic) == 0 then publish(topic, number(), '+') end
 end
 return {'ok', version, call('GET', P .. 'S') or '0', dueMs, claims}
-`,
-);
+`);
 
 /** Ends the connections of a user everywhere. Arguments: node, epoch, topic. */
-export const TERMINATE = script(
-  'terminate',
-  `
+export const TERMINATE = script(`
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
 local seq, T = number(), P .. 'T:' .. ARGV[3]
 if call('EXISTS', T) == 1 then call('HSET', T, 'x', seq) end
 publish(ARGV[3], seq, 'x')
 return {'ok'}
-`,
-);
+`);

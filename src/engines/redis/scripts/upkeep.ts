@@ -32,7 +32,7 @@ end
 `;
 
 /** Claims what is due. Returns when the next is, and the claimed webhook events. */
-export const CLAIM = script('claim', `${CLAIM_DUE}\nclaimDue()\nreturn {'ok', dueMs, claims}\n`);
+export const CLAIM = script(`${CLAIM_DUE}\nclaimDue()\nreturn {'ok', dueMs, claims}\n`);
 
 /**
  * Renews the lease of a node, claims what is due and sweeps some of what dead nodes held. Arguments: node, epoch, how much to
@@ -41,9 +41,7 @@ export const CLAIM = script('claim', `${CLAIM_DUE}\nclaimDue()\nreturn {'ok', du
  * Returns `ok`, or `late` if the lease had ended and nobody had noticed; how many statements of the node were applied;
  * milliseconds until something is due; claimed webhook events; how much was swept.
  */
-export const TICK = script(
-  'tick',
-  `
+export const TICK = script(`
 ${CLAIM_DUE}
 local function sweep(limit)
   for _, node in ipairs(call('ZRANGEBYSCORE', P .. 'L', '-inf', nowMs(), 'LIMIT', 0, 10)) do
@@ -93,8 +91,7 @@ local swept = 0
 if code == 'ok' and tonumber(ARGV[3]) > 0 then swept = sweep(tonumber(ARGV[3])) end
 claimDue()
 return {code, call('HGET', P .. 'V', node) or '0', dueMs, claims, swept}
-`,
-);
+`);
 
 /** Ends the lease of a node that stops, so that others need not wait for its end. Argument: node. */
-export const EXIT = script('exit', `return {'ok', call('ZADD', P .. 'L', 'XX', 0, ARGV[1])}\n`);
+export const EXIT = script(`return {'ok', call('ZADD', P .. 'L', 'XX', 0, ARGV[1])}\n`);

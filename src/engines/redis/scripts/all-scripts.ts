@@ -1,0 +1,24 @@
+import type { Script } from '../link/script.ts';
+import { PUBLISH } from './events.ts';
+import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, ROSTER, USERS } from './queries.ts';
+import { ENTER, SIGN, STATE, TERMINATE } from './statements.ts';
+import { CLAIM, EXIT, TICK } from './upkeep.ts';
+
+/** Every script that the engine runs. */
+export const ALL_SCRIPTS: readonly Script[] = [
+  ENTER,
+  STATE,
+  SIGN,
+  TERMINATE,
+  PUBLISH,
+  ROSTER,
+  MEMBERS,
+  COUNTS,
+  CACHED,
+  CHANNEL_COUNT,
+  PAGE,
+  USERS,
+  CLAIM,
+  TICK,
+  EXIT,
+];

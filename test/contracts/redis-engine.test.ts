@@ -1,0 +1,24 @@
+import { afterAll, beforeAll } from 'bun:test';
+import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
+import { authorityContract } from './authority.contract.ts';
+import { RedisLoops } from './redis-loops.ts';
+
+let redis: OwnRedis;
+const opened: RedisLoops[] = [];
+
+beforeAll(async () => {
+  redis = await startRedis();
+});
+
+afterAll(async () => {
+  for (const cluster of opened) await cluster.close();
+  await redis[Symbol.asyncDispose]();
+});
+
+for (const count of [1, 2, 3]) {
+  authorityContract(`RedisEngine of ${count} loops`, async (apps) => {
+    const cluster = await RedisLoops.open(redis.url, apps, count);
+    opened.push(cluster);
+    return cluster;
+  });
+}
