@@ -1,19 +1,35 @@
 import type { App } from '../../src/channels/app.ts';
 import { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
+import type { Audience } from '../../src/channels/ports.ts';
 import { RedisEngine } from '../../src/engines/redis/engine.ts';
-import { RedisServer } from '../../src/engines/redis/link/redis-server.ts';
+import { type RedisListener, RedisServer } from '../../src/engines/redis/link/redis-server.ts';
 import { Script } from '../../src/engines/redis/link/script.ts';
 import type { RedisLink } from '../../src/engines/redis/redis-link.ts';
 import { ALL_SCRIPTS } from '../../src/engines/redis/scripts/all-scripts.ts';
 import { monotonicTimers } from '../../src/runtime/system-timers.ts';
 import type { OpenCluster } from './authority.contract.ts';
-import { LoopStage, partsOf, silent } from './loop-stage.ts';
+import { LoopStage, partsOf, type RecordingAudience, silent } from './loop-stage.ts';
 
-/** What a test may do to the scripts of one loop. */
-export interface Trouble {
-  /** Redis runs the script, but its reply is lost. Asked before each script. */
-  isReplyLost(): boolean;
+/** What becomes of a script that a loop sends; asked before each. */
+export type Fate = () => 'answered' | 'reply-lost' | 'not-run';
+
+/** What one loop has of its own. */
+export interface LoopOptions {
+  readonly fate?: Fate;
+  readonly audience?: Audience;
+}
+
+/** One loop of a process of its own. */
+export interface RedisLoop {
+  readonly engine: RedisEngine;
+  readonly terminated: string[];
+  readonly audience: Audience;
+  readonly server: RedisServer;
+  readonly clock: FakeClock;
+  /** Runs nothing and reads nothing for now. */
+  isSuspended: boolean;
+  isDead: boolean;
 }
 
 /** Two loops never see each other's keys, unless they have the same prefix. */
@@ -32,23 +48,24 @@ function withClock(prefix: string): ReadonlyMap<Script, Script> {
   return new Map(replaced);
 }
 
-
 /** Loops of several processes that share one Redis and the clock of the test. */
 export class RedisLoops implements OpenCluster {
   readonly clock = new FakeClock();
   readonly loops: LoopStage[] = [];
-  readonly engines: RedisEngine[] = [];
+  readonly all: RedisLoop[] = [];
   private readonly url: string;
   private readonly apps: readonly App[];
   private readonly prefix: string;
   private readonly scripts: ReadonlyMap<Script, Script>;
   private readonly webhookEvents: AppWebhookEvent[] = [];
-  private readonly servers: RedisServer[] = [];
   private readonly barriers = new Map<string, () => void>();
+  private readonly barrierOf = new Map<RedisServer, string>();
+  /** What suspended loops have not read, by their server. */
+  private readonly unread = new Map<RedisServer, (() => void)[]>();
   private inFlight = 0;
   private activity = 0;
 
-  private constructor(url: string, apps: readonly App[]) {
+  constructor(url: string, apps: readonly App[]) {
     this.url = url;
     this.apps = apps;
     clusters++;
@@ -58,57 +75,54 @@ export class RedisLoops implements OpenCluster {
 
   static async open(url: string, apps: readonly App[], count: number): Promise<RedisLoops> {
     const cluster = new RedisLoops(url, apps);
-    for (let n = 0; n < count; n++) await cluster.add();
+    for (let number = 0; number < count; number++) {
+      const { engine, audience, terminated } = await cluster.add();
+      cluster.loops.push(
+        new LoopStage({
+          number,
+          authority: engine,
+          audience: audience as unknown as RecordingAudience,
+          terminated,
+        }),
+      );
+    }
     return cluster;
   }
 
   /** Adds a loop of a new process. */
-  async add(trouble: Trouble = { isReplyLost: () => false }): Promise<number> {
-    const number = this.loops.length;
-    const parts = partsOf(this.clock, this.webhookEvents);
+  async add({ fate = () => 'answered', audience }: LoopOptions = {}): Promise<RedisLoop> {
+    const clock = new FakeClock();
+    clock.setBack(clock.now() - this.clock.now());
+    const parts = partsOf(clock, this.webhookEvents);
+    const heard = audience ?? parts.broadcaster.audience;
+    let server: RedisServer | undefined;
     const engine = await RedisEngine.open({
       apps: { byId: (id) => this.apps.find((app) => app.id === id), byKey: () => undefined },
-      timers: this.clock,
+      timers: clock,
       log: silent,
       webhooks: parts.webhooks,
-      broadcaster: parts.broadcaster,
+      broadcaster: { ...parts.broadcaster, audience: heard },
       terminate: parts.terminate,
       keyPrefix: this.prefix,
       openLinks: [
         async (listener) => {
-          const server = await RedisServer.open({
-            url: this.url,
-            prefix: this.prefix,
-            log: silent,
-            timers: monotonicTimers,
-            scripts: [...this.scripts.values()],
-            listener: {
-              ...listener,
-              onMessage: (channel, payload) => {
-                const barrier = this.barriers.get(channel);
-                if (barrier !== undefined) return barrier();
-                this.activity++;
-                listener.onMessage(channel, payload);
-              },
-            },
-          });
-          this.servers.push(server);
-          await server.subscriptions.follow(this.barrierOf(number));
-          await this.setScriptClock();
-          return this.linkOver(server, trouble);
+          server = await this.openServer(listener);
+          return this.linkOver(server, fate);
         },
       ],
     });
-    this.engines.push(engine);
-    this.loops.push(
-      new LoopStage({
-        number,
-        authority: engine,
-        audience: parts.audience,
-        terminated: parts.terminated,
-      }),
-    );
-    return number;
+    if (server === undefined) throw new Error('The engine has not opened its link');
+    const loop = {
+      engine,
+      terminated: parts.terminated,
+      audience: heard,
+      server,
+      clock,
+      isSuspended: false,
+      isDead: false,
+    };
+    this.all.push(loop);
+    return loop;
   }
 
   reported(): readonly AppWebhookEvent[] {
@@ -118,45 +132,102 @@ export class RedisLoops implements OpenCluster {
   async advance(ms: number): Promise<void> {
     // A longer time passes as if all processes had been suspended: each timer runs once after it.
     const STEPPED_MS = 30_000;
+    for (const { clock } of this.running) if (ms > STEPPED_MS) clock.setBack(STEPPED_MS - ms);
     if (ms > STEPPED_MS) this.clock.setBack(STEPPED_MS - ms);
     const end = this.clock.now() + Math.min(ms, STEPPED_MS);
     while (this.clock.now() < end) {
-      await this.setScriptClock(Math.min(end, this.clock.now() + 1000));
-      this.clock.advance(Math.min(1000, end - this.clock.now()));
+      const stepMs = Math.min(1000, end - this.clock.now());
+      this.clock.advance(stepMs);
+      await this.setScriptClock();
+      for (const { clock } of this.running) clock.advance(stepMs);
       await this.settled();
     }
   }
 
+  /** Settles when nothing is in flight, and all that was published has arrived. */
   async settled(): Promise<void> {
     for (let before = -1; before !== this.activity; ) {
       before = this.activity;
       do await new Promise((resolve) => setImmediate(resolve));
       while (this.inFlight > 0);
-      await Promise.all(this.servers.map((server, number) => this.pass(server, number)));
+      await Promise.all(
+        this.all.filter(({ isDead }) => !isDead).map(({ server }) => this.pass(server)),
+      );
     }
   }
 
+  /** Stops a loop for a while, as SIGSTOP does. Nothing of it may be in flight. */
+  suspend(loop: RedisLoop): void {
+    loop.isSuspended = true;
+    this.unread.set(loop.server, []);
+  }
+
+  resume(loop: RedisLoop): void {
+    loop.isSuspended = false;
+    loop.clock.setBack(loop.clock.now() - this.clock.now());
+    const unread = this.unread.get(loop.server) ?? [];
+    this.unread.delete(loop.server);
+    for (const read of unread) read();
+  }
+
+  /** Ends a loop without a word, as SIGKILL does. */
+  async kill(loop: RedisLoop): Promise<void> {
+    loop.isDead = true;
+    await loop.server.close();
+  }
+
   async close(): Promise<void> {
-    for (const server of this.servers) await server.close();
+    for (const loop of this.all) await this.kill(loop);
+  }
+
+  private get running(): readonly RedisLoop[] {
+    return this.all.filter(({ isSuspended, isDead }) => !isSuspended && !isDead);
+  }
+
+  private async openServer(listener: RedisListener): Promise<RedisServer> {
+    const barrier = `${this.prefix}barrier:${crypto.randomUUID()}`;
+    const server: RedisServer = await RedisServer.open({
+      url: this.url,
+      prefix: this.prefix,
+      log: silent,
+      timers: monotonicTimers,
+      scripts: [...this.scripts.values()],
+      listener: {
+        ...listener,
+        onMessage: (channel, payload) => {
+          const barrier = this.barriers.get(channel);
+          if (barrier !== undefined) return barrier();
+          const unread = this.unread.get(server);
+          if (unread !== undefined) {
+            unread.push(() => listener.onMessage(channel, payload));
+            return;
+          }
+          this.activity++;
+          listener.onMessage(channel, payload);
+        },
+      },
+    });
+    this.barrierOf.set(server, barrier);
+    await server.subscriptions.follow(barrier);
+    await server.commands.run(['SET', `${this.prefix}now`, this.clock.now()]);
+    return server;
   }
 
   /** Settles when everything that was published has come to a loop. */
-  private async pass(server: RedisServer, number: number): Promise<void> {
+  private async pass(server: RedisServer): Promise<void> {
+    const barrier = this.barrierOf.get(server) ?? '';
     const arrived = Promise.withResolvers<void>();
-    this.barriers.set(this.barrierOf(number), arrived.resolve);
-    await server.commands.run(['PUBLISH', this.barrierOf(number), '']);
+    this.barriers.set(barrier, arrived.resolve);
+    await server.commands.run(['PUBLISH', barrier, '']);
     await arrived.promise;
   }
 
-  private barrierOf(number: number): string {
-    return `${this.prefix}barrier:${number}`;
+  private async setScriptClock(): Promise<void> {
+    const [loop] = this.all.filter(({ isDead }) => !isDead);
+    await loop?.server.commands.run(['SET', `${this.prefix}now`, this.clock.now()]);
   }
 
-  private async setScriptClock(nowMs = this.clock.now()): Promise<void> {
-    await this.servers[0]?.commands.run(['SET', `${this.prefix}now`, nowMs]);
-  }
-
-  private linkOver(server: RedisServer, trouble: Trouble): RedisLink {
+  private linkOver(server: RedisServer, fate: Fate): RedisLink {
     const counted = async <T>(call: () => Promise<T>): Promise<T> => {
       this.activity++;
       this.inFlight++;
@@ -175,9 +246,10 @@ export class RedisLoops implements OpenCluster {
         run: (args) => counted(() => server.commands.run(args)),
         script: (script, args) =>
           counted(async () => {
-            const isLost = trouble.isReplyLost();
+            const becomes = fate();
+            if (becomes === 'not-run') throw new Error('The script did not reach Redis');
             const reply = await server.commands.script(this.scripts.get(script) ?? script, args);
-            if (isLost) throw new Error('The reply is lost');
+            if (becomes === 'reply-lost') throw new Error('The reply is lost');
             return reply;
           }),
       },
