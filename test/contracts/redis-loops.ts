@@ -192,6 +192,9 @@ export class RedisLoops implements OpenCluster {
       log: silent,
       timers: monotonicTimers,
       scripts: [...this.scripts.values()],
+      // A machine that is busy must not look like a Redis that is away.
+      deadlineMs: 60_000,
+      silenceMs: 60_000,
       listener: {
         ...listener,
         onMessage: (channel, payload) => {

@@ -56,6 +56,8 @@ export class RedisChannel implements Stated {
   private sequence = this.newSequence();
   /** The members as this loop's clients know them; presence channels with subscribers only. */
   private roster: Map<string, Member> | undefined;
+  /** Statements without an answer. */
+  private inFlight = 0;
   private isReading = false;
   private mustRead = false;
 
@@ -73,9 +75,10 @@ export class RedisChannel implements Stated {
     this.stream = `${this.partition.keys}t:${this.topic}`;
   }
 
-  /** Whether nothing is held, and nothing is left to be stated. */
+  /** Whether nothing is held, and the authority knows it. */
   get isIdle(): boolean {
-    return this.held === 0 && !this.partition.unsure.has(this) && this.unsureUsers.size === 0;
+    if (this.held > 0 || this.inFlight > 0) return false;
+    return this.unsureUsers.size === 0 && !this.partition.unsure.has(this);
   }
 
   receive(numbered: Numbered): void {
@@ -263,17 +266,22 @@ export class RedisChannel implements Stated {
     if (this.unsureUsers.size > 0) await this.stateUnsure();
   }
 
-  private state({ members, mode = '', membersMax = 0, newcomer = '' }: Statement) {
+  private async state({ members, mode = '', membersMax = 0, newcomer = '' }: Statement) {
     const { topic, held } = this;
-    return this.partition.state(STATE, [
-      topic,
-      held,
-      this.flags(),
-      mode,
-      membersMax,
-      newcomer,
-      ...members.flatMap(([sign, userId, info]) => [sign, userIdText(userId), info]),
-    ]);
+    this.inFlight++;
+    try {
+      return await this.partition.state(STATE, [
+        topic,
+        held,
+        this.flags(),
+        mode,
+        membersMax,
+        newcomer,
+        ...members.flatMap(([sign, userId, info]) => [sign, userIdText(userId), info]),
+      ]);
+    } finally {
+      this.inFlight--;
+    }
   }
 
   /** See `STATE`. */

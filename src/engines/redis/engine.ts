@@ -5,6 +5,7 @@ import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import { CACHE_TTL_MS, topicOf } from '../../channels/event.ts';
 import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
+import { mapAll } from '../../channels/maybe-promise.ts';
 import type {
   AppDirectory,
   Authority,
@@ -109,7 +110,9 @@ export class RedisEngine implements Authority {
     const channel = this.channelOf(entry.app, entry.channel);
     channel.begin(entry);
     try {
-      return await this.persist(channel, () => channel.enter(entry, entered));
+      return await this.persist(channel.partition, [channel.stream], () =>
+        channel.enter(entry, entered),
+      );
     } catch (error) {
       channel.failed(entry);
       this.letGoOfChannel(channel);
@@ -140,7 +143,7 @@ export class RedisEngine implements Authority {
     const user = this.userOf(app, userId);
     user.begin();
     try {
-      await this.persist(user, () => user.signIn());
+      await this.persist(user.partition, [user.stream], () => user.signIn());
     } catch (error) {
       user.signInFailed();
       this.letGoOfUser(user);
@@ -207,9 +210,10 @@ export class RedisEngine implements Authority {
       const partition = this.partitions[number];
       if (partition === undefined) return [];
       const [rows] = await query(partition, PAGE, [app.id, prefix, position, limit]);
-      return (rows as [ChannelText, string, number][]).map(
-        ([name, subscriptions, users]) => [name, { subscriptions: Number(subscriptions), users }],
-      );
+      return (rows as [ChannelText, string, number][]).map(([name, subscriptions, users]) => [
+        name,
+        { subscriptions: Number(subscriptions), users },
+      ]);
     });
   }
 
@@ -287,20 +291,22 @@ export class RedisEngine implements Authority {
     }
   }
 
-  /** Follows the stream of a topic and makes a statement, again and again until Redis answers or 30 s have passed. */
+  /** Follows streams and then asks Redis, again and again until it answers or 30 s have passed. */
   private async persist<T>(
-    { stream, partition }: RedisChannel | RedisUser,
-    state: () => Promise<T>,
+    partition: Partition,
+    streams: readonly string[],
+    ask: () => Promise<T>,
   ): Promise<T> {
     const { timers } = this.options;
+    const follows = this.followsOf(partition);
     const untilMs = timers.now() + JOIN_WAIT_MS;
     for (;;) {
-      const following = this.followsOf(partition).follow(stream);
-      if (following !== undefined) await this.notLater(untilMs, following);
+      const following = mapAll(streams, (stream) => follows.follow(stream));
+      if (following instanceof Promise) await this.notLater(untilMs, following);
       const waiting = partition.whenReady(untilMs);
       if (waiting !== undefined) await waiting;
       try {
-        return await state();
+        return await ask();
       } catch (error) {
         if (!(error instanceof Unavailable) || timers.now() >= untilMs) throw error;
       }
@@ -308,7 +314,7 @@ export class RedisEngine implements Authority {
     }
   }
 
-  private async notLater(untilMs: number, work: Promise<void>): Promise<void> {
+  private async notLater(untilMs: number, work: Promise<unknown>): Promise<void> {
     const { timers } = this.options;
     const late = Promise.withResolvers<void>();
     const cancel = timers.after(Math.max(0, untilMs - timers.now()), () =>
@@ -340,15 +346,10 @@ export class RedisEngine implements Authority {
   }
 
   private async readUsers(partition: Partition, users: readonly RedisUser[]): Promise<void> {
-    const untilMs = this.options.timers.now() + JOIN_WAIT_MS;
-    const follows = this.followsOf(partition);
-    await Promise.all(
-      users.map(({ stream }) => this.notLater(untilMs, Promise.resolve(follows.follow(stream)))),
-    );
-    await partition.whenReady(untilMs);
-    const [number, ...states] = await partition.call(
-      USERS,
-      users.map(({ topic }) => topic),
+    const topics = users.map(({ topic }) => topic);
+    const streams = users.map(({ stream }) => stream);
+    const [number, ...states] = await this.persist(partition, streams, () =>
+      partition.call(USERS, topics),
     );
     for (const [n, user] of users.entries()) user.take(Number(number), states[n]);
   }

@@ -27,6 +27,8 @@ export class RedisUser implements Stated {
   private readonly loop: LoopParts;
   private isSignedIn = false;
   private signingIn = 0;
+  /** Statements without an answer. */
+  private inFlight = 0;
   /** The number of the change that `isOnline` follows from; `undefined` if it is not known. */
   private known: number | undefined;
   private terminatedAt = 0;
@@ -50,8 +52,9 @@ export class RedisUser implements Stated {
     return this.isSignedIn || this.signingIn > 0 || this.watchers > 0;
   }
 
+  /** Whether nothing is held, and the authority knows it. */
   get isIdle(): boolean {
-    return !this.isFollowed && !this.partition.unsure.has(this);
+    return !this.isFollowed && this.inFlight === 0 && !this.partition.unsure.has(this);
   }
 
   /** Whether `isOnline` can be relied on. */
@@ -75,7 +78,7 @@ export class RedisUser implements Stated {
   }
 
   async signIn(): Promise<void> {
-    const [, number] = await this.partition.state(SIGN, [this.topic, '1']);
+    const [, number] = await this.stateThat(true);
     // What was terminated before this connection signed in is not meant for it.
     if (!this.isSignedIn) this.terminatedAt = Math.max(this.terminatedAt, Number(number));
     this.isSignedIn = true;
@@ -147,7 +150,16 @@ export class RedisUser implements Stated {
     const isIn = this.isSignedIn;
     // One who is signing in is stated by the sign-in.
     if (!isIn && this.signingIn > 0) return;
-    await this.partition.state(SIGN, [this.topic, isIn ? '1' : '0']);
+    await this.stateThat(isIn);
+  }
+
+  private async stateThat(isIn: boolean): Promise<readonly Reply[]> {
+    this.inFlight++;
+    try {
+      return await this.partition.state(SIGN, [this.topic, isIn ? '1' : '0']);
+    } finally {
+      this.inFlight--;
+    }
   }
 
   private change(number: number, isOnline: boolean): void {

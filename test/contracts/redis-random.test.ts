@@ -1,0 +1,413 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import type { App } from '../../src/channels/app.ts';
+import { type Topic, topicOf } from '../../src/channels/event.ts';
+import type { Audience, SendOptions } from '../../src/channels/ports.ts';
+import type { SocketId } from '../../src/channels/socket-id.ts';
+import { LocalChannels } from '../../src/channels/subscribing/local-channels.ts';
+import { eventMessage } from '../../src/channels/wire.ts';
+import { runs, testSeed } from '../../testing/long-run.ts';
+import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
+import { type RedisLoop, RedisLoops } from './redis-loops.ts';
+import { appWith, channel } from './values.ts';
+
+/** Random joins, leaves and failures, with every client's view held to a model. */
+
+const STEPS = runs(3_000, 100_000);
+const STEPS_PER_ROUND = 100;
+const CHANNELS = ['presence-a', 'presence-b', 'presence-c', 'presence-d', 'news'];
+const USERS = ['1', '2', '3', '4', '5', '6'];
+const LOOPS = 3;
+
+const app: App = {
+  ...appWith({ presenceMembers: 5, memberChangesPerSecond: 0 }),
+  webhooks: [
+    {
+      url: 'http://localhost/',
+      events: ['channel_occupied', 'channel_vacated', 'member_added', 'member_removed'],
+      batching: true,
+    },
+  ],
+};
+
+/** A connection in one channel, and what its client knows. */
+class Client {
+  readonly socketId: SocketId;
+  readonly text: string;
+  readonly userId: string | undefined;
+  readonly members = new Set<string>();
+  readonly events: string[] = [];
+  isLeaving = false;
+
+  constructor(socketId: SocketId, text: string, userId: string | undefined) {
+    this.socketId = socketId;
+    this.text = text;
+    this.userId = userId;
+  }
+
+  receive(frame: string): void {
+    const { event, data } = JSON.parse(frame);
+    if (event === 'pusher_internal:member_added') {
+      const { user_id: userId } = JSON.parse(data);
+      if (this.members.has(userId)) throw new Error(`${userId} was added twice to ${this.text}`);
+      this.members.add(userId);
+    } else if (event === 'pusher_internal:member_removed') {
+      const { user_id: userId } = JSON.parse(data);
+      if (!this.members.delete(userId)) throw new Error(`${userId} was removed twice`);
+    } else {
+      this.events.push(event);
+    }
+  }
+}
+
+/** The clients of one loop, as `subscribe` and `leaveChannel` handle them. */
+class Node implements Pick<Audience, 'send'> {
+  loop!: RedisLoop;
+  readonly clients = new Set<Client>();
+  readonly signedIn = new Map<string, number>();
+  readonly online = new Set<string>();
+  private readonly channels = new LocalChannels();
+  private readonly number: number;
+  private connections = 0;
+  private readonly problems: unknown[];
+
+  constructor(number: number, problems: unknown[]) {
+    this.number = number;
+    this.problems = problems;
+  }
+
+  send(topic: Topic, makeFrame: () => string, { except }: SendOptions = {}): number {
+    if (topic.includes('/#watch-')) return this.watched(makeFrame());
+    const heard = [...this.clients].filter(
+      ({ text, socketId }) => topicOf(app, channel(text)) === topic && socketId !== except,
+    );
+    for (const client of heard) {
+      try {
+        client.receive(makeFrame());
+      } catch (error) {
+        this.problems.push(error);
+      }
+    }
+    return heard.length;
+  }
+
+  async join(text: string, userId: string | undefined): Promise<void> {
+    const name = channel(text);
+    const member = userId === undefined ? undefined : { userId, userInfo: undefined };
+    const { subscriptions, shared } = this.channels.enter(app, name, member);
+    this.connections++;
+    const socketId = `${this.number}.${this.connections}` as SocketId;
+    const client = new Client(socketId, text, userId);
+    const entry = { app, channel: name, held: subscriptions, member, socketId };
+    const isIn = await this.loop.engine
+      .join(entry, ({ members }) => {
+        for (const one of members) client.members.add(one.userId);
+        if (userId !== undefined && !client.members.has(userId)) {
+          this.problems.push(new Error(`A newcomer is not among the members of ${text}`));
+        }
+        this.clients.add(client);
+      })
+      .catch((error) => {
+        this.channels.leave(app, shared.topic, member);
+        throw error;
+      });
+    if (!isIn) await this.stateLeft(client);
+  }
+
+  async leave(client: Client): Promise<void> {
+    this.clients.delete(client);
+    await this.stateLeft(client);
+  }
+
+  async publish(text: string, event: string): Promise<void> {
+    await this.loop.engine.publish({
+      app,
+      channel: channel(text).text,
+      makeFrame: () => eventMessage(event, channel(text).text, ''),
+      cause: 'backend',
+      remember: undefined,
+    });
+  }
+
+  async signIn(userId: string): Promise<void> {
+    this.signedIn.set(userId, (this.signedIn.get(userId) ?? 0) + 1);
+    await this.loop.engine.signIn(app, userId);
+  }
+
+  async signOut(userId: string): Promise<void> {
+    const left = (this.signedIn.get(userId) ?? 0) - 1;
+    if (left < 0) return;
+    if (left > 0) this.signedIn.set(userId, left);
+    else this.signedIn.delete(userId);
+    if (left === 0) await this.loop.engine.signOut(app, userId);
+  }
+
+  async watch(): Promise<void> {
+    for (const userId of await this.loop.engine.watch(app, USERS)) this.online.add(userId);
+  }
+
+  private async stateLeft({ text, userId }: Client): Promise<void> {
+    const name = channel(text);
+    const member = userId === undefined ? undefined : { userId, userInfo: undefined };
+    const held = this.channels.leave(app, topicOf(app, name), member);
+    await this.loop.engine.leave({
+      app,
+      channel: name,
+      held: held.subscriptions,
+      userId: held.ofUser === 0 ? userId : undefined,
+    });
+  }
+
+  private watched(frame: string): number {
+    for (const { name, user_ids } of JSON.parse(JSON.parse(frame).data).events) {
+      for (const userId of user_ids) {
+        const isNew = name === 'online' ? !this.online.has(userId) : this.online.has(userId);
+        if (!isNew) this.problems.push(new Error(`${userId} was reported ${name} twice`));
+        if (name === 'online') this.online.add(userId);
+        else this.online.delete(userId);
+      }
+    }
+    return 1;
+  }
+}
+
+/** The random numbers of a seed (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+class Scene {
+  readonly problems: unknown[] = [];
+  readonly nodes: Node[] = [];
+  readonly counts: Record<string, number> = {};
+  private readonly cluster: RedisLoops;
+  private readonly random: () => number;
+  private readonly running = new Map<Promise<unknown>, Node>();
+  /** By webhook id, as the outbox keeps them. */
+  private readonly webhooks = new Map<string, { readonly name: string; readonly about: string }>();
+  private troubled = false;
+  private numbered = 0;
+
+  constructor(url: string, seed: number) {
+    this.cluster = new RedisLoops(url, [app]);
+    this.random = randomOf(seed);
+  }
+
+  async addNode(): Promise<void> {
+    this.numbered++;
+    const node = new Node(this.numbered, this.problems);
+    const audience = node as unknown as Audience;
+    let isStarted = false;
+    const fate = () => (isStarted ? this.fate() : 'answered');
+    node.loop = await this.cluster.add({ audience, fate });
+    isStarted = true;
+    this.nodes.push(node);
+    this.run(node, node.watch());
+  }
+
+  async step(): Promise<void> {
+    const awake = this.nodes.filter(({ loop }) => !loop.isSuspended);
+    const node = this.pick(awake);
+    if (node === undefined) return;
+    const dice = this.random();
+    const text = this.pick(CHANNELS) ?? '';
+    const userId = this.pick(USERS) ?? '';
+    if (dice < 0.4) {
+      this.count('join');
+      this.run(node, node.join(text, text.startsWith('presence-') ? userId : undefined));
+    } else if (dice < 0.72) {
+      const client = this.pick([...node.clients]);
+      if (client === undefined) return;
+      this.count('leave');
+      this.run(node, node.leave(client));
+    } else if (dice < 0.8) {
+      this.count('publish');
+      this.run(
+        node,
+        node.publish(text, `event-${this.numbered++}`).catch(() => undefined),
+      );
+    } else if (dice < 0.85) {
+      this.count('sign-in');
+      this.run(node, node.signIn(userId));
+    } else if (dice < 0.89) {
+      this.count('sign-out');
+      this.run(node, node.signOut(userId));
+    } else if (dice < 0.97) {
+      await this.cluster.settled();
+    } else if (dice < 0.985) {
+      await this.cluster.advance(Math.floor(this.random() * 4000));
+    } else if (dice < 0.993 && awake.length > 1) {
+      this.count('suspend');
+      await this.finish();
+      this.cluster.suspend(node.loop);
+    } else if (dice < 0.996) {
+      this.count('kill');
+      await this.cluster.kill(node.loop);
+      this.nodes.splice(this.nodes.indexOf(node), 1);
+      await this.addNode();
+    } else {
+      const suspended = this.nodes.find(({ loop }) => loop.isSuspended);
+      if (suspended !== undefined) this.cluster.resume(suspended.loop);
+    }
+  }
+
+  /** From here on scripts fail at random, or no more. */
+  setTrouble(isTroubled: boolean): void {
+    this.troubled = isTroubled;
+  }
+
+  /** Ends all trouble, and compares what everybody knows with the connections that there are. */
+  async compare(): Promise<void> {
+    this.setTrouble(false);
+    await this.finish();
+    // A suspended node is found dead, and comes back.
+    await this.cluster.advance(15_000);
+    for (const { loop } of this.nodes) if (loop.isSuspended) this.cluster.resume(loop);
+    await this.cluster.advance(25_000);
+    expect(this.problems).toEqual([]);
+    const clients = this.nodes.flatMap((node) => [...node.clients]);
+    for (const text of CHANNELS) {
+      const inside = clients.filter((client) => client.text === text);
+      const users = new Set(inside.flatMap(({ userId }) => userId ?? []));
+      for (const { loop } of this.nodes) {
+        const counts = await loop.engine.counts(app, channel(text));
+        expect([text, counts]).toEqual([text, { subscriptions: inside.length, users: users.size }]);
+        const members = await loop.engine.members(app, channel(text));
+        expect(members.map(({ userId }) => userId).toSorted()).toEqual([...users].toSorted());
+      }
+      for (const client of inside) {
+        expect([client.socketId, text, [...client.members].toSorted()]).toEqual([
+          client.socketId,
+          text,
+          [...users].toSorted(),
+        ]);
+      }
+      this.compareEvents(inside);
+    }
+    await this.compareLists(new Set(clients.map(({ text }) => text)));
+    const online = new Set(this.nodes.flatMap(({ signedIn }) => [...signedIn.keys()]));
+    for (const node of this.nodes) {
+      expect([...node.online].toSorted()).toEqual([...online].toSorted());
+    }
+    this.compareWebhooks(clients);
+  }
+
+  async close(): Promise<void> {
+    await this.cluster.close();
+  }
+
+  /** All clients of a channel hear the same events in one order, each from its entry on. */
+  private compareEvents(inside: readonly Client[]): void {
+    const longest = inside.reduce<readonly string[]>(
+      (most, { events }) => (events.length > most.length ? events : most),
+      [],
+    );
+    for (const { events } of inside) {
+      expect(events).toEqual(longest.slice(longest.length - events.length));
+    }
+  }
+
+  private async compareLists(occupied: ReadonlySet<string>): Promise<void> {
+    for (const { loop } of this.nodes) {
+      const walk = loop.engine.channels(app, { prefix: '', after: undefined });
+      const listed: string[] = [];
+      for (let more = true; more; ) {
+        const { channels, next } = await walk.page(2);
+        listed.push(...channels.map(([name]) => String(name)));
+        more = next !== undefined;
+      }
+      expect(listed.toSorted()).toEqual([...occupied].toSorted());
+      expect(await loop.engine.channelCountOf(app)).toBe(occupied.size);
+    }
+  }
+
+  /** Each beginning and each end is reported once, in turns, and the last one is true. */
+  private compareWebhooks(clients: readonly Client[]): void {
+    for (const { event, id } of this.cluster.reported()) {
+      const about = `${'channel' in event ? event.channel : ''} ${'user_id' in event ? event.user_id : ''}`;
+      expect(id).toBeDefined();
+      if (id !== undefined) this.webhooks.set(id, { name: event.name, about });
+    }
+    const number = (id: string) => BigInt(id.slice(id.lastIndexOf(':') + 1));
+    const inOrder = [...this.webhooks].sort(([one], [other]) =>
+      number(one) < number(other) ? -1 : 1,
+    );
+    const isOn = new Map<string, boolean>();
+    for (const [, { name, about }] of inOrder) {
+      const begins = name === 'channel_occupied' || name === 'member_added';
+      expect([about, name, isOn.get(about) ?? false]).toEqual([about, name, !begins]);
+      isOn.set(about, begins);
+    }
+    const on = [...isOn].flatMap(([about, is]) => (is ? [about] : []));
+    const expected = new Set(
+      clients.flatMap(({ text, userId }) => [
+        `${text} `,
+        ...(userId === undefined ? [] : [`${text} ${userId}`]),
+      ]),
+    );
+    expect(on.toSorted()).toEqual([...expected].toSorted());
+  }
+
+  /** Waits for all that was begun. What failed is tried again after a pause. */
+  private async finish(): Promise<void> {
+    const isRunning = () => [...this.running.values()].some(({ loop }) => !loop.isDead);
+    while (isRunning()) await this.cluster.advance(250);
+  }
+
+  private run(node: Node, work: Promise<unknown>): void {
+    const done = work
+      // What a dead node had begun is lost.
+      .catch((error) => node.loop.isDead || this.problems.push(error))
+      .finally(() => this.running.delete(done));
+    this.running.set(done, node);
+  }
+
+  private fate(): 'answered' | 'reply-lost' | 'not-run' {
+    if (!this.troubled) return 'answered';
+    const dice = this.random();
+    return dice < 0.02 ? 'reply-lost' : dice < 0.03 ? 'not-run' : 'answered';
+  }
+
+  private pick<T>(items: readonly T[]): T | undefined {
+    return items[Math.floor(this.random() * items.length)];
+  }
+
+  private count(what: string): void {
+    this.counts[what] = (this.counts[what] ?? 0) + 1;
+  }
+}
+
+describe('loops over Redis', () => {
+  let redis: OwnRedis;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+
+  afterAll(async () => {
+    await redis[Symbol.asyncDispose]();
+  });
+
+  it('agree with a model, whatever nodes die, hang or repeat themselves', async () => {
+    const seed = testSeed();
+    const scene = new Scene(redis.url, seed);
+    for (let n = 0; n < LOOPS; n++) await scene.addNode();
+    try {
+      for (let step = 0; step < STEPS; step++) {
+        if (step % STEPS_PER_ROUND === 0) scene.setTrouble(true);
+        await scene.step();
+        if (step % STEPS_PER_ROUND === STEPS_PER_ROUND - 1) await scene.compare();
+      }
+    } catch (error) {
+      throw new Error(`TEST_SEED=${seed} repeats this`, { cause: error });
+    } finally {
+      console.info(`seed ${seed}`, scene.counts);
+      await scene.close();
+    }
+  }, 1_800_000);
+});
