@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './free-port.ts';
+
+/** A Redis server of one test. It keeps nothing on disk. */
+export interface OwnRedis extends AsyncDisposable {
+  readonly port: number;
+  readonly url: string;
+  /** Its folder, for files that its options name. */
+  readonly folder: string;
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void;
+  /** Kills it. What it held is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port, without data. */
+  start(): Promise<void>;
+}
+
+const START_MAX_MS = 10_000;
+
+/** Starts Redis on a free port. `options` are those of the command line, such as `['--maxmemory', '50mb']`. */
+export async function startRedis(options: readonly string[] = []): Promise<OwnRedis> {
+  const port = await freePort();
+  const plain = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  return await startRedisProcess({ port, command: ['redis-server', ...plain, ...options] });
+}
+
+/** Starts a sentinel that watches the server on `port` under the name `main`. */
+export async function startSentinel(primaryPort: number): Promise<OwnRedis> {
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), 'fanfare-sentinel-'));
+  const file = join(folder, 'sentinel.conf');
+  await Bun.write(
+    file,
+    [
+      `port ${port}`,
+      'bind 127.0.0.1',
+      `sentinel monitor main 127.0.0.1 ${primaryPort} 1`,
+      'sentinel down-after-milliseconds main 500',
+      'sentinel failover-timeout main 3000',
+    ].join('\n'),
+  );
+  return await startRedisProcess({ port, folder, command: ['redis-server', file, '--sentinel'] });
+}
+
+interface ProcessOptions {
+  readonly port: number;
+  readonly command: readonly string[];
+  readonly folder?: string;
+}
+
+async function startRedisProcess({
+  port,
+  command,
+  folder = mkdtempSync(join(tmpdir(), 'fanfare-redis-')),
+}: ProcessOptions): Promise<OwnRedis> {
+  let child = await startChild(port, command, folder);
+  return {
+    port,
+    folder,
+    url: `redis://127.0.0.1:${port}`,
+    signal: (name) => child.kill(name),
+    async kill() {
+      child.kill('SIGKILL');
+      await child.exited;
+    },
+    async start() {
+      child = await startChild(port, command, folder);
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await child.exited;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startChild(port: number, command: readonly string[], folder: string) {
+  // The kernel ends it with the process of the tests, also if that is killed.
+  const guard = Bun.which('setpriv') === null ? [] : ['setpriv', '--pdeathsig', 'KILL'];
+  const child = Bun.spawn([...guard, ...command], {
+    cwd: folder,
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  const startedAtMs = performance.now();
+  while (!(await doesAccept(port))) {
+    if (child.exitCode !== null || performance.now() - startedAtMs > START_MAX_MS) {
+      throw new Error(`Redis did not start: ${await new Response(child.stdout).text()}`);
+    }
+    await Bun.sleep(20);
+  }
+  return child;
+}
+
+function doesAccept(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
+}
