@@ -74,8 +74,7 @@ function certificateProblem(error: Error): string | undefined {
   return CERTIFICATE_CODE.test(String(errorCode(error))) ? messageOf(error) : undefined;
 }
 
-function definedOf(tls: TlsOptions): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(tls).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
+/** Without the fields that are `undefined`. */
+function definedOf(tls: TlsOptions): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(tls).filter(([, pem]) => pem !== undefined));
 }
