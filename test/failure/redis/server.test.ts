@@ -11,7 +11,7 @@ import { openLink } from './link.fixture.ts';
 
 const hello = new Script("return redis.call('SET', KEYS[1], 'hello')");
 
-/** What the user of the engine may do; see `docs/configuration.md`. */
+/** What the connections themselves need, and `SET` for the script. */
 const RIGHTS =
   '~fanfare:* &fanfare:* +info +time +select +subscribe +unsubscribe +publish +evalsha +script|load +set';
 
@@ -33,7 +33,7 @@ describe('a Redis server', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it.concurrent('is used by a user with the rights of the documentation and no others', async () => {
+  it.concurrent('is used by a user with the rights that it needs and no others', async () => {
     await using redis = await startRedis([
       '--user',
       'fanfare',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { eventually } from '../../../testing/eventually.ts';
+import { settled } from '../../../testing/fake-time.ts';
 import { runs, testSeed } from '../../../testing/long-run.ts';
 import { Random } from '../../../testing/random.ts';
 import { startRedis } from '../../../testing/servers/redis.ts';
@@ -160,6 +161,18 @@ describe('subscriptions at Redis', () => {
     expect(await followedAtRedis(site)).toEqual(['c:1']);
   });
 
+  it.concurrent('that are given up and asked for again in one turn stay', async () => {
+    await using site = await open();
+    const { subscriptions } = site;
+    for (const turns of [0, 1, 2]) {
+      await subscriptions.follow('c:1');
+      subscriptions.unfollow('c:1');
+      for (let turn = 0; turn < turns; turn += 1) await settled();
+      await subscriptions.follow('c:1');
+      expect(await followedAtRedis(site)).toEqual(['c:1']);
+    }
+  });
+
   it.concurrent('notice a Redis that hangs, although nothing is asked of it', async () => {
     await using site = await open();
     site.redis.signal('SIGSTOP');
@@ -180,12 +193,14 @@ describe('subscriptions at Redis', () => {
     const seed = testSeed();
     const random = new Random(seed);
     const wanted = new Set<string>();
+    const followed = new Map<string, Promise<void>>();
     const ignore = () => undefined;
     for (let step = 0; step < runs(20_000, 300_000); step += 1) {
       const name = `c:${random.between(1, 3_000)}`;
       if (random.chance(0.55)) {
         wanted.add(name);
-        site.subscriptions.follow(name).catch(ignore);
+        followed.set(name, site.subscriptions.follow(name));
+        followed.get(name)?.catch(ignore);
       } else {
         wanted.delete(name);
         site.subscriptions.unfollow(name);
@@ -197,7 +212,7 @@ describe('subscriptions at Redis', () => {
       () => site.link.server.away,
       (away) => away === undefined,
     );
-    await Promise.all([...wanted].map((name) => site.subscriptions.follow(name)));
+    await Promise.all([...wanted].map((name) => followed.get(name)));
 
     const expected = [...wanted].sort();
     const found = await eventually(
