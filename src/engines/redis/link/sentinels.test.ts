@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import type { Connection } from './connection.ts';
-import type { Reply } from './reply.ts';
+import { RedisAway, RedisError, RedisRefused, type Reply } from './reply.ts';
 import { findPrimary } from './sentinels.ts';
 
 /** What each sentinel answers; `undefined`: it cannot be reached. */
@@ -11,7 +11,11 @@ function ask(answers: readonly (Reply | undefined)[]) {
     connect: async ({ port }) => {
       const answer = answers[port];
       if (answer === undefined) throw new Error('ECONNREFUSED');
-      return { request: async () => answer, end: () => undefined } as unknown as Connection;
+      const request = async () => {
+        if (answer instanceof RedisError) throw answer;
+        return answer;
+      };
+      return { request, end: () => undefined } as unknown as Connection;
     },
   });
 }
@@ -33,5 +37,12 @@ describe('the primary that sentinels name', () => {
   it('is unknown if none answers', async () => {
     const failure = await ask([undefined, undefined]).catch((error) => error);
     expect(failure.message).toBe('no sentinel knows the primary main: ECONNREFUSED');
+  });
+
+  it.each([
+    ['all of them', [new RedisError('ERR No such master with that name')], RedisRefused],
+    ['some of them', [undefined, new RedisError('NOAUTH Authentication required')], RedisAway],
+  ])('is refused for good only if %s refuse', async (_, answers, kind) => {
+    expect(await ask(answers).catch((error) => error)).toBeInstanceOf(kind);
   });
 });
