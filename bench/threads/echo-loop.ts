@@ -6,7 +6,9 @@ declare const self: Worker;
 
 self.addEventListener('message', ({ data }: MessageEvent<LoopLinksOptions>) => {
   const links = new LoopLinks(data);
-  links.receive((from, message) => links.send(from, message));
+  links.receive((from, messages) => {
+    for (const message of messages) links.send(from, message);
+  });
 });
 
 self.postMessage('up');

@@ -1,3 +1,4 @@
+import type { ChannelText } from '../../src/channels/channel-name.ts';
 import { createHandledCounts, LoopLinks, linkLoops } from '../../src/node/link/loop-links.ts';
 import type { LoopMessage } from '../../src/node/link/messages.ts';
 
@@ -23,15 +24,19 @@ worker.postMessage(
 
 let left = 0;
 let finished: (() => void) | undefined;
-links.receive(() => {
-  left--;
+links.receive((_, messages) => {
+  left -= messages.length;
   if (left === 0) finished?.();
 });
 
-const message: LoopMessage = {
-  type: 'engine',
-  items: [{ topic: 'app\nprivate-news', frame: 'x'.repeat(200) }],
-};
+const message: LoopMessage = [
+  'broadcast',
+  'app',
+  'private-news' as ChannelText,
+  'x'.repeat(200),
+  undefined,
+  'backend',
+];
 
 /** Sends messages in one turn and waits until all are back. Returns the time. */
 async function echo(messages: number): Promise<number> {

@@ -1,22 +1,25 @@
 import type { Topic } from './event.ts';
-import type { Audience, SendOptions } from './ports.ts';
+import type { Audience, Broadcast } from './ports.ts';
+import type { Usage } from './usage.ts';
 
 /** What a broadcast goes through; the hub is one. */
 export interface Broadcaster {
   readonly audience: Audience;
+  readonly usage: Usage;
 }
 
 /**
- * Sends a frame to the subscribers of a topic, and returns to how many. Everything that subscribers of a channel or watchers
- * of a user hear goes through here; nothing else sends to an audience. It never publishes, so nothing can loop.
+ * Sends a frame to this loop's subscribers of a topic. Everything that subscribers of a channel or watchers of a user hear
+ * goes through here; nothing else sends to an audience. It never publishes, so nothing can loop.
  *
  * `makeFrame` is called once however many subscribe, and not at all if nobody does. No JavaScript runs per WebSocket.
  */
 export function broadcast(
-  { audience }: Broadcaster,
-  topic: Topic,
-  makeFrame: () => string,
-  options?: SendOptions,
-): number {
-  return audience.send(topic, makeFrame, options);
+  { audience, usage }: Broadcaster,
+  { app, channel, makeFrame, except, cause }: Broadcast,
+): void {
+  const topic: Topic = `${app.id}/${channel}`;
+  // A backend sends its next event when this one is answered, so it gains from waiting; a client event waits for nothing.
+  const receivers = audience.send(topic, makeFrame, { except, mayWait: cause === 'backend' });
+  if (cause !== undefined) usage.charge(app, receivers, cause);
 }

@@ -2,16 +2,16 @@ import { describe, expect, it } from 'bun:test';
 import { relay } from './client-event.ts';
 import {
   appWith,
+  channelName,
   type FakeHub,
   hubWith,
-  LateEngine,
   sessionOf,
   subscriptionTo,
 } from './hub.fixture.ts';
 import type { Session, Subscription } from './subscribing/session.ts';
 
 function says(hub: FakeHub, session: Session, channel: string, data = '"d"'): void {
-  relay(hub, session, {
+  void relay(hub, session, {
     type: 'client-event',
     event: 'client-x',
     channel,
@@ -31,7 +31,7 @@ function speakerIn(channel: string, state: Subscription['state'] = 'joined', app
 
 describe('a client event', () => {
   it('goes to everybody in the channel but its sender', () => {
-    const hub = hubWith(new LateEngine());
+    const hub = hubWith();
     const session = speakerIn('private-x');
 
     says(hub, session, 'private-x');
@@ -40,7 +40,7 @@ describe('a client event', () => {
       {
         topic: 'app/private-x',
         frame: '{"event":"client-x","channel":"private-x","data":"d"}',
-        except: session.peer,
+        except: session.socketId,
       },
     ]);
     expect(hub.audience.sentSoon).toEqual([]);
@@ -57,7 +57,7 @@ describe('a client event', () => {
     ['cache-x', false],
     ['#server-to-user-x', false],
   ])('is taken in channels that the backend lets clients into: %s', (channel, taken) => {
-    const hub = hubWith(new LateEngine());
+    const hub = hubWith();
     const session = speakerIn(channel);
 
     says(hub, session, channel);
@@ -67,7 +67,7 @@ describe('a client event', () => {
   });
 
   it('is not taken before the subscription is confirmed', () => {
-    const hub = hubWith(new LateEngine());
+    const hub = hubWith();
     const session = speakerIn('private-x', 'joining');
 
     says(hub, session, 'private-x');
@@ -79,7 +79,7 @@ describe('a client event', () => {
   });
 
   it('is counted per connection, and not at all if it is refused for another reason', () => {
-    const hub = hubWith(new LateEngine());
+    const hub = hubWith();
     const session = speakerIn('private-x');
     const other = speakerIn('private-x');
 
@@ -101,11 +101,10 @@ describe('a client event', () => {
   });
 
   it('is never remembered', () => {
-    const engine = new LateEngine();
-    const hub = hubWith(engine);
+    const hub = hubWith();
 
     says(hub, speakerIn('private-cache-x'), 'private-cache-x');
 
-    expect(engine.calls).toEqual([]);
+    expect(hub.memory.cached(appWith(), channelName('private-cache-x'))).toBeUndefined();
   });
 });

@@ -1,8 +1,9 @@
 import { perSecond, TokenBucket } from '../runtime/token-bucket.ts';
-import { broadcast } from './broadcast.ts';
 import { needsAuthorisation } from './channel-name.ts';
+import { ask } from './engine-failure.ts';
 import { EVENT_NAME_LENGTH_MAX } from './event.ts';
 import type { Hub } from './hub.ts';
+import { after, type MaybePromise } from './maybe-promise.ts';
 import type { InBandProblem } from './problems.ts';
 import { reportProblem } from './report-problem.ts';
 import type { Session } from './subscribing/session.ts';
@@ -12,25 +13,34 @@ import { type ClientMessage, clientEventMessage } from './wire.ts';
 type ClientEvent = Extract<ClientMessage, { type: 'client-event' }>;
 
 /** Sends a client's event to the others in its channel, or reports to the client why not. Source: §7. */
-export function relay(hub: Hub, session: Session, message: ClientEvent): void {
+export function relay(hub: Hub, session: Session, message: ClientEvent): MaybePromise<void> {
   const refused = refusalOf(hub, session, message);
   if (refused !== undefined) return reportProblem(hub, session, refused.problem, refused.message);
   const subscription = session.subscription(message.channel);
   if (subscription === undefined) return;
-  const { channel, topic, member } = subscription;
-  const makeFrame = () =>
-    clientEventMessage(message.event, channel.text, message.dataLiteral, member?.userId);
-  const receivers = broadcast(hub, topic, makeFrame, { except: session.peer });
-  hub.usage.charge(session.app, receivers, 'clients');
-  if (!hub.lifecycle.wantsClientEvents(session.app)) return;
-  hub.lifecycle.clientEvent(session.app, {
-    name: 'client_event',
+  const { channel, member } = subscription;
+  const { app, socketId } = session;
+  const publication = {
+    app,
     channel: channel.text,
-    event: message.event,
-    data: String(JSON.parse(message.dataLiteral)),
-    socket_id: session.socketId,
-    ...(member === undefined ? {} : { user_id: member.userId }),
-  });
+    makeFrame: () =>
+      clientEventMessage(message.event, channel.text, message.dataLiteral, member?.userId),
+    except: socketId,
+    cause: 'clients',
+    remember: undefined,
+  } as const;
+  const published = ask('publish', () => hub.authority.publish(publication));
+  if (!hub.webhooks.wants(app, 'client_event')) return published;
+  return after(published, () =>
+    hub.webhooks.emit(app, {
+      name: 'client_event',
+      channel: channel.text,
+      event: message.event,
+      data: String(JSON.parse(message.dataLiteral)),
+      socket_id: socketId,
+      ...(member === undefined ? {} : { user_id: member.userId }),
+    }),
+  );
 }
 
 function refusalOf(

@@ -13,6 +13,12 @@ export interface ChannelEvent {
   readonly except: SocketId | undefined;
 }
 
+/**
+ * How long a cache channel remembers its last event. Milliseconds.
+ * Source: Channels protocol, §10.
+ */
+export const CACHE_TTL_MS = 30 * 60 * 1000;
+
 /** Characters. Source: Channels protocol, §16. */
 export const EVENT_NAME_LENGTH_MAX = 200;
 
@@ -20,6 +26,12 @@ export const EVENT_NAME_LENGTH_MAX = 200;
 export function isReservedEventName(name: string): boolean {
   return name.startsWith('pusher:') || name.startsWith('pusher_internal:');
 }
+
+/**
+ * Who caused a message. Messages of clients are counted but do not use up the quota: anybody can be a client, and strangers
+ * must not keep an app's backend from sending.
+ */
+export type Cause = 'backend' | 'clients';
 
 /** A channel of one app: the key of engines and audience. */
 export type Topic = `${string}/${ChannelText}`;

@@ -1,28 +1,29 @@
+import { MemoryEngine } from '../engines/memory.ts';
 import type { LogFields, Timers } from '../runtime/ports.ts';
 import { RateLimitedLog } from '../runtime/rate-limited-log.ts';
 import type { App } from './app.ts';
 import { type ChannelName, parseChannelName } from './channel-name.ts';
 import { type Topic, topicOf } from './event.ts';
 import type { Hub } from './hub.ts';
-import { LifecycleEvents } from './lifecycle/lifecycle-events.ts';
-import { MemberChanges } from './lifecycle/member-changes.ts';
+import type { Transition } from './lifecycle/transition.ts';
 import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
+import { WebhookEvents } from './lifecycle/webhook-events.ts';
 import type {
   Audience,
-  CachedEvent,
-  EventCache,
+  Authority,
+  Entered,
+  Entry,
+  Exit,
   Member,
   Peer,
-  Roster,
+  Publication,
   SendOptions,
-  Transition,
 } from './ports.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
 import { LocalChannels } from './subscribing/local-channels.ts';
 import { Session, type Subscription } from './subscribing/session.ts';
 import { Usage } from './usage.ts';
 import { UserSessions } from './users/user-sessions.ts';
-import { WatchlistEvents } from './users/watchlist-events.ts';
 
 /** Fakes of everything the core asks of the world, which remember their calls. */
 
@@ -119,7 +120,7 @@ export function subscriptionTo(
 
 class FakeAudience implements Audience {
   readonly members = new Map<Topic, Set<Peer>>();
-  readonly sent: { topic: Topic; frame: string; except: SocketId | Peer | undefined }[] = [];
+  readonly sent: { topic: Topic; frame: string; except: SocketId | undefined }[] = [];
   /** The frames that were allowed to wait. */
   readonly sentSoon: string[] = [];
 
@@ -149,29 +150,61 @@ class FakeAudience implements Audience {
 /** A call that the test answers. */
 interface Question {
   readonly call: string;
-  answer(value: unknown): void;
-  fail(error: Error): void;
+  readonly answer: () => void;
 }
 
-/** An engine that answers late: each call waits until the test answers it. */
-export class LateEngine implements Roster, EventCache {
+/** An engine in memory that answers late: each call takes effect, and is answered, when the test says so. */
+export class LateEngine implements Authority {
   readonly questions: Question[] = [];
   /** All calls so far. */
   readonly calls: string[] = [];
+  /** Set by the hub. */
+  memory!: MemoryEngine;
+  private isFull = false;
 
-  join(_: App, channel: ChannelName, member: Member | undefined): Promise<Transition | 'full'> {
-    return this.ask(`join ${channel.text} ${member?.userId ?? ''}`.trimEnd());
+  join(entry: Entry, entered: (entered: Entered) => void): Promise<boolean> {
+    const call = `join ${entry.channel.text} ${entry.member?.userId ?? ''}`.trimEnd();
+    return this.ask(call, () => !this.isFull && this.memory.join(entry, entered));
   }
 
-  leave(_: App, channel: ChannelName, member: Member | undefined): Promise<Transition> {
-    return this.ask(`leave ${channel.text} ${member?.userId ?? ''}`.trimEnd());
+  leave(exit: Exit): Promise<void> {
+    const call = `leave ${exit.channel.text} ${exit.held} ${exit.userId ?? ''}`.trimEnd();
+    return this.ask(call, () => this.memory.leave(exit));
   }
 
-  members(_: App, channel: ChannelName): Promise<readonly Member[]> {
-    return this.ask(`members ${channel.text}`);
+  publish(publication: Publication): Promise<void> {
+    return this.ask(`publish ${publication.channel}`, () => this.memory.publish(publication));
+  }
+
+  signIn(app: App, userId: string): Promise<void> {
+    return this.ask(`in ${userId}`, () => this.memory.signIn(app, userId));
+  }
+
+  signOut(app: App, userId: string): Promise<void> {
+    return this.ask(`out ${userId}`, () => this.memory.signOut(app, userId));
+  }
+
+  watch(app: App, userIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.ask(`watch ${userIds.join()}`, () => this.memory.watch(app, userIds));
+  }
+
+  unwatch(_: App, userIds: readonly string[]): Promise<void> {
+    return this.ask(`unwatch ${userIds.join()}`, () => this.memory.unwatch());
+  }
+
+  terminate(): never {
+    throw new Error('Not needed here');
+  }
+
+  members(): never {
+    throw new Error('Not needed here');
   }
 
   counts(): never {
+    throw new Error('Not needed here');
+  }
+
+  cached(): never {
     throw new Error('Not needed here');
   }
 
@@ -183,26 +216,31 @@ export class LateEngine implements Roster, EventCache {
     throw new Error('Not needed here');
   }
 
-  put(topic: Topic, event: CachedEvent): Promise<void> {
-    return this.ask(`put ${topic} ${event.name}`);
-  }
-
-  get(topic: Topic): Promise<CachedEvent | undefined> {
-    return this.ask(`get ${topic}`);
-  }
-
   /** Answers the oldest call, which must be this one, and waits until nothing more follows from it. */
-  async answers(call: string, value: unknown): Promise<void> {
+  async answers(call: string): Promise<void> {
     const question = this.questions.shift();
     if (question?.call !== call) throw new Error(`Asked ${question?.call}, and not ${call}`);
-    question.answer(value);
+    question.answer();
     await settled();
   }
 
-  private ask<T>(call: string): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
+  /** Answers the oldest call, whatever it is. */
+  async answersNext(): Promise<void> {
+    this.questions.shift()?.answer();
+    await settled();
+  }
+
+  /** Refuses the oldest call, a join, because the channel is full. */
+  async isFullFor(call: string): Promise<void> {
+    this.isFull = true;
+    await this.answers(call);
+    this.isFull = false;
+  }
+
+  private ask<T>(call: string, run: () => T): Promise<T> {
+    const { promise, resolve } = Promise.withResolvers<T>();
     this.calls.push(call);
-    this.questions.push({ call, answer: (value) => resolve(value as T), fail: reject });
+    this.questions.push({ call, answer: () => resolve(run()) });
     return promise;
   }
 }
@@ -257,13 +295,16 @@ export class FakeClock implements Timers {
 export interface FakeHub extends Hub {
   readonly audience: FakeAudience;
   readonly clock: FakeClock;
+  /** The engine in memory: the authority itself, or what is behind a late one. */
+  readonly memory: MemoryEngine;
   /** The webhook events. */
   readonly reported: AppWebhookEvent[];
   readonly counted: string[];
   readonly logged: { level: string; message: string; fields: LogFields | undefined }[];
 }
 
-export function hubWith(engine: Roster & EventCache): FakeHub {
+/** A hub with an engine in memory, or behind one that answers late. */
+export function hubWith(engine?: LateEngine): FakeHub {
   const logged: FakeHub['logged'] = [];
   const at = (level: string) => (message: string, fields?: LogFields) => {
     logged.push({ level, message, fields });
@@ -275,26 +316,25 @@ export function hubWith(engine: Roster & EventCache): FakeHub {
   const meter = { count: (counter: string) => void counted.push(counter) };
   const usage = new Usage(clock, log, meter);
   const reported: AppWebhookEvent[] = [];
+  const sink = { emit: (event: AppWebhookEvent) => void reported.push(event) };
+  const webhooks = new WebhookEvents({ clock, usage, sink });
+  const memory = new MemoryEngine({
+    timers: clock,
+    webhooks,
+    broadcaster: { audience, usage },
+    terminate: () => undefined,
+  });
+  if (engine !== undefined) engine.memory = memory;
   return {
     audience,
-    roster: engine,
+    authority: engine ?? memory,
+    memory,
     channels: new LocalChannels(),
-    users: { signIn: () => true, signOut: () => true, online: () => new Set<string>() },
-    cache: engine,
     clock,
     log,
     rateLimitedLog: new RateLimitedLog(log, clock),
     meter,
-    lifecycle: new LifecycleEvents({
-      timers: clock,
-      broadcaster: { audience },
-      usage,
-      sink: {
-        emit: (event) => void reported.push(event),
-      },
-    }),
-    memberChanges: new MemberChanges({ timers: clock, broadcaster: { audience }, usage }),
-    watchlists: new WatchlistEvents(clock, { audience }),
+    webhooks,
     usage,
     endConnectionOf: () => undefined,
     hastenDepartures: () => false,

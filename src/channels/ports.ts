@@ -1,18 +1,11 @@
 import type { App } from './app.ts';
 import type { ChannelName, ChannelText } from './channel-name.ts';
-import type { Topic } from './event.ts';
+import type { Cause, Topic } from './event.ts';
 import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { SocketId } from './socket-id.ts';
 
-/**
- * What the core asks of the world, and what it promises in return.
- *
- * `Roster`, `UserRoster` and `EventCache` are *engines*. An engine may answer at once or later, and every call must settle, so
- * it must reject by itself when it has waited long enough. Both a throw and a rejection mean "I could not answer": the core
- * then closes the connection with 4200, or answers the HTTP request with 503, and does not ask again. So a call that fails
- * must have changed nothing, except `leave` and `signOut`: those who call them are gone, and the engine must remember it.
- */
+/** What the core asks of the world, and what it promises in return. */
 
 /**
  * The far end of one connection, whatever carries it.
@@ -28,7 +21,7 @@ export interface Peer {
 /** How a frame is sent to the subscribers of a topic. */
 export interface SendOptions {
   /** The connection that must not get it; one that is not connected here excludes nobody. */
-  readonly except?: Peer | SocketId | undefined;
+  readonly except?: SocketId | undefined;
   /**
    * Whether it may wait a few milliseconds, while the loop is busy, to leave together with later frames. For events of
    * backends, which send the next one only when this one is answered; a client event waits for nothing.
@@ -37,7 +30,7 @@ export interface SendOptions {
 }
 
 /**
- * This node's subscribers, by topic. Always local, so it answers at once.
+ * This loop's subscribers, by topic. Always local, so it answers at once.
  *
  * `send` must reach every peer that joined before the call and none that joins after it, and returns how many those are.
  * It calls `makeFrame` only if there are any. Frames for one peer keep their order, also with those of `Peer.send`.
@@ -66,36 +59,87 @@ export interface ChannelCounts {
   readonly users: number;
 }
 
-/** What one join or leave changed. Everything that clients and webhooks are sent about it follows from this. */
-export interface Transition {
-  /** This was the first subscription. */
-  readonly occupied: boolean;
-  /** This was the last subscription. */
-  readonly vacated: boolean;
-  /** This was the first connection of this user. */
-  readonly memberAdded: boolean;
-  /** This was the last connection of this user. */
-  readonly memberRemoved: boolean;
-  readonly counts: ChannelCounts;
+/** A connection that wants to enter a channel. */
+export interface Entry {
+  readonly app: App;
+  readonly channel: ChannelName;
+  /** The subscriptions that this loop holds in the channel from now on, this one included. */
+  readonly held: number;
+  /** Who enters a presence channel; `undefined` for other channels. */
+  readonly member: Member | undefined;
+  readonly socketId: SocketId;
+}
+
+/** What a connection finds in a channel that it has entered. */
+export interface Entered {
+  /** The members of a presence channel, the newcomer included, in the order in which they joined. */
+  readonly members: readonly Member[];
+  /** The last event of a cache channel. */
+  readonly cached: CachedEvent | undefined;
+}
+
+/** A connection that has left a channel. */
+export interface Exit {
+  readonly app: App;
+  readonly channel: ChannelName;
+  /** The subscriptions that this loop still holds in the channel. */
+  readonly held: number;
+  /** The member who left, unless another connection of this loop is the same user. */
+  readonly userId: string | undefined;
+}
+
+/** A frame for all subscribers of a topic. */
+export interface Broadcast {
+  readonly app: App;
+  /** The channel, or what else one may listen to in an app. */
+  readonly channel: ChannelText;
+  readonly makeFrame: () => string;
+  /** The connection that must not get it. */
+  readonly except?: SocketId | undefined;
+  /** Who caused it and so pays for each delivery; `undefined`: it is free. */
+  readonly cause?: Cause | undefined;
+}
+
+/** An event on its way to all subscribers of a channel. */
+export interface Publication extends Broadcast {
+  /** What a cache channel remembers of it; `undefined` for other channels. */
+  readonly remember: { readonly name: string; readonly data: string } | undefined;
 }
 
 /**
- * Who is in which channel, across all nodes. An engine.
+ * The authority over all topics, across all loops. An engine; see `docs/scale.md`.
  *
- * `join` must answer `'full'` beyond the app's `presenceMembers` (0: no limit), but never to a user who is in the channel
- * already. "First" and "last" must be decided once for the whole cluster. A user's info stays that of their first connection
- * until they have left. The core calls `leave` exactly once for each `join` that was accepted.
+ * It decides for the whole cluster who is first, last and too many, in which order the events of a channel go out, and which
+ * webhooks follow. What it decides comes back to each loop that holds subscriptions, as broadcasts, in one order per channel
+ * that is the same for all loops. It may answer at once or later; calls of one loop take effect in their order.
+ *
+ * Loops state what they hold instead of counting up and down, so a statement may be repeated without harm. Every call must
+ * settle. A throw or a rejection means "I could not answer": the core then closes the connection with 4200, or answers the
+ * HTTP request with 503, and does not ask again. A call that fails must have changed nothing, except `leave`, `signOut` and
+ * `unwatch`: those who call them are gone, and the engine must remember it.
  */
-export interface Roster {
-  join(
-    app: App,
-    channel: ChannelName,
-    member: Member | undefined,
-  ): MaybePromise<Transition | 'full'>;
-  leave(app: App, channel: ChannelName, member: Member | undefined): MaybePromise<Transition>;
+export interface Authority {
+  /**
+   * Enters a channel. `false`: it is full, because the app has as many `presenceMembers` as it may have, and the user is not
+   * one of them. Otherwise calls `entered` once, between the broadcasts that came before the newcomer and those that it gets.
+   */
+  join(entry: Entry, entered: (entered: Entered) => void): MaybePromise<boolean>;
+  leave(exit: Exit): MaybePromise<void>;
+  /** Sends an event to all subscribers. Settles when it has its place in the order of the channel. */
+  publish(publication: Publication): MaybePromise<void>;
+  /** This loop has connections that are signed in as the user. */
+  signIn(app: App, userId: string): MaybePromise<void>;
+  /** This loop has no connection left that is signed in as the user. */
+  signOut(app: App, userId: string): MaybePromise<void>;
+  /** Returns which of the users are online. From then on this loop gets their changes, until as many calls of `unwatch`. */
+  watch(app: App, userIds: readonly string[]): MaybePromise<ReadonlySet<string>>;
+  unwatch(app: App, userIds: readonly string[]): MaybePromise<void>;
+  /** Ends every connection that is signed in as the user. */
+  terminate(app: App, userId: string): MaybePromise<void>;
   /** In the order in which they joined. */
   members(app: App, channel: ChannelName): MaybePromise<readonly Member[]>;
   counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts>;
+  cached(app: App, channel: ChannelName): MaybePromise<CachedEvent | undefined>;
   /** How many channels of the app have subscribers. */
   channelCountOf(app: App): MaybePromise<number>;
   /** Starts a walk through the app's occupied channels. Must return at once. */
@@ -134,32 +178,10 @@ export interface CachedEvent {
   readonly expiresAt: number;
 }
 
-/**
- * The last event of each cache channel. An engine.
- *
- * `get` must never return an expired event. A full cache may drop events earlier: the protocol promises "up to" the time.
- */
-export interface EventCache {
-  put(topic: Topic, event: CachedEvent): MaybePromise<void>;
-  get(topic: Topic): MaybePromise<CachedEvent | undefined>;
-}
-
 /** The apps that this server serves. Must answer at once, from memory, and never fail. */
 export interface AppDirectory {
   byKey(key: string): App | undefined;
   byId(id: string): App | undefined;
-}
-
-/**
- * Which users are signed in, across all nodes. An engine. The core calls `signOut` exactly once for each `signIn`.
- */
-export interface UserRoster {
-  /** Returns `true` for the first connection of a user in the whole cluster, and only for that. */
-  signIn(app: App, userId: string): MaybePromise<boolean>;
-  /** Returns `true` for the last connection of a user in the whole cluster, and only for that. */
-  signOut(app: App, userId: string): MaybePromise<boolean>;
-  /** Returns the users who are signed in. */
-  online(app: App, userIds: readonly string[]): MaybePromise<ReadonlySet<string>>;
 }
 
 /** Takes webhook events. `emit` must return at once and never fail; what it queues is bounded. */

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'bun:test';
-import type { ChannelEvent } from './event.ts';
+import { CACHE_TTL_MS, type ChannelEvent } from './event.ts';
 import { appWith, channelName, hubWith, LateEngine, socketId } from './hub.fixture.ts';
-import type { CachedEvent } from './ports.ts';
-import { CACHE_TTL_MS, publish } from './publish.ts';
+import { publish } from './publish.ts';
 
 function event(channel: string, changed: Partial<ChannelEvent> = {}): ChannelEvent {
   return {
@@ -17,8 +16,7 @@ function event(channel: string, changed: Partial<ChannelEvent> = {}): ChannelEve
 
 describe('an event', () => {
   it('is one frame for all, sent before publish returns', () => {
-    const engine = new LateEngine();
-    const hub = hubWith(engine);
+    const hub = hubWith();
 
     const done = publish(hub, event('x', { except: socketId('1.2') }));
 
@@ -31,38 +29,34 @@ describe('an event', () => {
       },
     ]);
     expect(hub.audience.sentSoon).toHaveLength(1);
-    expect(engine.calls).toEqual([]);
+    expect(hub.memory.cached(appWith(), channelName('x'))).toBeUndefined();
   });
 
-  it('of a cache channel is remembered before it is sent', async () => {
+  it('is sent when it has its place among the events of the channel', async () => {
     const engine = new LateEngine();
     const hub = hubWith(engine);
+    let isDone = false;
 
-    const done = publish(hub, event('cache-x', { except: socketId('1.2') }));
+    void Promise.resolve(publish(hub, event('x'))).then(() => {
+      isDone = true;
+    });
 
-    expect(hub.audience.sent).toEqual([]);
-    await engine.answers('put app/cache-x news', undefined);
-    await done;
-    expect(hub.audience.sent).toHaveLength(1);
+    expect([hub.audience.sent, isDone]).toEqual([[], false]);
+    await engine.answers('publish x');
+    expect([hub.audience.sent.length, isDone]).toEqual([1, true]);
   });
 
   it('of a cache channel is remembered for 30 minutes, to the byte', () => {
-    const put: [string, CachedEvent][] = [];
-    const engine = Object.assign(new LateEngine(), {
-      put: (topic: string, cached: CachedEvent) => {
-        put.push([topic, cached]);
-      },
-    });
-    const hub = hubWith(engine);
+    const hub = hubWith();
+    const channel = channelName('presence-cache-x');
 
     void publish(hub, event('presence-cache-x'));
 
-    expect(put).toEqual([
-      [
-        'app/presence-cache-x',
-        { name: 'news', data: '{"n": 1.0}', expiresAt: hub.clock.now() + 30 * 60 * 1000 },
-      ],
-    ]);
+    expect(hub.memory.cached(appWith(), channel)).toEqual({
+      name: 'news',
+      data: '{"n": 1.0}',
+      expiresAt: hub.clock.now() + 30 * 60 * 1000,
+    });
     expect(CACHE_TTL_MS).toBe(1_800_000);
     expect(hub.audience.sent).toHaveLength(1);
   });

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import type { LogFields } from '../runtime/ports.ts';
 import type { App } from './app.ts';
+import type { Cause } from './event.ts';
 import { appWith, FakeClock } from './hub.fixture.ts';
 import { type TakenUsage, UnsharedUsage } from './unshared-usage.ts';
-import { type Cause, Usage } from './usage.ts';
+import { Usage } from './usage.ts';
 
 /** Source: the precedence table of the Channels protocol ("the daily quota"), and §14.4. */
 

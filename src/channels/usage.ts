@@ -1,6 +1,7 @@
 import type { Clock, Log } from '../runtime/ports.ts';
 import { perSecond, TokenBucket } from '../runtime/token-bucket.ts';
 import type { App } from './app.ts';
+import type { Cause } from './event.ts';
 import type { Meter } from './ports.ts';
 import type { RatedRequest, TakenUsage, UnsharedUsage } from './unshared-usage.ts';
 
@@ -13,12 +14,6 @@ const WARNINGS = [
   { share: 0.01, label: '1%' },
   { share: 0, label: '0%' },
 ] as const;
-
-/**
- * Who caused a message. Messages of clients are counted but do not use up the quota: anybody can be a client, and strangers
- * must not keep an app's backend from sending.
- */
-export type Cause = 'backend' | 'clients';
 
 interface Day {
   /** Days since 1970, UTC. */

@@ -1,5 +1,5 @@
 import { run } from '../../src/cli/run.ts';
-import { MemoryRoster } from '../../src/engines/memory/roster.ts';
+import { MemoryEngine } from '../../src/engines/memory.ts';
 import { ClientAudience } from '../../src/transports/clients/audience.ts';
 
 /**
@@ -37,7 +37,7 @@ const faults: Readonly<Record<string, () => void>> = {
   },
   'realtime rejects': () => void Promise.reject(new Error('a fault of the test')),
   'the engine throws': () => {
-    MemoryRoster.prototype.join = fail;
+    MemoryEngine.prototype.join = fail;
     process.stderr.write('subscribing fails\n');
   },
   'the server throws': () => {

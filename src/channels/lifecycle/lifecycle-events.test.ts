@@ -1,17 +1,18 @@
 import { describe, expect, it } from 'bun:test';
 import type { App, AppWebhook } from '../app.ts';
+import { broadcast } from '../broadcast.ts';
 import { relay } from '../client-event.ts';
+import { topicOf } from '../event.ts';
 import {
   appWith,
   channelName,
   hubWith,
-  LateEngine,
   sessionOf,
   subscriptionTo,
   transition,
 } from '../hub.fixture.ts';
 import type { Member } from '../ports.ts';
-import { publish } from '../publish.ts';
+import { LifecycleEvents } from './lifecycle-events.ts';
 import type { WebhookEvent } from './webhook-event.ts';
 
 /** The webhook events of channels. Source: Channels protocol, §15. */
@@ -36,8 +37,12 @@ const bob: Member = { userId: 'bob', userInfo: undefined };
 /** An app whose roster is played by counting: each coming and going says itself what it changed. */
 function stage(settings: Partial<App> = {}) {
   const app = appWith({ webhooks: [webhook()], ...settings });
-  const hub = hubWith(new LateEngine());
-  const { lifecycle } = hub;
+  const hub = hubWith();
+  const lifecycle = new LifecycleEvents({
+    timers: hub.clock,
+    send: (sent) => broadcast(hub, sent),
+    webhooks: hub.webhooks,
+  });
   const subscribers = new Map<string, (Member | undefined)[]>();
   const inChannel = (channel: string) => subscribers.get(channel) ?? [];
   const isIn = (channel: string, member: Member | undefined) =>
@@ -45,6 +50,7 @@ function stage(settings: Partial<App> = {}) {
   return {
     app,
     hub,
+    lifecycle,
     comes(channel: string, member?: Member) {
       const change = {
         occupied: inChannel(channel).length === 0,
@@ -53,7 +59,7 @@ function stage(settings: Partial<App> = {}) {
       subscribers.set(channel, [...inChannel(channel), member]);
       const counts = { subscriptions: inChannel(channel).length, users: 0 };
       const happened = transition({ ...change, counts });
-      lifecycle.joined(app, channelName(channel), member, happened);
+      lifecycle.joined(app, channelName(channel), member?.userId, happened);
       lifecycle.counted(app, channelName(channel), happened);
     },
     goes(channel: string, member?: Member) {
@@ -68,7 +74,7 @@ function stage(settings: Partial<App> = {}) {
         memberRemoved: member !== undefined && !isIn(channel, member),
         counts: { subscriptions: left.length, users: 0 },
       });
-      lifecycle.left(app, channelName(channel), member, happened);
+      lifecycle.left(app, channelName(channel), member?.userId, happened);
     },
     misses: (channel: string) => lifecycle.cacheMissed(app, channelName(channel)),
     /** Returns the events since the last call. */
@@ -150,11 +156,11 @@ describe('a channel', () => {
   });
 
   it('of one app is not mistaken for that of another', () => {
-    const { hub, goes, comes, reported } = stage();
+    const { hub, lifecycle, goes, comes, reported } = stage();
     comes('news');
     goes('news');
     const other = appWith({ id: 'other', webhooks: [webhook()] });
-    hub.lifecycle.joined(other, channelName('news'), undefined, transition({ occupied: true }));
+    lifecycle.joined(other, channelName('news'), undefined, transition({ occupied: true }));
     hub.clock.advance(3000);
     expect(reported().map(({ name }) => name)).toEqual([
       'channel_occupied',
@@ -248,18 +254,12 @@ describe('a member', () => {
 
 describe('a cache miss', () => {
   it('is reported once, however many clients miss, until an event is remembered', () => {
-    const { app, hub, comes, misses, reported } = stage();
+    const { app, lifecycle, comes, misses, reported } = stage();
     comes('cache-x');
     reported();
     for (let n = 0; n < 100; n++) misses('cache-x');
     expect(reported()).toEqual([{ name: 'cache_miss', channel: 'cache-x' }]);
-    void publish(hub, {
-      app,
-      channel: channelName('cache-x'),
-      name: 'e',
-      data: '1',
-      except: undefined,
-    });
+    lifecycle.cached(topicOf(app, channelName('cache-x')));
     // Half an hour later it is forgotten.
     misses('cache-x');
     misses('cache-x');
@@ -342,7 +342,7 @@ describe('a client event', () => {
     const { app, hub, reported } = stage(settings);
     const session = sessionOf(app, '7.8');
     session.add(subscriptionTo(app, channel, member));
-    relay(hub, session, {
+    void relay(hub, session, {
       type: 'client-event',
       event: 'client-typing',
       channel,
@@ -392,7 +392,7 @@ describe('backends', () => {
     misses('presence-cache-x');
     goes('presence-cache-x', ann);
     comes('news');
-    hub.lifecycle.clientEvent(app, {
+    hub.webhooks.emit(app, {
       name: 'client_event',
       channel: 'private-x',
       event: 'client-e',
@@ -445,11 +445,11 @@ describe('backends', () => {
   });
 
   it('get delayed events once when the server stops', () => {
-    const { hub, comes, goes, reported } = stage();
+    const { hub, lifecycle, comes, goes, reported } = stage();
     comes('presence-x', ann);
     reported();
     goes('presence-x', ann);
-    hub.lifecycle.flush();
+    lifecycle.flush();
     expect(reported().map(({ name }) => name)).toEqual(['member_removed', 'channel_vacated']);
     hub.clock.advance(60_000);
     expect(reported()).toEqual([]);

@@ -1,14 +1,14 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { App } from '../app.ts';
-import { type Broadcaster, broadcast } from '../broadcast.ts';
 import type { ChannelName } from '../channel-name.ts';
 import { type Topic, topicOf } from '../event.ts';
-import type { Member, Transition, WebhookSink } from '../ports.ts';
-import type { Usage } from '../usage.ts';
+import type { Broadcast } from '../ports.ts';
 import { subscriptionCount } from '../wire.ts';
 import { Delayed } from './delayed.ts';
 import { SubscriptionCounts } from './subscription-counts.ts';
+import type { Transition } from './transition.ts';
 import type { WebhookEvent } from './webhook-event.ts';
+import type { WebhookEvents } from './webhook-events.ts';
 
 /**
  * The delay of `channel_vacated` and `member_removed`, which are cancelled if the subscriber returns in time.
@@ -18,31 +18,27 @@ const GRACE_MS = 3000;
 
 export interface LifecycleEventsOptions {
   readonly timers: Timers;
-  readonly broadcaster: Broadcaster;
-  readonly usage: Usage;
-  readonly sink: WebhookSink;
+  readonly send: (broadcast: Broadcast) => void;
+  readonly webhooks: WebhookEvents;
 }
 
 /** Turns transitions of channels into webhook events, and into the subscription counts that subscribers get. */
 export class LifecycleEvents {
-  private readonly timers: Timers;
-  private readonly sink: WebhookSink;
-  private readonly usage: Usage;
+  private readonly webhooks: WebhookEvents;
   private readonly vacated: Delayed<Topic>;
   private readonly removed: Delayed<string>;
   private readonly counts: SubscriptionCounts;
   /** Cache channels whose miss was reported, until they have an event or are vacated. */
   private readonly missed = new Set<Topic>();
 
-  constructor({ timers, broadcaster, usage, sink }: LifecycleEventsOptions) {
-    this.timers = timers;
-    this.sink = sink;
-    this.usage = usage;
+  constructor({ timers, send, webhooks }: LifecycleEventsOptions) {
+    this.webhooks = webhooks;
     this.vacated = new Delayed(timers, GRACE_MS);
     this.removed = new Delayed(timers, GRACE_MS);
     this.counts = new SubscriptionCounts(timers, (app, channel, count) => {
-      broadcast(broadcaster, topicOf(app, channel), () => subscriptionCount(channel.text, count));
-      this.emit(app, {
+      const makeFrame = () => subscriptionCount(channel.text, count);
+      send({ app, channel: channel.text, makeFrame });
+      this.webhooks.emit(app, {
         name: 'subscription_count',
         channel: channel.text,
         subscription_count: count,
@@ -51,19 +47,19 @@ export class LifecycleEvents {
   }
 
   /** A subscription was added. */
-  joined(app: App, channel: ChannelName, member: Member | undefined, change: Transition): void {
+  joined(app: App, channel: ChannelName, userId: string | undefined, change: Transition): void {
     if (channel.kind === 'server-to-user') return;
     const topic = topicOf(app, channel);
     // A return in time cancels the end, and then the beginning is not reported either.
     if (change.occupied && !this.vacated.cancel(topic)) {
-      this.emit(app, { name: 'channel_occupied', channel: channel.text });
+      this.webhooks.emit(app, { name: 'channel_occupied', channel: channel.text });
     }
-    if (change.memberAdded && member !== undefined) {
-      if (!this.removed.cancel(memberKey(topic, member))) {
-        this.emit(app, {
+    if (change.memberAdded && userId !== undefined) {
+      if (!this.removed.cancel(memberKey(topic, userId))) {
+        this.webhooks.emit(app, {
           name: 'member_added',
           channel: channel.text,
-          user_id: member.userId,
+          user_id: userId,
         });
       }
     }
@@ -73,28 +69,28 @@ export class LifecycleEvents {
   counted(app: App, channel: ChannelName, { counts, vacated }: Transition): void {
     if (!app.subscriptionCounts) return;
     if (channel.kind === 'presence' || channel.kind === 'server-to-user') return;
-    if (!vacated || wants(app, 'subscription_count')) {
+    if (!vacated || this.webhooks.wants(app, 'subscription_count')) {
       this.counts.changed(app, channel, counts.subscriptions);
     }
   }
 
   /** A subscription was removed. */
-  left(app: App, channel: ChannelName, member: Member | undefined, change: Transition): void {
+  left(app: App, channel: ChannelName, userId: string | undefined, change: Transition): void {
     if (channel.kind === 'server-to-user') return;
     const topic = topicOf(app, channel);
     if (change.vacated) this.missed.delete(topic);
     if (app.webhooks.length > 0) {
-      if (change.memberRemoved && member !== undefined) {
+      if (change.memberRemoved && userId !== undefined) {
         const event: WebhookEvent = {
           name: 'member_removed',
           channel: channel.text,
-          user_id: member.userId,
+          user_id: userId,
         };
-        this.removed.start(memberKey(topic, member), () => this.emit(app, event));
+        this.removed.start(memberKey(topic, userId), () => this.webhooks.emit(app, event));
       }
       if (change.vacated) {
         const event: WebhookEvent = { name: 'channel_vacated', channel: channel.text };
-        this.vacated.start(topic, () => this.emit(app, event));
+        this.vacated.start(topic, () => this.webhooks.emit(app, event));
       }
     }
     this.counted(app, channel, change);
@@ -103,9 +99,9 @@ export class LifecycleEvents {
   /** A subscriber found no cached event. Reported once, however many subscribers miss it. */
   cacheMissed(app: App, channel: ChannelName): void {
     const topic = topicOf(app, channel);
-    if (this.missed.has(topic) || !wants(app, 'cache_miss')) return;
+    if (this.missed.has(topic) || !this.webhooks.wants(app, 'cache_miss')) return;
     this.missed.add(topic);
-    this.emit(app, { name: 'cache_miss', channel: channel.text });
+    this.webhooks.emit(app, { name: 'cache_miss', channel: channel.text });
   }
 
   /** A cache channel got an event. */
@@ -113,32 +109,13 @@ export class LifecycleEvents {
     this.missed.delete(topic);
   }
 
-  /** Whether a webhook takes client events, so that their data must be made. */
-  wantsClientEvents(app: App): boolean {
-    return wants(app, 'client_event');
-  }
-
-  clientEvent(app: App, event: Extract<WebhookEvent, { name: 'client_event' }>): void {
-    this.emit(app, event);
-  }
-
   /** Sends all delayed events now, because the server stops. */
   flush(): void {
     this.removed.flush();
     this.vacated.flush();
   }
-
-  private emit(app: App, event: WebhookEvent): void {
-    if (!wants(app, event.name)) return;
-    this.usage.charge(app, 1, 'clients');
-    this.sink.emit({ appId: app.id, event, atMs: this.timers.now() });
-  }
 }
 
-function wants(app: App, name: WebhookEvent['name']): boolean {
-  return app.webhooks.some(({ events }) => events.includes(name));
-}
-
-function memberKey(topic: Topic, member: Member): string {
-  return `${topic}\n${member.userId}`;
+function memberKey(topic: Topic, userId: string): string {
+  return `${topic}\n${userId}`;
 }

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import type { App } from '../app.ts';
-import { appWith, channelName, hubWith, LateEngine, sessionOf } from '../hub.fixture.ts';
+import { broadcast } from '../broadcast.ts';
+import { appWith, channelName, hubWith, sessionOf } from '../hub.fixture.ts';
 import type { Member } from '../ports.ts';
+import { MemberChanges } from './member-changes.ts';
 
 const channel = channelName('presence-x');
 const ann: Member = { userId: 'ann', userInfo: undefined };
@@ -10,14 +12,16 @@ const bob: Member = { userId: 'bob', userInfo: undefined };
 function stage(memberChangesPerSecond: number) {
   const plain = appWith();
   const app: App = { ...plain, limits: { ...plain.limits, memberChangesPerSecond } };
-  const hub = hubWith(new LateEngine());
-  const { peer } = sessionOf(app);
+  const hub = hubWith();
+  const changes = new MemberChanges(hub.clock, (sent) => broadcast(hub, sent));
+  const { peer, socketId } = sessionOf(app);
   return {
     hub,
     app,
     peer,
-    comes: (member: Member) => hub.memberChanges.added(app, channel, member, peer),
-    goes: (member: Member) => hub.memberChanges.removed(app, channel, member),
+    socketId,
+    comes: (member: Member) => changes.added(app, channel, member, socketId),
+    goes: (member: Member) => changes.removed(app, channel, member.userId),
     /** Returns the events since the last call. */
     reported: () =>
       hub.audience.sent.splice(0).map(({ frame }) => {
@@ -60,12 +64,12 @@ describe('members', () => {
   });
 
   it('get no event about themselves, even if it is sent late', () => {
-    const { hub, comes, goes, peer } = stage(1);
+    const { hub, comes, goes, socketId } = stage(1);
     comes(ann);
     goes(ann);
     comes(ann);
     hub.clock.advance(1000);
-    expect(hub.audience.sent.map(({ except }) => except)).toEqual([peer, peer]);
+    expect(hub.audience.sent.map(({ except }) => except)).toEqual([socketId, socketId]);
   });
 
   it('get each change if there is no limit', () => {

@@ -3,14 +3,33 @@ import type { SharedTotal } from '../../runtime/shared-total.ts';
 import type { App } from '../app.ts';
 import type { ChannelName } from '../channel-name.ts';
 import { type Topic, topicOf } from '../event.ts';
+import type { Member } from '../ports.ts';
 import type { Subscription } from './session.ts';
 
 interface Entry {
+  /** The subscriptions of this loop, those included that the authority has not answered yet. */
   subscriptions: number;
+  /** The same by user; presence channels only. */
+  users: Map<string, number> | undefined;
   readonly shared: Subscription & { readonly member: undefined };
 }
 
-/** The channels with subscribers on this node. What all subscriptions to a channel have in common is kept once. */
+/** What one more subscription to a channel gets. */
+interface SharedEntry {
+  /** The subscriptions of this loop, this one included. */
+  readonly subscriptions: number;
+  /** An object that all subscriptions without data of their own can share. */
+  readonly shared: Subscription & { readonly member: undefined };
+}
+
+/** What this loop still holds in a channel that a connection has left. */
+export interface Held {
+  readonly subscriptions: number;
+  /** Subscriptions of the user who left; 0 if it is no presence channel. */
+  readonly ofUser: number;
+}
+
+/** The channels with subscribers on this loop. What all subscriptions to a channel have in common is kept once. */
 export class LocalChannels {
   private readonly byTopic = new Map<Topic, Entry>();
   /** Subscriptions by app id. */
@@ -29,30 +48,42 @@ export class LocalChannels {
     return this.budget.whoYields(app.id);
   }
 
-  /** Counts one more subscription. Returns an object that all subscriptions without data of their own can share. */
-  enter(app: App, channel: ChannelName): Subscription & { readonly member: undefined } {
+  /** Counts one more subscription. */
+  enter(app: App, channel: ChannelName, member: Member | undefined): SharedEntry {
     const topic = topicOf(app, channel);
     let entry = this.byTopic.get(topic);
     if (entry === undefined) {
       const shared = { channel, topic, member: undefined, state: 'joined' } as const;
-      entry = { subscriptions: 0, shared };
+      entry = { subscriptions: 0, users: undefined, shared };
       this.byTopic.set(topic, entry);
     }
     entry.subscriptions++;
     this.budget.add(app.id);
-    return entry.shared;
+    if (member !== undefined) {
+      entry.users ??= new Map();
+      entry.users.set(member.userId, (entry.users.get(member.userId) ?? 0) + 1);
+    }
+    return entry;
   }
 
   /** Counts one subscription less. */
-  leave(app: App, topic: Topic): void {
+  leave(app: App, topic: Topic, member: Member | undefined): Held {
     const entry = this.byTopic.get(topic);
-    if (entry === undefined) return;
+    if (entry === undefined) return NOTHING_HELD;
     this.budget.release(app.id);
     entry.subscriptions--;
     if (entry.subscriptions === 0) this.byTopic.delete(topic);
+    const { subscriptions, users } = entry;
+    if (member === undefined || users === undefined) return { subscriptions, ofUser: 0 };
+    const ofUser = (users.get(member.userId) ?? 1) - 1;
+    if (ofUser === 0) users.delete(member.userId);
+    else users.set(member.userId, ofUser);
+    return { subscriptions, ofUser };
   }
 
   get size(): number {
     return this.byTopic.size;
   }
 }
+
+const NOTHING_HELD: Held = { subscriptions: 0, ofUser: 0 };

@@ -11,7 +11,7 @@ export interface Subscription {
   readonly channel: ChannelName;
   readonly topic: Topic;
   readonly member: Member | undefined;
-  /** `joining` until the roster has answered: not confirmed, and not to be left yet. */
+  /** `joining` until the authority has answered: not confirmed, and not to be left yet. */
   readonly state: 'joining' | 'joined';
 }
 
@@ -40,7 +40,7 @@ export abstract class Session {
   authorised = false;
   /** The user that the connection is signed in as. */
   user: UserData | undefined;
-  /** `true` until the user roster has answered: `user` is set already, but must not be signed out yet. */
+  /** `true` until the authority has answered: `user` is set already, but must not be signed out yet. */
   signingIn = false;
   /** The users on its watchlist. */
   watching: readonly string[] = NO_USERS;

@@ -7,7 +7,6 @@ import {
   LateEngine,
   sessionOf,
   settled,
-  transition,
   VECTOR,
 } from '../hub.fixture.ts';
 import { sign } from '../signatures/signature.ts';
@@ -49,7 +48,7 @@ function stage(app: App = appWith()) {
   };
 }
 
-describe('a subscription that the roster has not answered yet', () => {
+describe('a subscription that the authority has not answered yet', () => {
   it('is neither confirmed nor delivered to', async () => {
     const { engine, hub, peer, subscribes } = stage();
 
@@ -58,7 +57,7 @@ describe('a subscription that the roster has not answered yet', () => {
 
     expect(peer.received()).toEqual([]);
     expect(hub.audience.members.get('app/x' as never)).toBeUndefined();
-    await engine.answers('join x', transition({ occupied: true }));
+    await engine.answers('join x');
     expect(peer.received()).toEqual([SUCCEEDED]);
   });
 
@@ -72,7 +71,7 @@ describe('a subscription that the roster has not answered yet', () => {
       'Existing subscription to channel x',
     );
     peer.received();
-    await engine.answers('join x', transition({ occupied: true }));
+    await engine.answers('join x');
     expect(peer.received()).toEqual([SUCCEEDED]);
     expect(engine.calls).toEqual(['join x']);
   });
@@ -101,14 +100,14 @@ describe('a subscription that the roster has not answered yet', () => {
       'No current subscription to channel x, or subscription in progress',
     );
     peer.received();
-    await engine.answers('join x', transition({ occupied: true }));
+    await engine.answers('join x');
     expect(peer.received()).toEqual([SUCCEEDED]);
     disconnects();
-    await engine.answers('leave x', transition({ vacated: true }));
+    await engine.answers('leave x 0');
     await isGone();
   });
 
-  it('leaves the roster exactly once when the client disconnects meanwhile', async () => {
+  it('leaves exactly once when the client disconnects meanwhile', async () => {
     const { engine, hub, peer, subscribes, disconnects, isGone } = stage();
 
     subscribes('presence-x', '1');
@@ -116,11 +115,11 @@ describe('a subscription that the roster has not answered yet', () => {
     disconnects();
     await settled();
     expect(engine.calls).toEqual(['join presence-x 1']);
-    await engine.answers('join presence-x 1', transition({ occupied: true, memberAdded: true }));
-    await engine.answers('leave presence-x 1', transition({ vacated: true, memberRemoved: true }));
+    await engine.answers('join presence-x 1');
+    await engine.answers('leave presence-x 0 1');
 
     await isGone();
-    expect(engine.calls).toEqual(['join presence-x 1', 'leave presence-x 1']);
+    expect(engine.calls).toEqual(['join presence-x 1', 'leave presence-x 0 1']);
     expect(peer.received()).toEqual([]);
     expect(hub.audience.members.size).toBe(0);
   });
@@ -129,123 +128,79 @@ describe('a subscription that the roster has not answered yet', () => {
     const { engine, peer, subscribes, disconnects, isGone } = stage();
 
     subscribes('presence-x', '1');
-    await engine.answers('join presence-x 1', 'full');
+    await engine.isFullFor('join presence-x 1');
+    await engine.answers('leave presence-x 0 1');
     expect(peer.received()).toEqual(['pusher:error', 'pusher:subscription_error']);
     await isGone();
 
     // There is room for it later, and no room again, but by then it is gone.
     subscribes('presence-x', '1');
     disconnects();
-    await engine.answers('join presence-x 1', 'full');
+    await engine.isFullFor('join presence-x 1');
+    await engine.answers('leave presence-x 0 1');
     await isGone();
-    expect(engine.calls).toEqual(['join presence-x 1', 'join presence-x 1']);
   });
 });
 
-describe('a presence subscription whose members have not been read yet', () => {
-  async function joining() {
-    const staged = stage();
-    staged.subscribes('presence-x', '1');
-    const { engine } = staged;
-    await engine.answers('join presence-x 1', transition({ occupied: true, memberAdded: true }));
-    expect(staged.peer.received()).toEqual([]);
-    return staged;
-  }
-
-  it('is confirmed with the members when they are there', async () => {
-    const { engine, hub, peer } = await joining();
-
-    await engine.answers('members presence-x', [{ userId: '1', userInfo: undefined }]);
-
+describe('a presence subscription', () => {
+  it('is confirmed with the members, and gets no event about itself', async () => {
+    const { engine, hub, peer, subscribes } = stage();
+    subscribes('presence-x', '1');
+    await engine.answers('join presence-x 1');
     expect(JSON.parse(peer.frames[0] ?? '').data).toContain('"count":1');
-    // The others were notified before it joined the audience, so it got no event about itself.
+    // The others were notified before it joined the audience.
     expect(hub.audience.sent.map(({ topic, frame }) => [topic, JSON.parse(frame).event])).toEqual([
       [TOPIC, 'pusher_internal:member_added'],
     ]);
     expect(peer.received()).toEqual([SUCCEEDED]);
   });
 
-  it('is not confirmed when it was given up meanwhile', async () => {
-    const { engine, peer, unsubscribes, isGone } = await joining();
-
+  it('says that its user is gone with the last connection only', async () => {
+    const { engine, hub, subscribes, unsubscribes } = stage();
+    const again = sessionOf(appWith(), '1.2');
+    subscribes('presence-x', '1');
+    await engine.answers('join presence-x 1');
+    const channelData = '{"user_id":"1"}';
+    const auth = `${VECTOR.key}:${sign(VECTOR.secret, `1.2:presence-x:${channelData}`)}`;
+    const message = { type: 'subscribe', channel: 'presence-x', auth, channelData } as const;
+    void subscribe(hub, again, message);
+    await engine.answers('join presence-x 1');
     void unsubscribes('presence-x');
-    await engine.answers('members presence-x', []);
-    await engine.answers('leave presence-x 1', transition({ vacated: true }));
-
-    expect(peer.received()).toEqual([]);
-    await isGone();
-  });
-
-  it('is confirmed once when it was given up and taken up again meanwhile', async () => {
-    const { engine, peer, subscribes, unsubscribes } = await joining();
-
-    void unsubscribes('presence-x');
-    subscribes('presence-x', '2');
-    await engine.answers('members presence-x', []);
-    await engine.answers('leave presence-x 1', transition({ vacated: true, memberRemoved: true }));
-    await engine.answers('join presence-x 2', transition({ occupied: true, memberAdded: true }));
-    await engine.answers('members presence-x', [{ userId: '2', userInfo: undefined }]);
-
-    expect(peer.received()).toEqual([SUCCEEDED]);
-  });
-
-  it('leaves the roster exactly once when the client disconnects meanwhile', async () => {
-    const { engine, peer, disconnects, isGone } = await joining();
-
-    disconnects();
-    await engine.answers('members presence-x', []);
-    await engine.answers('leave presence-x 1', transition({ vacated: true }));
-    disconnects();
-
-    await isGone();
-    expect(peer.received()).toEqual([]);
-    expect(engine.calls.filter((call) => call.startsWith('leave'))).toHaveLength(1);
+    await engine.answers('leave presence-x 1');
+    void unsubscribe(hub, again, 'presence-x');
+    await engine.answers('leave presence-x 0 1');
   });
 });
 
-describe('a cache channel whose event has not been read yet', () => {
-  it('sends it after the confirmation', async () => {
-    const { engine, peer, subscribes } = stage();
+describe('a cache channel', () => {
+  it('sends its last event after the confirmation', async () => {
+    const { engine, hub, peer, subscribes } = stage();
+    hub.memory.publish({
+      app: appWith(),
+      channel: channelName('cache-x').text,
+      makeFrame: () => '',
+      cause: 'backend',
+      remember: { name: 'last', data: 'd' },
+    });
     subscribes('cache-x');
-    await engine.answers('join cache-x', transition({ occupied: true }));
-    expect(peer.received()).toEqual([SUCCEEDED]);
-
-    await engine.answers('get app/cache-x', { name: 'last', data: 'd', expiresAt: 1 });
-
-    expect(peer.frames).toEqual(['{"event":"last","channel":"cache-x","data":"d"}']);
+    await engine.answers('join cache-x');
+    expect(peer.frames.slice(1)).toEqual(['{"event":"last","channel":"cache-x","data":"d"}']);
+    expect(peer.received()).toEqual([SUCCEEDED, 'last']);
   });
 
   it('says that there is none after the confirmation', async () => {
     const { engine, peer, subscribes } = stage();
     subscribes('presence-cache-x', '1');
-    await engine.answers('join presence-cache-x 1', transition({ occupied: true }));
-    await engine.answers('members presence-cache-x', []);
-
-    await engine.answers('get app/presence-cache-x', undefined);
-
+    await engine.answers('join presence-cache-x 1');
     expect(peer.received()).toEqual([SUCCEEDED, 'pusher:cache_miss']);
-  });
-
-  it('sends nothing to who gave it up meanwhile', async () => {
-    const { engine, peer, subscribes, unsubscribes, isGone } = stage();
-    subscribes('cache-x');
-    await engine.answers('join cache-x', transition({ occupied: true }));
-    peer.received();
-
-    void unsubscribes('cache-x');
-    await engine.answers('get app/cache-x', { name: 'last', data: 'd', expiresAt: 1 });
-    await engine.answers('leave cache-x', transition({ vacated: true }));
-
-    expect(peer.received()).toEqual([]);
-    await isGone();
   });
 });
 
 describe('a subscription that was given up', () => {
-  it('takes effect at once, however late the roster answers', async () => {
+  it('takes effect at once, however late the authority answers', async () => {
     const { engine, hub, session, peer, subscribes, unsubscribes, disconnects, isGone } = stage();
     subscribes('x');
-    await engine.answers('join x', transition({ occupied: true }));
+    await engine.answers('join x');
     peer.received();
 
     void unsubscribes('x');
@@ -254,44 +209,28 @@ describe('a subscription that was given up', () => {
     void unsubscribes('x');
     expect(peer.received()).toEqual(['pusher:error']);
     disconnects();
-    await engine.answers('leave x', transition({ vacated: true }));
+    await engine.answers('leave x 0');
 
     await isGone();
-    expect(engine.calls).toEqual(['join x', 'leave x']);
+    expect(engine.calls).toEqual(['join x', 'leave x 0']);
   });
 
-  it('can be repeated before the roster has answered', async () => {
+  it('can be repeated before the authority has answered', async () => {
     const { engine, peer, subscribes, unsubscribes, disconnects, isGone } = stage();
     subscribes('x');
-    await engine.answers('join x', transition({ occupied: true }));
+    await engine.answers('join x');
 
     void unsubscribes('x');
     subscribes('x');
-    // In the order in which they were asked, or the roster would count wrongly.
-    expect(engine.calls).toEqual(['join x', 'leave x', 'join x']);
-    await engine.answers('leave x', transition({ vacated: true }));
-    await engine.answers('join x', transition({ occupied: true }));
+    // In the order in which they were asked, or the authority would believe what is over.
+    expect(engine.calls).toEqual(['join x', 'leave x 0', 'join x']);
+    await engine.answers('leave x 0');
+    await engine.answers('join x');
 
     expect(peer.received()).toEqual([SUCCEEDED, SUCCEEDED]);
     disconnects();
-    await engine.answers('leave x', transition({ vacated: true }));
+    await engine.answers('leave x 0');
     await isGone();
-  });
-
-  it('notifies the others if it was the last of its user, and only then', async () => {
-    for (const memberRemoved of [true, false]) {
-      const { engine, hub, subscribes, unsubscribes } = stage();
-      subscribes('presence-x', '1');
-      await engine.answers('join presence-x 1', transition());
-      await engine.answers('members presence-x', []);
-
-      void unsubscribes('presence-x');
-      await engine.answers('leave presence-x 1', transition({ memberRemoved }));
-
-      expect(hub.audience.sent.map(({ frame }) => JSON.parse(frame).event)).toEqual(
-        memberRemoved ? ['pusher_internal:member_removed'] : [],
-      );
-    }
   });
 });
 
@@ -299,22 +238,22 @@ describe('a client that disconnects', () => {
   it('leaves each of its channels once, including those it was still joining', async () => {
     const { engine, subscribes, disconnects, isGone } = stage();
     for (const channel of ['a', 'b', 'c']) subscribes(channel);
-    await engine.answers('join a', transition({ occupied: true }));
-    await engine.answers('join b', transition({ occupied: true }));
+    await engine.answers('join a');
+    await engine.answers('join b');
 
     disconnects();
-    await engine.answers('join c', transition({ occupied: true }));
-    for (const channel of ['a', 'b', 'c']) await engine.answers(`leave ${channel}`, transition());
+    await engine.answers('join c');
+    for (const channel of ['a', 'b', 'c']) await engine.answers(`leave ${channel} 0`);
 
     await isGone();
     expect(engine.calls.toSorted()).toEqual(
-      ['a', 'b', 'c'].flatMap((channel) => [`join ${channel}`, `leave ${channel}`]).toSorted(),
+      ['a', 'b', 'c'].flatMap((channel) => [`join ${channel}`, `leave ${channel} 0`]).toSorted(),
     );
   });
 });
 
 describe('a refusal', () => {
-  it('is logged with the text that the client got, and does not ask the roster', () => {
+  it('is logged with the text that the client got, and does not ask the authority', () => {
     const { engine, hub, peer, session } = stage();
 
     void subscribe(hub, session, {

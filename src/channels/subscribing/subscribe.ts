@@ -7,12 +7,12 @@ import {
 } from '../channel-name.ts';
 import { ask } from '../engine-failure.ts';
 import type { Hub } from '../hub.ts';
-import { after, type MaybePromise, undoIfFailed } from '../maybe-promise.ts';
-import type { Member, Transition } from '../ports.ts';
+import { after, attempt, type MaybePromise, mapAll, undoIfFailed } from '../maybe-promise.ts';
+import type { Entered, Member } from '../ports.ts';
 import { inBandProblems } from '../problems.ts';
 import { reportProblem } from '../report-problem.ts';
 import { refuseSubscription } from '../signatures/authorise.ts';
-import { signOut, userChannel } from '../users/sign-in.ts';
+import { signOut, unwatch, userChannel } from '../users/sign-in.ts';
 import {
   type ClientMessage,
   cacheMiss,
@@ -25,6 +25,7 @@ import {
   USER_ID_LENGTH_MAX,
   USER_INFO_BYTES_MAX,
 } from '../wire.ts';
+import type { Held } from './local-channels.ts';
 import type { Session, Subscription } from './session.ts';
 
 type SubscribeMessage = Extract<ClientMessage, { type: 'subscribe' }>;
@@ -116,7 +117,7 @@ function admit(
   return data.ok ? { member: data.member } : refusalOf(data.why);
 }
 
-/** Enters a connection into a channel, unless the roster says that it is full. */
+/** Enters a connection into a channel, unless the authority says that it is full. */
 function enter(
   hub: Hub,
   session: Session,
@@ -127,35 +128,37 @@ function enter(
     const why = 'The server has as many subscriptions as it may have, and this app most of them';
     return refuse(hub, session, channel.text, limitReached(why));
   }
-  const shared = hub.channels.enter(session.app, channel);
+  const { app, socketId } = session;
+  const { shared, subscriptions } = hub.channels.enter(app, channel, member);
   const joining: Subscription = { ...shared, member, state: 'joining' };
   session.add(joining);
   const notJoined = () => {
     session.remove(channel.text);
-    hub.channels.leave(session.app, shared.topic);
+    return hub.channels.leave(app, shared.topic, member);
   };
+  // `hasLeft` must be able to tell a presence subscription from a later one.
+  const subscription: Subscription =
+    member === undefined ? shared : { ...joining, state: 'joined' };
+  let confirmed: { readonly outcome: MaybePromise<void> } | undefined;
+  const entered = (found: Entered) => {
+    if (session.closed) return;
+    // What fails here is not the engine's failure.
+    confirmed = { outcome: attempt(() => confirm(hub, session, subscription, found)) };
+  };
+  const entry = { app, channel, held: subscriptions, member, socketId };
   const joined = undoIfFailed(
-    () => ask('join', () => hub.roster.join(session.app, channel, member)),
-    notJoined,
+    () => ask('join', () => hub.authority.join(entry, entered)),
+    () => void notJoined(),
   );
-  return after(joined, (transition) => {
-    if (transition === 'full') {
-      notJoined();
-      const most = session.app.limits.presenceMembers;
-      return refuse(
-        hub,
-        session,
-        channel.text,
-        limitReached(`Presence channel ${channel.text} is full: at most ${most} members`),
-      );
-    }
-    if (session.closed) return leaveChannel(hub, session, joining);
-    // `hasLeft` must be able to tell a subscription that still waits for something from a later one.
-    const isAlike = member === undefined && !channel.cached;
-    const subscription: Subscription = isAlike ? shared : { ...joining, state: 'joined' };
-    session.replace(subscription);
-    if (needsAuthorisation(channel)) session.authorised = true;
-    return confirm(hub, session, subscription, transition);
+  return after(joined, (isIn) => {
+    if (isIn)
+      return confirmed === undefined ? leaveChannel(hub, session, joining) : confirmed.outcome;
+    const held = notJoined();
+    const most = app.limits.presenceMembers;
+    const why = `Presence channel ${channel.text} is full: at most ${most} members`;
+    refuse(hub, session, channel.text, limitReached(why));
+    // What others of this loop have stated meanwhile counted this one too.
+    return stateHeld(hub, app, joining, held);
   });
 }
 
@@ -169,57 +172,29 @@ function makeRoom(hub: Hub, app: App): boolean {
   return true;
 }
 
+/** Lets a connection hear a channel: first the confirmation, then the last event of a cache channel. Source: §10. */
 function confirm(
   hub: Hub,
   session: Session,
   subscription: Subscription,
-  transition: Transition,
-): MaybePromise<void> {
+  { members, cached }: Entered,
+): void {
   const { channel, topic, member } = subscription;
-  // Before the newcomer joins the audience: a member gets no event about itself.
-  if (transition.memberAdded && member !== undefined) {
-    hub.memberChanges.added(session.app, channel, member, session.peer);
-  }
+  session.replace(subscription);
+  if (needsAuthorisation(channel)) session.authorised = true;
   hub.audience.join(session.peer, topic);
-  hub.lifecycle.joined(session.app, channel, member, transition);
-  const confirmed =
+  session.peer.send(
     member === undefined
-      ? session.peer.send(subscriptionSucceeded(channel.text))
-      : after(
-          ask('members', () => hub.roster.members(session.app, channel)),
-          (members) => {
-            if (hasLeft(session, subscription)) return;
-            session.peer.send(presenceSucceeded(channel.text, members));
-          },
-        );
-  return after(confirmed, () => {
-    const replayed = channel.cached ? replay(hub, session, subscription) : undefined;
-    // Last, because the newcomer gets the count too, and must get nothing before its confirmation.
-    return after(replayed, () => hub.lifecycle.counted(session.app, channel, transition));
-  });
-}
-
-/** Sends the last event of a cache channel, or a cache miss. Source: §10. */
-function replay(hub: Hub, session: Session, subscription: Subscription): MaybePromise<void> {
-  const { channel, topic } = subscription;
-  return after(
-    ask('get', () => hub.cache.get(topic)),
-    (event) => {
-      if (hasLeft(session, subscription)) return;
-      if (event === undefined) {
-        hub.lifecycle.cacheMissed(session.app, channel);
-        session.peer.send(cacheMiss(channel.text));
-      } else {
-        hub.usage.charge(session.app, 1, 'clients');
-        session.peer.send(eventMessage(event.name, channel.text, event.data));
-      }
-    },
+      ? subscriptionSucceeded(channel.text)
+      : presenceSucceeded(channel.text, members),
   );
-}
-
-/** Whether a connection left the channel while an engine was asked; then it must get nothing more of it. */
-function hasLeft(session: Session, subscription: Subscription): boolean {
-  return session.subscription(subscription.channel.text) !== subscription;
+  if (!channel.cached) return;
+  if (cached === undefined) {
+    session.peer.send(cacheMiss(channel.text));
+  } else {
+    hub.usage.charge(session.app, 1, 'clients');
+    session.peer.send(eventMessage(cached.name, channel.text, cached.data));
+  }
 }
 
 /** Unsubscribes a connection from a channel. The protocol has no confirmation of this. */
@@ -237,10 +212,10 @@ export function unsubscribe(hub: Hub, session: Session, channel: string): MaybeP
 }
 
 /** Signs out a session whose connection has ended, and stops sending to it. `leaveChannel` for its channels comes next. */
-export function disconnect(hub: Hub, session: Session): MaybePromise<void> {
+export function disconnect(hub: Hub, session: Session): MaybePromise<unknown> {
   session.closed = true;
   hub.audience.leaveAll(session.peer);
-  return signOut(hub, session);
+  return mapAll([unwatch, signOut], (step) => step(hub, session));
 }
 
 /** The channels that a session whose connection has ended must leave. Those it is still joining it leaves by itself. */
@@ -248,23 +223,29 @@ export function channelsToLeave(session: Session): readonly Subscription[] {
   return session.subscriptions().filter(({ state }) => state === 'joined');
 }
 
-/** Takes a session out of a channel that it has joined. If the roster fails, all else is done. */
+/** Takes a session out of a channel that it has joined. If the authority fails, all else is done. */
 export function leaveChannel(
   hub: Hub,
   session: Session,
   subscription: Subscription,
 ): MaybePromise<void> {
+  const { app } = session;
   const { channel, topic, member } = subscription;
   session.remove(channel.text);
-  hub.channels.leave(session.app, topic);
+  const held = hub.channels.leave(app, topic, member);
   if (!session.closed) hub.audience.leave(session.peer, topic);
-  const left = ask('leave', () => hub.roster.leave(session.app, channel, member));
-  return after(left, (transition) => {
-    if (transition.memberRemoved && member !== undefined) {
-      hub.memberChanges.removed(session.app, channel, member);
-    }
-    hub.lifecycle.left(session.app, channel, member, transition);
-  });
+  return stateHeld(hub, app, subscription, held);
+}
+
+/** States what this loop still holds in a channel that a connection has left. */
+function stateHeld(
+  hub: Hub,
+  app: App,
+  { channel, member }: Subscription,
+  { subscriptions, ofUser }: Held,
+): MaybePromise<void> {
+  const userId = ofUser === 0 ? member?.userId : undefined;
+  return ask('leave', () => hub.authority.leave({ app, channel, held: subscriptions, userId }));
 }
 
 /**

@@ -60,16 +60,15 @@ export function signIn(
   session.authorised = true;
   hub.sessions.add(user.id, session);
   const signedIn = undoIfFailed(
-    () => ask('signIn', () => hub.users.signIn(session.app, user.id)),
+    () => ask('signIn', () => hub.authority.signIn(session.app, user.id)),
     () => {
       session.signingIn = false;
       session.user = undefined;
       hub.sessions.remove(user.id, session);
     },
   );
-  return after(signedIn, (cameOnline) => {
+  return after(signedIn, () => {
     session.signingIn = false;
-    if (cameOnline) hub.watchlists.online(session.app, user.id);
     if (session.closed) return signOut(hub, session);
     session.peer.send(signInSucceeded(message.userData));
     return watch(hub, session, user);
@@ -82,14 +81,13 @@ function watch(hub: Hub, session: Session, { watchlist }: UserData): MaybePromis
   const wanted = [...new Set(watchlist)];
   if (!app.watchlists || wanted.length === 0) return;
   session.watching = wanted.slice(0, WATCHLIST_MAX);
-  const asked = ask('online', () => hub.users.online(app, session.watching));
+  const asked = ask('watch', () => hub.authority.watch(app, session.watching));
   return after(asked, (online) => {
     if (session.closed) return;
-    const isOnline = (id: string) => online.has(id) || hub.watchlists.isLeaving(app, id);
     session.peer.send(
       watchlistEvents(
-        session.watching.filter(isOnline),
-        session.watching.filter((id) => !isOnline(id)),
+        session.watching.filter((id) => online.has(id)),
+        session.watching.filter((id) => !online.has(id)),
       ),
     );
     for (const id of session.watching) hub.audience.join(session.peer, watchTopic(app, id));
@@ -104,18 +102,22 @@ function watch(hub: Hub, session: Session, { watchlist }: UserData): MaybePromis
   });
 }
 
+/** Ends what a session whose connection has ended watched. */
+export function unwatch(hub: Hub, { app, watching }: Session): MaybePromise<void> {
+  if (watching.length === 0) return;
+  return ask('unwatch', () => hub.authority.unwatch(app, watching));
+}
+
 /** Signs out a session whose connection has ended. One that is still signing in is signed out once it has. */
 export function signOut(hub: Hub, session: Session): MaybePromise<void> {
   const { app, user } = session;
   if (user === undefined) return;
   hub.sessions.remove(user.id, session);
-  // One question at a time: answered in the other order, the user would stay online.
+  // It is signed out when its sign-in is answered.
   if (session.signingIn) return;
   session.user = undefined;
-  const signedOut = ask('signOut', () => hub.users.signOut(app, user.id));
-  return after(signedOut, (wentOffline) => {
-    if (wentOffline) hub.watchlists.offline(app, user.id);
-  });
+  if (hub.sessions.has(app, user.id)) return;
+  return ask('signOut', () => hub.authority.signOut(app, user.id));
 }
 
 function refuse(hub: Hub, session: Session, why: string): void {

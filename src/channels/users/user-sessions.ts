@@ -1,7 +1,7 @@
 import type { App } from '../app.ts';
 import type { Session } from '../subscribing/session.ts';
 
-/** The signed-in connections of this node, by user. */
+/** The signed-in connections of this loop, by user. */
 export class UserSessions {
   private readonly byUser = new Map<string, Set<Session>>();
 
@@ -17,6 +17,10 @@ export class UserSessions {
     const sessions = this.byUser.get(key);
     sessions?.delete(session);
     if (sessions?.size === 0) this.byUser.delete(key);
+  }
+
+  has(app: App, userId: string): boolean {
+    return this.byUser.has(keyOf(app, userId));
   }
 
   /** Returns a copy, so that the sessions may be ended while it is iterated. */

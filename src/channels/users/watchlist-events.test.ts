@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'bun:test';
-import { appWith, FakeClock, hubWith, LateEngine, sessionOf } from '../hub.fixture.ts';
+import { broadcast } from '../broadcast.ts';
+import { appWith, FakeClock, hubWith, sessionOf } from '../hub.fixture.ts';
 import { WatchlistEvents, watchTopic } from './watchlist-events.ts';
 
 /** Source: Channels protocol, §8.3; the 3 seconds are a choice. */
 
 function stage() {
-  const { audience } = hubWith(new LateEngine());
+  const { audience, usage } = hubWith();
   const clock = new FakeClock();
-  const watchlists = new WatchlistEvents(clock, { audience });
+  const watchlists = new WatchlistEvents(clock, (sent) => broadcast({ audience, usage }, sent));
   const app = appWith();
   const { peer } = sessionOf(app);
   audience.join(peer, watchTopic(app, 'ann'));

@@ -1,8 +1,9 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { App } from '../app.ts';
-import { type Broadcaster, broadcast } from '../broadcast.ts';
+import type { ChannelText } from '../channel-name.ts';
 import type { Topic } from '../event.ts';
 import { Delayed } from '../lifecycle/delayed.ts';
+import type { Broadcast } from '../ports.ts';
 import { watchlistEvents } from '../wire.ts';
 
 /**
@@ -11,18 +12,26 @@ import { watchlistEvents } from '../wire.ts';
  */
 const OFFLINE_GRACE_MS = 3000;
 
-/** Returns the topic that watchers of a user subscribe to; no channel can have its name. */
-export function watchTopic(app: App, userId: string): Topic {
-  return `${app.id}/#watch-${userId}` as Topic;
+/** Returns what watchers of a user subscribe to, in place of a channel; no channel can have this name. */
+export function watchChannel(userId: string): ChannelText {
+  return `#watch-${userId}` as ChannelText;
 }
+
+/** Returns the topic that watchers of a user subscribe to. */
+export function watchTopic(app: App, userId: string): Topic {
+  return `${app.id}/${watchChannel(userId)}`;
+}
+
+/** Sends a change of one user to the watchers. */
+export type NotifyWatchers = (broadcast: Broadcast, userId: string, isOnline: boolean) => void;
 
 /** Notifies the watchers of a user when the user comes online or goes offline. */
 export class WatchlistEvents {
-  private readonly broadcaster: Broadcaster;
+  private readonly send: NotifyWatchers;
   private readonly leaving: Delayed<Topic>;
 
-  constructor(timers: Timers, broadcaster: Broadcaster) {
-    this.broadcaster = broadcaster;
+  constructor(timers: Timers, send: NotifyWatchers) {
+    this.send = send;
     this.leaving = new Delayed(timers, OFFLINE_GRACE_MS);
   }
 
@@ -30,13 +39,13 @@ export class WatchlistEvents {
   online(app: App, userId: string): void {
     const topic = watchTopic(app, userId);
     // A user who returns in time was never reported offline.
-    if (!this.leaving.cancel(topic)) this.notify(topic, [userId], []);
+    if (!this.leaving.cancel(topic)) this.notify(app, userId, true);
   }
 
   /** The user's last connection ended. */
   offline(app: App, userId: string): void {
     const topic = watchTopic(app, userId);
-    this.leaving.start(topic, () => this.notify(topic, [], [userId]));
+    this.leaving.start(topic, () => this.notify(app, userId, false));
   }
 
   /** Whether the user has no connection, but still counts as online. */
@@ -44,7 +53,9 @@ export class WatchlistEvents {
     return this.leaving.has(watchTopic(app, userId));
   }
 
-  private notify(topic: Topic, online: readonly string[], offline: readonly string[]): void {
-    broadcast(this.broadcaster, topic, () => watchlistEvents(online, offline));
+  private notify(app: App, userId: string, isOnline: boolean): void {
+    const makeFrame = () =>
+      isOnline ? watchlistEvents([userId], []) : watchlistEvents([], [userId]);
+    this.send({ app, channel: watchChannel(userId), makeFrame }, userId, isOnline);
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { createHandledCounts, LoopLinks, linkLoops } from './loop-links.ts';
 import type { LoopMessage } from './messages.ts';
 
-const engine = (...items: unknown[]): LoopMessage => ({ type: 'engine', items });
+const engine = (item: unknown): LoopMessage => ['end', 'app', String(item)];
 
 interface Received {
   readonly from: number;
@@ -16,7 +16,9 @@ function openLoops(count: number) {
   const received = links.map((): Received[] => []);
   const receiveAll = () =>
     links.forEach((link, index) => {
-      link.receive((from, message) => received[index]?.push({ from, message }));
+      link.receive((from, messages) => {
+        received[index]?.push(...messages.map((message) => ({ from, message })));
+      });
     });
   return {
     links,
@@ -135,6 +137,6 @@ describe('the links between realtime loops', () => {
   it('refuse a message to the loop itself', () => {
     using loops = openLoops(2);
 
-    expect(() => loops.links[0]?.send(0, engine())).toThrow('no link');
+    expect(() => loops.links[0]?.send(0, engine('none'))).toThrow('no link');
   });
 });

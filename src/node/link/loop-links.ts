@@ -1,6 +1,7 @@
 import type { LoopMessage, LoopPorts } from './messages.ts';
 
-type Receive = (from: number, message: LoopMessage) => void;
+/** Takes all messages that another loop sent in one turn. */
+type Receive = (from: number, messages: readonly LoopMessage[]) => void;
 
 export interface LoopLinksOptions {
   /** The number of this loop. Loop 0 runs on the main thread. */
@@ -75,7 +76,7 @@ export class LoopLinks implements Disposable {
     for (const [from, port] of this.ports.entries()) {
       if (port === undefined) continue;
       port.onmessage = ({ data }: { readonly data: readonly LoopMessage[] }) => {
-        for (const message of data) receive(from, message);
+        receive(from, data);
         Atomics.add(this.handled, this.placeOf(from, this.index), data.length);
       };
     }

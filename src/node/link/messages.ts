@@ -4,6 +4,7 @@ import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts'
 import type { TakenUsage } from '../../channels/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
+import type { EngineMessage } from '../../engines/threads/messages.ts';
 import type { MetricValues } from '../../observability/meter.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
@@ -45,8 +46,8 @@ export type LoopPorts = readonly (MessagePort | undefined)[];
 
 /** From a realtime loop to another one. */
 export type LoopMessage =
-  /** What the engines of two loops have to say to each other. */
-  | { readonly type: 'engine'; readonly items: readonly unknown[] }
+  /** What the engines of two loops have to say to each other; the only messages that are arrays. */
+  | EngineMessage
   /** What the loop has taken from quotas and rates since its last message. */
   | { readonly type: 'usage'; readonly taken: readonly TakenUsage[] }
   /** The connections of the loop that count for the quotas of these apps. */
@@ -54,6 +55,10 @@ export type LoopMessage =
       readonly type: 'app-connections';
       readonly counts: readonly (readonly [appId: string, count: number])[];
     };
+
+export function isOfEngine(message: LoopMessage): message is EngineMessage {
+  return Array.isArray(message);
+}
 
 /** From a realtime loop to the background loop. */
 export type LoopToBackground =

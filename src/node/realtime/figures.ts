@@ -1,5 +1,7 @@
+import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
+import type { Authority } from '../../channels/ports.ts';
 import type { Usage } from '../../channels/usage.ts';
-import type { MemoryRoster } from '../../engines/memory/roster.ts';
+import type { Home } from '../../engines/home.ts';
 import type { LoopDelay } from '../../observability/loop-delay.ts';
 import type { MetricValues, TableMeter } from '../../observability/meter.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
@@ -11,7 +13,8 @@ export interface FiguresOptions {
   readonly loopName: string;
   readonly apps: MemoryAppDirectory;
   readonly connections: Connections;
-  readonly roster: MemoryRoster;
+  readonly authority: Authority;
+  readonly home: Home;
   readonly usage: Usage;
   readonly meter: TableMeter;
   readonly loopDelay: LoopDelay;
@@ -27,7 +30,7 @@ export class Figures {
     this.options = options;
   }
 
-  answer(question: Question): Questions[Question['what']]['answer'] {
+  answer(question: Question): MaybePromise<Questions[Question['what']]['answer']> {
     switch (question.what) {
       case 'metrics':
         return this.metrics();
@@ -43,22 +46,22 @@ export class Figures {
   }
 
   private metrics(): MetricValues {
-    const { loopName, meter, connections, roster, loopDelay, logLinesDropped } = this.options;
+    const { loopName, meter, connections, home, loopDelay, logLinesDropped } = this.options;
     meter.set('connections', connections.size);
-    meter.set('channels', roster.channelCount());
+    meter.set('channels', home.holders.channelCount());
     meter.set('loopDelay', loopDelay.longestSeconds(), loopName);
     meter.set('logLinesDropped', logLinesDropped(), loopName);
     return meter.snapshot();
   }
 
   private liveApps(): Questions['live-apps']['answer'] {
-    const { apps, connections, roster, usage } = this.options;
+    const { apps, connections, home, usage } = this.options;
     return Array.from(apps.all(), (app) => {
       const { backend, clients } = usage.todayOf(app);
       return {
         appId: app.id,
         connections: connections.openOf(app),
-        channels: roster.channelCountOf(app),
+        channels: home.channelCountOf(app),
         messages: backend + clients,
         clientMessages: clients,
       };
@@ -69,17 +72,17 @@ export class Figures {
     appId,
     limit,
     ...query
-  }: Questions['live-channels']['ask']): Questions['live-channels']['answer'] {
+  }: Questions['live-channels']['ask']): MaybePromise<Questions['live-channels']['answer']> {
     const app = this.options.apps.byId(appId);
     if (app === undefined) return { channels: [], next: undefined };
-    const { channels, next } = this.options.roster.channels(app, query).page(limit);
-    return {
+    const page = this.options.authority.channels(app, query).page(limit);
+    return after(page, ({ channels, next }) => ({
       channels: channels.map(([name, { subscriptions, users }]) => ({
         name,
         subscriptions,
         users,
       })),
       next,
-    };
+    }));
   }
 }

@@ -4,6 +4,7 @@ import { Usage } from '../../channels/usage.ts';
 import { SharedTotal, shareTotals } from '../../runtime/shared-total.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
 import { createHandledCounts, LoopLinks, linkLoops } from '../link/loop-links.ts';
+import { isOfEngine } from '../link/messages.ts';
 import { QuotaExchange } from './quota-exchange.ts';
 
 const stops: (() => void)[] = [];
@@ -23,8 +24,10 @@ function loopsWith(count: number, app = appWith()) {
     const quotas = new QuotaExchange(links, new SharedTotal(memory, index));
     const usage = new Usage(systemTimers, log, { count: silent }, quotas.usage);
     const apps = { byKey: () => app, byId: (id: string) => (id === app.id ? app : undefined) };
-    links.receive((from, message) => {
-      if (message.type !== 'engine') quotas.receive(from, message, { apps, usage });
+    links.receive((from, messages) => {
+      for (const message of messages) {
+        if (!isOfEngine(message)) quotas.receive(from, message, { apps, usage });
+      }
     });
     quotas.start();
     stops.push(() => {

@@ -1,16 +1,13 @@
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
-import { LifecycleEvents } from '../../channels/lifecycle/lifecycle-events.ts';
-import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
+import { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
-import { WatchlistEvents } from '../../channels/users/watchlist-events.ts';
 import type { Config } from '../../config/schema.ts';
-import { MemoryEventCache } from '../../engines/memory/event-cache.ts';
-import { MemoryRoster } from '../../engines/memory/roster.ts';
-import { MemoryUserRoster } from '../../engines/memory/user-roster.ts';
+import { MemoryEngine } from '../../engines/memory.ts';
+import { ThreadsEngine } from '../../engines/threads/engine.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
@@ -39,7 +36,13 @@ import { FileGuard } from '../file-guard.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { loopName } from '../link/loop-name.ts';
 import type { LoopTotals } from '../link/loop-totals.ts';
-import type { ListenerAddress, LoopToBackground, Question, Questions } from '../link/messages.ts';
+import {
+  isOfEngine,
+  type ListenerAddress,
+  type LoopToBackground,
+  type Question,
+  type Questions,
+} from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { Figures } from './figures.ts';
@@ -121,7 +124,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
   const usage = new Usage(timers, log, meter, quotas?.usage);
   usage.restore(options.usage);
-  const webhooks = new WebhookRelay({
+  const webhookRelay = new WebhookRelay({
     send: (events) => options.toBackground({ type: 'webhook-events', events }),
     meter,
     log: rateLimitedLog,
@@ -143,23 +146,36 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const coalescer = coalescerOfThisLoop();
   const native = new WebSocketTopics(slowConsumers, coalescer);
   const audience = new ClientAudience({ native, connections, meter });
-  const roster = new MemoryRoster();
+  const webhooks = new WebhookEvents({ clock: timers, usage, sink: webhookRelay });
+  const engineParts = {
+    timers,
+    webhooks,
+    broadcaster: { audience, usage },
+    terminate: (app: App, userId: string) => clients.terminate(app, userId),
+  };
+  const threads =
+    links.count > 1
+      ? new ThreadsEngine({
+          ...engineParts,
+          loop: links.index,
+          loops: links.count,
+          apps,
+          send: (to, message) => links.send(to, message),
+        })
+      : undefined;
+  const engine = threads ?? new MemoryEngine(engineParts);
   const hub: Hub = {
     audience,
-    roster,
+    authority: engine,
     channels: new LocalChannels(
       subscriptionLimit(channels),
       quotas && totalOf(options.totals.subscriptions),
     ),
-    users: new MemoryUserRoster(),
-    cache: new MemoryEventCache(timers),
     clock: timers,
     log,
     rateLimitedLog,
     meter,
-    lifecycle: new LifecycleEvents({ timers, broadcaster: { audience }, usage, sink: webhooks }),
-    memberChanges: new MemberChanges({ timers, broadcaster: { audience }, usage }),
-    watchlists: new WatchlistEvents(timers, { audience }),
+    webhooks,
     usage,
     endConnectionOf: (appId) => clients.endConnectionOf(appId),
     hastenDepartures: () => clients.departures.hasten(),
@@ -195,7 +211,6 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     pathPrefix: channels.pathPrefix,
     bodies,
     meter,
-    terminate: (app, userId) => clients.terminate(app, userId),
   });
   const listeners = new Listeners({
     topics: native,
@@ -233,9 +248,12 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const usageTimer = setInterval(keepUsage, USAGE_INTERVAL_MS);
 
   const goodbye = Promise.withResolvers<void>();
-  links.receive((from, message) => {
-    // The memory engine sends nothing to other loops.
-    if (message.type !== 'engine') quotas?.receive(from, message, { apps, usage });
+  links.receive((from, messages) => {
+    for (const message of messages) {
+      if (isOfEngine(message)) threads?.receive(from, message);
+      else quotas?.receive(from, message, { apps, usage });
+    }
+    threads?.received(from);
   });
   quotas?.start();
 
@@ -243,7 +261,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     loopName: loopName(links.index),
     apps,
     connections,
-    roster,
+    authority: engine,
+    home: engine.home,
     usage,
     meter,
     loopDelay,
@@ -263,7 +282,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       if (isFirst) log.info('Apps changed', { apps: list.length, ...changes });
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
-    webhookEventsTaken: (events) => webhooks.taken(events),
+    webhookEventsTaken: (events) => webhookRelay.taken(events),
     pushConnectionsAre(open) {
       pushConnections = open;
     },
@@ -285,8 +304,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       // Last, so that no webhook events and usage are lost.
       clearInterval(usageTimer);
       quotas?.stop();
-      hub.lifecycle.flush();
-      webhooks.flush();
+      engine.home.flush();
+      webhookRelay.flush();
       keepUsage();
       options.toBackground({ type: 'goodbye' });
       await withTimeout(STOP_WAIT_MS, goodbye.promise);

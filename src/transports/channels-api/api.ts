@@ -19,7 +19,6 @@ export interface ApiOptions {
   readonly pathPrefix: string;
   readonly bodies: BodyIntake;
   readonly meter: ApiMeter;
-  readonly terminate: Terminate;
 }
 
 /** Returns the address of a client; only called if a line of the log needs it. */
@@ -29,9 +28,6 @@ type Sender = () => string;
 interface ApiMeter {
   count(counter: 'requests', by: number, status: string): void;
 }
-
-/** Ends every connection of an app that is signed in as the user. */
-type Terminate = (app: App, userId: string) => void;
 
 /** One request on its way through this API. */
 interface Exchange {
@@ -52,16 +48,14 @@ export class ChannelsApi {
   private readonly pathPrefix: string;
   private readonly bodies: BodyIntake;
   private readonly meter: ApiMeter;
-  private readonly terminate: Terminate;
   private readonly listings: Listings;
 
-  constructor({ hub, apps, pathPrefix, bodies, meter, terminate }: ApiOptions) {
+  constructor({ hub, apps, pathPrefix, bodies, meter }: ApiOptions) {
     this.hub = hub;
     this.apps = apps;
     this.pathPrefix = pathPrefix;
     this.bodies = bodies;
     this.meter = meter;
-    this.terminate = terminate;
     this.listings = new Listings(hub);
   }
 
@@ -146,7 +140,6 @@ export class ChannelsApi {
       body,
       channelText: decodeLeniently(route.channelText ?? ''),
       userId: decodeLeniently(route.userId ?? ''),
-      terminate: (userId) => this.terminate(app, userId),
     });
   }
 

@@ -16,8 +16,6 @@ export interface Call {
   readonly channelText: string;
   /** The user in the path, decoded but not checked. */
   readonly userId: string;
-  /** Ends every connection that is signed in as the user. */
-  terminate(userId: string): void;
 }
 
 /** What an endpoint returns: JSON text, a status without a body, or a refusal. */

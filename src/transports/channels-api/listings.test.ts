@@ -16,12 +16,12 @@ const page = (name: string, next: string | undefined): ChannelPage => ({
   next,
 });
 
-/** A roster whose apps have as many channels as is said, on as many pages. */
+/** An engine whose apps have as many channels as is said, on as many pages. */
 function stage({ count, pages }: { readonly count: number; readonly pages: number }) {
   /** The apps whose pages were made, in their order. */
   const made: string[] = [];
   const fake = new LateEngine();
-  const roster = Object.assign(fake, {
+  const engine = Object.assign(fake, {
     channelCountOf: () => count,
     channels: (app: App) => {
       let left = pages;
@@ -34,7 +34,7 @@ function stage({ count, pages }: { readonly count: number; readonly pages: numbe
       };
     },
   });
-  const hub = hubWith(roster);
+  const hub = hubWith(engine);
   return { hub, made, listings: new Listings(hub) };
 }
 
@@ -88,11 +88,11 @@ describe('listings of channels', () => {
 
   it('continue if one of them fails', async () => {
     const { listings, hub } = stage({ count: 1_001, pages: 1 });
-    const { channels } = hub.roster;
-    const broken = { page: () => Promise.reject(new Error('The roster is gone')) };
-    Object.assign(hub.roster, { channels: () => broken });
+    const { channels } = hub.authority;
+    const broken = { page: () => Promise.reject(new Error('The authority is gone')) };
+    Object.assign(hub.authority, { channels: () => broken });
     const failing = Promise.resolve(listings.answer(appOf('a'), QUERY));
-    Object.assign(hub.roster, { channels });
+    Object.assign(hub.authority, { channels });
     const other = listings.answer(appOf('a'), QUERY);
     await expect(failing).rejects.toThrow('The engine failed');
     expect(jsonOf(await other)).toBe('{"channels":{"a-0":{}}}');

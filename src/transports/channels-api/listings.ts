@@ -49,7 +49,7 @@ export class Listings {
   }
 
   answer(app: App, query: ListingQuery): MaybePromise<Listed> {
-    const counted = ask('channelCountOf', () => this.hub.roster.channelCountOf(app));
+    const counted = ask('channelCountOf', () => this.hub.authority.channelCountOf(app));
     return after(counted, (count) => {
       const isLong = count > PAGE_CHANNELS;
       if (isLong && (this.queues.get(app.id)?.length ?? 0) >= LISTINGS_MAX) {
@@ -67,8 +67,8 @@ export class Listings {
   }
 
   private begin(app: App, { prefix, textOf }: ListingQuery): MaybePromise<Listing> {
-    const { roster, usage } = this.hub;
-    const walk = ask('channels', () => roster.channels(app, { prefix, after: undefined }));
+    const { authority, usage } = this.hub;
+    const walk = ask('channels', () => authority.channels(app, { prefix, after: undefined }));
     return after(
       walk,
       (channels) =>

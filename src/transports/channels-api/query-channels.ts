@@ -4,7 +4,6 @@ import {
   parseChannelName,
 } from '../../channels/channel-name.ts';
 import { ask } from '../../channels/engine-failure.ts';
-import { topicOf } from '../../channels/event.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import type { CachedEvent, ChannelCounts } from '../../channels/ports.ts';
 import {
@@ -47,11 +46,11 @@ export function describeChannel({ hub, app, parameters, channelText }: Call): Ma
   if (refused !== undefined) return refused;
 
   const cached = attributes.includes('cache')
-    ? ask('get', () => hub.cache.get(topicOf(app, channel)))
+    ? ask('cached', () => hub.authority.cached(app, channel))
     : undefined;
   return after(cached, (event) =>
     after(
-      ask('counts', () => hub.roster.counts(app, channel)),
+      ask('counts', () => hub.authority.counts(app, channel)),
       (counts) => ({
         json: JSON.stringify({
           occupied: counts.subscriptions > 0,
@@ -75,7 +74,7 @@ export function listMembers({ hub, app, parameters, channelText }: Call): MaybeP
     return invalid(`${channel.text} is not a presence channel: only these have users`);
   }
   return after(
-    ask('members', () => hub.roster.members(app, channel)),
+    ask('members', () => hub.authority.members(app, channel)),
     (members) => ({
       json: JSON.stringify({ users: members.map(({ userId }) => ({ id: userId })) }),
     }),
@@ -87,7 +86,7 @@ export function channelStats({ hub, app, channelText }: Call): MaybePromise<Answ
   const channel = readChannel(channelText);
   if (channel instanceof ApiRefusal) return channel;
   return after(
-    ask('counts', () => hub.roster.counts(app, channel)),
+    ask('counts', () => hub.authority.counts(app, channel)),
     ({ subscriptions, users }) => ({
       json: JSON.stringify({
         occupied: subscriptions > 0,

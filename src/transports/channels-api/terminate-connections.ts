@@ -1,14 +1,24 @@
+import { ask } from '../../channels/engine-failure.ts';
+import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import { textOf } from './body-text.ts';
 import { type Answer, type Call, EMPTY } from './call.ts';
 import { refuseExtraneous } from './extraneous.ts';
 import { invalid } from './problems.ts';
 
 /** `POST /users/UID/terminate_connections`: ends every connection that is signed in as the user. */
-export function terminateConnections(call: Call): Answer {
-  const refused = refuseExtraneous(call.parameters) ?? refuseBody(call.body);
+export function terminateConnections({
+  hub,
+  app,
+  parameters,
+  body,
+  userId,
+}: Call): MaybePromise<Answer> {
+  const refused = refuseExtraneous(parameters) ?? refuseBody(body);
   if (refused !== undefined) return refused;
-  call.terminate(call.userId);
-  return EMPTY;
+  return after(
+    ask('terminate', () => hub.authority.terminate(app, userId)),
+    () => EMPTY,
+  );
 }
 
 /** No body is needed, but libraries send an empty object. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import type { App } from '../../channels/app.ts';
-import { appWith, type FakeHub, hubWith, LateEngine } from '../../channels/hub.fixture.ts';
+import { appWith, type FakeHub, hubWith } from '../../channels/hub.fixture.ts';
 import { readBatch, readTrigger } from './read-event.ts';
 import {
   chargeRefused,
@@ -28,7 +28,7 @@ function leftOf(hub: FakeHub, app: App): number {
 
 /** What a body takes of a rate, read as the endpoints do. */
 function costOf(json: string, kind: 'one' | 'batch' = 'one'): number {
-  const hub = hubWith(new LateEngine());
+  const hub = hubWith();
   const app = appAt(RATE);
   const sent = { hub, app, body: Buffer.from(json) };
   expect(refuseTrigger(hub.usage, app)).toBeUndefined();
@@ -90,7 +90,7 @@ describe('a body that holds something else', () => {
 });
 
 it('takes nothing of an app without a rate', () => {
-  const hub = hubWith(new LateEngine());
+  const hub = hubWith();
   const app = appAt(0);
   const body = Buffer.from('x'.repeat(1_000_000));
   expect(refuseTrigger(hub.usage, app)).toBeUndefined();
@@ -100,7 +100,7 @@ it('takes nothing of an app without a rate', () => {
 });
 
 it('refuses a batch that exceeds the rest of the rate before it is read', () => {
-  const hub = hubWith(new LateEngine());
+  const hub = hubWith();
   const app = appAt(10);
   const body = Buffer.from(batch(`"${escaped('"'.repeat(DATA_MAX))}"`, 10));
   hub.usage.takeTriggers(app, 6);

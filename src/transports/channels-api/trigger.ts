@@ -84,11 +84,21 @@ function refuseQuota({ hub, app }: Call, triggers: readonly Trigger[]): ApiRefus
   return hub.usage.take(app, messages) ? undefined : overQuota(app);
 }
 
+/**
+ * Up to this many events of one request are published one after the other, so that a client hears them in the order of the
+ * request even if their channels have different homes. More would take too long: then each channel has an order of its own.
+ */
+const IN_ORDER_MAX = 10;
+
 function publishAll(hub: Hub, app: App, triggers: readonly Trigger[]): MaybePromise<unknown> {
   const events = triggers.flatMap(({ name, data, except, channels }) =>
     channels.map((channel) => ({ app, channel, name, data, except })),
   );
-  return mapAll(events, (event) => publish(hub, event));
+  if (events.length > IN_ORDER_MAX) return mapAll(events, (event) => publish(hub, event));
+  return events.reduce<MaybePromise<void>>(
+    (published, event) => after(published, () => publish(hub, event)),
+    undefined,
+  );
 }
 
 function countsOf(
@@ -98,7 +108,7 @@ function countsOf(
 ): MaybePromise<{ user_count?: number; subscription_count?: number }> {
   if (attributes.length === 0) return {};
   return after(
-    ask('counts', () => hub.roster.counts(app, channel)),
+    ask('counts', () => hub.authority.counts(app, channel)),
     (counts) => applicableCounts(channel, attributes, counts),
   );
 }

@@ -82,8 +82,7 @@ export class ClientAudience implements Audience {
 
   send(topic: Topic, makeFrame: () => string, options: SendOptions = {}): number {
     const { mayWait = false } = options;
-    const except =
-      typeof options.except === 'string' ? this.connections.get(options.except) : options.except;
+    const except = options.except === undefined ? undefined : this.connections.get(options.except);
     const frame = new LazyFrame(makeFrame);
     let receivers = this.native.send(topic, frame, { except, mayWait });
     if (this.others.size > 0) receivers += this.sendToOthers(topic, frame, except);

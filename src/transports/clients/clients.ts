@@ -156,12 +156,7 @@ export class Clients {
     this.meter.count('messagesReceived');
     this.meter.count('receivedBytes', Buffer.byteLength(frame));
     if (!this.mayAnswer(connection, frame.length)) return;
-    if (this.frameQueue.isAwaitingAnswer(connection) && isPing(frame)) {
-      // A late engine must not make the client give its connection up.
-      connection.send(PONG);
-    } else {
-      this.frameQueue.arrived(connection, frame, connection.heardAtMs);
-    }
+    this.frameQueue.arrived(connection, frame, connection.heardAtMs);
   }
 
   /** Counts a frame that carries no message, for example a ping of the WebSocket protocol. */
@@ -213,6 +208,9 @@ export class Clients {
       // Others of the address are spared: it may be that of a whole network.
       if (!isAddressWithinLimit && this.frameLimit.isBehind(connection)) this.flooding(connection);
       connection.allowAttempts(seconds);
+      // A late engine must not make the client give its connection up.
+      const pings = this.frameQueue.takeLate(connection, isPing);
+      for (let n = 0; n < pings; n++) connection.send(PONG);
     }
     for (const [connection, byMs] of this.authoriseByMs) {
       // In the order of their deadlines.

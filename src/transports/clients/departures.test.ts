@@ -1,30 +1,14 @@
 import { describe, expect, it } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { App } from '../../channels/app.ts';
-import type { ChannelName } from '../../channels/channel-name.ts';
-import {
-  appWith,
-  hubWith,
-  LateEngine,
-  sessionOf,
-  subscriptionTo,
-  transition,
-} from '../../channels/hub.fixture.ts';
+import { appWith, hubWith, sessionOf, subscriptionTo } from '../../channels/hub.fixture.ts';
+import type { Exit } from '../../channels/ports.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
 import { subscribe } from '../../channels/subscribing/subscribe.ts';
 import { Departures } from './departures.ts';
 
-/** Answers at once, and remembers every call. */
-class PromptEngine extends LateEngine {
-  override leave(_: App, channel: ChannelName): never {
-    this.calls.push(`leave ${channel.text}`);
-    return transition() as never;
-  }
-}
-
 function stage(subscriptionsMax?: number) {
-  const engine = new PromptEngine();
+  const exits: Exit[] = [];
   const app = appWith({ id: 'loud' });
   const open: Session[] = [];
   const end = () => {
@@ -32,8 +16,10 @@ function stage(subscriptionsMax?: number) {
     if (session === undefined) throw new Error('All have ended');
     departures.add(session);
   };
+  const fake = hubWith();
+  fake.memory.leave = (exit) => void exits.push(exit);
   const hub = {
-    ...hubWith(engine),
+    ...fake,
     channels: new LocalChannels(subscriptionsMax),
     endConnectionOf: end,
     hastenDepartures: () => departures.hasten(),
@@ -47,28 +33,28 @@ function stage(subscriptionsMax?: number) {
       const session = sessionOf(app, `${n}.1`);
       for (let channel = 0; channel < channels; channel++) {
         const subscription = subscriptionTo(app, `c-${channel}`);
-        hub.channels.enter(app, subscription.channel);
+        hub.channels.enter(app, subscription.channel, undefined);
         session.add(subscription);
       }
       open.push(session);
     }
   };
-  return { engine, hub, departures, open, connect, end };
+  return { exits, hub, departures, open, connect, end };
 }
 
 describe('connections that have ended', () => {
   for (const channels of [10, 500]) {
     it(`leave ${channels} channels each at once, and after 1,000 in all in later turns of the loop`, async () => {
-      const { engine, departures, open, connect, end } = stage();
+      const { exits, departures, open, connect, end } = stage();
       connect(3500 / channels, channels);
       const sessions = [...open];
       while (open.length > 0) end();
       expect(sessions.every(({ closed }) => closed)).toBe(true);
 
-      const left = [engine.calls.length];
+      const left = [exits.length];
       for (let turn = 0; turn < 4; turn++) {
         await nextTurn();
-        left.push(engine.calls.length);
+        left.push(exits.length);
       }
       expect(left).toEqual([1000, 2000, 3000, 3500, 3500]);
       await departures.done();
@@ -77,12 +63,12 @@ describe('connections that have ended', () => {
   }
 
   it('leave at once again in a later turn of the loop', async () => {
-    const { engine, departures, connect, end } = stage();
+    const { exits, departures, connect, end } = stage();
     connect(2, 1000);
     end();
     await departures.done();
     end();
-    expect(engine.calls).toHaveLength(2000);
+    expect(exits).toHaveLength(2000);
   });
 
   it('make room before another connection is ended', () => {

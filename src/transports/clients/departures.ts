@@ -81,7 +81,7 @@ export class Departures {
     return left;
   }
 
-  private run(session: Session, step: () => MaybePromise<void>): void {
+  private run(session: Session, step: () => MaybePromise<unknown>): void {
     const done = recover(step, (error) => this.failed(session, error));
     if (!(done instanceof Promise)) return;
     const settled = done.finally(() => this.unanswered.delete(settled));

@@ -1,22 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { EventCache, Roster, UserRoster } from '../../channels/ports.ts';
-import { MemoryEventCache } from '../../engines/memory/event-cache.ts';
-import { MemoryRoster } from '../../engines/memory/roster.ts';
-import { MemoryUserRoster } from '../../engines/memory/user-roster.ts';
-import type { Clock } from '../../runtime/ports.ts';
+import type { Authority } from '../../channels/ports.ts';
 
 /** How an engine answers and fails: in the call itself, or later. */
 export type EngineMode = 'throws' | 'rejects';
 
-/** These have happened although they fail: an engine must not let them be forgotten. See `Roster` and `UserRoster`. */
-const DONE_THOUGH_FAILED = ['leave', 'signOut'];
+/** These have happened although they fail: an engine must not let them be forgotten. See `Authority`. */
+const DONE_THOUGH_FAILED = ['leave', 'signOut', 'unwatch'];
 
-/** An engine in memory that fails at one of its calls. */
+/** An engine that fails at one of its calls, and else does what the one behind it does. */
 export class FailingEngine {
-  readonly memory = { roster: new MemoryRoster(), users: new MemoryUserRoster() };
-  readonly roster: Roster;
-  readonly users: UserRoster;
-  readonly cache: EventCache;
+  readonly authority: Authority;
   /** The calls since `failAt` was called. */
   readonly calls: string[] = [];
   /** The call that failed. */
@@ -24,11 +17,9 @@ export class FailingEngine {
   private readonly mode: EngineMode;
   private number = 0;
 
-  constructor(mode: EngineMode, clock: Clock) {
+  constructor(mode: EngineMode, memory: Authority) {
     this.mode = mode;
-    this.roster = this.wrap<Roster>(this.memory.roster);
-    this.users = this.wrap<UserRoster>(this.memory.users);
-    this.cache = this.wrap<EventCache>(new MemoryEventCache(clock));
+    this.authority = this.wrap(memory);
   }
 
   /** Lets the call with this number from now on fail; 0: none. */
@@ -57,9 +48,8 @@ export class FailingEngine {
       if (this.mode === 'throws' || call === 'channels') throw error;
       return nextTurn().then(() => Promise.reject(error));
     }
-    const value = run();
     // A walk is there at once; only its pages may be late.
-    if (call === 'channels') return this.wrap(value as object);
-    return this.mode === 'throws' ? value : nextTurn().then(() => value);
+    if (call === 'channels') return this.wrap(run() as object);
+    return this.mode === 'throws' ? run() : nextTurn().then(run);
   }
 }

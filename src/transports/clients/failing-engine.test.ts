@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { signedTarget } from '../../../testing/clients/sign.ts';
-import { appWith, channelName, hubWith, LateEngine, VECTOR } from '../../channels/hub.fixture.ts';
+import { appWith, channelName, FakeClock, hubWith, VECTOR } from '../../channels/hub.fixture.ts';
 import { sign } from '../../channels/signatures/signature.ts';
 import { ChannelsApi } from '../channels-api/api.ts';
 import { BodyIntake } from '../channels-api/body-intake.ts';
@@ -17,10 +17,10 @@ const ROOM = 'presence-cache-room';
 function stage(mode: EngineMode) {
   const app = appWith({ watchlists: true });
   const clock = { now: () => Date.now() };
-  const engine = new FailingEngine(mode, clock);
-  const { roster, users, cache } = engine;
-  const fake = hubWith(new LateEngine());
-  const hub = { ...fake, clock, roster, users, cache };
+  const monotonic = new FakeClock();
+  const fake = hubWith();
+  const engine = new FailingEngine(mode, fake.memory);
+  const hub = { ...fake, clock, authority: engine.authority };
   const connections = new Connections();
   const clients = new Clients({
     hub,
@@ -39,7 +39,7 @@ function stage(mode: EngineMode) {
       activityTimeoutSeconds: 120,
       pongTimeoutSeconds: 30,
     },
-    monotonic: { now: () => performance.now() },
+    monotonic,
     meter: { count: () => undefined },
   });
   const api = new ChannelsApi({
@@ -51,7 +51,6 @@ function stage(mode: EngineMode) {
       clock,
     ),
     meter: { count: () => undefined },
-    terminate: () => undefined,
   });
 
   const connect = (id: string, userId: string) => {
@@ -107,7 +106,7 @@ function stage(mode: EngineMode) {
       {},
       JSON.stringify({ name, channel: ROOM, data: 'x', info: 'user_count' }),
     );
-  return { app, hub, engine, clients, connect, call, triggers };
+  return { app, hub, engine, monotonic, clients, connect, call, triggers };
 }
 
 /** Lets engines answer, and the loop go round. */
@@ -143,6 +142,7 @@ async function play(mode: EngineMode, failAt: number) {
     await call('GET', `/channels/${ROOM}`, { info: 'cache' }),
     await call('GET', `/channels/${ROOM}/users`),
     await call('GET', `/channels/${ROOM}/stats`),
+    await call('POST', '/users/eve/terminate_connections', {}, '{}'),
   ]) {
     statuses.push(response.status);
   }
@@ -167,13 +167,14 @@ describe.each(['throws', 'rejects'] as const)('an engine that %s', (mode) => {
     const { calls, statuses } = await play(mode, 0);
     expect(new Set(calls)).toEqual(
       new Set([
-        ...['signIn', 'online', 'signOut', 'join', 'members', 'leave', 'get', 'put', 'counts'],
-        ...['channelCountOf', 'channels', 'page'],
+        ...['signIn', 'watch', 'unwatch', 'signOut', 'join', 'publish', 'leave'],
+        ...['members', 'counts', 'cached', 'channelCountOf', 'channels', 'page', 'terminate'],
       ]),
     );
-    expect(statuses).toEqual([200, 200, 200, 200, 200]);
-    const firstOfApi = calls.indexOf('put') + 1;
-    const lastOfApi = calls.lastIndexOf('counts') + 1;
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200]);
+    // The first publish is that of the client.
+    const firstOfApi = calls.indexOf('publish', calls.indexOf('publish') + 1) + 1;
+    const lastOfApi = calls.indexOf('terminate') + 1;
 
     for (let failAt = 1; failAt <= calls.length; failAt++) {
       const { app, hub, engine, ann, bob, statuses: got } = await play(mode, failAt);
@@ -200,9 +201,9 @@ describe.each(['throws', 'rejects'] as const)('an engine that %s', (mode) => {
         subscribers: [...hub.audience.members].flatMap(([topic, peers]) =>
           [...peers].map(({ socketId }) => `${topic} ${socketId}`),
         ),
-        room: engine.memory.roster.counts(app, channelName(ROOM)),
-        news: engine.memory.roster.counts(app, channelName('news')),
-        online: engine.memory.users.online(app, ['ann']).size,
+        room: hub.memory.counts(app, channelName(ROOM)),
+        news: hub.memory.counts(app, channelName('news')),
+        online: hub.memory.home.loopsWith(app, 'ann')?.total ?? 0,
         sessions: hub.sessions.of(app, 'ann').length,
       }).toEqual({
         scene,
@@ -248,12 +249,16 @@ describe('an engine that answers late', () => {
     expect(bob.received()).toEqual(['pusher_internal:member_added', 'client-wave']);
   });
 
-  it('does not keep a ping waiting', async () => {
-    const { connect } = stage('rejects');
+  it('does not keep a ping waiting for more than a second or two, and no ping overtakes a prompt answer', async () => {
+    const { clients, monotonic, connect } = stage('rejects');
     const ann = connect('1.1', 'ann');
     ann.received();
     ann.subscribes('news');
     ann.pings();
+    clients.checkPart(1);
+    expect(ann.received()).toEqual([]);
+    monotonic.advance(1000);
+    clients.checkPart(1);
     expect(ann.received()).toEqual(['pusher:pong']);
     await answered();
     expect(ann.received()).toEqual(['pusher_internal:subscription_succeeded']);

@@ -9,6 +9,9 @@ const TURN_MS = 4;
 /** Frames of one connection that are answered before the next connection's. */
 const FRAMES_AT_ONCE = 8;
 
+/** After this time, an answer is late. Milliseconds. */
+const LATE_MS = 1000;
+
 /** Memory that a queued frame takes beside its text. Bytes. */
 const FRAME_BYTES = 64;
 
@@ -35,8 +38,10 @@ export interface FrameQueueOptions {
 
 /** The queued frames of one connection. */
 interface Queued {
-  readonly frames: Frame[];
+  frames: Frame[];
   bytes: number;
+  /** Since when an engine has not answered. Monotonic milliseconds. */
+  blockedAtMs: number;
 }
 
 /** By app, then by connection; the first in order is next. */
@@ -75,9 +80,21 @@ export class FrameQueue {
     else this.enqueue(connection, frame, queued);
   }
 
-  /** Whether an engine has not answered a frame of this connection yet. */
-  isAwaitingAnswer(connection: Connection): boolean {
-    return this.blocked.size > 0 && this.blocked.get(connection.app)?.has(connection) === true;
+  /**
+   * Takes the frames that fit out of the queue of a connection, if an engine has not answered its last frame for a second.
+   * Returns how many.
+   */
+  takeLate(connection: Connection, fits: (frame: string) => boolean): number {
+    if (this.blocked.size === 0) return 0;
+    const queued = this.blocked.get(connection.app)?.get(connection);
+    if (queued === undefined || this.options.now() - queued.blockedAtMs < LATE_MS) return 0;
+    const late = queued.frames.filter((frame) => frame !== null && fits(frame));
+    if (late.length === 0) return 0;
+    const bytes = late.reduce((sum, frame) => sum + bytesOf(frame), 0);
+    queued.frames = queued.frames.filter((frame) => !late.includes(frame));
+    queued.bytes -= bytes;
+    this.queuedBytes.release(connection.app, bytes);
+    return late.length;
   }
 
   /** Drops the queued frames of a connection that has ended. */
@@ -98,12 +115,13 @@ export class FrameQueue {
     if (!(answered instanceof Promise)) return true;
     // The answer may have ended the connection already.
     if (connection.closed) return true;
-    this.block(connection, answered, queued ?? { frames: [], bytes: 0 });
+    this.block(connection, answered, queued ?? { frames: [], bytes: 0, blockedAtMs: 0 });
     return false;
   }
 
   private block(connection: Connection, answered: Promise<void>, queued: Queued): void {
     take(this.ready, connection);
+    queued.blockedAtMs = this.options.now();
     put(this.blocked, connection, queued);
     void answered.then(() => {
       if (this.blocked.get(connection.app)?.get(connection) !== queued) return;
@@ -125,7 +143,7 @@ export class FrameQueue {
       this.options.giveUp(largest);
       if (largest === connection) return;
     }
-    const queued = queuedBefore ?? { frames: [], bytes: 0 };
+    const queued = queuedBefore ?? { frames: [], bytes: 0, blockedAtMs: 0 };
     if (queuedBefore === undefined) put(this.ready, connection, queued);
     queued.frames.push(frame);
     queued.bytes += bytes;

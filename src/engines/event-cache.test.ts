@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { Topic } from '../../channels/event.ts';
-import { channelName, FakeClock } from '../../channels/hub.fixture.ts';
-import { MemoryEventCache } from './event-cache.ts';
+import type { Topic } from '../channels/event.ts';
+import { channelName, FakeClock } from '../channels/hub.fixture.ts';
+import { EventCache } from './event-cache.ts';
 
 const MINUTE = 60_000;
 
@@ -10,7 +10,7 @@ const topic = (name: string): Topic => `app/${channelName(name).text}`;
 
 function stage(eventsMax?: number, charactersMax?: number) {
   const clock = new FakeClock();
-  const cache = new MemoryEventCache(clock, eventsMax, charactersMax);
+  const cache = new EventCache(clock, eventsMax, charactersMax);
   return {
     clock,
     put(name: string, data = '', ttlMs = 30 * MINUTE) {
@@ -22,7 +22,7 @@ function stage(eventsMax?: number, charactersMax?: number) {
   };
 }
 
-describe('the event cache in memory', () => {
+describe('the event cache', () => {
   it('forgets the oldest when there are more events than it may hold', () => {
     const { put, has } = stage(3);
 
@@ -114,7 +114,7 @@ describe('the event cache of several apps', () => {
 
   function shared(eventsMax: number, charactersMax = 1000) {
     const clock = new FakeClock();
-    const cache = new MemoryEventCache(clock, eventsMax, charactersMax);
+    const cache = new EventCache(clock, eventsMax, charactersMax);
     return {
       clock,
       put: (app: string, name: string, data = '', ttlMs = 30 * MINUTE) =>

@@ -1,7 +1,7 @@
-import type { Topic } from '../../channels/event.ts';
-import type { CachedEvent, EventCache } from '../../channels/ports.ts';
-import { FairBudget } from '../../runtime/fair-budget.ts';
-import type { Clock } from '../../runtime/ports.ts';
+import type { Topic } from '../channels/event.ts';
+import type { CachedEvent } from '../channels/ports.ts';
+import { FairBudget } from '../runtime/fair-budget.ts';
+import type { Clock } from '../runtime/ports.ts';
 
 /** The limits for all apps together: events, and characters of their data. */
 const EVENTS_MAX = 100_000;
@@ -10,8 +10,8 @@ const CHARACTERS_MAX = 128 * 1024 * 1024;
 /** In the order in which they were put, and so in which they expire. */
 type AppEvents = Map<Topic, CachedEvent>;
 
-/** The last event of each cache channel, in memory. At a limit, the app with the most loses its oldest event. */
-export class MemoryEventCache implements EventCache {
+/** The last event of each cache channel. At a limit, the app with the most loses its oldest event. */
+export class EventCache {
   private readonly apps = new Map<string, AppEvents>();
   private readonly events: FairBudget;
   private readonly characters: FairBudget;

@@ -1,23 +1,26 @@
-import type { App } from '../../channels/app.ts';
-import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
+import type { App } from '../channels/app.ts';
+import type { ChannelText } from '../channels/channel-name.ts';
+import type { Transition } from '../channels/lifecycle/transition.ts';
 import type {
   ChannelCounts,
   ChannelPage,
   ChannelQuery,
   ChannelWalk,
   Member,
-  Roster,
-  Transition,
-} from '../../channels/ports.ts';
+} from '../channels/ports.ts';
+import { type Loop, Shares } from './shares.ts';
 
 interface Presence {
   readonly member: Member;
-  connections: number;
+  /** 1 for each loop that has connections of this user. */
+  readonly loops: Shares;
 }
 
 interface Occupancy {
   /** Increases with each channel that becomes occupied; its position in lists. */
   readonly number: number;
+  readonly loops: Shares;
+  /** The sum of what the loops hold. */
   subscriptions: number;
   /** By user id, in the order of joining; presence channels only. */
   users: Map<string, Presence> | undefined;
@@ -28,10 +31,19 @@ const EXAMINED_MAX = 5_000;
 
 const NO_COUNTS: ChannelCounts = { subscriptions: 0, users: 0 };
 
+/** What leaving a channel changes that nobody holds. */
+const NOTHING_LEFT: Transition = {
+  occupied: false,
+  vacated: false,
+  memberAdded: false,
+  memberRemoved: false,
+  counts: NO_COUNTS,
+};
+
 type Entry = readonly [name: ChannelText, occupancy: Occupancy];
 
 /** Walks in the order of the channels' numbers: a map keeps the order of insertion, also if it changes between two pages. */
-class MemoryWalk implements ChannelWalk {
+export class HoldersWalk implements ChannelWalk {
   private readonly entries: Iterator<Entry>;
   private readonly prefix: string;
   /** The number of the last channel that was examined. */
@@ -70,14 +82,32 @@ class MemoryWalk implements ChannelWalk {
   }
 }
 
-/** The roster of a single node, in memory. A join or leave takes constant time. */
-export class MemoryRoster implements Roster {
+/** What a loop states of one channel. */
+export interface Statement {
+  readonly channel: ChannelText;
+  /** The subscriptions that the loop holds from now on. */
+  readonly held: number;
+}
+
+/**
+ * Who holds which channel: the rules of who is first, who is last, who is too many, and in which order. Each loop states what
+ * it holds; the transition is the difference to what it stated before, so a repeated statement changes nothing. A statement
+ * takes constant time.
+ *
+ * A user's info stays that of the first connection until the user has left.
+ */
+export class Holders {
   private readonly apps = new Map<string, Map<ChannelText, Occupancy>>();
   private numbered = 0;
 
-  join(app: App, channel: ChannelName, member: Member | undefined): Transition | 'full' {
+  /** A loop has one more subscription, of `member` if this is a presence channel. */
+  join(
+    app: App,
+    loop: Loop,
+    { channel, held, member }: Statement & { readonly member: Member | undefined },
+  ): Transition | 'full' {
     let channels = this.apps.get(app.id);
-    let occupancy = channels?.get(channel.text);
+    let occupancy = channels?.get(channel);
     const memberAdded = member !== undefined && !occupancy?.users?.has(member.userId);
     const membersMax = app.limits.presenceMembers;
     if (memberAdded && membersMax > 0 && (occupancy?.users?.size ?? 0) >= membersMax) return 'full';
@@ -88,18 +118,24 @@ export class MemoryRoster implements Roster {
     }
     if (occupancy === undefined) {
       this.numbered++;
-      occupancy = { number: this.numbered, subscriptions: 0, users: undefined };
-      channels.set(channel.text, occupancy);
+      const loops = new Shares();
+      occupancy = { number: this.numbered, loops, subscriptions: 0, users: undefined };
+      channels.set(channel, occupancy);
     }
-    occupancy.subscriptions++;
+    const before = occupancy.subscriptions;
+    occupancy.loops.state(loop, held);
+    occupancy.subscriptions = occupancy.loops.total;
     if (member !== undefined) {
       occupancy.users ??= new Map();
-      const presence = occupancy.users.get(member.userId);
-      if (presence === undefined) occupancy.users.set(member.userId, { member, connections: 1 });
-      else presence.connections++;
+      let presence = occupancy.users.get(member.userId);
+      if (presence === undefined) {
+        presence = { member, loops: new Shares() };
+        occupancy.users.set(member.userId, presence);
+      }
+      presence.loops.state(loop, 1);
     }
     return {
-      occupied: occupancy.subscriptions === 1,
+      occupied: before === 0 && occupancy.subscriptions > 0,
       vacated: false,
       memberAdded,
       memberRemoved: false,
@@ -107,20 +143,24 @@ export class MemoryRoster implements Roster {
     };
   }
 
-  leave(app: App, channel: ChannelName, member: Member | undefined): Transition {
+  /** A loop has one subscription less; `userId` if it was the loop's last one of that member. */
+  leave(
+    app: App,
+    loop: Loop,
+    { channel, held, userId }: Statement & { readonly userId: string | undefined },
+  ): Transition {
     const channels = this.apps.get(app.id);
-    const occupancy = channels?.get(channel.text);
-    if (channels === undefined || occupancy === undefined) {
-      throw new Error(`${channel.text} has no subscriptions to leave`);
-    }
-    occupancy.subscriptions--;
-    const presence = member === undefined ? undefined : occupancy.users?.get(member.userId);
-    if (presence !== undefined) presence.connections--;
-    const memberRemoved = presence?.connections === 0;
+    const occupancy = channels?.get(channel);
+    if (channels === undefined || occupancy === undefined) return NOTHING_LEFT;
+    occupancy.loops.state(loop, held);
+    occupancy.subscriptions = occupancy.loops.total;
+    const presence = userId === undefined ? undefined : occupancy.users?.get(userId);
+    presence?.loops.state(loop, 0);
+    const memberRemoved = presence?.loops.total === 0;
     if (memberRemoved) occupancy.users?.delete(presence.member.userId);
 
     const vacated = occupancy.subscriptions === 0;
-    if (vacated) channels.delete(channel.text);
+    if (vacated) channels.delete(channel);
     if (channels.size === 0) this.apps.delete(app.id);
     return {
       occupied: false,
@@ -131,33 +171,40 @@ export class MemoryRoster implements Roster {
     };
   }
 
-  members(app: App, channel: ChannelName): readonly Member[] {
+  /** The loops that hold subscriptions of a channel. */
+  loopsOf(app: App, channel: ChannelText): Shares | undefined {
+    return this.occupancy(app, channel)?.loops;
+  }
+
+  members(app: App, channel: ChannelText): readonly Member[] {
     const users = this.occupancy(app, channel)?.users;
     return users === undefined ? [] : Array.from(users.values(), ({ member }) => member);
   }
 
-  counts(app: App, channel: ChannelName): ChannelCounts {
+  counts(app: App, channel: ChannelText): ChannelCounts {
     const occupancy = this.occupancy(app, channel);
     return occupancy === undefined ? NO_COUNTS : countsOf(occupancy);
   }
 
-  channels(app: App, query: ChannelQuery): MemoryWalk {
-    return new MemoryWalk(this.apps.get(app.id) ?? new Map(), query);
+  /** Starts a walk through an app's occupied channels. */
+  channels(app: App, query: ChannelQuery): HoldersWalk {
+    return new HoldersWalk(this.apps.get(app.id) ?? new Map(), query);
   }
 
+  /** The number of occupied channels of an app. */
   channelCountOf(app: App): number {
     return this.apps.get(app.id)?.size ?? 0;
   }
 
-  /** Returns the number of occupied channels of all apps. */
+  /** The number of occupied channels of all apps. */
   channelCount(): number {
     let count = 0;
     for (const channels of this.apps.values()) count += channels.size;
     return count;
   }
 
-  private occupancy(app: App, channel: ChannelName): Occupancy | undefined {
-    return this.apps.get(app.id)?.get(channel.text);
+  private occupancy(app: App, channel: ChannelText): Occupancy | undefined {
+    return this.apps.get(app.id)?.get(channel);
   }
 }
 

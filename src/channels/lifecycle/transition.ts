@@ -1,0 +1,14 @@
+import type { ChannelCounts } from '../ports.ts';
+
+/** What one join or leave changed. Everything that clients and webhooks are sent about it follows from this. */
+export interface Transition {
+  /** This was the first subscription. */
+  readonly occupied: boolean;
+  /** This was the last subscription. */
+  readonly vacated: boolean;
+  /** This was the first connection of this user. */
+  readonly memberAdded: boolean;
+  /** This was the last connection of this user. */
+  readonly memberRemoved: boolean;
+  readonly counts: ChannelCounts;
+}

@@ -1,0 +1,32 @@
+import type { Clock } from '../../runtime/ports.ts';
+import type { App } from '../app.ts';
+import type { WebhookSink } from '../ports.ts';
+import type { Usage } from '../usage.ts';
+import type { WebhookEvent } from './webhook-event.ts';
+
+export interface WebhookEventsOptions {
+  readonly clock: Clock;
+  readonly usage: Usage;
+  readonly sink: WebhookSink;
+}
+
+/** Passes events on to the webhooks of an app, if one of them wants events of that name. */
+export class WebhookEvents {
+  private readonly options: WebhookEventsOptions;
+
+  constructor(options: WebhookEventsOptions) {
+    this.options = options;
+  }
+
+  /** Whether a webhook of the app takes events of this name. */
+  wants(app: App, name: WebhookEvent['name']): boolean {
+    return app.webhooks.some(({ events }) => events.includes(name));
+  }
+
+  emit(app: App, event: WebhookEvent): void {
+    if (!this.wants(app, event.name)) return;
+    const { clock, usage, sink } = this.options;
+    usage.charge(app, 1, 'clients');
+    sink.emit({ appId: app.id, event, atMs: clock.now() });
+  }
+}

@@ -1,0 +1,94 @@
+import type { App } from '../channels/app.ts';
+import { type Broadcaster, broadcast } from '../channels/broadcast.ts';
+import type { ChannelName } from '../channels/channel-name.ts';
+import type { WebhookEvents } from '../channels/lifecycle/webhook-events.ts';
+import type {
+  Authority,
+  CachedEvent,
+  ChannelCounts,
+  ChannelQuery,
+  ChannelWalk,
+  Entered,
+  Entry,
+  Exit,
+  Member,
+  Publication,
+} from '../channels/ports.ts';
+import type { Timers } from '../runtime/ports.ts';
+import { Home } from './home.ts';
+
+export interface MemoryEngineOptions {
+  readonly timers: Timers;
+  readonly webhooks: WebhookEvents;
+  readonly broadcaster: Broadcaster;
+  /** Ends every connection of this loop that is signed in as the user. */
+  readonly terminate: (app: App, userId: string) => void;
+}
+
+/** The number of the only loop. */
+const THIS = 0;
+
+/** The engine of a server with one realtime loop, which is the home of all topics. It answers at once and never fails. */
+export class MemoryEngine implements Authority {
+  readonly home: Home;
+  private readonly endUser: (app: App, userId: string) => void;
+
+  constructor({ timers, webhooks, broadcaster, terminate }: MemoryEngineOptions) {
+    const send = broadcast.bind(undefined, broadcaster);
+    this.home = new Home({ timers, webhooks, send, notifyWatchers: send });
+    this.endUser = terminate;
+  }
+
+  join(entry: Entry, entered: (entered: Entered) => void): boolean {
+    return this.home.join(THIS, entry, entered);
+  }
+
+  leave(exit: Exit): void {
+    this.home.leave(THIS, exit);
+  }
+
+  publish(publication: Publication): void {
+    this.home.publish(publication);
+  }
+
+  signIn(app: App, userId: string): void {
+    this.home.signIn(THIS, app, userId);
+  }
+
+  signOut(app: App, userId: string): void {
+    this.home.signOut(THIS, app, userId);
+  }
+
+  watch(app: App, userIds: readonly string[]): ReadonlySet<string> {
+    return this.home.online(app, userIds);
+  }
+
+  /** Nothing: without watchers on this loop, the broadcast reaches nobody. */
+  unwatch(): undefined {
+    return undefined;
+  }
+
+  terminate(app: App, userId: string): void {
+    this.endUser(app, userId);
+  }
+
+  members(app: App, channel: ChannelName): readonly Member[] {
+    return this.home.members(app, channel);
+  }
+
+  counts(app: App, channel: ChannelName): ChannelCounts {
+    return this.home.counts(app, channel);
+  }
+
+  cached(app: App, channel: ChannelName): CachedEvent | undefined {
+    return this.home.cached(app, channel);
+  }
+
+  channelCountOf(app: App): number {
+    return this.home.channelCountOf(app);
+  }
+
+  channels(app: App, query: ChannelQuery): ChannelWalk {
+    return this.home.channels(app, query);
+  }
+}

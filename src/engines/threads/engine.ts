@@ -1,0 +1,317 @@
+import type { App } from '../../channels/app.ts';
+import { type Broadcaster, broadcast } from '../../channels/broadcast.ts';
+import type { ChannelName } from '../../channels/channel-name.ts';
+import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
+import { after, type MaybePromise, mapAll, undoIfFailed } from '../../channels/maybe-promise.ts';
+import type {
+  AppDirectory,
+  Authority,
+  Broadcast,
+  CachedEvent,
+  ChannelCounts,
+  ChannelPage,
+  ChannelQuery,
+  ChannelWalk,
+  Entered,
+  Entry,
+  Exit,
+  Member,
+  Publication,
+} from '../../channels/ports.ts';
+import { watchChannel } from '../../channels/users/watchlist-events.ts';
+import type { Timers } from '../../runtime/ports.ts';
+import type { HoldersWalk } from '../holders.ts';
+import { Home } from '../home.ts';
+import type { Loop, Shares } from '../shares.ts';
+import { HomeServer } from './home-server.ts';
+import type { Answer, EngineMessage, Question } from './messages.ts';
+import { homeOf } from './partition.ts';
+import { Questions } from './questions.ts';
+import { ThreadsWalk } from './walk.ts';
+import { PendingWatches } from './watches.ts';
+
+export interface ThreadsEngineOptions {
+  /** The number of this loop, and how many there are. */
+  readonly loop: Loop;
+  readonly loops: number;
+  readonly apps: AppDirectory;
+  readonly timers: Timers;
+  readonly webhooks: WebhookEvents;
+  readonly broadcaster: Broadcaster;
+  /** Ends every connection of this loop that is signed in as the user. */
+  readonly terminate: (app: App, userId: string) => void;
+  /** Sends a message to another loop. All messages from one loop to another must arrive, in their order. */
+  readonly send: (to: Loop, message: EngineMessage) => void;
+}
+
+/**
+ * The engine of several realtime loops in one process. Each topic has its home on one of them, by its name; what another loop
+ * states or asks goes there as a message, and what the home decides comes back as one.
+ *
+ * No message between threads is lost, and a thread that dies ends the process. So nothing here waits for a time.
+ */
+export class ThreadsEngine implements Authority {
+  readonly home: Home;
+  private readonly loop: Loop;
+  private readonly loops: readonly Loop[];
+  private readonly apps: AppDirectory;
+  private readonly broadcaster: Broadcaster;
+  private readonly endUser: (app: App, userId: string) => void;
+  private readonly send: (to: Loop, message: EngineMessage) => void;
+  /** What the homes on other loops are asked; by loop, and none for this one. */
+  private readonly questions: readonly Questions[];
+  private readonly server: HomeServer;
+  private readonly watches = new PendingWatches();
+  private walks = 0;
+
+  constructor(options: ThreadsEngineOptions) {
+    const { loop, loops, apps, timers, webhooks, broadcaster, terminate, send } = options;
+    this.loop = loop;
+    this.loops = Array.from({ length: loops }, (_, number) => number);
+    this.apps = apps;
+    this.broadcaster = broadcaster;
+    this.endUser = terminate;
+    this.send = send;
+    this.questions = this.loops.map((to) => new Questions((message) => send(to, message)));
+    this.home = new Home({
+      timers,
+      webhooks,
+      send: (sent) => this.fanOut(this.home.loopsOf(sent.app, sent.channel), sent),
+      notifyWatchers: (sent, userId, isOnline) => this.notifyWatchers(sent, userId, isOnline),
+    });
+    this.server = new HomeServer({
+      home: this.home,
+      apps,
+      loops: this.loops,
+      terminate: (app, userId) => this.endEverywhere(app, userId),
+      send,
+    });
+  }
+
+  /** Handles a message of another loop. */
+  receive(from: Loop, message: EngineMessage): void {
+    switch (message[0]) {
+      case 'broadcast': {
+        const [, appId, channel, frame, except, cause] = message;
+        const app = this.apps.byId(appId);
+        if (app === undefined) return;
+        broadcast(this.broadcaster, { app, channel, makeFrame: () => frame, except, cause });
+        return;
+      }
+      case 'user': {
+        const [, appId, userId, isOnline, frame] = message;
+        const app = this.apps.byId(appId);
+        if (app === undefined) return;
+        this.watches.changed(app, userId, isOnline);
+        const channel = watchChannel(userId);
+        broadcast(this.broadcaster, { app, channel, makeFrame: () => frame });
+        return;
+      }
+      case 'end': {
+        const app = this.apps.byId(message[1]);
+        if (app !== undefined) this.endUser(app, message[2]);
+        return;
+      }
+      case 'done':
+        this.questions[from]?.done(message[1]);
+        return;
+      case 'answer':
+        this.questions[from]?.done(message[1]);
+        this.questions[from]?.answer(message[2]);
+        return;
+      case 'failed':
+        this.questions[from]?.done(message[1]);
+        this.questions[from]?.failed(message[2]);
+        return;
+      default:
+        this.server.answer(from, message);
+    }
+  }
+
+  /** Called after the messages that another loop sent in one turn. */
+  received(from: Loop): void {
+    this.server.flush(from);
+  }
+
+  join(entry: Entry, entered: (entered: Entered) => void): MaybePromise<boolean> {
+    const { app, channel, held, member, socketId } = entry;
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) return this.home.join(this.loop, entry, entered);
+    const { text } = channel;
+    return this.ask(
+      home,
+      ['join', app.id, text, held, socketId, member?.userId, member?.userInfo],
+      (answer) => {
+        if (answer === false) return false;
+        entered(answer as Entered);
+        return true;
+      },
+    );
+  }
+
+  leave(exit: Exit): MaybePromise<void> {
+    const { app, channel, held, userId } = exit;
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) return this.home.leave(this.loop, exit);
+    return this.ask(home, ['leave', app.id, channel.text, held, userId], nothing);
+  }
+
+  publish(publication: Publication): MaybePromise<void> {
+    const { app, channel, makeFrame, except, cause, remember } = publication;
+    const home = this.homeOf(app, channel);
+    if (home === this.loop) return this.home.publish(publication);
+    const { name, data } = remember ?? {};
+    return this.ask(
+      home,
+      ['publish', app.id, channel, makeFrame(), except, cause, name, data],
+      nothing,
+    );
+  }
+
+  signIn(app: App, userId: string): MaybePromise<void> {
+    const home = this.homeOfUser(app, userId);
+    if (home === this.loop) return this.home.signIn(this.loop, app, userId);
+    return this.ask(home, ['sign-in', app.id, userId], nothing);
+  }
+
+  signOut(app: App, userId: string): MaybePromise<void> {
+    const home = this.homeOfUser(app, userId);
+    if (home === this.loop) return this.home.signOut(this.loop, app, userId);
+    return this.ask(home, ['sign-out', app.id, userId], nothing);
+  }
+
+  watch(app: App, userIds: readonly string[]): MaybePromise<ReadonlySet<string>> {
+    const watch = this.watches.begin(app, userIds);
+    const ask = ([home, ids]: readonly [Loop, readonly string[]]) => {
+      if (home === this.loop) {
+        this.home.watch(this.loop, app, ids);
+        return watch.isAnswered(ids, this.home.online(app, ids));
+      }
+      return this.ask(home, ['watch', app.id, ids], (answer) =>
+        watch.isAnswered(ids, new Set(answer as readonly string[])),
+      );
+    };
+    const asked = undoIfFailed(
+      () => mapAll(this.byHome(app, userIds), ask),
+      () => void this.watches.end(watch),
+    );
+    return after(asked, () => this.watches.end(watch));
+  }
+
+  unwatch(app: App, userIds: readonly string[]): MaybePromise<void> {
+    const unwatched = this.watches.unwatch(app, userIds);
+    const stated = mapAll(this.byHome(app, unwatched), ([home, ids]) =>
+      home === this.loop
+        ? this.home.unwatch(this.loop, app, ids)
+        : this.ask(home, ['unwatch', app.id, ids], nothing),
+    );
+    return after(stated, nothing);
+  }
+
+  terminate(app: App, userId: string): MaybePromise<void> {
+    const home = this.homeOfUser(app, userId);
+    if (home === this.loop) return this.endEverywhere(app, userId);
+    return this.ask(home, ['terminate', app.id, userId], nothing);
+  }
+
+  members(app: App, channel: ChannelName): MaybePromise<readonly Member[]> {
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) return this.home.members(app, channel);
+    return this.ask(home, ['members', app.id, channel.text], (answer) => answer as Member[]);
+  }
+
+  counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts> {
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) return this.home.counts(app, channel);
+    return this.ask(home, ['counts', app.id, channel.text], (answer) => answer as ChannelCounts);
+  }
+
+  cached(app: App, channel: ChannelName): MaybePromise<CachedEvent | undefined> {
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) return this.home.cached(app, channel);
+    return this.ask(
+      home,
+      ['cached', app.id, channel.text],
+      (answer) => answer as CachedEvent | undefined,
+    );
+  }
+
+  channelCountOf(app: App): MaybePromise<number> {
+    const counted = mapAll(this.loops, (home) =>
+      home === this.loop
+        ? this.home.channelCountOf(app)
+        : this.ask(home, ['channel-count', app.id], (answer) => answer as number),
+    );
+    return after(counted, (counts) => counts.reduce((sum, count) => sum + count, 0));
+  }
+
+  channels(app: App, query: ChannelQuery): ChannelWalk {
+    const number = this.walks++;
+    const { prefix } = query;
+    let walkHere: HoldersWalk | undefined;
+    return new ThreadsWalk(this.loops.length, query.after, (home, position, limit) => {
+      if (home === this.loop) {
+        walkHere ??= this.home.channels(app, { prefix, after: position });
+        return walkHere.page(limit);
+      }
+      return this.ask(
+        home,
+        ['page', app.id, number, prefix, position, limit],
+        (answer) => answer as ChannelPage,
+      );
+    });
+  }
+
+  /** Sends a broadcast to the loops that hold subscriptions of its channel. */
+  private fanOut(loops: Shares | undefined, sent: Broadcast): void {
+    const { app, channel, makeFrame, except, cause } = sent;
+    let frame: string | undefined;
+    loops?.forEachLoop((to) => {
+      if (to === this.loop) return broadcast(this.broadcaster, sent);
+      frame ??= makeFrame();
+      this.send(to, ['broadcast', app.id, channel, frame, except, cause]);
+    });
+  }
+
+  private notifyWatchers(sent: Broadcast, userId: string, isOnline: boolean): void {
+    const { app, makeFrame } = sent;
+    this.home.loopsWatching(app, userId)?.forEachLoop((to) => {
+      if (to === this.loop) {
+        this.watches.changed(app, userId, isOnline);
+        broadcast(this.broadcaster, sent);
+      } else {
+        this.send(to, ['user', app.id, userId, isOnline, makeFrame()]);
+      }
+    });
+  }
+
+  /** Ends every connection of a user whose home is here. */
+  private endEverywhere(app: App, userId: string): void {
+    this.home.loopsWith(app, userId)?.forEachLoop((to) => {
+      if (to === this.loop) this.endUser(app, userId);
+      else this.send(to, ['end', app.id, userId]);
+    });
+  }
+
+  private ask<T>(home: Loop, question: Question, answered: (answer: Answer) => T): Promise<T> {
+    const questions = this.questions[home];
+    if (questions === undefined) throw new Error(`There is no loop ${home}`);
+    return questions.ask(question, answered);
+  }
+
+  private homeOf(app: App, channel: string): Loop {
+    return homeOf(app, channel, this.loops.length);
+  }
+
+  private homeOfUser(app: App, userId: string): Loop {
+    return this.homeOf(app, watchChannel(userId));
+  }
+
+  private byHome(app: App, userIds: readonly string[]): readonly (readonly [Loop, string[]])[] {
+    return [...Map.groupBy(userIds, (userId) => this.homeOfUser(app, userId))];
+  }
+}
+
+function nothing(): undefined {
+  return undefined;
+}

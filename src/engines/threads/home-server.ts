@@ -1,0 +1,143 @@
+import type { App } from '../../channels/app.ts';
+import { type ChannelName, parseChannelName } from '../../channels/channel-name.ts';
+import type { AppDirectory, Publication } from '../../channels/ports.ts';
+import type { HoldersWalk } from '../holders.ts';
+import type { Home } from '../home.ts';
+import type { Loop } from '../shares.ts';
+import type { EngineMessage, Question } from './messages.ts';
+import { Answers } from './questions.ts';
+
+/** Walks of other loops that are kept open between two pages. One that is opened again must find its place. */
+const WALKS_MAX = 64;
+
+export interface HomeServerOptions {
+  readonly home: Home;
+  readonly apps: AppDirectory;
+  readonly loops: readonly Loop[];
+  readonly terminate: (app: App, userId: string) => void;
+  readonly send: (to: Loop, message: EngineMessage) => void;
+}
+
+interface OpenWalk {
+  readonly walk: HoldersWalk;
+  /** Where its next page begins. */
+  readonly next: string | undefined;
+}
+
+/** Answers what other loops ask the home that is on this loop. */
+export class HomeServer {
+  private readonly options: HomeServerOptions;
+  private readonly answers: readonly Answers[];
+  /** Apps that loops may still hold something of after they were removed. */
+  private readonly known = new Map<string, App>();
+  private readonly walks = new Map<string, OpenWalk>();
+
+  constructor(options: HomeServerOptions) {
+    this.options = options;
+    this.answers = options.loops.map((to) => new Answers((message) => options.send(to, message)));
+  }
+
+  answer(from: Loop, question: Question): void {
+    const answers = this.answersTo(from);
+    const app = this.appOf(question[1]);
+    // The app was created a moment ago, and this loop does not know it yet.
+    if (app === undefined) return answers.failed(`The app ${question[1]} is not known here yet`);
+    const { home } = this.options;
+    switch (question[0]) {
+      case 'join': {
+        const [, , text, held, socketId, userId, userInfo] = question;
+        const member = userId === undefined ? undefined : { userId, userInfo };
+        const entry = { app, channel: channelOf(text), held, member, socketId };
+        const isIn = home.join(from, entry, (entered) => answers.answer(entered));
+        if (!isIn) answers.answer(false);
+        return;
+      }
+      case 'leave': {
+        const [, , text, held, userId] = question;
+        home.leave(from, { app, channel: channelOf(text), held, userId });
+        return answers.took();
+      }
+      case 'publish':
+        home.publish(publicationOf(app, question));
+        return answers.took();
+      case 'sign-in':
+        home.signIn(from, app, question[2]);
+        return answers.took();
+      case 'sign-out':
+        home.signOut(from, app, question[2]);
+        return answers.took();
+      case 'terminate':
+        this.options.terminate(app, question[2]);
+        return answers.took();
+      case 'watch':
+        home.watch(from, app, question[2]);
+        return answers.answer([...home.online(app, question[2])]);
+      case 'unwatch':
+        home.unwatch(from, app, question[2]);
+        return answers.took();
+      case 'members':
+        return answers.answer(home.members(app, channelOf(question[2])));
+      case 'counts':
+        return answers.answer(home.counts(app, channelOf(question[2])));
+      case 'cached':
+        return answers.answer(home.cached(app, channelOf(question[2])));
+      case 'channel-count':
+        return answers.answer(home.channelCountOf(app));
+      case 'page':
+        return this.page(from, app, question);
+      default:
+        question satisfies never;
+    }
+  }
+
+  /** Called after each batch of questions of a loop. */
+  flush(to: Loop): void {
+    this.answersTo(to).flush();
+  }
+
+  private page(from: Loop, app: App, question: Extract<Question, readonly ['page', ...unknown[]]>) {
+    const [, , number, prefix, after, limit] = question;
+    const key = `${from} ${number}`;
+    const open = this.walks.get(key);
+    this.walks.delete(key);
+    const walk =
+      open !== undefined && open.next === after
+        ? open.walk
+        : this.options.home.channels(app, { prefix, after });
+    const page = walk.page(limit);
+    if (page.next !== undefined) {
+      const [oldest] = this.walks.keys();
+      if (oldest !== undefined && this.walks.size >= WALKS_MAX) this.walks.delete(oldest);
+      this.walks.set(key, { walk, next: page.next });
+    }
+    this.answersTo(from).answer(page);
+  }
+
+  private answersTo(loop: Loop): Answers {
+    const answers = this.answers[loop];
+    if (answers === undefined) throw new Error(`There is no loop ${loop}`);
+    return answers;
+  }
+
+  private appOf(id: string): App | undefined {
+    const app = this.options.apps.byId(id);
+    if (app === undefined) return this.known.get(id);
+    if (this.known.get(id) !== app) this.known.set(id, app);
+    return app;
+  }
+}
+
+function channelOf(text: string): ChannelName {
+  const parsed = parseChannelName(text);
+  if (!parsed.ok) throw new Error(`Another loop sent an invalid channel name: ${parsed.why}`);
+  return parsed.channel;
+}
+
+function publicationOf(
+  app: App,
+  question: Extract<Question, readonly ['publish', ...unknown[]]>,
+): Publication {
+  const [, , channel, frame, except, cause, name, data] = question;
+  const remember = name === undefined || data === undefined ? undefined : { name, data };
+  return { app, channel, makeFrame: () => frame, except, cause, remember };
+}

@@ -1,0 +1,84 @@
+import type { Answer, EngineMessage, Question } from './messages.ts';
+
+/** Answered questions that are kept, since taking them from the front of the list one by one costs more. */
+const ANSWERED_MAX = 10_000;
+
+interface Pending {
+  readonly answered: (answer: Answer) => void;
+  readonly failed: (error: Error) => void;
+}
+
+/** The questions of this loop that one home has not answered yet, in their order. */
+export class Questions {
+  private readonly send: (message: EngineMessage) => void;
+  private pending: Pending[] = [];
+  /** The first of `pending` that is not answered. */
+  private next = 0;
+
+  constructor(send: (message: EngineMessage) => void) {
+    this.send = send;
+  }
+
+  /** Asks. `answered` runs in the place of the answer among the broadcasts of that home, before the promise settles. */
+  ask<T>(question: Question, answered: (answer: Answer) => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.pending.push({ answered: (answer) => resolve(answered(answer)), failed: reject });
+    this.send(question);
+    return promise;
+  }
+
+  /** So many questions needed no answer. */
+  done(count: number): void {
+    for (let n = 0; n < count; n++) this.take().answered(undefined);
+  }
+
+  answer(answer: Answer): void {
+    this.take().answered(answer);
+  }
+
+  failed(why: string): void {
+    this.take().failed(new Error(why));
+  }
+
+  private take(): Pending {
+    const pending = this.pending[this.next];
+    if (pending === undefined) throw new Error('An answer came to no question');
+    this.next++;
+    if (this.next === this.pending.length || this.next > ANSWERED_MAX) {
+      this.pending.splice(0, this.next);
+      this.next = 0;
+    }
+    return pending;
+  }
+}
+
+/** The answers of this home to one loop, in the order of its questions. */
+export class Answers {
+  private readonly send: (message: EngineMessage) => void;
+  private done = 0;
+
+  constructor(send: (message: EngineMessage) => void) {
+    this.send = send;
+  }
+
+  /** The next question needed no answer. */
+  took(): void {
+    this.done++;
+  }
+
+  answer(answer: Answer): void {
+    this.send(['answer', this.done, answer]);
+    this.done = 0;
+  }
+
+  failed(why: string): void {
+    this.send(['failed', this.done, why]);
+    this.done = 0;
+  }
+
+  /** Called after each batch of questions. */
+  flush(): void {
+    if (this.done > 0) this.send(['done', this.done]);
+    this.done = 0;
+  }
+}

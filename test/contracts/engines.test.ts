@@ -1,0 +1,106 @@
+import type { App } from '../../src/channels/app.ts';
+import { FakeClock } from '../../src/channels/hub.fixture.ts';
+import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
+import { WebhookEvents } from '../../src/channels/lifecycle/webhook-events.ts';
+import type { Audience } from '../../src/channels/ports.ts';
+import { Usage } from '../../src/channels/usage.ts';
+import { MemoryEngine } from '../../src/engines/memory.ts';
+import { ThreadsEngine } from '../../src/engines/threads/engine.ts';
+import type { EngineMessage } from '../../src/engines/threads/messages.ts';
+import { authorityContract, type OpenCluster } from './authority.contract.ts';
+import { LoopStage, RecordingAudience } from './loop-stage.ts';
+
+const nothing = () => undefined;
+const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+/** What a loop gives to its engine. */
+function partsOf(clock: FakeClock, reported: AppWebhookEvent[]) {
+  const usage = new Usage(clock, silent, { count: nothing });
+  const webhooks = new WebhookEvents({
+    clock,
+    usage,
+    sink: { emit: (event) => void reported.push(event) },
+  });
+  const audience = new RecordingAudience();
+  const terminated: string[] = [];
+  const terminate = (_: App, userId: string) => void terminated.push(userId);
+  const broadcaster = { usage, audience: audience as unknown as Audience };
+  return { webhooks, broadcaster, audience, terminated, terminate };
+}
+
+function clusterOf(
+  loops: readonly LoopStage[],
+  clock: FakeClock,
+  reported: AppWebhookEvent[],
+  settled: () => Promise<void>,
+): OpenCluster {
+  return {
+    loops,
+    clock,
+    reported: () => reported.splice(0),
+    settled,
+  };
+}
+
+authorityContract('MemoryEngine', async () => {
+  const clock = new FakeClock();
+  const reported: AppWebhookEvent[] = [];
+  const { webhooks, broadcaster, audience, terminated, terminate } = partsOf(clock, reported);
+  const authority = new MemoryEngine({
+    timers: clock,
+    webhooks,
+    broadcaster,
+    terminate,
+  });
+  const loop = new LoopStage({ number: 0, authority, audience, terminated });
+  return clusterOf([loop], clock, reported, async () => undefined);
+});
+
+/** Loops of one process, whose messages arrive in later turns, all of one turn together. */
+async function threads(count: number, apps: readonly App[]): Promise<OpenCluster> {
+  const clock = new FakeClock();
+  const reported: AppWebhookEvent[] = [];
+  const engines: ThreadsEngine[] = [];
+  const waiting = new Map<string, EngineMessage[]>();
+  const send = (from: number, to: number, message: EngineMessage) => {
+    const key = `${from} ${to}`;
+    const queue = waiting.get(key);
+    if (queue !== undefined) {
+      queue.push(message);
+      return;
+    }
+    waiting.set(key, [message]);
+    setImmediate(() => {
+      const messages = waiting.get(key) ?? [];
+      waiting.delete(key);
+      for (const one of structuredClone(messages)) engines[to]?.receive(from, one);
+      engines[to]?.received(from);
+    });
+  };
+  const loops = Array.from({ length: count }, (_, number) => {
+    const { webhooks, broadcaster, audience, terminated, terminate } = partsOf(clock, reported);
+    const authority = new ThreadsEngine({
+      loop: number,
+      loops: count,
+      apps: {
+        byId: (id) => apps.find((app) => app.id === id),
+        byKey: () => undefined,
+      },
+      timers: clock,
+      webhooks,
+      broadcaster,
+      terminate,
+      send: (to, message) => send(number, to, message),
+    });
+    engines.push(authority);
+    return new LoopStage({ number, authority, audience, terminated });
+  });
+  return clusterOf(loops, clock, reported, async () => {
+    do await new Promise((resolve) => setImmediate(resolve));
+    while (waiting.size > 0);
+  });
+}
+
+for (const count of [1, 2, 3, 8]) {
+  authorityContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
+}

@@ -1,0 +1,181 @@
+import type { App } from '../../src/channels/app.ts';
+import { type ChannelEvent, topicOf } from '../../src/channels/event.ts';
+import type { Audience, Authority, Entered, SendOptions } from '../../src/channels/ports.ts';
+import type { SocketId } from '../../src/channels/socket-id.ts';
+import { LocalChannels } from '../../src/channels/subscribing/local-channels.ts';
+import { watchTopic } from '../../src/channels/users/watchlist-events.ts';
+import { eventMessage } from '../../src/channels/wire.ts';
+import { channel } from './values.ts';
+
+/** The subscribers of one loop, of whom only the number counts; remembers what they are sent, by topic. */
+export class RecordingAudience implements Pick<Audience, 'send'> {
+  readonly heard = new Map<string, string[]>();
+  private readonly subscribers = new Map<string, number>();
+
+  enter(topic: string): void {
+    this.subscribers.set(topic, (this.subscribers.get(topic) ?? 0) + 1);
+  }
+
+  exit(topic: string): void {
+    this.subscribers.set(topic, (this.subscribers.get(topic) ?? 0) - 1);
+  }
+
+  send(topic: string, makeFrame: () => string, { except }: SendOptions = {}): number {
+    const subscribers = this.subscribers.get(topic) ?? 0;
+    if (subscribers === 0) return 0;
+    const heard = this.heard.get(topic) ?? [];
+    this.heard.set(topic, heard);
+    const text = textOf(makeFrame());
+    heard.push(except === undefined || text.startsWith('member_') ? text : `${text} but ${except}`);
+    return subscribers;
+  }
+}
+
+/** A frame, in short. */
+function textOf(frame: string): string {
+  const { event, data } = JSON.parse(frame);
+  switch (event) {
+    case 'pusher_internal:member_added':
+      return `member_added ${JSON.parse(data).user_id}`;
+    case 'pusher_internal:member_removed':
+      return `member_removed ${JSON.parse(data).user_id}`;
+    case 'pusher_internal:subscription_count':
+      return `count ${JSON.parse(data).subscription_count}`;
+    case 'pusher_internal:watchlist_events': {
+      const [{ name, user_ids }] = JSON.parse(data).events;
+      return `${name} ${user_ids.join()}`;
+    }
+    default:
+      return event;
+  }
+}
+
+/** One loop as an engine sees it: it states what it holds, and hears what was decided. */
+export class LoopStage {
+  readonly authority: Authority;
+  private readonly audience: RecordingAudience;
+  private readonly channels = new LocalChannels();
+  private readonly users = new Map<string, object[]>();
+  private readonly terminated: string[];
+  /** What a channel had been sent when its last newcomer entered. */
+  private readonly entryAt = new Map<string, number>();
+  private connections = 0;
+  private readonly number: number;
+
+  constructor(options: {
+    readonly number: number;
+    readonly authority: Authority;
+    readonly audience: RecordingAudience;
+    readonly terminated: string[];
+  }) {
+    this.number = options.number;
+    this.authority = options.authority;
+    this.audience = options.audience;
+    this.terminated = options.terminated;
+  }
+
+  /** A connection enters a channel, as `subscribe` does it. */
+  async join(
+    app: App,
+    text: string,
+    userId?: string,
+    userInfo?: string,
+  ): Promise<Entered | 'full'> {
+    const member = userId === undefined ? undefined : { userId, userInfo };
+    const { subscriptions, shared } = this.channels.enter(app, channel(text), member);
+    let found: Entered | undefined;
+    this.connections++;
+    const socketId = `${this.number + 1}.${this.connections}` as SocketId;
+    const entry = { app, channel: channel(text), held: subscriptions, member, socketId };
+    const isIn = await this.authority.join(entry, (entered) => {
+      found = entered;
+      this.entryAt.set(shared.topic, this.audience.heard.get(shared.topic)?.length ?? 0);
+      this.audience.enter(shared.topic);
+    });
+    if (isIn && found !== undefined) return found;
+    const held = this.channels.leave(app, shared.topic, member);
+    await this.authority.leave({
+      app,
+      channel: channel(text),
+      held: held.subscriptions,
+      userId: held.ofUser === 0 ? userId : undefined,
+    });
+    return 'full';
+  }
+
+  async leave(app: App, text: string, userId?: string): Promise<void> {
+    const member = userId === undefined ? undefined : { userId, userInfo: undefined };
+    const topic = topicOf(app, channel(text));
+    const held = this.channels.leave(app, topic, member);
+    this.audience.exit(topic);
+    await this.authority.leave({
+      app,
+      channel: channel(text),
+      held: held.subscriptions,
+      userId: held.ofUser === 0 ? userId : undefined,
+    });
+  }
+
+  async publish(app: App, text: string, name: string, except?: SocketId): Promise<void> {
+    const event: ChannelEvent = { app, channel: channel(text), name, data: 'data', except };
+    await this.authority.publish({
+      app,
+      channel: event.channel.text,
+      makeFrame: () => eventMessage(event.name, event.channel.text, event.data),
+      except,
+      cause: 'backend',
+      remember: event.channel.cached ? { name, data: event.data } : undefined,
+    });
+  }
+
+  async signIn(app: App, userId: string): Promise<void> {
+    const key = `${app.id} ${userId}`;
+    this.users.set(key, [...(this.users.get(key) ?? []), {}]);
+    await this.authority.signIn(app, userId);
+  }
+
+  async signOut(app: App, userId: string): Promise<void> {
+    const key = `${app.id} ${userId}`;
+    const left = (this.users.get(key) ?? []).slice(1);
+    this.users.set(key, left);
+    if (left.length === 0) await this.authority.signOut(app, userId);
+  }
+
+  async watch(app: App, userIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const online = await this.authority.watch(app, userIds);
+    for (const userId of userIds) this.audience.enter(watchTopic(app, userId));
+    return online;
+  }
+
+  async unwatch(app: App, userIds: readonly string[]): Promise<void> {
+    for (const userId of userIds) this.audience.exit(watchTopic(app, userId));
+    await this.authority.unwatch(app, userIds);
+  }
+
+  /** What was sent to a channel since this was last asked. */
+  heard(app: App, text: string): readonly string[] {
+    const topic = topicOf(app, channel(text));
+    this.entryAt.delete(topic);
+    return this.audience.heard.get(topic)?.splice(0) ?? [];
+  }
+
+  /** What of this the last newcomer of the loop got. */
+  heardAfterEntry(app: App, text: string): readonly string[] {
+    const topic = topicOf(app, channel(text));
+    return (this.audience.heard.get(topic) ?? []).slice(this.entryAt.get(topic) ?? 0);
+  }
+
+  /** Changes of watched users since this was last asked. */
+  watched(): readonly string[] {
+    const watched: string[] = [];
+    for (const [name, heard] of this.audience.heard) {
+      if (name.includes('/#watch-')) watched.push(...heard.splice(0));
+    }
+    return watched;
+  }
+
+  /** The users whose connections were ended since this was last asked. */
+  ended(): readonly string[] {
+    return this.terminated.splice(0);
+  }
+}
