@@ -370,4 +370,14 @@ describe('the usage of several loops', () => {
     usages[0]?.takeTriggers(app, 1);
     expect(due()).toBe(1);
   });
+
+  it('is shared at once when all loops together may have taken a tenth of what is left of a quota', () => {
+    const { usages, due } = loopsOf(2);
+    const app = appOf(105);
+    usages[0]?.charge(app, 4, 'backend');
+    usages[0]?.charge(app, 100, 'clients');
+    expect(due()).toBe(0);
+    usages[0]?.charge(app, 1, 'backend');
+    expect(due()).toBe(1);
+  });
 });

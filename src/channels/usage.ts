@@ -89,7 +89,10 @@ export class Usage {
     day.messages[cause] += messages;
     day.unsaved[cause] += messages;
     this.shared?.unshared.countMessages(app.id, day.day, { [cause]: messages });
-    if (cause === 'backend') this.warn(app, day);
+    const { messagesPerDay } = app.limits;
+    if (cause === 'clients' || messagesPerDay === 0) return;
+    this.shared?.unshared.checkQuota(app.id, messagesPerDay - day.messages.backend);
+    this.warn(app, day);
   }
 
   /** Counts what another loop has taken, which stores it itself. */

@@ -37,7 +37,7 @@ describe('the questions to realtime loops', () => {
 
   it.each([
     [1, 'The realtime loop did not answer within 5000 ms'],
-    [2, 'The loop realtime-1 did not answer within 5000 ms'],
+    [2, 'The realtime-1 loop did not answer within 5000 ms'],
   ])('fail after 5 s and name the loop: of %p loops', async (loops, message) => {
     jest.useFakeTimers();
     const { client, asked } = stage(loops);

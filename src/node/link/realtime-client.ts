@@ -44,8 +44,8 @@ export class RealtimeClient {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const timer = setTimeout(() => {
       this.pending.delete(number);
-      const who = this.count === 1 ? 'The realtime loop' : `The loop ${loopName(loop)}`;
-      reject(new Error(`${who} did not answer within ${ANSWER_TIMEOUT_MS} ms`));
+      const why = `The ${loopName(loop)} loop did not answer within ${ANSWER_TIMEOUT_MS} ms`;
+      reject(new Error(why));
     }, ANSWER_TIMEOUT_MS);
     this.pending.set(number, { resolve, reject, timer });
     // The compiler cannot see that a union member picked by its own key belongs to the union.

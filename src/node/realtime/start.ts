@@ -113,6 +113,7 @@ export interface Realtime {
 export function openRealtime(options: RealtimeOptions): Realtime {
   const { config, timers, log, tls, links } = options;
   const channels = settingsOfLoop(config.channels, links.count);
+  const isFirst = links.index === 0;
   const totalOf = (memory: SharedArrayBuffer) => new SharedTotal(memory, links.index);
   const quotas = links.count > 1 ? new QuotaExchange(links) : undefined;
 
@@ -232,7 +233,14 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   });
   let pushConnections = 0;
   const fileGuard =
-    openFiles && new FileGuard({ openFiles, listeners, log, clock: monotonicTimers });
+    openFiles &&
+    new FileGuard({
+      openFiles,
+      listeners,
+      // All loops count the same descriptors, and one line is enough.
+      log: isFirst ? log : { ...log, info: log.debug, warn: log.debug },
+      clock: monotonicTimers,
+    });
   let fileChecks: NodeJS.Timeout | undefined;
   const checks = setInterval(() => {
     slowConsumers.sampleAgain();
@@ -246,7 +254,6 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   };
   const usageTimer = setInterval(keepUsage, USAGE_INTERVAL_MS);
 
-  const isFirst = links.index === 0;
   const goodbye = Promise.withResolvers<void>();
   links.receive((from, messages) => {
     for (const message of messages) {
