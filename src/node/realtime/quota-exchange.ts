@@ -32,7 +32,7 @@ export class QuotaExchange implements OtherLoops {
       loops: links.count,
       shareSoon: () => this.shareUsage(),
     });
-    this.usage = { unshared, warns: links.index === 0 };
+    this.usage = { unshared, isFirst: links.index === 0 };
   }
 
   start(): void {

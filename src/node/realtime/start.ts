@@ -230,9 +230,9 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     new FileGuard({
       openFiles,
       listeners,
-      // All loops count the same descriptors, and one line is enough.
-      log: isFirst ? log : { ...log, info: log.debug, warn: log.debug },
+      log,
       clock: monotonicTimers,
+      ...(links.count > 1 && { loop: loopName(links.index) }),
     });
   let fileChecks: NodeJS.Timeout | undefined;
   const checks = setInterval(() => {
