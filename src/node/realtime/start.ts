@@ -13,6 +13,7 @@ import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
+import { SharedCounts } from '../../runtime/shared-counts.ts';
 import { SharedTotal } from '../../runtime/shared-total.ts';
 import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
@@ -114,8 +115,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const channels = settingsOfLoop(config.channels, links.count);
   const isFirst = links.index === 0;
   const totalOf = (memory: SharedArrayBuffer) => new SharedTotal(memory, links.index);
-  const quotas =
-    links.count > 1 ? new QuotaExchange(links, totalOf(options.totals.connections)) : undefined;
+  const quotas = links.count > 1 ? new QuotaExchange(links) : undefined;
 
   const apps = new MemoryAppDirectory();
   apps.replace(options.apps);
@@ -136,7 +136,13 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   });
 
   const openFiles = readOpenFiles();
-  const connections = new Connections(connectionLimit(channels, openFiles), quotas);
+  const connections = new Connections(
+    connectionLimit(channels, openFiles),
+    quotas && {
+      total: totalOf(options.totals.connections),
+      ofApps: new SharedCounts(options.totals.appConnections),
+    },
+  );
   const slowConsumers = new SlowConsumers({
     connections,
     bytesMax: channels.sendBufferBytes,
@@ -161,6 +167,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
           loops: links.count,
           apps,
           send: (to, message) => links.send(to, message),
+          backlog: (loop) => links.backlog(loop),
         })
       : undefined;
   const engine = threads ?? new MemoryEngine(engineParts);
@@ -251,7 +258,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   links.receive((from, messages) => {
     for (const message of messages) {
       if (isOfEngine(message)) threads?.receive(from, message);
-      else quotas?.receive(from, message, { apps, usage });
+      else quotas?.receive(message, apps, usage);
     }
     threads?.received(from);
   });
