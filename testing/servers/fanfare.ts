@@ -23,7 +23,7 @@ export interface FanfareOptions {
   readonly program?: string;
   /** How many files it may have open, connections included. */
   readonly openFilesMax?: number;
-  /** The number of realtime threads; the default is that of the environment variable `TEST_THREADS`, or 1. */
+  /** The number of realtime threads; the default is the environment variable `TEST_THREADS`, or 1. */
   readonly threads?: number | 'auto';
 }
 
@@ -126,7 +126,7 @@ export async function spawnFanfare(
       : ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'fanfare'];
   const process_ = Bun.spawn([...limited, process.execPath, program, ...args], {
     cwd: directory,
-    env: { ...process.env, ...threadsIn(process.env['TEST_THREADS']), ...environment },
+    env: { ...process.env, ...threadsIn(process.env['TEST_THREADS'] ?? 1), ...environment },
     stdout: 'pipe',
     stderr: 'pipe',
   });
