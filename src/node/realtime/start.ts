@@ -314,8 +314,11 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       engine.home.flush();
       webhookRelay.flush();
       keepUsage();
-      options.toBackground({ type: 'goodbye' });
-      await withTimeout(STOP_WAIT_MS, goodbye.promise);
+      if (!isFirst) {
+        // The main thread stops the background loop, and only its own messages are sure to come before that.
+        options.toBackground({ type: 'goodbye' });
+        await withTimeout(STOP_WAIT_MS, goodbye.promise);
+      }
       loopDelay[Symbol.dispose]();
       links[Symbol.dispose]();
     },
