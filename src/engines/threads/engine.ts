@@ -80,6 +80,7 @@ export class ThreadsEngine implements Authority {
     this.home = new Home({
       timers,
       webhooks,
+      homes: loops,
       send: (sent) => this.fanOut(this.home.loopsOf(sent.app, sent.channel), sent),
       notifyWatchers: (sent, userId, isOnline) => this.notifyWatchers(sent, userId, isOnline),
     });

@@ -58,8 +58,8 @@ export class LoopLinks implements Disposable {
   }
 
   /**
-   * The messages to a loop that it has not handled yet. Nothing limits them here: whoever sends more than the other loop can
-   * handle must stop in time.
+   * The messages to a loop that it has not handled yet. Nothing limits them here: senders must stop in time if the other loop
+   * is slower than they are.
    */
   backlog(loop: number): number {
     const handled = Atomics.load(this.handled, this.placeOf(this.index, loop));

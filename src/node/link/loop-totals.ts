@@ -1,5 +1,5 @@
-import { shareCounts } from '../../runtime/shared-counts.ts';
-import { shareTotals } from '../../runtime/shared-total.ts';
+import { shareCounts } from '../../runtime/shared-memory/shared-counts.ts';
+import { shareTotals } from '../../runtime/shared-memory/shared-total.ts';
 
 /** The memory in which realtime loops count what they hold of a limit for all of them. */
 export interface LoopTotals {

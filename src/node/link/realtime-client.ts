@@ -91,9 +91,8 @@ export function addActivity(loops: readonly (readonly AppActivity[])[]): readonl
             appId: activity.appId,
             connections: sum.connections + activity.connections,
             channels: sum.channels + activity.channels,
-            // Each loop knows the messages of all loops, as of 100 ms ago.
-            messages: Math.max(sum.messages, activity.messages),
-            clientMessages: Math.max(sum.clientMessages, activity.clientMessages),
+            messages: sum.messages + activity.messages,
+            clientMessages: sum.clientMessages + activity.clientMessages,
           },
     );
   }

@@ -19,7 +19,7 @@ export class QuotaExchange {
       loops: links.count,
       shareSoon: () => this.shareUsage(),
     });
-    this.usage = { unshared, warns: links.index === 0 };
+    this.usage = { unshared, isFirst: links.index === 0 };
   }
 
   start(): void {

@@ -13,8 +13,8 @@ import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
-import { SharedCounts } from '../../runtime/shared-counts.ts';
-import { SharedTotal } from '../../runtime/shared-total.ts';
+import { SharedCounts } from '../../runtime/shared-memory/shared-counts.ts';
+import { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
@@ -237,9 +237,9 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     new FileGuard({
       openFiles,
       listeners,
-      // All loops count the same descriptors, and one line is enough.
-      log: isFirst ? log : { ...log, info: log.debug, warn: log.debug },
+      log,
       clock: monotonicTimers,
+      ...(links.count > 1 && { loop: loopName(links.index) }),
     });
   let fileChecks: NodeJS.Timeout | undefined;
   const checks = setInterval(() => {
@@ -314,8 +314,11 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       engine.home.flush();
       webhookRelay.flush();
       keepUsage();
-      options.toBackground({ type: 'goodbye' });
-      await withTimeout(STOP_WAIT_MS, goodbye.promise);
+      if (!isFirst) {
+        // The main thread stops the background loop, and only its own messages are sure to come before that.
+        options.toBackground({ type: 'goodbye' });
+        await withTimeout(STOP_WAIT_MS, goodbye.promise);
+      }
       loopDelay[Symbol.dispose]();
       links[Symbol.dispose]();
     },

@@ -1,8 +1,8 @@
 import type { App } from '../../channels/app.ts';
 import { firstHalfOf, newHalf, type SocketId } from '../../channels/socket-id.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
-import type { SharedCounts } from '../../runtime/shared-counts.ts';
-import type { SharedTotal } from '../../runtime/shared-total.ts';
+import type { SharedCounts } from '../../runtime/shared-memory/shared-counts.ts';
+import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import type { Connection } from './connection.ts';
 import { ConnectionsByAddress } from './connections-by-address.ts';
 import { keyOf, type PackedAddress } from './packed-address.ts';
