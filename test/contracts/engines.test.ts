@@ -1,32 +1,12 @@
 import type { App } from '../../src/channels/app.ts';
 import { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
-import { WebhookEvents } from '../../src/channels/lifecycle/webhook-events.ts';
-import type { Audience } from '../../src/channels/ports.ts';
-import { Usage } from '../../src/channels/usage.ts';
 import { MemoryEngine } from '../../src/engines/memory.ts';
 import { ThreadsEngine } from '../../src/engines/threads/engine.ts';
 import type { EngineMessage } from '../../src/engines/threads/messages.ts';
 import { authorityContract, type OpenCluster } from './authority.contract.ts';
-import { LoopStage, RecordingAudience } from './loop-stage.ts';
-
-const nothing = () => undefined;
-const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
-
-/** What a loop gives to its engine. */
-function partsOf(clock: FakeClock, reported: AppWebhookEvent[]) {
-  const usage = new Usage(clock, silent, { count: nothing });
-  const webhooks = new WebhookEvents({
-    clock,
-    usage,
-    sink: { emit: (event) => void reported.push(event) },
-  });
-  const audience = new RecordingAudience();
-  const terminated: string[] = [];
-  const terminate = (_: App, userId: string) => void terminated.push(userId);
-  const broadcaster = { usage, audience: audience as unknown as Audience };
-  return { webhooks, broadcaster, audience, terminated, terminate };
-}
+import { partsOfLoop } from './loop-parts.ts';
+import { LoopStage } from './loop-stage.ts';
 
 function clusterOf(
   loops: readonly LoopStage[],
@@ -45,7 +25,7 @@ function clusterOf(
 authorityContract('MemoryEngine', async () => {
   const clock = new FakeClock();
   const reported: AppWebhookEvent[] = [];
-  const { webhooks, broadcaster, audience, terminated, terminate } = partsOf(clock, reported);
+  const { webhooks, broadcaster, audience, terminated, terminate } = partsOfLoop(clock, reported);
   const authority = new MemoryEngine({
     timers: clock,
     webhooks,
@@ -78,7 +58,7 @@ async function threads(count: number, apps: readonly App[]): Promise<OpenCluster
     });
   };
   const loops = Array.from({ length: count }, (_, number) => {
-    const { webhooks, broadcaster, audience, terminated, terminate } = partsOf(clock, reported);
+    const { webhooks, broadcaster, audience, terminated, terminate } = partsOfLoop(clock, reported);
     const authority = new ThreadsEngine({
       loop: number,
       loops: count,
@@ -91,6 +71,7 @@ async function threads(count: number, apps: readonly App[]): Promise<OpenCluster
       broadcaster,
       terminate,
       send: (to, message) => send(number, to, message),
+      backlog: (to) => waiting.get(`${number} ${to}`)?.length ?? 0,
     });
     engines.push(authority);
     return new LoopStage({ number, authority, audience, terminated });
