@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the programs that tests start, if they are not there: two real browsers, PostgreSQL, and openssl for
-# certificates. Given paths of tests, only what those start. Debian's packages are used where this may be done;
+# Installs the programs that tests start, if they are not there: two real browsers, PostgreSQL, Redis, and openssl
+# for certificates. Given paths of tests, only what those start. Debian's packages are used where this may be done;
 # elsewhere it says what to run.
 set -eu
 
@@ -26,6 +26,9 @@ fi
 if runs test/contracts test/cli test/failure; then
   # Debian keeps PostgreSQL's own programs off the PATH.
   has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
+fi
+if runs test/contracts test/failure; then
+  has redis-server || missing="$missing redis-server"
 fi
 if runs test/cli test/protocol/push; then
   has openssl || missing="$missing openssl"

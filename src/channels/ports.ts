@@ -166,7 +166,7 @@ export interface ChannelWalk {
 /** Some occupied channels: at most `limit`, and fewer if finding more would take too long. */
 export interface ChannelPage {
   readonly channels: readonly (readonly [name: ChannelText, counts: ChannelCounts])[];
-  /** Where the next page begins; `undefined` on the last page. */
+  /** Where the next page begins, up to 16 digits; `undefined` on the last page. */
   readonly next: string | undefined;
 }
 

@@ -22,7 +22,10 @@ interface Tally {
   readonly requests: Record<RatedRequest, number>;
 }
 
-/** What all loops together may take from a rate before they know of each other: a tenth of a second's worth. */
+/**
+ * What all loops together may take before they know of each other: a tenth of a second's worth of a rate, or a tenth of what
+ * is left of a quota.
+ */
 const UNKNOWN_SHARE = 1 / 10;
 
 export interface UnsharedUsageOptions {
@@ -53,12 +56,18 @@ export class UnsharedUsage {
     tally.messages.clients += messages.clients ?? 0;
   }
 
+  /** Shares soon if the loops may have taken a large part of what is `left` of the app's quota of messages. */
+  checkQuota(appId: string, left: number): void {
+    const unshared = this.tallies.get(appId)?.messages.backend ?? 0;
+    // Beyond the quota, the others refuse already.
+    if (left >= 0 && this.isLarge(unshared, left)) this.options.shareSoon();
+  }
+
   /** `limit`: requests per second that all loops together may take. */
   countRequests(appId: string, kind: RatedRequest, { requests, limit }: Requests): void {
     const tally = this.tallyOf(appId);
     tally.requests[kind] += requests;
-    const { loops, shareSoon } = this.options;
-    if (tally.requests[kind] >= (limit * UNKNOWN_SHARE) / loops) shareSoon();
+    if (this.isLarge(tally.requests[kind], limit)) this.options.shareSoon();
   }
 
   /** Returns what the other loops must know, once. */
@@ -67,6 +76,10 @@ export class UnsharedUsage {
     const taken = Array.from(this.tallies, ([appId, tally]) => ({ appId, ...tally }));
     this.tallies = new Map();
     return taken;
+  }
+
+  private isLarge(unshared: number, left: number): boolean {
+    return unshared >= (left * UNKNOWN_SHARE) / this.options.loops;
   }
 
   private tallyOf(appId: string): Tally {

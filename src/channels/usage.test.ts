@@ -279,7 +279,7 @@ function loopsOf(count: number) {
     const warn = () => void warned.push(index);
     const log = { debug: warn, info: warn, warn, error: warn };
     const meter = { count: () => undefined };
-    return { unshared, usage: new Usage(clock, log, meter, { unshared, warns: index === 0 }) };
+    return { unshared, usage: new Usage(clock, log, meter, { unshared, isFirst: index === 0 }) };
   });
   const share = (app: App): readonly TakenUsage[] => {
     const taken = loops.map(({ unshared }) => unshared.take());
@@ -301,7 +301,7 @@ describe('the usage of several loops', () => {
     share(app);
     for (const usage of usages) {
       expect(usage.take(app, 1)).toBe(false);
-      expect(usage.todayOf(app)).toEqual({ backend: 9, clients: 0 });
+      expect(usage.todayOf(app)).toEqual({ backend: 3, clients: 0 });
     }
   });
 
@@ -312,7 +312,7 @@ describe('the usage of several loops', () => {
     usages[0]?.charge(app, 2, 'clients');
     expect(share(app)).toHaveLength(1);
     expect(share(app)).toEqual([]);
-    expect(usages.map((usage) => usage.todayOf(app).clients)).toEqual([2, 2]);
+    expect(usages.map((usage) => usage.todayOf(app).clients)).toEqual([2, 0]);
   });
 
   it('is stored by the loop that took it', () => {
@@ -325,6 +325,22 @@ describe('the usage of several loops', () => {
       [{ appId: 'app', day: DAY, messages: 2, clientMessages: 2 }],
       [{ appId: 'app', day: DAY, messages: 3, clientMessages: 0 }],
     ]);
+  });
+
+  it('has a part on each loop, and the parts add up at any time', () => {
+    const { usages, share } = loopsOf(2);
+    const app = appOf(0);
+    const [one, two] = usages;
+    for (const usage of usages) {
+      usage.restore([{ appId: 'app', day: DAY, messages: 10, clientMessages: 4 }]);
+    }
+    one?.charge(app, 2, 'clients');
+    two?.charge(app, 3, 'backend');
+    for (const _ of [1, 2]) {
+      expect(one?.todayOf(app)).toEqual({ backend: 6, clients: 6 });
+      expect(two?.todayOf(app)).toEqual({ backend: 3, clients: 0 });
+      share(app);
+    }
   });
 
   it('does not count for a day that has begun meanwhile', () => {
@@ -368,6 +384,16 @@ describe('the usage of several loops', () => {
     usages[0]?.takeTriggers(app, 4);
     expect(due()).toBe(0);
     usages[0]?.takeTriggers(app, 1);
+    expect(due()).toBe(1);
+  });
+
+  it('is shared at once when all loops together may have taken a tenth of what is left of a quota', () => {
+    const { usages, due } = loopsOf(2);
+    const app = appOf(105);
+    usages[0]?.charge(app, 4, 'backend');
+    usages[0]?.charge(app, 100, 'clients');
+    expect(due()).toBe(0);
+    usages[0]?.charge(app, 1, 'backend');
     expect(due()).toBe(1);
   });
 });

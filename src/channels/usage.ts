@@ -21,6 +21,8 @@ interface Day {
   readonly messages: Record<Cause, number>;
   /** The part of `messages` that `unsaved()` has not returned yet. */
   readonly unsaved: Record<Cause, number>;
+  /** The part of `messages` that is in the figures of another loop. */
+  readonly elsewhere: Record<Cause, number>;
   warned: number;
 }
 
@@ -39,8 +41,8 @@ export interface DayUsage {
 export interface SharedUsage {
   /** Collects what the other loops must know. */
   readonly unshared: UnsharedUsage;
-  /** Whether this loop logs the warnings of quotas: one of them does. */
-  readonly warns: boolean;
+  /** The first loop logs the warnings of quotas. */
+  readonly isFirst: boolean;
 }
 
 /**
@@ -74,11 +76,12 @@ export class Usage {
 
   /** Continues from the usage before a restart. */
   restore(usage: readonly DayUsage[]): void {
-    for (const { appId, day, messages, clientMessages } of usage) {
-      if (day !== dayText(this.today())) continue;
-      const of = this.dayOf(appId).messages;
-      of.backend += messages - clientMessages;
-      of.clients += clientMessages;
+    for (const { appId, day: text, messages, clientMessages } of usage) {
+      if (text !== dayText(this.today())) continue;
+      const day = this.dayOf(appId);
+      const restored = { backend: messages - clientMessages, clients: clientMessages };
+      add(day.messages, restored);
+      if (this.shared?.isFirst === false) add(day.elsewhere, restored);
     }
   }
 
@@ -89,15 +92,18 @@ export class Usage {
     day.messages[cause] += messages;
     day.unsaved[cause] += messages;
     this.shared?.unshared.countMessages(app.id, day.day, { [cause]: messages });
-    if (cause === 'backend') this.warn(app, day);
+    const { messagesPerDay } = app.limits;
+    if (cause === 'clients' || messagesPerDay === 0) return;
+    this.shared?.unshared.checkQuota(app.id, messagesPerDay - day.messages.backend);
+    this.warn(app, day);
   }
 
   /** Counts what another loop has taken, which stores it itself. */
   chargeTaken(app: App, { day: takenOn, messages, requests }: TakenUsage): void {
     const day = this.dayOf(app.id);
     if (takenOn === day.day) {
-      day.messages.backend += messages.backend;
-      day.messages.clients += messages.clients;
+      add(day.messages, messages);
+      add(day.elsewhere, messages);
       this.warn(app, day);
     }
     this.chargeBucket(app, 'triggers', requests.triggers);
@@ -138,9 +144,13 @@ export class Usage {
     this.chargeBeyond(app, 'queries', queries);
   }
 
-  /** The messages of today. */
+  /** The messages of today in the figures of this loop: those of all loops add up. */
   todayOf(app: App): Readonly<Record<Cause, number>> {
-    return this.dayOf(app.id).messages;
+    const { messages, elsewhere } = this.dayOf(app.id);
+    return {
+      backend: messages.backend - elsewhere.backend,
+      clients: messages.clients - elsewhere.clients,
+    };
   }
 
   /** Returns the usage since the last call, to be stored. */
@@ -215,7 +225,7 @@ export class Usage {
 
   private warn(app: App, day: Day): void {
     const { messagesPerDay } = app.limits;
-    if (messagesPerDay === 0 || this.shared?.warns === false) return;
+    if (messagesPerDay === 0 || this.shared?.isFirst === false) return;
     for (let next = WARNINGS[day.warned]; next !== undefined; next = WARNINGS[day.warned]) {
       if (day.messages.backend < messagesPerDay * (1 - next.share)) return;
       day.warned++;
@@ -240,8 +250,14 @@ function dayBegun(day: number): Day {
     day,
     messages: { backend: 0, clients: 0 },
     unsaved: { backend: 0, clients: 0 },
+    elsewhere: { backend: 0, clients: 0 },
     warned: 0,
   };
+}
+
+function add(sums: Record<Cause, number>, messages: Readonly<Record<Cause, number>>): void {
+  sums.backend += messages.backend;
+  sums.clients += messages.clients;
 }
 
 function hasUnsaved({ unsaved }: Day): boolean {

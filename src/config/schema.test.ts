@@ -29,7 +29,7 @@ describe('a configuration', () => {
           unfinishedBytes: 134217728,
           bodyBytesPerSecond: 4096,
         },
-        realtime: { threads: 1 },
+        realtime: { threads: 'auto' },
         push: {
           host: '0.0.0.0',
           port: 6002,

@@ -88,7 +88,7 @@ function namesOneFile(url: string): boolean {
 }
 
 /** The threads of a server whose configuration says nothing about them. */
-const THREADS_DEFAULT: 'auto' | number = 1;
+const THREADS_DEFAULT: 'auto' | number = 'auto';
 
 const realtime = z
   .strictObject({

@@ -4,8 +4,8 @@ import { FairBudget } from '../runtime/fair-budget.ts';
 import type { Clock } from '../runtime/ports.ts';
 
 /** The limits for all apps together: events, and characters of their data. */
-const EVENTS_MAX = 100_000;
-const CHARACTERS_MAX = 128 * 1024 * 1024;
+export const EVENTS_MAX = 100_000;
+export const CHARACTERS_MAX = 128 * 1024 * 1024;
 
 /** In the order in which they were put, and so in which they expire. */
 type AppEvents = Map<Topic, CachedEvent>;

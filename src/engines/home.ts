@@ -17,7 +17,7 @@ import type {
 } from '../channels/ports.ts';
 import { type NotifyWatchers, WatchlistEvents } from '../channels/users/watchlist-events.ts';
 import type { Timers } from '../runtime/ports.ts';
-import { EventCache } from './event-cache.ts';
+import { CHARACTERS_MAX, EVENTS_MAX, EventCache } from './event-cache.ts';
 import { Holders, type HoldersWalk } from './holders.ts';
 import { type Loop, Shares } from './shares.ts';
 
@@ -25,6 +25,8 @@ import { type Loop, Shares } from './shares.ts';
 export interface HomeOptions {
   readonly timers: Timers;
   readonly webhooks: WebhookEvents;
+  /** How many homes share the memory for remembered events; each has the same part. */
+  readonly homes: number;
   /** Sends a broadcast to the loops that hold subscriptions of its channel. */
   readonly send: (broadcast: Broadcast) => void;
   /** Sends a change of a user to the loops that watch the user. */
@@ -50,10 +52,10 @@ export class Home {
   private readonly memberChanges: MemberChanges;
   private readonly watchlists: WatchlistEvents;
 
-  constructor({ timers, webhooks, send, notifyWatchers }: HomeOptions) {
+  constructor({ timers, webhooks, homes, send, notifyWatchers }: HomeOptions) {
     this.timers = timers;
     this.send = send;
-    this.cache = new EventCache(timers);
+    this.cache = new EventCache(timers, EVENTS_MAX / homes, CHARACTERS_MAX / homes);
     this.lifecycle = new LifecycleEvents({ timers, send, webhooks });
     this.memberChanges = new MemberChanges(timers, send);
     this.watchlists = new WatchlistEvents(timers, notifyWatchers);

@@ -35,7 +35,7 @@ export class MemoryEngine implements Authority {
 
   constructor({ timers, webhooks, broadcaster, terminate }: MemoryEngineOptions) {
     const send = broadcast.bind(undefined, broadcaster);
-    this.home = new Home({ timers, webhooks, send, notifyWatchers: send });
+    this.home = new Home({ timers, webhooks, homes: 1, send, notifyWatchers: send });
     this.endUser = terminate;
   }
 

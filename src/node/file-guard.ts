@@ -19,6 +19,8 @@ export interface FileGuardOptions {
   readonly log: Log;
   /** A monotonic clock. */
   readonly clock: Clock;
+  /** The name of the loop in log lines, if there are several. Each guards its own listener. */
+  readonly loop?: string;
   /** Replaces the kernel's count in tests. */
   readonly count?: (limit: number) => number;
 }
@@ -42,7 +44,7 @@ export class FileGuard {
    * their own. Returns how many descriptors are in use.
    */
   check(pushConnections: number): number {
-    const { openFiles, listeners, log, clock, count = countOpenFiles } = this.options;
+    const { openFiles, listeners, log, clock, loop, count = countOpenFiles } = this.options;
     const { limit, threshold } = openFiles;
     const used = count(limit);
     // A kernel that does not count reports 0, or `limit` when none is left.
@@ -52,7 +54,7 @@ export class FileGuard {
       const pauseMs = Math.min(PAUSE_MAX_MS, listeners.serverCount * PAUSE_PER_SERVER_MS);
       this.pausedUntilMs = clock.now() + pauseMs;
       listeners.pause();
-      log.warn('New connections refused: too many open files', { used, limit, threshold });
+      log.warn('New connections refused: too many open files', { loop, used, limit, threshold });
     } else if (this.isPaused && counted < threshold * (1 - FREE_AGAIN)) {
       if (clock.now() >= this.pausedUntilMs) this.resume(used);
     }
@@ -60,14 +62,14 @@ export class FileGuard {
   }
 
   private resume(used: number): void {
-    const { listeners, log } = this.options;
+    const { listeners, log, loop } = this.options;
     try {
       listeners.resume();
       this.isPaused = false;
-      log.info('New connections accepted again', { used });
+      log.info('New connections accepted again', { loop, used });
     } catch (error) {
       // The next check tries again.
-      log.error('Channels listener cannot be opened again', { why: String(error) });
+      log.error('Channels listener cannot be opened again', { loop, why: String(error) });
     }
   }
 }

@@ -13,11 +13,11 @@ const ANSWER_TIMEOUT_MS = 1000;
 const CONNECTION_SECONDS = 4;
 
 /**
- * Keeps other servers from the port of a listener for whose sockets the kernel would not: those of several threads share
- * their port, and any process of the same user could share it with them. Linux only, like sharing a port.
+ * Locks a port that several threads share. The kernel lets any process of the same user share such a port, so a second server
+ * would take half of the connections. Linux only, like sharing a port.
  *
  * The lock is a Unix socket with an abstract name. The kernel keeps these names in the network namespace, as it does with
- * ports, and removes them with the process. Whoever connects is sent the process id.
+ * ports, and removes them with the process. A process that connects to it gets the process id of the server.
  */
 export class PortLock implements Disposable {
   private readonly listener: { stop(closeActiveConnections?: boolean): void };

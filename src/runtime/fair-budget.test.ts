@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { FairBudget } from './fair-budget.ts';
-import { SharedTotal, shareTotals } from './shared-total.ts';
+import { SharedTotal, shareTotals } from './shared-memory/shared-total.ts';
 
 /** Takes as callers do, letting others yield one at a time; gives whether the owner got it. */
 function takeFairly(budget: FairBudget, owner: string, amount = 1): boolean {

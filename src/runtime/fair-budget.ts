@@ -1,4 +1,4 @@
-import type { SharedTotal } from './shared-total.ts';
+import type { SharedTotal } from './shared-memory/shared-total.ts';
 
 /**
  * Splits a fixed capacity among owners: apps, instances, client addresses.

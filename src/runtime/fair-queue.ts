@@ -1,5 +1,5 @@
 import { FairBudget } from './fair-budget.ts';
-import type { SharedTotal } from './shared-total.ts';
+import type { SharedTotal } from './shared-memory/shared-total.ts';
 
 /** Limits of all that waits: items, and the bytes (or characters) that they keep in memory. */
 export interface QueueCapacity {

@@ -359,6 +359,7 @@ export function authorityContract(
       // A walk goes on where a page of another walk ended.
       const first = await authority.channels(app, { prefix: '', after: undefined }).page(10);
       expect(first.channels.length).toBeGreaterThan(0);
+      expect(first.next).toMatch(/^\d{1,16}$/);
       const rest = await restOf(at(0).authority.channels(app, { prefix: '', after: first.next }));
       expect([...first.channels.map(([text]) => String(text)), ...rest].toSorted()).toEqual(
         [...all, 'presence-x'].toSorted(),

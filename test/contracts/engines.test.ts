@@ -5,7 +5,8 @@ import { MemoryEngine } from '../../src/engines/memory.ts';
 import { ThreadsEngine } from '../../src/engines/threads/engine.ts';
 import type { EngineMessage } from '../../src/engines/threads/messages.ts';
 import { authorityContract, type OpenCluster } from './authority.contract.ts';
-import { LoopStage, partsOf } from './loop-stage.ts';
+import { partsOfLoop } from './loop-parts.ts';
+import { LoopStage } from './loop-stage.ts';
 
 function clusterOf(
   loops: readonly LoopStage[],
@@ -25,7 +26,7 @@ function clusterOf(
 authorityContract('MemoryEngine', async () => {
   const clock = new FakeClock();
   const reported: AppWebhookEvent[] = [];
-  const { webhooks, broadcaster, audience, terminated, terminate } = partsOf(clock, reported);
+  const { webhooks, broadcaster, audience, terminated, terminate } = partsOfLoop(clock, reported);
   const authority = new MemoryEngine({
     timers: clock,
     webhooks,
@@ -58,7 +59,7 @@ async function threads(count: number, apps: readonly App[]): Promise<OpenCluster
     });
   };
   const loops = Array.from({ length: count }, (_, number) => {
-    const { webhooks, broadcaster, audience, terminated, terminate } = partsOf(clock, reported);
+    const { webhooks, broadcaster, audience, terminated, terminate } = partsOfLoop(clock, reported);
     const authority = new ThreadsEngine({
       loop: number,
       loops: count,
@@ -71,6 +72,7 @@ async function threads(count: number, apps: readonly App[]): Promise<OpenCluster
       broadcaster,
       terminate,
       send: (to, message) => send(number, to, message),
+      backlog: (to) => waiting.get(`${number} ${to}`)?.length ?? 0,
     });
     engines.push(authority);
     return new LoopStage({ number, authority, audience, terminated });

@@ -1,12 +1,8 @@
 import type { App } from '../../src/channels/app.ts';
 import { type ChannelEvent, topicOf } from '../../src/channels/event.ts';
-import type { FakeClock } from '../../src/channels/hub.fixture.ts';
-import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
-import { WebhookEvents } from '../../src/channels/lifecycle/webhook-events.ts';
 import type { Audience, Authority, Entered, SendOptions } from '../../src/channels/ports.ts';
 import type { SocketId } from '../../src/channels/socket-id.ts';
 import { LocalChannels } from '../../src/channels/subscribing/local-channels.ts';
-import { Usage } from '../../src/channels/usage.ts';
 import { watchTopic } from '../../src/channels/users/watchlist-events.ts';
 import { eventMessage } from '../../src/channels/wire.ts';
 import { channel } from './values.ts';
@@ -182,22 +178,4 @@ export class LoopStage {
   ended(): readonly string[] {
     return this.terminated.splice(0);
   }
-}
-
-const nothing = () => undefined;
-export const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
-
-/** What a loop gives to its engine. */
-export function partsOf(clock: FakeClock, reported: AppWebhookEvent[]) {
-  const usage = new Usage(clock, silent, { count: nothing });
-  const webhooks = new WebhookEvents({
-    clock,
-    usage,
-    sink: { emit: (event) => void reported.push(event) },
-  });
-  const audience = new RecordingAudience();
-  const terminated: string[] = [];
-  const terminate = (_: App, userId: string) => void terminated.push(userId);
-  const broadcaster = { usage, audience: audience as unknown as Audience };
-  return { webhooks, broadcaster, audience, terminated, terminate };
 }

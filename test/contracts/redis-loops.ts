@@ -9,7 +9,8 @@ import type { RedisLink } from '../../src/engines/redis/redis-link.ts';
 import { ALL_SCRIPTS } from '../../src/engines/redis/scripts/all-scripts.ts';
 import { monotonicTimers } from '../../src/runtime/system-timers.ts';
 import type { OpenCluster } from './authority.contract.ts';
-import { LoopStage, partsOf, type RecordingAudience, silent } from './loop-stage.ts';
+import { partsOfLoop, silent } from './loop-parts.ts';
+import { LoopStage, type RecordingAudience } from './loop-stage.ts';
 
 /** What becomes of a script that a loop sends; asked before each. */
 export type Fate = () => 'answered' | 'reply-lost' | 'not-run';
@@ -93,7 +94,7 @@ export class RedisLoops implements OpenCluster {
   async add({ fate = () => 'answered', audience }: LoopOptions = {}): Promise<RedisLoop> {
     const clock = new FakeClock();
     clock.setBack(clock.now() - this.clock.now());
-    const parts = partsOf(clock, this.webhookEvents);
+    const parts = partsOfLoop(clock, this.webhookEvents);
     const heard = audience ?? parts.broadcaster.audience;
     let server: RedisServer | undefined;
     const engine = await RedisEngine.open({

@@ -95,7 +95,9 @@ describe('a page of a real client', () => {
 
 describe('a client that reconnects repeatedly', () => {
   it('keeps the count of its frames, and is refused with 429 until time has passed', async () => {
+    // Each thread enforces its share.
     await using server = await startFanfare({
+      threads: 1,
       channels: { addressLimits: { framesPerSecond: 20 } },
     });
     for (let visits = 0; visits < 2; visits++) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { api, signedTarget, trigger } from '../../testing/clients/sign.ts';
-import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { APP, type Fanfare, startFanfare, THREADS } from '../../testing/servers/fanfare.ts';
 import { attack, compare, expectCalm } from './neighbour.ts';
 import { residentBytes } from './resident-bytes.ts';
 
@@ -169,7 +169,8 @@ describe('questions of another tenant', () => {
     // The honest client shares a process with the one that reads megabytes.
     const { attacked, quiet } = compared;
     expect(attacked.longest).toBeLessThan(quiet.longest + 400 + attacked.machine);
-    expect(compared.result.length).toBeLessThanOrEqual(8);
+    // What one thread has searched, the others know a tenth of a second later.
+    expect(compared.result.length).toBeLessThanOrEqual(8 * THREADS);
     for (const text of compared.result) {
       expect(Object.keys(JSON.parse(text).channels)).toHaveLength(100_000);
     }

@@ -27,7 +27,7 @@ async function certificatesOf({ port }: Fanfare): Promise<readonly string[]> {
 }
 
 describe('the port of a server', () => {
-  it.concurrent.each<[first: number, second: number, who: (first: Fanfare) => string]>([
+  it.each<[first: number, second: number, who: (first: Fanfare) => string]>([
     [2, 2, ({ process }) => `Fanfare, process ${process.pid}`],
     [2, 1, () => 'another program'],
     [1, 2, () => 'another program'],
@@ -43,7 +43,7 @@ describe('the port of a server', () => {
     await expect(refused).rejects.toThrow('exit code 1');
   });
 
-  it.concurrent('is free again as soon as a server with several threads has stopped', async () => {
+  it('is free again as soon as a server with several threads has stopped', async () => {
     const port = freePort();
     await using first = await startFanfare({ threads: 2, channels: { port } });
     expect(await first.stop('SIGKILL')).toBe(137);
@@ -54,7 +54,7 @@ describe('the port of a server', () => {
   });
 });
 
-it.concurrent('a new certificate is used by all threads, a bad one by none', async () => {
+it('a new certificate is used by all threads, a bad one by none', async () => {
   using directory = temporaryDirectory();
   const [one, two] = [selfSigned(directory.path, 'one'), selfSigned(directory.path, 'two')];
   const tls = {

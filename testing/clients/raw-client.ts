@@ -1,4 +1,5 @@
 import { APP, type Fanfare } from '../servers/fanfare.ts';
+import { threadsSettled } from './settled.ts';
 import { Waiting } from './waiting.ts';
 
 /**
@@ -74,7 +75,10 @@ export class RawClient implements AsyncDisposable {
   private over = false;
   private socket: Bun.Socket | undefined;
 
-  private constructor() {
+  private readonly server: Pick<Fanfare, 'port'>;
+
+  private constructor(server: Pick<Fanfare, 'port'>) {
+    this.server = server;
     this.closed = this.ended.promise;
   }
 
@@ -83,7 +87,7 @@ export class RawClient implements AsyncDisposable {
     server: Pick<Fanfare, 'port'>,
     options: RawClientOptions = {},
   ): Promise<RawClient> {
-    const client = new RawClient();
+    const client = new RawClient(server);
     client.ignored = options.ignores;
     client.socket = await Bun.connect({
       hostname: '127.0.0.1',
@@ -174,6 +178,7 @@ export class RawClient implements AsyncDisposable {
 
   /** Fails if anything was sent to this client before now: what the server answers next must be a pong. */
   async hearsNothing(): Promise<void> {
+    await threadsSettled(this.server);
     this.says({ event: 'pusher:ping', data: {} });
     const next = await this.hearsText();
     if (next !== '{"event":"pusher:pong","data":"{}"}') throw new Error(`Heard ${next}`);

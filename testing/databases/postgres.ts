@@ -11,10 +11,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQL } from 'bun';
+import { freePort } from '../servers/free-port.ts';
 
 const START_MAX_MS = 30_000;
 
@@ -215,17 +215,4 @@ function programs(): string {
     throw new Error('PostgreSQL is not installed: apt-get install postgresql', { cause: error });
   }
   throw new Error('PostgreSQL is not installed: apt-get install postgresql');
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() =>
-        resolve(typeof address === 'object' && address !== null ? address.port : 0),
-      );
-    });
-  });
 }

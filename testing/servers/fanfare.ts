@@ -23,7 +23,7 @@ export interface FanfareOptions {
   readonly program?: string;
   /** How many files it may have open, connections included. */
   readonly openFilesMax?: number;
-  /** The number of realtime threads; the default is that of the environment variable `TEST_THREADS`, or 1. */
+  /** The number of realtime threads; the default is the environment variable `TEST_THREADS`, or 1. */
   readonly threads?: number | 'auto';
 }
 
@@ -48,6 +48,9 @@ export interface Fanfare extends AsyncDisposable {
 }
 
 const ROOT = join(import.meta.dir, '../..');
+
+/** How many realtime threads a test server has that is not started with another number. */
+export const THREADS = Number(process.env['TEST_THREADS'] ?? 1);
 
 /** Milliseconds after which a server that does not start is a failure. */
 const START_MAX_MS = 45_000;
@@ -126,7 +129,7 @@ export async function spawnFanfare(
       : ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'fanfare'];
   const process_ = Bun.spawn([...limited, process.execPath, program, ...args], {
     cwd: directory,
-    env: { ...process.env, ...threadsIn(process.env['TEST_THREADS']), ...environment },
+    env: { ...process.env, ...threadsIn(THREADS), ...environment },
     stdout: 'pipe',
     stderr: 'pipe',
   });

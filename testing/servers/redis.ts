@@ -26,8 +26,11 @@ export async function startRedis(options: readonly string[] = []): Promise<OwnRe
   return await startRedisProcess({ port, command: ['redis-server', ...plain, ...options] });
 }
 
-/** Starts a sentinel that watches the server on `port` under the name `main`. */
-export async function startSentinel(primaryPort: number): Promise<OwnRedis> {
+/** Starts a sentinel that watches a server under the name `main`. `lines` are added to its configuration. */
+export async function startSentinel(
+  primaryPort: number,
+  lines: readonly string[] = [],
+): Promise<OwnRedis> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'fanfare-sentinel-'));
   const file = join(folder, 'sentinel.conf');
@@ -39,6 +42,7 @@ export async function startSentinel(primaryPort: number): Promise<OwnRedis> {
       `sentinel monitor main 127.0.0.1 ${primaryPort} 1`,
       'sentinel down-after-milliseconds main 500',
       'sentinel failover-timeout main 3000',
+      ...lines,
     ].join('\n'),
   );
   return await startRedisProcess({ port, folder, command: ['redis-server', file, '--sentinel'] });

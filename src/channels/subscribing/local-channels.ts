@@ -1,5 +1,5 @@
 import { FairBudget } from '../../runtime/fair-budget.ts';
-import type { SharedTotal } from '../../runtime/shared-total.ts';
+import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import type { App } from '../app.ts';
 import type { ChannelName } from '../channel-name.ts';
 import { type Topic, topicOf } from '../event.ts';

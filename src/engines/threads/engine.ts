@@ -23,6 +23,7 @@ import type { Timers } from '../../runtime/ports.ts';
 import type { HoldersWalk } from '../holders.ts';
 import { Home } from '../home.ts';
 import type { Loop, Shares } from '../shares.ts';
+import { Congestion } from './congestion.ts';
 import { HomeServer } from './home-server.ts';
 import type { Answer, EngineMessage, Question } from './messages.ts';
 import { homeOf } from './partition.ts';
@@ -42,6 +43,8 @@ export interface ThreadsEngineOptions {
   readonly terminate: (app: App, userId: string) => void;
   /** Sends a message to another loop. All messages from one loop to another must arrive, in their order. */
   readonly send: (to: Loop, message: EngineMessage) => void;
+  /** The messages from this loop to another that it has not handled yet. */
+  readonly backlog: (loop: Loop) => number;
 }
 
 /**
@@ -61,11 +64,12 @@ export class ThreadsEngine implements Authority {
   /** What the homes on other loops are asked; by loop, and none for this one. */
   private readonly questions: readonly Questions[];
   private readonly server: HomeServer;
+  private readonly congestion: Congestion;
   private readonly watches = new PendingWatches();
   private walks = 0;
 
   constructor(options: ThreadsEngineOptions) {
-    const { loop, loops, apps, timers, webhooks, broadcaster, terminate, send } = options;
+    const { loop, loops, apps, timers, webhooks, broadcaster, terminate, send, backlog } = options;
     this.loop = loop;
     this.loops = Array.from({ length: loops }, (_, number) => number);
     this.apps = apps;
@@ -76,9 +80,12 @@ export class ThreadsEngine implements Authority {
     this.home = new Home({
       timers,
       webhooks,
+      homes: loops,
       send: (sent) => this.fanOut(this.home.loopsOf(sent.app, sent.channel), sent),
       notifyWatchers: (sent, userId, isOnline) => this.notifyWatchers(sent, userId, isOnline),
     });
+    const others = this.loops.filter((other) => other !== loop);
+    this.congestion = new Congestion({ loops: others, backlog, timers });
     this.server = new HomeServer({
       home: this.home,
       apps,
@@ -128,9 +135,10 @@ export class ThreadsEngine implements Authority {
     }
   }
 
-  /** Called after the messages that another loop sent in one turn. */
+  /** Called after messages that another loop sent together. */
   received(from: Loop): void {
-    this.server.flush(from);
+    // What needs no answer is said to be done only when there is room for more.
+    void after(this.congestion.pass(), () => this.server.flush(from));
   }
 
   join(entry: Entry, entered: (entered: Entered) => void): MaybePromise<boolean> {
@@ -159,7 +167,10 @@ export class ThreadsEngine implements Authority {
   publish(publication: Publication): MaybePromise<void> {
     const { app, channel, makeFrame, except, cause, remember } = publication;
     const home = this.homeOf(app, channel);
-    if (home === this.loop) return this.home.publish(publication);
+    if (home === this.loop) {
+      this.home.publish(publication);
+      return this.congestion.pass();
+    }
     const { name, data } = remember ?? {};
     return this.ask(
       home,

@@ -5,7 +5,10 @@ import type { Loop } from '../shares.ts';
 /** Returns the page of one home that begins after a position. */
 type PageOf = (home: Loop, after: string | undefined, limit: number) => MaybePromise<ChannelPage>;
 
-/** A walk through the channels of one home after the other. A position is the number of the home, and that in it. */
+/**
+ * A walk through the channels of one home after the other. A position is one number, as with one loop: the remainder of a
+ * division by the number of loops says which home, the quotient is the position there.
+ */
 export class ThreadsWalk implements ChannelWalk {
   private readonly loops: number;
   private readonly pageOf: PageOf;
@@ -15,9 +18,9 @@ export class ThreadsWalk implements ChannelWalk {
   constructor(loops: number, from: string | undefined, pageOf: PageOf) {
     this.loops = loops;
     this.pageOf = pageOf;
-    const [home = '0', position = ''] = from?.split(':') ?? [];
-    this.home = Number(home);
-    this.position = position === '' ? undefined : position;
+    const position = Number(from ?? 0);
+    this.home = position % loops;
+    this.position = positionIn(Math.floor(position / loops));
   }
 
   page(limit: number): MaybePromise<ChannelPage> {
@@ -26,7 +29,15 @@ export class ThreadsWalk implements ChannelWalk {
       this.position = next;
       if (next === undefined) this.home++;
       const isLast = this.home === this.loops;
-      return { channels, next: isLast ? undefined : `${this.home}:${next ?? ''}` };
+      return {
+        channels,
+        next: isLast ? undefined : String(Number(next ?? 0) * this.loops + this.home),
+      };
     });
   }
+}
+
+/** Positions of channels begin at 1. */
+function positionIn(position: number): string | undefined {
+  return position === 0 ? undefined : String(position);
 }

@@ -5,12 +5,10 @@ import type { Log } from '../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
 import type { Database } from '../../stores/database/database.ts';
-import { isStatementFault } from '../../stores/database/faults.ts';
 import { StoredAudience } from '../../stores/push/devices/audience-source.ts';
 import type { LiveInstance } from '../../tenants/push-instance.ts';
 import { StartFailed } from '../start-failed.ts';
 import { type GatewayFault, InstanceGateways } from './instance-gateways.ts';
-import type { StoreHealth } from './store-health.ts';
 
 export interface PushDeliveryOptions {
   readonly database: Database;
@@ -18,7 +16,8 @@ export interface PushDeliveryOptions {
   readonly served: readonly LiveInstance[];
   /** Ids of the instances in the configuration. An invalid gateway of one of them stops the start. */
   readonly configured: ReadonlySet<string>;
-  readonly health: StoreHealth;
+  /** Reports what the store threw. */
+  readonly storeFailed: (error: unknown) => void;
   readonly resolver: Resolver;
   /** Makes the receiver of publish events. `instanceId` finds the id of an instance by its number. */
   readonly events: (
@@ -43,8 +42,17 @@ const WAKE_MS = 5;
 
 /** Starts to deliver. Throws `StartFailed` if a gateway of the configuration is invalid. */
 export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
-  const { database, store, served, configured, health, resolver, events, log, rateLimitedLog } =
-    options;
+  const {
+    database,
+    store,
+    served,
+    configured,
+    storeFailed,
+    resolver,
+    events,
+    log,
+    rateLimitedLog,
+  } = options;
   const gateways = new InstanceGateways(log, resolver);
   const faults = gateways.replace(served);
   const [fatal] = faults.filter(({ instance }) => configured.has(instance));
@@ -57,7 +65,6 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
   }
   logFaults(faults, log);
 
-  const reportStore = health.reporter('push');
   const idOf = (instance: number) => gateways.byNumber(instance)?.id;
   const whose = ({ instance }: { readonly instance: number }) => ({
     instance: idOf(instance) ?? `number ${instance}`,
@@ -71,12 +78,7 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
     random: Math.random,
     events: publishEvents,
     notices: {
-      // `health` finds out itself when the store works again: a read may succeed while writes fail.
-      storeFailed(error) {
-        if (!isStatementFault(error)) reportStore(error);
-        else
-          log.error('Push delivery: the store failed to run a statement', { why: String(error) });
-      },
+      storeFailed,
       circuitOpened(circuit) {
         const fields = { ...fieldsOf(circuit), words: circuit.words };
         rateLimitedLog.warn(titleOf(circuit), whose(circuit), fields);

@@ -62,6 +62,14 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const { config, database, health, instances, webhooks, log } = options;
   await using parts = new AsyncDisposableStack();
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
+  const reportStore = health.reporter('push');
+  const storeFailed = (error: unknown) => {
+    // The store works; `refusedChanges` has logged who has too many changes waiting.
+    if (error instanceof StoreBusy) return;
+    if (!isStatementFault(error)) reportStore(error);
+    // The fault of one statement or one instance. The others are still served.
+    else log.error('The store failed to run a statement of push', { why: String(error) });
+  };
   const publishes = new StoredPublishes(database);
   const deliveries = new StoredDeliveries(database);
   const stories = new StoredStories(database);
@@ -72,7 +80,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       store: deliveries,
       served: instances.all,
       configured: new Set(instances.configured.map(({ id }) => id)),
-      health,
+      storeFailed,
       resolver: options.resolver,
       events: (instanceId) =>
         new CompletionEvents({
@@ -83,7 +91,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
           instanceId,
           isAlone: database.dialect === 'sqlite',
           timers: systemTimers,
-          storeFailed: health.reporter('push'),
+          storeFailed,
           log,
         }),
       log,
@@ -94,14 +102,13 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   parts.use(
     new GarbageLoop({
       collectSome: (nowMs) => garbage.collectSome(nowMs),
-      storeFailed: health.reporter('push'),
+      storeFailed,
       now: Date.now,
     }),
   );
   const listener = parts.use(await openListener(options));
   let settings = settingsOf(config, listener);
   const devices = new StoredDevices(database);
-  const reportStore = health.reporter('push');
   const logThrottle = new LogThrottle({ now: Date.now });
   const limits = () => settings.addressLimits;
   const rates = new DeviceRates({ limits, now: Date.now, log, logThrottle });
@@ -114,13 +121,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       pauses: () => delivery.figures().openCircuits,
       webhooks: sink,
       storeFault: () => health.fault(),
-      storeFailed(error) {
-        // The store works; `refusedChanges` has logged who has too many changes waiting.
-        if (error instanceof StoreBusy) return;
-        if (!isStatementFault(error)) reportStore(error);
-        // The fault of one statement or one instance. The others are still served.
-        else log.error('A statement of the push API failed', { why: String(error) });
-      },
+      storeFailed,
       storeWorked: () => reportStore(undefined),
       accepted: () => delivery.wake(),
       now: Date.now,

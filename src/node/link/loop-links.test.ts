@@ -49,7 +49,7 @@ describe('the links between realtime loops', () => {
     ]);
   });
 
-  it('keep the order of messages to one loop, also across turns of the event loop', async () => {
+  it('keep the order of messages to one loop, also across callbacks', async () => {
     using loops = openLoops(2);
     loops.receiveAll();
 
@@ -65,7 +65,7 @@ describe('the links between realtime loops', () => {
     );
   });
 
-  it('post all messages of one turn as one array', async () => {
+  it('post all messages of one callback as one array when it ends', async () => {
     const posted: unknown[] = [];
     const port = { postMessage: (data: unknown) => posted.push(data) } as unknown as MessagePort;
     const links = new LoopLinks({
@@ -76,9 +76,9 @@ describe('the links between realtime loops', () => {
 
     links.send(1, engine('a'));
     links.send(1, engine('b'));
-    await Bun.sleep(1);
+    await Promise.resolve();
     links.send(1, engine('c'));
-    await Bun.sleep(1);
+    await Promise.resolve();
 
     expect(posted).toEqual([[engine('a'), engine('b')], [engine('c')]]);
   });

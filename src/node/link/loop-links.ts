@@ -1,6 +1,6 @@
 import type { LoopMessage, LoopPorts } from './messages.ts';
 
-/** Takes all messages that another loop sent in one turn. */
+/** Takes messages that another loop sent together. */
 type Receive = (from: number, messages: readonly LoopMessage[]) => void;
 
 export interface LoopLinksOptions {
@@ -14,13 +14,15 @@ export interface LoopLinksOptions {
 /**
  * The links of one realtime loop to the others of this process.
  *
- * Messages to one loop arrive in the order in which they were sent. All messages of one turn of the event loop are posted
- * as one array, since posting them one by one costs 2.6 times as much. With a single loop there is nothing to send to.
+ * Messages to one loop arrive in the order in which they were sent. What one callback sends is posted as one array, since
+ * posting messages one by one costs 2.6 times as much. It is posted when the callback ends and not when the turn ends: the
+ * turn first writes to the loop's own connections, which takes milliseconds for a large channel. With a single loop there is
+ * nothing to send to.
  */
 export class LoopLinks implements Disposable {
   readonly index: number;
   private readonly ports: LoopPorts;
-  /** The messages of this turn, by loop. */
+  /** The messages that were not posted yet, by loop. */
   private readonly batches: LoopMessage[][];
   private isFlushPending = false;
   /** Messages sent so far, by loop. Like `handled`, it starts over after 2^32. */
@@ -42,8 +44,8 @@ export class LoopLinks implements Disposable {
   }
 
   /**
-   * Sends a message to another loop at the end of this turn. The message is copied then, so it must not be changed after this
-   * call.
+   * Sends a message to another loop at the end of this callback. The message is copied then, so it must not be changed after
+   * this call.
    */
   send(loop: number, message: LoopMessage): void {
     if (this.ports[loop] === undefined)
@@ -52,19 +54,19 @@ export class LoopLinks implements Disposable {
     this.sent[loop] = (this.sent[loop] ?? 0) + 1;
     if (this.isFlushPending) return;
     this.isFlushPending = true;
-    setImmediate(() => this.flush());
+    queueMicrotask(() => this.flush());
   }
 
   /**
-   * The messages to a loop that it has not handled yet. Nothing limits them here: whoever sends more than the other loop can
-   * handle must stop in time.
+   * The messages to a loop that it has not handled yet. Nothing limits them here: senders must stop in time if the other loop
+   * is slower than they are.
    */
   backlog(loop: number): number {
     const handled = Atomics.load(this.handled, this.placeOf(this.index, loop));
     return ((this.sent[loop] ?? 0) - handled) | 0;
   }
 
-  /** Sends a message to every other loop at the end of this turn. */
+  /** Sends a message to every other loop at the end of this callback. */
   sendToAll(message: LoopMessage): void {
     for (const loop of this.ports.keys()) {
       if (loop !== this.index) this.send(loop, message);

@@ -1,8 +1,11 @@
-import { shareTotals } from '../../runtime/shared-total.ts';
+import { shareCounts } from '../../runtime/shared-memory/shared-counts.ts';
+import { shareTotals } from '../../runtime/shared-memory/shared-total.ts';
 
 /** The memory in which realtime loops count what they hold of a limit for all of them. */
 export interface LoopTotals {
   readonly connections: SharedArrayBuffer;
+  /** By app. */
+  readonly appConnections: SharedArrayBuffer;
   readonly subscriptions: SharedArrayBuffer;
   /** Webhook events that wait for the background loop. */
   readonly webhookEvents: SharedArrayBuffer;
@@ -13,6 +16,8 @@ export interface LoopTotals {
 export function createLoopTotals(loops: number): LoopTotals {
   return {
     connections: shareTotals(loops),
+    // One loop counts by itself.
+    appConnections: loops > 1 ? shareCounts() : new SharedArrayBuffer(0),
     subscriptions: shareTotals(loops),
     webhookEvents: shareTotals(loops),
     webhookCharacters: shareTotals(loops),

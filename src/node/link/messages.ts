@@ -47,14 +47,13 @@ export type LoopPorts = readonly (MessagePort | undefined)[];
 /** From a realtime loop to another one. */
 export type LoopMessage =
   /** What the engines of two loops have to say to each other; the only messages that are arrays. */
-  | EngineMessage
-  /** What the loop has taken from quotas and rates since its last message. */
-  | { readonly type: 'usage'; readonly taken: readonly TakenUsage[] }
-  /** The connections of the loop that count for the quotas of these apps. */
-  | {
-      readonly type: 'app-connections';
-      readonly counts: readonly (readonly [appId: string, count: number])[];
-    };
+  EngineMessage | UsageMessage;
+
+/** What a loop has taken from quotas and rates since its last message. */
+export interface UsageMessage {
+  readonly type: 'usage';
+  readonly taken: readonly TakenUsage[];
+}
 
 export function isOfEngine(message: LoopMessage): message is EngineMessage {
   return Array.isArray(message);

@@ -37,7 +37,7 @@ describe('the questions to realtime loops', () => {
 
   it.each([
     [1, 'The realtime loop did not answer within 5000 ms'],
-    [2, 'The loop realtime-1 did not answer within 5000 ms'],
+    [2, 'The realtime-1 loop did not answer within 5000 ms'],
   ])('fail after 5 s and name the loop: of %p loops', async (loops, message) => {
     jest.useFakeTimers();
     const { client, asked } = stage(loops);
@@ -55,11 +55,11 @@ describe('the questions to realtime loops', () => {
   });
 });
 
-it('adds up the activity of an app on all loops, but not its messages, which each loop knows', () => {
+it('adds up the activity of an app on all loops', () => {
   const activity = { appId: 'a', connections: 2, channels: 1, messages: 10, clientMessages: 3 };
   const other = { ...activity, appId: 'b' };
   expect(addActivity([[activity, other], [{ ...activity, messages: 12 }]])).toEqual([
-    { appId: 'a', connections: 4, channels: 2, messages: 12, clientMessages: 3 },
+    { appId: 'a', connections: 4, channels: 2, messages: 22, clientMessages: 6 },
     other,
   ]);
 });

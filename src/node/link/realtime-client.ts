@@ -44,8 +44,8 @@ export class RealtimeClient {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const timer = setTimeout(() => {
       this.pending.delete(number);
-      const who = this.count === 1 ? 'The realtime loop' : `The loop ${loopName(loop)}`;
-      reject(new Error(`${who} did not answer within ${ANSWER_TIMEOUT_MS} ms`));
+      const why = `The ${loopName(loop)} loop did not answer within ${ANSWER_TIMEOUT_MS} ms`;
+      reject(new Error(why));
     }, ANSWER_TIMEOUT_MS);
     this.pending.set(number, { resolve, reject, timer });
     // The compiler cannot see that a union member picked by its own key belongs to the union.
@@ -91,9 +91,8 @@ export function addActivity(loops: readonly (readonly AppActivity[])[]): readonl
             appId: activity.appId,
             connections: sum.connections + activity.connections,
             channels: sum.channels + activity.channels,
-            // Each loop knows the messages of all loops, as of 100 ms ago.
-            messages: Math.max(sum.messages, activity.messages),
-            clientMessages: Math.max(sum.clientMessages, activity.clientMessages),
+            messages: sum.messages + activity.messages,
+            clientMessages: sum.clientMessages + activity.clientMessages,
           },
     );
   }

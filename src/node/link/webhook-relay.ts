@@ -2,7 +2,7 @@ import type { AppWebhookEvent, WebhookEvent } from '../../channels/lifecycle/web
 import type { WebhookSink } from '../../channels/ports.ts';
 import { FairQueue } from '../../runtime/fair-queue.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
-import type { SharedTotal } from '../../runtime/shared-total.ts';
+import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 
 /** What may wait on all loops. Beyond it, the app that has most loses its newest events. `bytes` counts characters. */
 const WAITING_MAX = { items: 80_000, bytes: 24 * 1024 * 1024 };

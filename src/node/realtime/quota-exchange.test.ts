@@ -1,7 +1,6 @@
 import { afterEach, expect, it } from 'bun:test';
 import { appWith } from '../../channels/hub.fixture.ts';
 import { Usage } from '../../channels/usage.ts';
-import { SharedTotal, shareTotals } from '../../runtime/shared-total.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
 import { createHandledCounts, LoopLinks, linkLoops } from '../link/loop-links.ts';
 import { isOfEngine } from '../link/messages.ts';
@@ -18,15 +17,14 @@ const log = { debug: silent, info: silent, warn: silent, error: silent };
 /** Loops in this thread that exchange what they have taken of one app. */
 function loopsWith(count: number, app = appWith()) {
   const handled = createHandledCounts(count);
-  const memory = shareTotals(count);
   return linkLoops(count).map((ports, index) => {
     const links = new LoopLinks({ index, ports, handled });
-    const quotas = new QuotaExchange(links, new SharedTotal(memory, index));
+    const quotas = new QuotaExchange(links);
     const usage = new Usage(systemTimers, log, { count: silent }, quotas.usage);
     const apps = { byKey: () => app, byId: (id: string) => (id === app.id ? app : undefined) };
-    links.receive((from, messages) => {
+    links.receive((_, messages) => {
       for (const message of messages) {
-        if (!isOfEngine(message)) quotas.receive(from, message, { apps, usage });
+        if (!isOfEngine(message)) quotas.receive(message, apps, usage);
       }
     });
     quotas.start();
@@ -40,13 +38,11 @@ function loopsWith(count: number, app = appWith()) {
 
 it('tells each loop within a fifth of a second what the others have taken', async () => {
   const app = appWith();
+  Object.assign(app.limits, { messagesPerDay: 100 });
   const [a, b, c] = loopsWith(3, app);
-  a?.usage.charge(app, 3, 'backend');
-  b?.usage.charge(app, 4, 'clients');
+  a?.usage.charge(app, 1, 'backend');
   await Bun.sleep(200);
-  for (const loop of [a, b, c]) {
-    expect(loop?.usage.todayOf(app)).toEqual({ backend: 3, clients: 4 });
-  }
+  expect([b, c].map((loop) => loop?.usage.take(app, 100))).toEqual([false, false]);
 });
 
 it('tells the others at once what was taken from a rate', async () => {
@@ -56,18 +52,4 @@ it('tells the others at once what was taken from a rate', async () => {
   expect(a?.usage.takeTriggers(app, 10)).toBe(true);
   await Bun.sleep(10);
   expect(b?.usage.takeTriggers(app, 5)).toBe(false);
-});
-
-it('tells each loop how many connections of an app the others have', async () => {
-  const app = appWith();
-  const [a, b, c] = loopsWith(3, app);
-  a?.quotas.changed(app, 1);
-  a?.quotas.changed(app, 2);
-  b?.quotas.changed(app, 5);
-  await Bun.sleep(10);
-  expect([a, b, c].map((loop) => loop?.quotas.countOf(app))).toEqual([5, 2, 7]);
-
-  b?.quotas.changed(app, 0);
-  await Bun.sleep(10);
-  expect([a, b, c].map((loop) => loop?.quotas.countOf(app))).toEqual([0, 2, 2]);
 });

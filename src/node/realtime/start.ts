@@ -13,7 +13,8 @@ import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
-import { SharedTotal } from '../../runtime/shared-total.ts';
+import { SharedCounts } from '../../runtime/shared-memory/shared-counts.ts';
+import { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
@@ -112,9 +113,9 @@ export interface Realtime {
 export function openRealtime(options: RealtimeOptions): Realtime {
   const { config, timers, log, tls, links } = options;
   const channels = settingsOfLoop(config.channels, links.count);
+  const isFirst = links.index === 0;
   const totalOf = (memory: SharedArrayBuffer) => new SharedTotal(memory, links.index);
-  const quotas =
-    links.count > 1 ? new QuotaExchange(links, totalOf(options.totals.connections)) : undefined;
+  const quotas = links.count > 1 ? new QuotaExchange(links) : undefined;
 
   const apps = new MemoryAppDirectory();
   apps.replace(options.apps);
@@ -135,7 +136,13 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   });
 
   const openFiles = readOpenFiles();
-  const connections = new Connections(connectionLimit(channels, openFiles), quotas);
+  const connections = new Connections(
+    connectionLimit(channels, openFiles),
+    quotas && {
+      total: totalOf(options.totals.connections),
+      ofApps: new SharedCounts(options.totals.appConnections),
+    },
+  );
   const slowConsumers = new SlowConsumers({
     connections,
     bytesMax: channels.sendBufferBytes,
@@ -160,6 +167,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
           loops: links.count,
           apps,
           send: (to, message) => links.send(to, message),
+          backlog: (loop) => links.backlog(loop),
         })
       : undefined;
   const engine = threads ?? new MemoryEngine(engineParts);
@@ -225,7 +233,14 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   });
   let pushConnections = 0;
   const fileGuard =
-    openFiles && new FileGuard({ openFiles, listeners, log, clock: monotonicTimers });
+    openFiles &&
+    new FileGuard({
+      openFiles,
+      listeners,
+      log,
+      clock: monotonicTimers,
+      ...(links.count > 1 && { loop: loopName(links.index) }),
+    });
   let fileChecks: NodeJS.Timeout | undefined;
   const checks = setInterval(() => {
     slowConsumers.sampleAgain();
@@ -239,12 +254,11 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   };
   const usageTimer = setInterval(keepUsage, USAGE_INTERVAL_MS);
 
-  const isFirst = links.index === 0;
   const goodbye = Promise.withResolvers<void>();
   links.receive((from, messages) => {
     for (const message of messages) {
       if (isOfEngine(message)) threads?.receive(from, message);
-      else quotas?.receive(from, message, { apps, usage });
+      else quotas?.receive(message, apps, usage);
     }
     threads?.received(from);
   });
@@ -300,8 +314,11 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       engine.home.flush();
       webhookRelay.flush();
       keepUsage();
-      options.toBackground({ type: 'goodbye' });
-      await withTimeout(STOP_WAIT_MS, goodbye.promise);
+      if (!isFirst) {
+        // The main thread stops the background loop, and only its own messages are sure to come before that.
+        options.toBackground({ type: 'goodbye' });
+        await withTimeout(STOP_WAIT_MS, goodbye.promise);
+      }
       loopDelay[Symbol.dispose]();
       links[Symbol.dispose]();
     },

@@ -1,7 +1,8 @@
 import type { App } from '../../channels/app.ts';
 import { firstHalfOf, newHalf, type SocketId } from '../../channels/socket-id.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
-import type { SharedTotal } from '../../runtime/shared-total.ts';
+import type { SharedCounts } from '../../runtime/shared-memory/shared-counts.ts';
+import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import type { Connection } from './connection.ts';
 import { ConnectionsByAddress } from './connections-by-address.ts';
 import { keyOf, type PackedAddress } from './packed-address.ts';
@@ -12,14 +13,12 @@ const LOOKED_MAX = 100;
 /** Below this share of the limit, a server that was full counts as one that has room again. */
 const HAS_ROOM = 3 / 4;
 
-/** What the other loops of this process hold of limits that hold for all loops. */
-export interface OtherLoops {
-  /** The number of open connections. */
+/** What all loops of this process count together, because limits hold for the sum. */
+export interface SharedConnections {
+  /** Open connections. */
   readonly total: SharedTotal;
-  /** The connections of an app that count for its quota. */
-  countOf(app: App): number;
-  /** Reports how many connections of an app count for its quota on this loop. */
-  changed(app: App, count: number): void;
+  /** The connections of each app that count for its quota, by app id. */
+  readonly ofApps: SharedCounts;
 }
 
 /** The registry of this node's open connections. */
@@ -32,7 +31,7 @@ export class Connections {
   private byAddress: Map<App, ConnectionsByAddress> | undefined;
   /** How many connections of each app count for its `limits.connections`. */
   private readonly counted = new Map<App, number>();
-  private readonly others: OtherLoops | undefined;
+  private readonly shared: SharedConnections | undefined;
   /** The current round of `nextPart`: how many parts and connections are left in it. */
   private walk = this.byFirstHalf.values();
   private partsLeft = 0;
@@ -41,9 +40,9 @@ export class Connections {
   private search: Iterator<Connection> = this.byFirstHalf.values();
 
   /** `limit`: connections in all, those of other loops included. */
-  constructor(limit = Number.POSITIVE_INFINITY, others?: OtherLoops) {
-    this.byApp = new FairBudget(limit, others?.total);
-    this.others = others;
+  constructor(limit = Number.POSITIVE_INFINITY, shared?: SharedConnections) {
+    this.byApp = new FairBudget(limit, shared?.total);
+    this.shared = shared;
   }
 
   get size(): number {
@@ -52,7 +51,7 @@ export class Connections {
 
   /** The connections of an app that count for its quota, on all loops. */
   countOf(app: App): number {
-    return this.countedHere(app) + (this.others?.countOf(app) ?? 0);
+    return this.shared?.ofApps.of(app.id) ?? this.countedHere(app);
   }
 
   /** All open connections of an app. */
@@ -111,7 +110,7 @@ export class Connections {
 
   /** Lets a connection that was added with `counts: false` count for the quota of its app. */
   count(app: App): void {
-    this.setCounted(app, this.countedHere(app) + 1);
+    this.addCounted(app, 1);
   }
 
   /** Removes a connection; `counted`: whether it counts for the quota. */
@@ -124,7 +123,7 @@ export class Connections {
     ofApp?.remove(connection);
     if (ofApp?.isEmpty) this.byAddress?.delete(app);
     if (this.size < HAS_ROOM * this.byApp.capacity) this.byAddress = undefined;
-    if (counted) this.setCounted(app, this.countedHere(app) - 1);
+    if (counted) this.addCounted(app, -1);
   }
 
   /** All of them. Connections may be added and removed while this is iterated. */
@@ -152,10 +151,11 @@ export class Connections {
     return this.counted.get(app) ?? 0;
   }
 
-  private setCounted(app: App, count: number): void {
+  private addCounted(app: App, by: number): void {
+    const count = this.countedHere(app) + by;
     if (count === 0) this.counted.delete(app);
     else this.counted.set(app, count);
-    this.others?.changed(app, count);
+    this.shared?.ofApps.add(app.id, by);
   }
 
   private sortByAddress(): Map<App, ConnectionsByAddress> {

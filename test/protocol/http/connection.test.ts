@@ -14,10 +14,16 @@ import { gets, subscriber } from './exchange.ts';
 fc.configureGlobal({ seed: testSeed() });
 
 let server: Fanfare;
+/** Several threads may close a connection whose next request comes before the answer to the last. */
+let oneThread: Fanfare;
 beforeAll(async () => {
   server = await startFanfare();
+  oneThread = await startFanfare({ threads: 1 });
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await oneThread[Symbol.asyncDispose]();
+});
 
 const path = `/apps/${APP.id}/events`;
 
@@ -103,7 +109,7 @@ describe('a connection', () => {
 
   it('does not mistake the body of a GET, or of a refused request, for the next request', async () => {
     const smuggled = `${requestBytes(post(eventOf('smuggled')))}`;
-    await using client = await subscriber(server, 'smuggled');
+    await using client = await subscriber(oneThread, 'smuggled');
     const carriers: readonly (readonly [RawRequest, number])[] = [
       [get('a'), 200],
       [{ method: 'POST', target: '/nope' }, 404],
@@ -112,7 +118,7 @@ describe('a connection', () => {
     ];
     for (const [carrier, status] of carriers) {
       for (const body of [{ body: smuggled }, { chunks: [smuggled] }]) {
-        await using connection = await RawHttp.open(server);
+        await using connection = await RawHttp.open(oneThread);
         connection.requests({ ...carrier, ...body });
         connection.requests(get('smuggled'));
         expect(await connection.reads()).toMatchObject({ status });
@@ -201,7 +207,7 @@ describe('pipelined requests', () => {
   ];
 
   it('are answered in order if all come in one packet', async () => {
-    await using connection = await RawHttp.open(server);
+    await using connection = await RawHttp.open(oneThread);
     connection.writes(Buffer.concat(kinds.map(([, request]) => requestBytes(request))));
     for (const [, , expected] of kinds) {
       const { status, body } = await connection.reads();
@@ -213,7 +219,7 @@ describe('pipelined requests', () => {
   it('are answered in order, for each pair of kinds', async () => {
     for (const [, first, firstAnswer] of kinds) {
       for (const [, second, secondAnswer] of kinds) {
-        await using connection = await RawHttp.open(server);
+        await using connection = await RawHttp.open(oneThread);
         connection.writes(Buffer.concat([requestBytes(first), requestBytes(second)]));
         for (const expected of [firstAnswer, secondAnswer]) {
           const { status, body } = await connection.reads();
@@ -231,13 +237,13 @@ describe('pipelined requests', () => {
         async (requests, cuts) => {
           const bytes = Buffer.concat(requests.map(([, request]) => requestBytes(request)));
           const places = cuts.map((cut) => cut % bytes.length).sort((a, b) => a - b);
-          await using connection = await RawHttp.open(server);
+          await using connection = await RawHttp.open(oneThread);
           let from = 0;
           for (const to of [...places, bytes.length]) {
             connection.writes(bytes.subarray(from, to));
             from = to;
             // A round trip on another connection: the server has read what was written so far.
-            await gets(server, '/channels/a');
+            await gets(oneThread, '/channels/a');
           }
           for (const [, , expected] of requests) {
             const { status, body } = await connection.reads();
@@ -250,8 +256,8 @@ describe('pipelined requests', () => {
   });
 
   it('are executed in order', async () => {
-    await using client = await subscriber(server, 'in-order');
-    await using connection = await RawHttp.open(server);
+    await using client = await subscriber(oneThread, 'in-order');
+    await using connection = await RawHttp.open(oneThread);
     const requests = Array.from({ length: 50 }, (_, at) => {
       const body = eventOf('in-order', `n${at}`);
       return requestBytes(at % 3 === 0 ? chunked(body) : post(body));
@@ -267,7 +273,7 @@ describe('pipelined requests', () => {
 
   it('may follow a body of many packets', async () => {
     const body = JSON.stringify({ name: 'n', channel: 'a', data: 'd', pad: 'x'.repeat(900_000) });
-    await using connection = await RawHttp.open(server);
+    await using connection = await RawHttp.open(oneThread);
     for (const request of [post(body), chunked(body, 9000), chunked(body, 900_000)]) {
       connection.requests(request);
       connection.requests(get('a'));
@@ -282,7 +288,7 @@ describe('pipelined requests', () => {
     const body = eventOf('a');
     const { target } = post(body);
     const bytes = Buffer.from(body);
-    await using connection = await RawHttp.open(server);
+    await using connection = await RawHttp.open(oneThread);
     connection.writes(`POST ${target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
     connection.writes(`A;name=value\r\n${bytes.subarray(0, 10)}\r\n`);
     for (const byte of bytes.subarray(10)) connection.writes(chunkBytes(Uint8Array.of(byte)));

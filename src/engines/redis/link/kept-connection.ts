@@ -1,5 +1,4 @@
 import { doubledMs } from '../../../runtime/back-off.ts';
-import { messageOf } from '../../../runtime/error-code.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import type { Connection } from './connection.ts';
 import { RedisAway } from './reply.ts';
@@ -32,30 +31,32 @@ export class KeptConnection {
     this.options = options;
   }
 
-  /** Opens the first connection. Must be called once. */
+  /** Opens the first connection. Must be called once. Never rejects. */
   async start(): Promise<void> {
     const { connect, onUp, onDown, onFailed, timers } = this.options;
     let upAtMs = timers.now();
     let endedWhy: string | undefined;
+    const onEnd = (why: string) => {
+      endedWhy = why;
+      if (this.connection === undefined) return;
+      this.connection = undefined;
+      if (timers.now() - upAtMs >= STEADY_MS) this.failures = 0;
+      onDown(why);
+      this.startLater();
+    };
+    let connection: Connection;
     try {
-      const connection = await connect((why) => {
-        endedWhy = why;
-        if (this.connection === undefined) return;
-        this.connection = undefined;
-        if (timers.now() - upAtMs >= STEADY_MS) this.failures = 0;
-        onDown(why);
-        this.startLater();
-      });
-      if (this.isClosed) return connection.end('the server is stopping');
+      connection = await connect(onEnd);
       if (endedWhy !== undefined) throw new RedisAway(endedWhy, false);
-      upAtMs = timers.now();
-      this.connection = connection;
-      onUp(connection);
     } catch (error) {
       if (this.isClosed) return;
       onFailed(error);
-      this.startLater();
+      return this.startLater();
     }
+    if (this.isClosed) return connection.end('the server is stopping');
+    upAtMs = timers.now();
+    this.connection = connection;
+    onUp(connection);
   }
 
   /** Ends the connection, and opens another one. */
@@ -74,8 +75,7 @@ export class KeptConnection {
     const pauseMs = doubledMs(PAUSE_MIN_MS, { times: this.failures, maxMs: PAUSE_MAX_MS });
     this.failures += 1;
     // Nodes that lost Redis at the same moment do not come back at the same moment.
-    this.stopTimer = this.options.timers.after(pauseMs * (0.5 + Math.random() / 2), () => {
-      this.start().catch((error: unknown) => this.options.onFailed(messageOf(error)));
-    });
+    const jitter = 0.5 + Math.random() / 2;
+    this.stopTimer = this.options.timers.after(pauseMs * jitter, () => void this.start());
   }
 }

@@ -1,9 +1,9 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { messageOf } from '../../../runtime/error-code.ts';
+import { errorCode, messageOf } from '../../../runtime/error-code.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import type { Endpoint } from './address.ts';
-import { RedisAway } from './reply.ts';
+import { RedisAway, RedisRefused } from './reply.ts';
 
 /** How to speak TLS; all as PEM. */
 export interface TlsOptions {
@@ -24,7 +24,7 @@ export interface SocketOptions {
 /** The kernel asks an idle peer that often whether it is still there. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** Opens a socket. Rejects with `RedisAway` if it is not open in time. */
+/** Opens a socket. Rejects with `RedisAway`, or with `RedisRefused` for a certificate that is not accepted. */
 export function openSocket(endpoint: Endpoint, options: SocketOptions): Promise<Socket> {
   const { tls, timeoutMs, timers } = options;
   const { host, port } = endpoint;
@@ -46,7 +46,13 @@ export function openSocket(endpoint: Endpoint, options: SocketOptions): Promise<
       reject(new RedisAway(`cannot connect to ${host}:${port}: ${why}`, false));
     };
     const stopTimer = timers.after(timeoutMs, () => giveUp(`no answer within ${timeoutMs} ms`));
-    const onError = (error: Error) => giveUp(messageOf(error));
+    const onError = (error: Error) => {
+      const refusal = certificateProblem(error);
+      if (refusal === undefined) return giveUp(messageOf(error));
+      stopTimer();
+      socket.destroy();
+      reject(new RedisRefused(`the certificate of ${host}:${port} is not accepted: ${refusal}`));
+    };
     const onClose = () => giveUp('closed');
     socket.once('error', onError);
     socket.once('close', onClose);
@@ -61,8 +67,14 @@ export function openSocket(endpoint: Endpoint, options: SocketOptions): Promise<
   });
 }
 
-function definedOf(tls: TlsOptions): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(tls).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
+/** The codes of Node for a certificate that is not trusted, has expired, or is for another name. */
+const CERTIFICATE_CODE = /CERT|SELF_SIGNED|UNABLE_TO_/;
+
+function certificateProblem(error: Error): string | undefined {
+  return CERTIFICATE_CODE.test(String(errorCode(error))) ? messageOf(error) : undefined;
+}
+
+/** Without the fields that are `undefined`. */
+function definedOf(tls: TlsOptions): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(tls).filter(([, pem]) => pem !== undefined));
 }

@@ -6,7 +6,7 @@ import { Connector, type ConnectorOptions, DEADLINE_MS } from './connector.ts';
 import { KeptConnection } from './kept-connection.ts';
 import { RedisAway, RedisError, RedisRefused } from './reply.ts';
 import type { Script } from './script.ts';
-import { Subscriptions } from './subscriptions.ts';
+import { Subscriptions, type SubscriptionsOwner } from './subscriptions.ts';
 
 export interface RedisServerOptions extends ConnectorOptions {
   /** Begins the name of the channel that this process follows to notice when no messages arrive. */
@@ -62,12 +62,12 @@ export class RedisServer implements AsyncDisposable {
   readonly subscriptions: Subscriptions;
   private readonly options: RedisServerOptions;
   private readonly connector: Connector;
-  private readonly forCommands: KeptConnection;
-  private readonly forSubscriptions: KeptConnection;
+  private readonly commandsConnection: KeptConnection;
+  private readonly subscriptionsConnection: KeptConnection;
   private stopTicks: (() => void) | undefined;
   private stopPoll: (() => void) | undefined;
   private primary: Endpoint | undefined;
-  private isCommanding = false;
+  private areCommandsUp = false;
   private isFollowing = false;
   private isProbed = false;
   /** Why messages were missed since the last time that it was up. */
@@ -90,11 +90,11 @@ export class RedisServer implements AsyncDisposable {
       waitingCharactersMax: options.waitingCharactersMax ?? WAITING_CHARACTERS_MAX,
       scripts: options.scripts,
     });
-    const owner = {
-      onMessage: (channel: string, payload: string) => options.listener.onMessage(channel, payload),
+    const owner: SubscriptionsOwner = {
+      onMessage: (channel, payload) => options.listener.onMessage(channel, payload),
       onFollowed: () => {
         this.isFollowing = true;
-        if (this.isCommanding) this.subscriptions.verify();
+        if (this.areCommandsUp) this.subscriptions.verify();
       },
       onProbed: () => {
         this.isProbed = true;
@@ -111,22 +111,22 @@ export class RedisServer implements AsyncDisposable {
       },
       owner,
     );
-    this.forCommands = new KeptConnection({
+    this.commandsConnection = new KeptConnection({
       timers,
       connect: (onEnd) => this.connectCommands({ onEnd }),
       onUp: (connection) => {
-        this.isCommanding = true;
+        this.areCommandsUp = true;
         this.commands.attach(connection);
         if (this.isFollowing) this.subscriptions.verify();
       },
       onDown: (why) => {
-        this.isCommanding = false;
+        this.areCommandsUp = false;
         this.commands.detach(why);
         this.leave(why);
       },
       onFailed: (error) => this.onFailed(error),
     });
-    this.forSubscriptions = new KeptConnection({
+    this.subscriptionsConnection = new KeptConnection({
       timers,
       connect: (onEnd) =>
         this.connectSubscriptions({
@@ -175,8 +175,8 @@ export class RedisServer implements AsyncDisposable {
     this.isClosed = true;
     this.stopTicks?.();
     this.stopPoll?.();
-    this.forSubscriptions.close();
-    this.forCommands.close();
+    this.subscriptionsConnection.close();
+    this.commandsConnection.close();
     this.subscriptions.close();
     this.commands.close();
   }
@@ -186,8 +186,8 @@ export class RedisServer implements AsyncDisposable {
   }
 
   private start(): void {
-    void this.forCommands.start();
-    void this.forSubscriptions.start();
+    void this.commandsConnection.start();
+    void this.subscriptionsConnection.start();
     this.tickLater();
     if (this.connector.hasSentinels) this.pollLater();
   }
@@ -216,9 +216,11 @@ export class RedisServer implements AsyncDisposable {
 
   private comeBack(): void {
     const { awaySince } = this;
-    if (awaySince === undefined || !this.isCommanding || !this.isFollowing || !this.isProbed)
-      return;
+    const isUp = this.areCommandsUp && this.isFollowing && this.isProbed;
+    if (awaySince === undefined || !isUp) return;
+    const { gapWhy } = this;
     this.awaySince = undefined;
+    this.gapWhy = undefined;
     this.commands.open();
     if (!this.isOpened) {
       this.isOpened = true;
@@ -227,8 +229,6 @@ export class RedisServer implements AsyncDisposable {
       const { timers, log, listener } = this.options;
       const awayMs = Math.round(timers.now() - awaySince.sinceMs);
       log.info('Redis is back', { server: this.name, awayMs });
-      const { gapWhy } = this;
-      this.gapWhy = undefined;
       if (gapWhy !== undefined) listener.onGap(gapWhy);
       listener.onBack();
     }
@@ -236,7 +236,7 @@ export class RedisServer implements AsyncDisposable {
   }
 
   private async publishProbe(channel: string, payload: string): Promise<void> {
-    if (!this.isCommanding) throw new RedisAway('no connection for commands', false);
+    if (!this.areCommandsUp) throw new RedisAway('no connection for commands', false);
     try {
       await this.commands.runNow(['PUBLISH', channel, payload]);
     } catch (error) {
@@ -255,7 +255,7 @@ export class RedisServer implements AsyncDisposable {
     const connection = await this.connector.connect(primary, owner);
     if (!isSame(primary, this.primary)) {
       this.primary = primary;
-      this.forSubscriptions.replace('the primary has changed');
+      this.subscriptionsConnection.replace('the primary has changed');
     }
     return connection;
   }
@@ -278,8 +278,8 @@ export class RedisServer implements AsyncDisposable {
   private async poll(): Promise<void> {
     const primary = await this.connector.findPrimary().catch(() => undefined);
     if (this.isClosed) return;
-    if (primary !== undefined && this.isCommanding && !isSame(primary, this.primary)) {
-      this.forCommands.replace(`the primary is now ${nameOf(primary)}`);
+    if (primary !== undefined && this.areCommandsUp && !isSame(primary, this.primary)) {
+      this.commandsConnection.replace(`the primary is now ${nameOf(primary)}`);
     }
     this.pollLater();
   }

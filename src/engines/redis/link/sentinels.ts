@@ -1,6 +1,8 @@
+import { messageOf } from '../../../runtime/error-code.ts';
 import type { Endpoint } from './address.ts';
 import type { Connection } from './connection.ts';
-import { RedisAway, type Reply } from './reply.ts';
+import { loginFailure } from './log-in.ts';
+import { RedisAway, RedisRefused, type Reply } from './reply.ts';
 
 export interface SentinelsOptions {
   readonly endpoints: readonly Endpoint[];
@@ -17,7 +19,8 @@ interface Answer {
 
 /**
  * Asks all sentinels for the primary. Of those that answer, the one that knows of the latest failover is right: a sentinel
- * that was cut off goes on naming the old primary. Rejects with `RedisAway` if none knows it.
+ * that was cut off goes on naming the old primary. Rejects if none knows it: with `RedisRefused` if each of
+ * them answered with an error, otherwise with `RedisAway`.
  */
 export async function findPrimary({
   endpoints,
@@ -29,6 +32,8 @@ export async function findPrimary({
       const connection = await connect(endpoint);
       try {
         return readAnswer(await connection.request(['SENTINEL', 'MASTER', name]));
+      } catch (error) {
+        throw loginFailure(error);
       } finally {
         connection.end('asked');
       }
@@ -36,13 +41,16 @@ export async function findPrimary({
   );
   let latest: Answer | undefined;
   let failure: unknown;
+  let isRefused = true;
   for (const answer of asked) {
-    if (answer.status === 'rejected') failure = answer.reason;
-    else if (latest === undefined || answer.value.epoch > latest.epoch) latest = answer.value;
+    if (answer.status === 'rejected') {
+      failure = answer.reason;
+      isRefused &&= failure instanceof RedisRefused;
+    } else if (latest === undefined || answer.value.epoch > latest.epoch) latest = answer.value;
   }
   if (latest !== undefined) return latest.primary;
-  const why = failure instanceof Error ? failure.message : 'none answers';
-  throw new RedisAway(`no sentinel knows the primary ${name}: ${why}`, false);
+  const why = `no sentinel knows the primary ${name}: ${messageOf(failure)}`;
+  throw isRefused ? new RedisRefused(why) : new RedisAway(why, false);
 }
 
 /** Reads the reply of `SENTINEL MASTER`: names and values in turn. */

@@ -53,7 +53,7 @@ export class Subscriptions {
   private connection: Connection | undefined;
   /** Channels whose state is not what is wanted, in the order of the calls. */
   private changed: Channel[] = [];
-  private isPumpPlanned = false;
+  private isSendingPlanned = false;
   private unconfirmed = 0;
   private askedAtMs = 0;
   /** Confirmations until a new connection follows everything again. */
@@ -87,8 +87,8 @@ export class Subscriptions {
       };
       this.channels.set(name, channel);
     }
-    if (channel.isWanted && channel.state === 'on') return Promise.resolve();
     if (!channel.isWanted) this.want(channel, true);
+    if (channel.state === 'on') return Promise.resolve();
     const waiting = Promise.withResolvers<void>();
     channel.waiting.push(waiting);
     return waiting.promise;
@@ -98,8 +98,9 @@ export class Subscriptions {
     const channel = this.channels.get(name);
     if (channel?.isWanted !== true) return;
     this.want(channel, false);
-    for (const { reject } of channel.waiting.splice(0))
+    for (const { reject } of channel.waiting.splice(0)) {
       reject(new RedisAway('not followed', false));
+    }
   }
 
   /** Follows everything on a new connection. */
@@ -110,21 +111,25 @@ export class Subscriptions {
     this.askedAtMs = this.options.timers.now();
     connection.write(encodeCommand(['SUBSCRIBE', this.options.probeChannel]));
     for (const channel of this.channels.values()) {
-      channel.state = 'off';
-      channel.isChanged = channel.isWanted;
-      channel.isMissing = channel.isWanted;
-      if (channel.isWanted) this.changed.push(channel);
-      else this.channels.delete(channel.name);
+      channel.isChanged = true;
+      channel.isMissing = true;
+      this.changed.push(channel);
     }
     // The channel of the probes is one of them.
     this.missing = this.changed.length + 1;
-    this.pump();
+    this.sendChanges();
   }
 
+  /** The connection has ended. */
   detach(): void {
     this.connection = undefined;
     this.isVerified = false;
+    this.isLate = false;
     this.probeSentAtMs = undefined;
+    for (const channel of this.channels.values()) {
+      channel.state = 'off';
+      if (!channel.isWanted) this.channels.delete(channel.name);
+    }
   }
 
   close(): void {
@@ -160,8 +165,8 @@ export class Subscriptions {
       this.probeSentAtMs !== undefined && nowMs - this.probeSentAtMs > probeMsMax;
     if (isUnconfirmed || isUnanswered) {
       // If this loop was blocked, the answer may lie in the socket, unread: one more tick reads it.
-      if (this.isLate)
-        connection.end(isUnconfirmed ? 'a subscription is not confirmed' : 'no messages arrive');
+      const why = isUnconfirmed ? 'a subscription is not confirmed' : 'no messages arrive';
+      if (this.isLate) return connection.end(why);
       this.isLate = true;
       return;
     }
@@ -176,16 +181,16 @@ export class Subscriptions {
     if (channel.isChanged) return;
     channel.isChanged = true;
     this.changed.push(channel);
-    if (this.isPumpPlanned) return;
-    this.isPumpPlanned = true;
+    if (this.isSendingPlanned) return;
+    this.isSendingPlanned = true;
     setImmediate(() => {
-      this.isPumpPlanned = false;
-      this.pump();
+      this.isSendingPlanned = false;
+      this.sendChanges();
     });
   }
 
   /** Asks Redis for what has changed, as far as it has confirmed what it was asked for before. */
-  private pump(): void {
+  private sendChanges(): void {
     const { connection } = this;
     if (connection === undefined) return;
     if (this.unconfirmed === 0) this.askedAtMs = this.options.timers.now();
@@ -231,7 +236,7 @@ export class Subscriptions {
       else if (!channel.isWanted) this.channels.delete(name);
       else for (const { resolve } of channel.waiting.splice(0)) resolve();
     }
-    if (this.changed.length > 0 && this.unconfirmed <= UNCONFIRMED_MAX - BATCH) this.pump();
+    if (this.changed.length > 0 && this.unconfirmed <= UNCONFIRMED_MAX - BATCH) this.sendChanges();
   }
 
   private onFollowed(channel: Channel): void {

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'bun:test';
+import { checkServer, clockWarnings } from './check-server.ts';
+import { RedisAway, RedisRefused } from './reply.ts';
+
+/** The reply of `INFO` with these fields. */
+function info(fields: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(fields).map(([name, value]) => `${name}:${value}`);
+  return ['# Server', ...lines, ''].join('\r\n');
+}
+
+const usable = { redis_version: '7.0.15', redis_mode: 'standalone', role: 'master', loading: '0' };
+const valkey = { ...usable, redis_version: '7.2.4', server_name: 'valkey' };
+
+describe('the check of a server', () => {
+  it.each([
+    ['Redis 7.0', usable],
+    ['Redis 8.2', { ...usable, redis_version: '8.2.1' }],
+    ['Valkey 7.2', { ...valkey, valkey_version: '7.2.5' }],
+    ['Valkey 8', { ...valkey, valkey_version: '8.0.0' }],
+  ])('accepts %s', (_, fields) => {
+    expect(checkServer(info(fields))).toEqual([]);
+  });
+
+  it.each([
+    ['an old Redis', { ...usable, redis_version: '6.2.14' }, /Redis 6.2.14 is too old/],
+    ['an old Valkey', { ...valkey, valkey_version: '7.1.0' }, /Valkey 7.1.0 is too old/],
+    ['a cluster', { ...usable, redis_mode: 'cluster' }, /Cluster is not supported/],
+    ['a cluster of Valkey', { ...valkey, server_mode: 'cluster' }, /Cluster is not supported/],
+    ['an answer without a version', {}, /too old/],
+  ])('refuses %s', (_, fields, why) => {
+    expect(() => checkServer(info(fields))).toThrow(RedisRefused);
+    expect(() => checkServer(info(fields))).toThrow(why);
+  });
+
+  it.each([
+    ['a replica', { role: 'slave' }],
+    ['a server that loads its data', { loading: '1' }],
+  ])('tries %s again later', (_, fields) => {
+    expect(() => checkServer(info({ ...usable, ...fields }))).toThrow(RedisAway);
+  });
+
+  it.each([
+    ['allkeys-lru', '1000000', 1],
+    ['volatile-ttl', '1000000', 1],
+    ['noeviction', '1000000', 0],
+    ['allkeys-lru', '0', 0],
+  ])('warns of keys that may be evicted: %s with maxmemory %s', (policy, maxmemory, count) => {
+    const fields = { ...usable, maxmemory, maxmemory_policy: policy };
+    expect(checkServer(info(fields))).toHaveLength(count);
+  });
+
+  it.each([
+    [0, []],
+    [4_000, []],
+    [61_000, ['The clock of Redis is 61 s ahead of the clock of this machine']],
+    [-61_000, ['The clock of Redis is 61 s behind the clock of this machine']],
+  ])('warns of a clock that differs by %d ms', (differenceMs, expected) => {
+    const nowMs = 1_800_000_000_000;
+    const redisTime = [String(Math.floor((nowMs + differenceMs) / 1000)), '0'];
+    expect(clockWarnings(redisTime, nowMs)).toEqual(expected);
+  });
+});
