@@ -63,13 +63,22 @@ const memory = z.strictObject(
   },
 );
 
+const redisUrl = /^rediss?(?:\+sentinel)?:\/\/./;
+
 const redis = z.strictObject({
   type: z.literal('redis').describe(engineType),
   url: textThat(
-    /^rediss?:\/\/./,
-    'begin with redis:// or rediss://',
-    'The Redis server, redis://… or rediss://… (TLS). Required if the type is `redis`.',
+    redisUrl,
+    'begin with redis://, rediss://, redis+sentinel:// or rediss+sentinel://',
+    'The Redis server: redis://USER:PASSWORD@HOST:PORT/DB, rediss://… (TLS), or redis+sentinel://HOST:PORT,HOST:PORT/NAME. Required if the type is `redis`.',
   ),
+  keyPrefix: z
+    .string()
+    .max(100)
+    .default('fanfare:')
+    .describe(
+      'Begins the name of every key and channel in Redis. Servers with another prefix are another cluster.',
+    ),
 });
 
 const engine = z

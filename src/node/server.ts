@@ -122,8 +122,9 @@ function refuseUnsupported(config: Config): void {
     const message = `realtime.threads: only Linux shares a port among several threads; set "auto" or 1, not ${threads}`;
     throw new StartFailed({ exitCode: 2, message });
   }
-  if (config.engine.type !== 'memory') {
-    const message = `engine.type: this version supports only "memory", not "${config.engine.type}"`;
+  if (config.engine.type === 'redis' && config.store.url.startsWith('sqlite:')) {
+    const message =
+      'engine.type: "redis" is for several servers, which need one store: set store.url to postgres://…';
     throw new StartFailed({ exitCode: 2, message });
   }
 }

@@ -92,7 +92,7 @@ export class RedisEngine implements Authority {
   private stopTicks: (() => void) | undefined;
   private isClosed = false;
 
-  private constructor(options: RedisEngineOptions) {
+  constructor(options: RedisEngineOptions) {
     this.options = options;
     const { timers, webhooks, broadcaster, terminate } = options;
     const memberChanges = new MemberChanges(timers, (sent) => broadcast(broadcaster, sent));
@@ -224,7 +224,8 @@ export class RedisEngine implements Authority {
     await Promise.all(this.partitions.map((partition) => partition.close()));
   }
 
-  private async start(): Promise<void> {
+  /** Connects to all servers. Nothing else may be called before. Rejects if one cannot be reached or is laid out differently. */
+  async start(): Promise<void> {
     const { openLinks, timers, keyPrefix, log, apps, webhooks } = this.options;
     for (const [index, open] of openLinks.entries()) {
       const link = await open({

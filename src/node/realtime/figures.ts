@@ -14,7 +14,7 @@ export interface FiguresOptions {
   readonly apps: MemoryAppDirectory;
   readonly connections: Connections;
   readonly authority: Authority;
-  readonly home: Home;
+  readonly home: Home | undefined;
   readonly usage: Usage;
   readonly meter: TableMeter;
   readonly loopDelay: LoopDelay;
@@ -48,7 +48,7 @@ export class Figures {
   private metrics(): MetricValues {
     const { loopName, meter, connections, home, loopDelay, logLinesDropped } = this.options;
     meter.set('connections', connections.size);
-    meter.set('channels', home.holders.channelCount());
+    meter.set('channels', home?.holders.channelCount() ?? 0);
     meter.set('loopDelay', loopDelay.longestSeconds(), loopName);
     meter.set('logLinesDropped', logLinesDropped(), loopName);
     return meter.snapshot();
@@ -61,7 +61,7 @@ export class Figures {
       return {
         appId: app.id,
         connections: connections.openOf(app),
-        channels: home.channelCountOf(app),
+        channels: home?.channelCountOf(app) ?? 0,
         messages: backend + clients,
         clientMessages: clients,
       };

@@ -84,7 +84,7 @@ export class RealtimeLoops {
       this.portLock = await PortLock.take('channels', channels);
     }
     try {
-      listener = this.first.listen(channels.port);
+      listener = await this.first.listen(channels.port);
     } catch (error) {
       throw listenError(error, 'channels', channels);
     }

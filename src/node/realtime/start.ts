@@ -2,6 +2,7 @@ import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
+import type { Authority } from '../../channels/ports.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
@@ -56,6 +57,7 @@ import {
 } from './limits.ts';
 import { Listeners } from './listeners.ts';
 import { QuotaExchange } from './quota-exchange.ts';
+import { RedisPart } from './redis.ts';
 
 /**
  * Each connection is checked once a second, a tenth of them at a time: checking 10,000 at once blocked the loop for 3 ms.
@@ -92,7 +94,7 @@ export interface RealtimeOptions {
 /** A realtime loop: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
 export interface Realtime {
   /** Begins to listen. Throws Bun's error if the port is taken or the certificate cannot be used. */
-  listen(port: number): ListenerAddress;
+  listen(port: number): Promise<ListenerAddress>;
   /** Replaces the list of apps; ends the connections of apps that are gone. `changes` is for the log. */
   replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
@@ -160,7 +162,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     terminate: (app: App, userId: string) => clients.terminate(app, userId),
   };
   const threads =
-    links.count > 1
+    links.count > 1 && config.engine.type === 'memory'
       ? new ThreadsEngine({
           ...engineParts,
           loop: links.index,
@@ -170,7 +172,12 @@ export function openRealtime(options: RealtimeOptions): Realtime {
           backlog: (loop) => links.backlog(loop),
         })
       : undefined;
-  const engine = threads ?? new MemoryEngine(engineParts);
+  const redis =
+    config.engine.type === 'redis'
+      ? new RedisPart(config.engine, { ...engineParts, apps, log })
+      : undefined;
+  const local = threads ?? (redis === undefined ? new MemoryEngine(engineParts) : undefined);
+  const engine: Authority = redis?.engine ?? local ?? missingEngine();
   const hub: Hub = {
     audience,
     authority: engine,
@@ -269,7 +276,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     apps,
     connections,
     authority: engine,
-    home: engine.home,
+    home: local?.home,
     usage,
     meter,
     loopDelay,
@@ -277,7 +284,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   });
 
   return {
-    listen(port) {
+    async listen(port) {
+      await redis?.engine.start();
       const listener = listeners.open(tls, port);
       if (openFiles !== undefined && isFirst) logConnectionLimit(channels, openFiles, log);
       fileChecks = setInterval(() => fileGuard?.check(pushConnections), FILES_CHECK_INTERVAL_MS);
@@ -311,7 +319,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       // Last, so that no webhook events and usage are lost.
       clearInterval(usageTimer);
       quotas?.stop();
-      engine.home.flush();
+      local?.home.flush();
+      await redis?.close();
       webhookRelay.flush();
       keepUsage();
       if (!isFirst) {
@@ -323,6 +332,10 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       links[Symbol.dispose]();
     },
   };
+}
+
+function missingEngine(): never {
+  throw new Error('No engine was chosen');
 }
 
 /** The time for requests and closing handshakes in flight when the server stops. Milliseconds. */

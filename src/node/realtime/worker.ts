@@ -47,7 +47,7 @@ async function obey(message: ToRealtimeThread): Promise<void> {
   switch (message.type) {
     case 'listen':
       try {
-        realtime.listen(message.port);
+        await realtime.listen(message.port);
       } catch (error) {
         throw listenError(error, 'channels', { ...loop.config.channels, port: message.port });
       }
