@@ -208,12 +208,16 @@ export class RedisEngine implements Authority {
   channels(app: App, { prefix, after }: ChannelQuery): ChannelWalk {
     return new RedisWalk(PARTITIONS, { after }, async (number, position, limit) => {
       const partition = this.partitions[number];
-      if (partition === undefined) return [];
-      const [rows] = await query(partition, PAGE, [app.id, prefix, position, limit]);
-      return (rows as [ChannelText, string, number][]).map(([name, subscriptions, users]) => [
-        name,
-        { subscriptions: Number(subscriptions), users },
-      ]);
+      if (partition === undefined) throw new Error(`There is no partition ${number}`);
+      const [rows, next] = await query(partition, PAGE, [app.id, prefix, position, limit]);
+      return {
+        rows: (rows as [ChannelText, string, number, string][]).map((row) => ({
+          name: row[0],
+          counts: { subscriptions: Number(row[1]), users: row[2] },
+          position: Number(row[3]),
+        })),
+        next: next === '' ? undefined : Number(next),
+      };
     });
   }
 

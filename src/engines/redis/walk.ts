@@ -1,56 +1,64 @@
 import type { ChannelText } from '../../channels/channel-name.ts';
-import type {
-  ChannelCounts,
-  ChannelPage,
-  ChannelQuery,
-  ChannelWalk,
-} from '../../channels/ports.ts';
+import type { ChannelCounts, ChannelPage, ChannelQuery, ChannelWalk } from '../../channels/ports.ts';
 
-type Row = readonly [name: ChannelText, counts: ChannelCounts];
+/** Occupied channels of one partition. */
+export interface PartitionPage {
+  readonly rows: readonly {
+    readonly name: ChannelText;
+    readonly counts: ChannelCounts;
+    readonly position: number;
+  }[];
+  /** The position to continue after; `undefined` if there are no more. */
+  readonly next: number | undefined;
+}
 
-/** Returns the channels of one partition after a name, in alphabetical order; `''` begins with the first. */
-export type RowsOf = (partition: number, after: string, limit: number) => Promise<readonly Row[]>;
+/** Returns channels of one partition after a position; 0 begins with the first. */
+export type PageOf = (partition: number, after: number, limit: number) => Promise<PartitionPage>;
 
 /** Partitions that are asked at the same time, since most apps have few channels in each. */
 const ASKED_AT_ONCE = 8;
 
-/** A walk through the channels of one partition after the other. A position is the number of the partition, and a name in it. */
+/**
+ * A walk through the channels of one partition after the other. A position is one number, as with one loop: the remainder of
+ * a division by the number of partitions says which partition, the quotient is the position there.
+ */
 export class RedisWalk implements ChannelWalk {
   private readonly partitions: number;
-  private readonly rowsOf: RowsOf;
+  private readonly pageOf: PageOf;
   private partition: number;
-  private after: string;
+  private position: number;
 
-  constructor(partitions: number, { after = '0:' }: Pick<ChannelQuery, 'after'>, rowsOf: RowsOf) {
+  constructor(partitions: number, { after = '0' }: Pick<ChannelQuery, 'after'>, pageOf: PageOf) {
     this.partitions = partitions;
-    this.rowsOf = rowsOf;
-    const colon = after.indexOf(':');
-    this.partition = Number(after.slice(0, colon));
-    this.after = after.slice(colon + 1);
+    this.pageOf = pageOf;
+    this.partition = Number(after) % partitions;
+    this.position = Math.floor(Number(after) / partitions);
   }
 
   async page(limit: number): Promise<ChannelPage> {
     const first = this.partition;
-    if (!(first >= 0 && first < this.partitions)) return { channels: [], next: undefined };
     const asked = Math.min(ASKED_AT_ONCE, this.partitions - first);
     const answers = await Promise.all(
       Array.from({ length: asked }, (_, n) =>
-        // One more than fits, to know whether there are more.
-        this.rowsOf(first + n, n === 0 ? this.after : '', limit + 1),
+        this.pageOf(first + n, n === 0 ? this.position : 0, limit),
       ),
     );
-    const channels: Row[] = [];
-    for (const rows of answers) {
+    const channels: (readonly [ChannelText, ChannelCounts])[] = [];
+    for (const { rows, next } of answers) {
       const fits = rows.slice(0, limit - channels.length);
-      channels.push(...fits);
-      if (fits.length < rows.length) {
-        this.after = fits.at(-1)?.[0] ?? this.after;
-        return { channels, next: `${this.partition}:${this.after}` };
+      channels.push(...fits.map(({ name, counts }) => [name, counts] as const));
+      const isCut = fits.length < rows.length;
+      if (isCut || next !== undefined) {
+        this.position = isCut ? (fits.at(-1)?.position ?? this.position) : (next ?? 0);
+        return { channels, next: this.next };
       }
       this.partition++;
-      this.after = '';
+      this.position = 0;
     }
-    const isLast = this.partition === this.partitions;
-    return { channels, next: isLast ? undefined : `${this.partition}:` };
+    return { channels, next: this.partition < this.partitions ? this.next : undefined };
+  }
+
+  private get next(): string {
+    return String(this.position * this.partitions + this.partition);
   }
 }

@@ -38,20 +38,28 @@ export const CHANNEL_COUNT = script(
   `${COMPLETE}return {'ok', call('ZCARD', P .. 'C:' .. ARGV[3])}`,
 );
 
+/** Channels that one page examines at most, so that no script runs for long. */
+const EXAMINED_MAX = 1000;
+
 /**
- * Returns occupied channels of an app in alphabetical order, each with its subscriptions and users. Arguments: node, epoch,
- * app, prefix, the channel to begin after, limit.
+ * Returns occupied channels of an app, each with its subscriptions, users and position, and the position to continue after.
+ * Arguments: node, epoch, app, prefix, the position to begin after, limit.
  */
-export const PAGE = script(`${COMPLETE}
-local prefix, after, rows = ARGV[4], ARGV[5], {}
-local from = after ~= '' and '(' .. after or '[' .. prefix
-local names = call('ZRANGE', P .. 'C:' .. ARGV[3], from, '[' .. prefix .. '\\255', 'BYLEX', 'LIMIT', 0, ARGV[6])
-for i, name in ipairs(names) do
-  local topic = ARGV[3] .. '/' .. name
-  rows[i] = {name, call('HGET', P .. 'T:' .. topic, '#') or '0', call('HLEN', P .. 'I:' .. topic)}
+export const PAGE = script(
+  `${COMPLETE}
+local prefix, limit, rows, C = ARGV[4], tonumber(ARGV[6]), {}, P .. 'C:' .. ARGV[3]
+local found = call('ZRANGE', C, '(' .. ARGV[5], '+inf', 'BYSCORE', 'LIMIT', 0, ${EXAMINED_MAX}, 'WITHSCORES')
+for i = 1, #found, 2 do
+  local name, position = found[i], found[i + 1]
+  if string.sub(name, 1, #prefix) == prefix then
+    if #rows == limit then return {'ok', rows, rows[limit][4]} end
+    local topic = ARGV[3] .. '/' .. name
+    rows[#rows + 1] = {name, call('HGET', P .. 'T:' .. topic, '#') or '0', call('HLEN', P .. 'I:' .. topic), position}
+  end
 end
-return {'ok', rows}
-`);
+return {'ok', rows, #found == ${2 * EXAMINED_MAX} and found[#found] or ''}
+`,
+);
 
 /**
  * Returns the number of the latest change of any user, and of each user whether they are online and when their connections

@@ -27,7 +27,7 @@ const GRACE_MS = 3000;
  * | `N:node`, `M:node`, `O:node` | what a node states: subscriptions by topic; members; users who are signed in |
  * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `x` last termination |
  * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |
- * | `C:app` | sorted set of the occupied channels |
+ * | `C:app`, `A` | sorted set of the occupied channels, in the order in which they became so; the last number by app |
  * | `R:topic` | how many subscription counts were sent lately |
  * | `W` | sorted set by the time they are due: what is reported later, and webhook events that were claimed |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
@@ -98,7 +98,7 @@ local function count(topic, delta, flags, again)
   local C, channel = P .. 'C:' .. string.sub(topic, 1, slash - 1), string.sub(topic, slash + 1)
   if total > 0 and total == delta then
     start(T)
-    call('ZADD', C, 0, channel)
+    call('ZADD', C, call('HINCRBY', P .. 'A', string.sub(topic, 1, slash - 1), 1), channel)
     if has(flags, 'w') and call('ZREM', W, 'v' .. topic) == 0 and not again then report('o', topic) end
   elseif total <= 0 then
     call('ZREM', C, channel)
