@@ -43,7 +43,11 @@ describe('an environment variable', () => {
   it('chooses the engine', () => {
     const redis = { FANFARE_ENGINE_TYPE: 'redis', FANFARE_ENGINE_URL: 'redis://localhost' };
 
-    expect(configIn(load({}, redis)).engine).toEqual({ type: 'redis', url: 'redis://localhost' });
+    expect(configIn(load({}, redis)).engine).toEqual({
+      type: 'redis',
+      url: 'redis://localhost',
+      keyPrefix: 'fanfare:',
+    });
     expect(problemsIn(load({}, { FANFARE_ENGINE_URL: 'redis://localhost' }))).toEqual([
       'FANFARE_ENGINE_URL (engine.url): unknown setting when engine.type is "memory"',
     ]);

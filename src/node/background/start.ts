@@ -19,6 +19,7 @@ import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
 import { Readiness } from '../../transports/admin/readiness.ts';
 import { Webhooks } from '../../webhooks/webhooks.ts';
+import { loopName } from '../link/loop-name.ts';
 import type {
   BackgroundToLoop,
   FromBackground,
@@ -150,6 +151,9 @@ export async function startBackground(
         return;
       case 'no-answer':
         realtime.notAnswered(message.number, message.why);
+        return;
+      case 'engine':
+        readiness.setEngine(loopName(loop), message.away);
         return;
       case 'usage':
         usage.keep(message.usage);

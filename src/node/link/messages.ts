@@ -9,6 +9,7 @@ import type { MetricValues } from '../../observability/meter.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
+import type { EngineAway } from '../../transports/admin/readiness.ts';
 import type { StartFault } from '../start-failed.ts';
 import type { LoopTotals } from './loop-totals.ts';
 
@@ -66,6 +67,8 @@ export type LoopToBackground =
   | { readonly type: 'no-answer'; readonly number: number; readonly why: string }
   /** The loop has sent everything; answered with `goodbye`. */
   | { readonly type: 'goodbye' }
+  /** Since when the engine of the loop cannot be used, and why; `undefined`: it can. */
+  | { readonly type: 'engine'; readonly away: EngineAway | undefined }
   | { readonly type: 'usage'; readonly usage: readonly DayUsage[] }
   | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] };
 

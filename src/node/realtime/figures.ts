@@ -1,12 +1,18 @@
-import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
+import type { App } from '../../channels/app.ts';
+import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import type { Authority } from '../../channels/ports.ts';
 import type { Usage } from '../../channels/usage.ts';
-import type { Home } from '../../engines/home.ts';
 import type { LoopDelay } from '../../observability/loop-delay.ts';
 import type { MetricValues, TableMeter } from '../../observability/meter.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { Connections } from '../../transports/clients/connections.ts';
 import type { Question, Questions } from '../link/messages.ts';
+
+interface Topics {
+  /** Occupied channels of all apps. */
+  channelCount(): number;
+  channelCountOf(app: App): MaybePromise<number>;
+}
 
 export interface FiguresOptions {
   /** The label of this loop in metrics. */
@@ -14,7 +20,8 @@ export interface FiguresOptions {
   readonly apps: MemoryAppDirectory;
   readonly connections: Connections;
   readonly authority: Authority;
-  readonly home: Home | undefined;
+  /** What this loop counts of topics. */
+  readonly topics: Topics;
   readonly usage: Usage;
   readonly meter: TableMeter;
   readonly loopDelay: LoopDelay;
@@ -46,26 +53,28 @@ export class Figures {
   }
 
   private metrics(): MetricValues {
-    const { loopName, meter, connections, home, loopDelay, logLinesDropped } = this.options;
+    const { loopName, meter, connections, topics, loopDelay, logLinesDropped } = this.options;
     meter.set('connections', connections.size);
-    meter.set('channels', home?.holders.channelCount() ?? 0);
+    meter.set('channels', topics.channelCount());
     meter.set('loopDelay', loopDelay.longestSeconds(), loopName);
     meter.set('logLinesDropped', logLinesDropped(), loopName);
     return meter.snapshot();
   }
 
-  private liveApps(): Questions['live-apps']['answer'] {
-    const { apps, connections, home, usage } = this.options;
-    return Array.from(apps.all(), (app) => {
-      const { backend, clients } = usage.todayOf(app);
-      return {
-        appId: app.id,
-        connections: connections.openOf(app),
-        channels: home?.channelCountOf(app) ?? 0,
-        messages: backend + clients,
-        clientMessages: clients,
-      };
-    });
+  private liveApps(): MaybePromise<Questions['live-apps']['answer']> {
+    const { apps, connections, topics, usage } = this.options;
+    return mapAll([...apps.all()], (app) =>
+      after(topics.channelCountOf(app), (channels) => {
+        const { backend, clients } = usage.todayOf(app);
+        return {
+          appId: app.id,
+          connections: connections.openOf(app),
+          channels,
+          messages: backend + clients,
+          clientMessages: clients,
+        };
+      }),
+    );
   }
 
   private liveChannels({

@@ -4,18 +4,22 @@ import { RedisServer } from '../../engines/redis/link/redis-server.ts';
 import { ALL_SCRIPTS } from '../../engines/redis/scripts/all-scripts.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 
+import type { EngineAway } from '../../transports/admin/readiness.ts';
+
 type RedisSettings = Extract<Config['engine'], { type: 'redis' }>;
+
+export interface RedisPartOptions extends Omit<RedisEngineOptions, 'keyPrefix' | 'openLinks'> {
+  /** Called when the engine cannot be used any more, or can be used again. */
+  readonly onState: (away: EngineAway | undefined) => void;
+}
 
 /** The engine over Redis, with the connections that are its own. */
 export class RedisPart {
   readonly engine: RedisEngine;
   private readonly servers: RedisServer[] = [];
 
-  constructor(
-    { url, keyPrefix }: RedisSettings,
-    options: Omit<RedisEngineOptions, 'keyPrefix' | 'openLinks'>,
-  ) {
-    const { log } = options;
+  constructor({ url, keyPrefix }: RedisSettings, options: RedisPartOptions) {
+    const { log, onState } = options;
     this.engine = new RedisEngine({
       ...options,
       keyPrefix,
@@ -28,15 +32,14 @@ export class RedisPart {
             prefix: keyPrefix,
             scripts: ALL_SCRIPTS,
             listener: {
-              ...listener,
-              onMessage: listener.onMessage,
-              onGap: listener.onGap,
+              onMessage: (channel, payload) => listener.onMessage(channel, payload),
+              onGap: (why) => listener.onGap(why),
               onAway(why) {
-                log.error('Redis cannot be used', { why });
+                onState({ sinceMs: Date.now(), why });
                 listener.onAway(why);
               },
               onBack() {
-                log.info('Redis can be used again');
+                onState(undefined);
                 listener.onBack();
               },
             },

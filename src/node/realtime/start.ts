@@ -174,7 +174,12 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       : undefined;
   const redis =
     config.engine.type === 'redis'
-      ? new RedisPart(config.engine, { ...engineParts, apps, log })
+      ? new RedisPart(config.engine, {
+          ...engineParts,
+          apps,
+          log,
+          onState: (away) => options.toBackground({ type: 'engine', away }),
+        })
       : undefined;
   const local = threads ?? (redis === undefined ? new MemoryEngine(engineParts) : undefined);
   const engine: Authority = redis?.engine ?? local ?? missingEngine();
@@ -276,7 +281,11 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     apps,
     connections,
     authority: engine,
-    home: local?.home,
+    topics: local?.home.holders ?? {
+      channelCount: () => hub.channels.size,
+      // All loops have the same answer, which must count once.
+      channelCountOf: (app) => (isFirst ? engine.channelCountOf(app) : 0),
+    },
     usage,
     meter,
     loopDelay,

@@ -162,9 +162,10 @@ class RequestHandler {
       case '/healthz':
         return textAnswer(200, 'ok\n');
       case '/readyz': {
-        const reasons = this.options.readiness.reasons();
+        const { readiness } = this.options;
+        const reasons = readiness.reasons();
         return reasons.length === 0
-          ? textAnswer(200, 'ready\n')
+          ? textAnswer(200, ['ready', ...readiness.notes(), ''].join('\n'))
           : textAnswer(503, `not ready\n${reasons.join('\n')}\n`);
       }
       default:

@@ -1,12 +1,28 @@
 /** The parts that use the store and report its faults. `store` is the health check itself. */
 export type StoreUser = 'apps' | 'instances' | 'push' | 'store' | 'usage' | 'webhooks';
 
+/** Since when the engine of a realtime loop cannot be used, in milliseconds since 1970, and why. */
+export interface EngineAway {
+  readonly sinceMs: number;
+  readonly why: string;
+}
+
+/** How long the engine may be away until the server counts as not ready: all servers lose it at once. Milliseconds. */
+const ENGINE_AWAY_MAX_MS = 30_000;
+
 /** Knows whether this server can do its work now, and if not, why. */
 export class Readiness {
   private realtime: 'starting' | 'listening' | 'stopping' = 'starting';
   /** The names of realtime loops that do not answer. */
   private readonly silentLoops = new Set<string>();
   private readonly storeFaults = new Map<StoreUser, string>();
+  /** The engines that cannot be used, by the names of their realtime loops. */
+  private readonly enginesAway = new Map<string, EngineAway>();
+  private readonly now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.now = now;
+  }
 
   setRealtime(state: 'starting' | 'listening' | 'stopping'): void {
     this.realtime = state;
@@ -18,6 +34,17 @@ export class Readiness {
     if (answers) this.silentLoops.delete(name);
     else this.silentLoops.add(name);
     return true;
+  }
+
+  /** Records since when the engine of a realtime loop cannot be used; `undefined`: it can. */
+  setEngine(name: string, away: EngineAway | undefined): void {
+    if (away === undefined) this.enginesAway.delete(name);
+    else this.enginesAway.set(name, away);
+  }
+
+  /** What an operator should know although the server is ready. */
+  notes(): readonly string[] {
+    return Array.from(this.enginesAway, ([name, away]) => engineNote(name, away));
   }
 
   /** Records a fault that one user of the store found, or `undefined` if it works. Returns whether that has changed. */
@@ -43,6 +70,9 @@ export class Readiness {
     const reasons: string[] = [];
     if (this.realtime !== 'listening') reasons.push(`realtime: ${this.realtime}`);
     for (const name of this.silentLoops) reasons.push(`${name}: does not answer`);
+    for (const [name, away] of this.enginesAway) {
+      if (this.now() - away.sinceMs > ENGINE_AWAY_MAX_MS) reasons.push(engineNote(name, away));
+    }
     // Users that report the same fault share a line.
     const usersOf = Map.groupBy(this.storeFaults, ([, fault]) => fault);
     for (const [fault, users] of usersOf) {
@@ -50,4 +80,8 @@ export class Readiness {
     }
     return reasons;
   }
+}
+
+function engineNote(name: string, { sinceMs, why }: EngineAway): string {
+  return `${name}: engine away since ${new Date(sinceMs).toISOString()}: ${why}`;
 }
