@@ -201,6 +201,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     settings: channels,
     monotonic: monotonicTimers,
     meter,
+    slowConnectionsClosed: quotas && totalOf(options.totals.slowConnectionsClosed),
   });
   const transport = new WebSocketTransport({
     clients,

@@ -7,7 +7,7 @@ import { close, eightClients, entersAs } from './several-clients.ts';
 
 const ROOMS = ['presence-a', 'presence-b', 'presence-c', 'presence-d', 'presence-e', 'presence-f'];
 
-it.each([2, 4])(
+it.concurrent.each([2, 4])(
   'webhook events of %d threads are sent once, in the order in which they happened',
   async (threads) => {
     using endpoint = startWebhookEndpoint();
