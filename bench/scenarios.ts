@@ -5,6 +5,7 @@ import { measureIngest, printIngest } from './fan-out/ingest.ts';
 import { compareFanOut } from './fan-out/measure.ts';
 import { median, printComparison, ratios } from './report.ts';
 import type { Scenario } from './scenario.ts';
+import { measureThreads, printThreads } from './threads/threads.ts';
 
 /** Everything that `npm run bench` measures, in this order. */
 export const scenarios: readonly Scenario[] = [
@@ -38,6 +39,15 @@ export const scenarios: readonly Scenario[] = [
       },
     }),
   ),
+  {
+    name: 'threads',
+    description: 'several realtime threads beside one: processor time, latency, memory',
+    needs: 'settings of the server',
+    async run(bench) {
+      const figures = await measureThreads(bench);
+      return { text: printThreads(figures), figures };
+    },
+  },
 ];
 
 function fanOutScenario(fanOut: FanOut): Scenario {

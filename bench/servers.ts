@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type AppAddress, benchApp, benchAppAt } from './bench-app.ts';
 
 const READY_WITHIN_MS = 15_000;
+const READY_CHECK_MS = 10;
 const STOPPED_WITHIN_MS = 5_000;
 
 /** A server to measure, up and ready. */
@@ -29,6 +30,8 @@ export interface FanfareOptions {
   readonly app?: Settings | undefined;
   /** Settings of push. */
   readonly push?: Settings;
+  /** Realtime loops; without it, as many as Fanfare chooses. */
+  readonly threads?: number;
   /** Where the store is and stays. Without it, the store is new and temporary. */
   readonly folder?: string;
 }
@@ -70,7 +73,7 @@ export const fanfare: Contender = {
 /** The same, with more settings. */
 export async function startFanfare(
   pin: readonly string[],
-  { app, push, folder }: FanfareOptions,
+  { app, push, threads, folder }: FanfareOptions,
 ): Promise<FanfareServer> {
   await using parts = new AsyncDisposableStack();
   const place = folder ?? (await mkdtemp(join(tmpdir(), 'fanfare-bench-')));
@@ -89,6 +92,7 @@ export async function startFanfare(
       framesPerSecond: 0,
       apps: [{ id, name: 'bench', keys: [{ key, secret }], ...app }],
     },
+    ...(threads === undefined ? {} : { realtime: { threads } }),
     push: { host: '127.0.0.1', port: pushPort, ...push },
     admin: { port: adminPort },
     store: { url: `sqlite:${storeFile}` },
@@ -146,7 +150,7 @@ async function startProcess(command: string[], port: number): Promise<StartedSer
       throw new Error(`${command.join(' ')} ended with ${child.exitCode}`);
     }
     if (performance.now() > deadlineMs) throw new Error(`${command.join(' ')} is not listening`);
-    await sleep(50);
+    await sleep(READY_CHECK_MS);
   }
 
   const started = parts.move();

@@ -8,7 +8,10 @@ const run = (perSecond: number, serverCpu: number | undefined): LoopResult => ({
   p99Ms: 2,
   maxMs: 3,
   loadCpu: 0.5,
-  cpu: serverCpu === undefined ? undefined : { server: serverCpu, others: 0 },
+  cpu:
+    serverCpu === undefined
+      ? undefined
+      : { server: serverCpu, serverSeconds: serverCpu, others: 0 },
 });
 
 function printed(server: LoopResult, floor: LoopResult): string {

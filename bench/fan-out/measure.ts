@@ -35,7 +35,7 @@ export interface Subject {
 const warmUp = { connections: 64, eventsEach: 1, dataBytes: 200, warmupSeconds: 0, seconds: 3 };
 
 /** Starts a server, warms it up, and connects whom it is loaded with. */
-async function startUnderLoad(
+export async function startUnderLoad(
   { pinning }: Pick<Bench, 'pinning'>,
   contender: Contender,
   size: LoadSize,
@@ -153,9 +153,9 @@ async function measureFanOut(
   };
 }
 
-async function tryStep(
+export async function tryStep(
   { load, watch }: Subject,
-  { dataBytes }: FanOut,
+  { dataBytes }: Pick<FanOut, 'dataBytes'>,
   publishesPerSecond: number,
   seconds: number,
 ): Promise<TriedStep> {

@@ -9,6 +9,8 @@ export const OTHERS_MAX = 0.1;
 /** Processor time used while something ran, in cores: 1 is one core all the time. */
 export interface CpuUsage {
   readonly server: number;
+  /** The same of the server, in seconds. */
+  readonly serverSeconds: number;
   /** By everybody but the server, the load generator and this process. */
   readonly others: number;
 }
@@ -53,6 +55,8 @@ export function watchCpu(pids: { server: number; load: number }): () => CpuUsage
     let others = after.stolen - before.stolen;
     for (const pid of after.used.keys()) if (!ours.has(pid)) others += since(pid);
     const perTick = TICK_MS / (after.atMs - before.atMs);
-    return { server: since(pids.server) * perTick, others: others * perTick };
+    const used = since(pids.server);
+    const serverSeconds = (used * TICK_MS) / 1000;
+    return { server: used * perTick, serverSeconds, others: others * perTick };
   };
 }

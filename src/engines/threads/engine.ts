@@ -135,7 +135,7 @@ export class ThreadsEngine implements Authority {
     }
   }
 
-  /** Called after the messages that another loop sent in one turn. */
+  /** Called after messages that another loop sent together. */
   received(from: Loop): void {
     // What needs no answer is said to be done only when there is room for more.
     void after(this.congestion.pass(), () => this.server.flush(from));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, it, mock, spyOn } from 'bun:test';
 import { createHandledCounts, LoopLinks, linkLoops } from './loop-links.ts';
 import type { LoopMessage } from './messages.ts';
 
@@ -49,7 +49,7 @@ describe('the links between realtime loops', () => {
     ]);
   });
 
-  it('keep the order of messages to one loop, also across turns of the event loop', async () => {
+  it('keep the order of messages to one loop, also across callbacks', async () => {
     using loops = openLoops(2);
     loops.receiveAll();
 
@@ -65,22 +65,47 @@ describe('the links between realtime loops', () => {
     );
   });
 
-  it('post all messages of one turn as one array', async () => {
+  describe('posting', () => {
+    let nowMs = 0;
     const posted: unknown[] = [];
-    const port = { postMessage: (data: unknown) => posted.push(data) } as unknown as MessagePort;
-    const links = new LoopLinks({
-      index: 0,
-      ports: [undefined, port],
-      handled: createHandledCounts(2),
+    let links: LoopLinks;
+
+    beforeEach(() => {
+      spyOn(performance, 'now').mockImplementation(() => nowMs);
+      posted.length = 0;
+      const port = { postMessage: (data: unknown) => posted.push(data) } as unknown as MessagePort;
+      links = new LoopLinks({
+        index: 0,
+        ports: [undefined, port],
+        handled: createHandledCounts(2),
+      });
+    });
+    afterEach(() => void mock.restore());
+
+    it('sends messages after a pause as one array when the callback ends', async () => {
+      for (let round = 0; round < 2; round++) {
+        links.send(1, engine('a'));
+        links.send(1, engine('b'));
+        await Promise.resolve();
+        expect(posted.splice(0)).toEqual([[engine('a'), engine('b')]]);
+        nowMs += 0.5;
+      }
     });
 
-    links.send(1, engine('a'));
-    links.send(1, engine('b'));
-    await Bun.sleep(1);
-    links.send(1, engine('c'));
-    await Bun.sleep(1);
+    it('sends all messages of one turn as one array soon after others', async () => {
+      links.send(1, engine('first'));
+      await Promise.resolve();
+      posted.length = 0;
+      nowMs += 0.4;
 
-    expect(posted).toEqual([[engine('a'), engine('b')], [engine('c')]]);
+      links.send(1, engine('a'));
+      await Promise.resolve();
+      links.send(1, engine('b'));
+      await Promise.resolve();
+      expect(posted).toEqual([]);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(posted).toEqual([[engine('a'), engine('b')]]);
+    });
   });
 
   it('keep messages until the other loop begins to receive', async () => {

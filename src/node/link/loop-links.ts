@@ -1,6 +1,9 @@
 import type { LoopMessage, LoopPorts } from './messages.ts';
 
-/** Takes all messages that another loop sent in one turn. */
+/** Messages wait for the end of the turn if others were posted less than this before. Milliseconds. */
+const PAUSE_MS = 0.5;
+
+/** Takes messages that another loop sent together. */
 type Receive = (from: number, messages: readonly LoopMessage[]) => void;
 
 export interface LoopLinksOptions {
@@ -14,15 +17,18 @@ export interface LoopLinksOptions {
 /**
  * The links of one realtime loop to the others of this process.
  *
- * Messages to one loop arrive in the order in which they were sent. All messages of one turn of the event loop are posted
- * as one array, since posting them one by one costs 2.6 times as much. With a single loop there is nothing to send to.
+ * Messages to one loop arrive in the order in which they were sent. While there are many, all of one turn of the event loop
+ * are posted as one array, since posting them one by one costs 2.6 times as much. After a pause they are posted when the
+ * callback ends that sent them: the turn ends with writing to the loop's own connections, which takes milliseconds for a large
+ * channel, and the other loop can write to its own meanwhile. With a single loop there is nothing to send to.
  */
 export class LoopLinks implements Disposable {
   readonly index: number;
   private readonly ports: LoopPorts;
-  /** The messages of this turn, by loop. */
+  /** The messages that were not posted yet, by loop. */
   private readonly batches: LoopMessage[][];
   private isFlushPending = false;
+  private postedAtMs = Number.NEGATIVE_INFINITY;
   /** Messages sent so far, by loop. Like `handled`, it starts over after 2^32. */
   private readonly sent: Int32Array;
   /** Handled messages by sender and receiver. */
@@ -42,8 +48,8 @@ export class LoopLinks implements Disposable {
   }
 
   /**
-   * Sends a message to another loop at the end of this turn. The message is copied then, so it must not be changed after this
-   * call.
+   * Sends a message to another loop at the end of this callback or turn. The message is copied then, so it must not be
+   * changed after this call.
    */
   send(loop: number, message: LoopMessage): void {
     if (this.ports[loop] === undefined)
@@ -52,7 +58,9 @@ export class LoopLinks implements Disposable {
     this.sent[loop] = (this.sent[loop] ?? 0) + 1;
     if (this.isFlushPending) return;
     this.isFlushPending = true;
-    setImmediate(() => this.flush());
+    const flush = () => this.flush();
+    if (performance.now() - this.postedAtMs < PAUSE_MS) setImmediate(flush);
+    else queueMicrotask(flush);
   }
 
   /**
@@ -64,7 +72,7 @@ export class LoopLinks implements Disposable {
     return ((this.sent[loop] ?? 0) - handled) | 0;
   }
 
-  /** Sends a message to every other loop at the end of this turn. */
+  /** Sends a message to every other loop. */
   sendToAll(message: LoopMessage): void {
     for (const loop of this.ports.keys()) {
       if (loop !== this.index) this.send(loop, message);
@@ -94,6 +102,7 @@ export class LoopLinks implements Disposable {
 
   private flush(): void {
     this.isFlushPending = false;
+    this.postedAtMs = performance.now();
     for (const [loop, batch] of this.batches.entries()) {
       if (batch.length === 0) continue;
       this.ports[loop]?.postMessage(batch);
