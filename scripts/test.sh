@@ -51,6 +51,23 @@ trap tidy_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# The tests that run again against servers with two realtime threads: those in which several clients meet.
+with_two_threads='
+  test/protocol/websocket/cache-channels.test.ts
+  test/protocol/websocket/client-events.test.ts
+  test/protocol/websocket/limits.test.ts
+  test/protocol/websocket/presence.test.ts
+  test/protocol/websocket/subscribing.test.ts
+  test/protocol/websocket/subscription-counts.test.ts
+  test/protocol/websocket/users.test.ts
+  test/protocol/http/channels.test.ts
+  test/protocol/http/trigger.test.ts
+  test/protocol/webhooks/events.test.ts
+  test/compat/pusher.test.ts
+  test/compat/pusher-js.test.ts
+  test/browser/users.test.ts
+'
+
 log=$TEST_RUN_FOLDER/log
 : >"$log"
 status=0
@@ -78,6 +95,10 @@ else
   fi
   # Most of these tests wait for servers most of the time.
   run --parallel=4 $options $paths
+  if [ "$paths" = ./test ]; then
+    export TEST_THREADS=2
+    run --parallel=4 $options $with_two_threads
+  fi
 fi
 
 # The files that failed, each with its tests.

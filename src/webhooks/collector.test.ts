@@ -59,6 +59,24 @@ describe('collected events', () => {
     expect(one.take(300)).toEqual([]);
   });
 
+  it('are sent in the order in which they happened, those of one millisecond as they came', () => {
+    for (const batching of [true, false]) {
+      const one = collector({ url: 'http://a/', events: names, batching });
+      for (const [channel, atMs] of [
+        ['d', 30],
+        ['b', 20],
+        ['c', 20],
+        ['a', 10],
+      ] as const) {
+        one.add(occupied(channel, atMs));
+      }
+      const bodies = one.take(200).map(({ request }) => JSON.parse(request.body));
+      const events: { channel: string }[] = bodies.flatMap(({ events }) => events);
+      expect(events.map(({ channel }) => channel)).toEqual(['a', 'b', 'c', 'd']);
+      expect(bodies.at(-1).time_ms).toBe(30);
+    }
+  });
+
   it('are split before a batch gets too large', () => {
     const one = collector({ url: 'http://a/', events: names, batching: true });
     const data = 'x'.repeat(BATCH_CHARACTERS_MAX / 2);

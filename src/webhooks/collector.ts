@@ -18,7 +18,7 @@ interface Accepted {
   readonly wanted: readonly AppWebhook[];
 }
 
-/** Events for one address, the oldest first. */
+/** Events for one address. */
 interface Bundle {
   readonly appId: string;
   readonly url: string;
@@ -84,7 +84,9 @@ export class Collector {
 
 function requestsOf({ appId, url, batching, events }: Bundle, nowMs: number) {
   const endpoint = endpointOf('channels', appId, url);
-  return batches(events, batching).map((batch) => {
+  // Several realtime loops send theirs apart, so they may come in another order than they happened.
+  const inOrder = events.toSorted((a, b) => a.atMs - b.atMs);
+  return batches(inOrder, batching).map((batch) => {
     const body = bodyOf(batch);
     const request: NewOutboxRequest = {
       id: randomUUIDv7('hex', nowMs),

@@ -217,7 +217,9 @@ describe('a log without a reader', () => {
 
 describe('the log while strangers send bad requests', () => {
   it('has a limited number of lines per app, whatever number of addresses its clients use', async () => {
-    await using server = await startFanfare({ config: { trustedProxies: ['127.0.0.1'] } });
+    // Each thread has these limits.
+    const config = { trustedProxies: ['127.0.0.1'] };
+    await using server = await startFanfare({ config, threads: 1 });
     const socket = connect(server.port, '127.0.0.1');
     let answers = 0;
     let answered: (() => void) | undefined;

@@ -178,10 +178,15 @@ export class RawClient implements AsyncDisposable {
 
   /** Fails if anything was sent to this client before now: what the server answers next must be a pong. */
   async hearsNothing(): Promise<void> {
-    await threadsSettled(this.server);
+    await this.serverSettled();
     this.says({ event: 'pusher:ping', data: {} });
     const next = await this.hearsText();
     if (next !== '{"event":"pusher:pong","data":"{}"}') throw new Error(`Heard ${next}`);
+  }
+
+  /** Settles when all threads of the server have handled what came before, and sent what followed from it. */
+  async serverSettled(): Promise<void> {
+    await threadsSettled(this.server);
   }
 
   /** Subscribes to a public channel, or to another with what its backend signed, and hears the confirmation. */

@@ -1,7 +1,7 @@
 import { shareCounts } from '../../runtime/shared-memory/shared-counts.ts';
 import { shareTotals } from '../../runtime/shared-memory/shared-total.ts';
 
-/** The memory in which realtime loops count what they hold of a limit for all of them. */
+/** The memory in which realtime loops count what holds for all of them. */
 export interface LoopTotals {
   readonly connections: SharedArrayBuffer;
   /** By app. */
@@ -10,6 +10,8 @@ export interface LoopTotals {
   /** Webhook events that wait for the background loop. */
   readonly webhookEvents: SharedArrayBuffer;
   readonly webhookCharacters: SharedArrayBuffer;
+  /** Connections that were closed because they read too slowly. */
+  readonly slowConnectionsClosed: SharedArrayBuffer;
 }
 
 /** Makes the memory for as many loops. */
@@ -21,5 +23,6 @@ export function createLoopTotals(loops: number): LoopTotals {
     subscriptions: shareTotals(loops),
     webhookEvents: shareTotals(loops),
     webhookCharacters: shareTotals(loops),
+    slowConnectionsClosed: shareTotals(loops),
   };
 }

@@ -213,6 +213,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     settings: channels,
     monotonic: monotonicTimers,
     meter,
+    slowConnectionsClosed: quotas && totalOf(options.totals.slowConnectionsClosed),
   });
   const transport = new WebSocketTransport({
     clients,

@@ -7,6 +7,7 @@ import { reportProblem } from '../../channels/report-problem.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
 import { connectionEstablished, PONG, readClientMessage } from '../../channels/wire.ts';
 import type { Clock } from '../../runtime/ports.ts';
+import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { type AddressLimits, AddressRates } from './address-rates.ts';
 import { type ConnectionProblem, closeCodes } from './close-codes.ts';
 import type { Connection } from './connection.ts';
@@ -50,6 +51,8 @@ export interface ClientsOptions {
   /** A clock that is never set. */
   readonly monotonic: Clock;
   readonly meter: ClientMeter;
+  /** Counts them on all loops, if there are several. */
+  readonly slowConnectionsClosed?: SharedTotal | undefined;
 }
 
 /** Why a connection is refused, for the client and for the log. */
@@ -76,6 +79,7 @@ export class Clients {
   /** Connections that must still be authorised, and their deadlines in monotonic milliseconds. */
   private readonly authoriseByMs = new Map<Connection, number>();
   private checkedAtMs: number;
+  private readonly closedOnAllLoops: SharedTotal | undefined;
   private slowConnectionsClosed = 0;
 
   constructor(options: ClientsOptions) {
@@ -85,6 +89,7 @@ export class Clients {
     this.settings = options.settings;
     this.monotonic = options.monotonic;
     this.meter = options.meter;
+    this.closedOnAllLoops = options.slowConnectionsClosed;
     this.frameLimit = new FrameLimit(options.settings.framesPerSecond);
     this.frameQueue = new FrameQueue({
       now: () => options.monotonic.now(),
@@ -179,6 +184,7 @@ export class Clients {
   /** Counts and logs a connection that was closed because it read too slowly. */
   closedTooSlow({ app, address, socketId }: Connection): void {
     this.slowConnectionsClosed++;
+    this.closedOnAllLoops?.set(this.slowConnectionsClosed);
     this.meter.count('slowConnectionsClosed');
     this.hub.rateLimitedLog.warn(
       'Connection closed: it read too slowly',
@@ -187,7 +193,7 @@ export class Clients {
         address: addressOf(address),
         connection: socketId,
         limitBytes: this.settings.sendBufferBytes,
-        closedSoFar: this.slowConnectionsClosed,
+        closedSoFar: this.slowConnectionsClosed + (this.closedOnAllLoops?.others ?? 0),
       },
     );
   }

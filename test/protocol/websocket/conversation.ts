@@ -113,6 +113,7 @@ export async function hearsEnd(client: RawClient, code: number, message?: string
 export async function leaves(client: RawClient): Promise<void> {
   client.writeBytes(CLOSE_1000);
   expect(await client.closed).toEqual({ code: 1000, reason: '' });
+  await client.serverSettled();
 }
 
 /** Masked, with a mask of zeros. */

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import type { Heard } from '../../../testing/clients/raw-client.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { type AppClient, newApp } from '../../../testing/servers/test-app.ts';
+import { close, dataOf, eightClients, signsIn } from './several-clients.ts';
+
+function watchlistEvents(heard: Heard): unknown {
+  expect(heard.event).toBe('pusher_internal:watchlist_events');
+  return (dataOf(heard) as { events: unknown }).events;
+}
+
+describe.each([2, 4])('users on %d threads', (threads) => {
+  let server: Fanfare;
+  beforeAll(async () => {
+    server = await startFanfare({ threads });
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  it('are reported once as online and once as offline, whatever threads their connections are on', async () => {
+    const app = await newApp(server, { watchlists: true });
+    const watchers = await eightClients(app);
+    const watchlist = ['ann', 'bob', 'eve', 'zoe'];
+    for (const [place, client] of watchers.entries()) {
+      await signsIn(app, client, { id: `watcher-${place}`, watchlist });
+      expect(watchlistEvents(await client.hears())).toEqual([
+        { name: 'offline', user_ids: watchlist },
+      ]);
+    }
+
+    const ofAnn = await eightClients(app);
+    await Promise.all(ofAnn.map((client) => signsIn(app, client, { id: 'ann' })));
+    await close(ofAnn);
+
+    for (const name of ['online', 'offline']) {
+      for (const client of watchers) {
+        expect(watchlistEvents(await client.hears())).toEqual([{ name, user_ids: ['ann'] }]);
+      }
+    }
+    await close(watchers);
+  });
+
+  it('get what is sent to them on all their connections, once, and others do not', async () => {
+    const app = await newApp(server);
+    const [other, ...ofAnn] = await eightClients(app);
+    if (other === undefined) throw new Error('No client');
+    await signsIn(app, other, { id: 'bob' });
+    for (const client of ofAnn) await signsIn(app, client, { id: 'ann' });
+    const channel = (user: string) => `#server-to-user-${user}`;
+    const enters = async (client: AppClient, user: string) => {
+      client.says({ event: 'pusher:subscribe', data: { channel: channel(user) } });
+      await client.hears();
+    };
+    await enters(other, 'bob');
+    for (const client of ofAnn) await enters(client, 'ann');
+
+    await app.trigger({ name: 'one', channel: channel('ann'), data: 'x' });
+    await app.trigger({ name: 'two', channel: channel('ann'), data: 'x' });
+    await app.trigger({ name: 'three', channel: channel('bob'), data: 'x' });
+
+    for (const client of ofAnn) {
+      expect(await client.hears()).toMatchObject({ event: 'one', channel: channel('ann') });
+      expect(await client.hears()).toMatchObject({ event: 'two', channel: channel('ann') });
+    }
+    expect(await other.hears()).toMatchObject({ event: 'three', channel: channel('bob') });
+    await close([other, ...ofAnn]);
+  });
+
+  it('lose all connections that are signed in as them when they are terminated, and others none', async () => {
+    const app = await newApp(server);
+    const clients = await eightClients(app);
+    const others = clients.slice(0, 2);
+    const ofAnn = clients.slice(2);
+    for (const client of others) await signsIn(app, client, { id: 'bob' });
+    for (const client of ofAnn) await signsIn(app, client, { id: 'ann' });
+
+    expect((await app.post('/users/ann/terminate_connections', {})).status).toBe(200);
+
+    for (const client of ofAnn) expect(await client.closed).toMatchObject({ code: 4009 });
+    for (const client of others) await client.hearsNothing();
+    await close(others);
+  });
+});
