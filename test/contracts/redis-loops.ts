@@ -274,6 +274,7 @@ export class RedisLoops implements OpenCluster {
         return server.away;
       },
       subscriptions: server.subscriptions,
+      close: () => server.close(),
       commands: {
         run: (args) => counted(() => server.commands.run(args)),
         script: (script, args) =>

@@ -1,5 +1,10 @@
 import type { ChannelText } from '../../channels/channel-name.ts';
-import type { ChannelCounts, ChannelPage, ChannelQuery, ChannelWalk } from '../../channels/ports.ts';
+import type {
+  ChannelCounts,
+  ChannelPage,
+  ChannelQuery,
+  ChannelWalk,
+} from '../../channels/ports.ts';
 
 /** Occupied channels of one partition. */
 export interface PartitionPage {

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { Audience } from '../../../src/channels/ports.ts';
+import { openRedisEngine } from '../../../src/engines/redis/open-engine.ts';
 import { type OwnRedis, startRedis } from '../../../testing/servers/redis.ts';
 import { TcpProxy } from '../../../testing/servers/tcp-proxy.ts';
+import { partsOfLoop, silent } from '../../contracts/loop-parts.ts';
 import { RedisLoops } from '../../contracts/redis-loops.ts';
 import { app, Node } from '../../contracts/redis-node.ts';
 import { channel } from '../../contracts/values.ts';
@@ -204,5 +206,28 @@ describe('scripts that Redis has forgotten', () => {
     await cluster.settled();
     expect(views()).toEqual(Array(5).fill('ann bob dan eve'));
     expect(problems).toEqual([]);
+  });
+});
+
+describe('nodes of another layout', () => {
+  it('are refused, so that the state is never split', async () => {
+    const { webhooks, broadcaster, terminate } = partsOfLoop(cluster.clock, []);
+    const open = (urls: readonly string[]) =>
+      openRedisEngine({
+        urls,
+        keyPrefix: 'layout-test:',
+        apps: { byId: () => app, byKey: () => undefined },
+        log: silent,
+        webhooks,
+        broadcaster,
+        terminate,
+      });
+    const first = await open([redis.url]);
+    await expect(open([redis.url, redis.url])).rejects.toThrow(
+      'Redis holds data of another layout',
+    );
+    const second = await open([redis.url]);
+    await first.close();
+    await second.close();
   });
 });
