@@ -4,21 +4,30 @@ import { authorityContract } from './authority.contract.ts';
 import { RedisLoops } from './redis-loops.ts';
 
 let redis: OwnRedis;
+let other: OwnRedis;
 const opened: RedisLoops[] = [];
 
 beforeAll(async () => {
   redis = await startRedis();
+  other = await startRedis();
 });
 
 afterAll(async () => {
   for (const cluster of opened) await cluster.close();
   await redis[Symbol.asyncDispose]();
+  await other[Symbol.asyncDispose]();
 });
 
 for (const count of [1, 2, 3]) {
   authorityContract(`RedisEngine of ${count} loops`, async (apps) => {
-    const cluster = await RedisLoops.open(redis.url, apps, count);
+    const cluster = await RedisLoops.open([redis.url], apps, count);
     opened.push(cluster);
     return cluster;
   });
 }
+
+authorityContract('RedisEngine of 2 loops over two servers', async (apps) => {
+  const cluster = await RedisLoops.open([redis.url, other.url], apps, 2);
+  opened.push(cluster);
+  return cluster;
+});

@@ -18,6 +18,8 @@ export type Fate = () => 'answered' | 'reply-lost' | 'not-run';
 /** What one loop has of its own. */
 export interface LoopOptions {
   readonly fate?: Fate;
+  /** Through which each server is reached, instead of those of the cluster. */
+  readonly urls?: readonly string[];
   readonly audience?: Audience;
 }
 
@@ -26,7 +28,7 @@ export interface RedisLoop {
   readonly engine: RedisEngine;
   readonly terminated: string[];
   readonly audience: Audience;
-  readonly server: RedisServer;
+  readonly servers: readonly RedisServer[];
   readonly clock: FakeClock;
   /** Runs nothing and reads nothing for now. */
   isSuspended: boolean;
@@ -49,12 +51,21 @@ function withClock(prefix: string): ReadonlyMap<Script, Script> {
   return new Map(replaced);
 }
 
+interface LinkTimes {
+  readonly deadlineMs: number;
+  readonly silenceMs: number;
+}
+
+/** A machine that is busy must not look like a Redis that is away. */
+const PATIENT: LinkTimes = { deadlineMs: 60_000, silenceMs: 60_000 };
+
 /** Loops of several processes that share one Redis and the clock of the test. */
 export class RedisLoops implements OpenCluster {
   readonly clock = new FakeClock();
   readonly loops: LoopStage[] = [];
   readonly all: RedisLoop[] = [];
-  private readonly url: string;
+  private readonly urls: readonly string[];
+  private readonly linkTimes: LinkTimes;
   private readonly apps: readonly App[];
   private readonly prefix: string;
   private readonly scripts: ReadonlyMap<Script, Script>;
@@ -66,16 +77,21 @@ export class RedisLoops implements OpenCluster {
   private inFlight = 0;
   private activity = 0;
 
-  constructor(url: string, apps: readonly App[]) {
-    this.url = url;
+  constructor(urls: readonly string[], apps: readonly App[], linkTimes = PATIENT) {
+    this.urls = urls;
+    this.linkTimes = linkTimes;
     this.apps = apps;
     clusters++;
     this.prefix = `test-${process.pid}-${clusters}:`;
     this.scripts = withClock(this.prefix);
   }
 
-  static async open(url: string, apps: readonly App[], count: number): Promise<RedisLoops> {
-    const cluster = new RedisLoops(url, apps);
+  static async open(
+    urls: readonly string[],
+    apps: readonly App[],
+    count: number,
+  ): Promise<RedisLoops> {
+    const cluster = new RedisLoops(urls, apps);
     for (let number = 0; number < count; number++) {
       const { engine, audience, terminated } = await cluster.add();
       cluster.loops.push(
@@ -91,12 +107,16 @@ export class RedisLoops implements OpenCluster {
   }
 
   /** Adds a loop of a new process. */
-  async add({ fate = () => 'answered', audience }: LoopOptions = {}): Promise<RedisLoop> {
+  async add({
+    fate = () => 'answered',
+    audience,
+    urls = this.urls,
+  }: LoopOptions = {}): Promise<RedisLoop> {
     const clock = new FakeClock();
     clock.setBack(clock.now() - this.clock.now());
     const parts = partsOfLoop(clock, this.webhookEvents);
     const heard = audience ?? parts.broadcaster.audience;
-    let server: RedisServer | undefined;
+    const servers: RedisServer[] = [];
     const engine = await RedisEngine.open({
       apps: { byId: (id) => this.apps.find((app) => app.id === id), byKey: () => undefined },
       timers: clock,
@@ -105,19 +125,17 @@ export class RedisLoops implements OpenCluster {
       broadcaster: { ...parts.broadcaster, audience: heard },
       terminate: parts.terminate,
       keyPrefix: this.prefix,
-      openLinks: [
-        async (listener) => {
-          server = await this.openServer(listener);
-          return this.linkOver(server, fate);
-        },
-      ],
+      openLinks: urls.map((url) => async (listener: RedisListener) => {
+        const server = await this.openServer(url, listener);
+        servers.push(server);
+        return this.linkOver(server, fate);
+      }),
     });
-    if (server === undefined) throw new Error('The engine has not opened its link');
     const loop = {
       engine,
       terminated: parts.terminated,
       audience: heard,
-      server,
+      servers,
       clock,
       isSuspended: false,
       isDead: false,
@@ -152,7 +170,7 @@ export class RedisLoops implements OpenCluster {
       do await new Promise((resolve) => setImmediate(resolve));
       while (this.inFlight > 0);
       await Promise.all(
-        this.all.filter(({ isDead }) => !isDead).map(({ server }) => this.pass(server)),
+        this.all.flatMap((loop) => (loop.isDead ? [] : loop.servers.map((one) => this.pass(one)))),
       );
     }
   }
@@ -160,21 +178,23 @@ export class RedisLoops implements OpenCluster {
   /** Stops a loop for a while, as SIGSTOP does. Nothing of it may be in flight. */
   suspend(loop: RedisLoop): void {
     loop.isSuspended = true;
-    this.unread.set(loop.server, []);
+    for (const server of loop.servers) this.unread.set(server, []);
   }
 
   resume(loop: RedisLoop): void {
     loop.isSuspended = false;
     loop.clock.setBack(loop.clock.now() - this.clock.now());
-    const unread = this.unread.get(loop.server) ?? [];
-    this.unread.delete(loop.server);
-    for (const read of unread) read();
+    for (const server of loop.servers) {
+      const unread = this.unread.get(server) ?? [];
+      this.unread.delete(server);
+      for (const read of unread) read();
+    }
   }
 
   /** Ends a loop without a word, as SIGKILL does. */
   async kill(loop: RedisLoop): Promise<void> {
     loop.isDead = true;
-    await loop.server.close();
+    for (const server of loop.servers) await server.close();
   }
 
   async close(): Promise<void> {
@@ -185,17 +205,15 @@ export class RedisLoops implements OpenCluster {
     return this.all.filter(({ isSuspended, isDead }) => !isSuspended && !isDead);
   }
 
-  private async openServer(listener: RedisListener): Promise<RedisServer> {
+  private async openServer(url: string, listener: RedisListener): Promise<RedisServer> {
     const barrier = `${this.prefix}barrier:${crypto.randomUUID()}`;
     const server: RedisServer = await RedisServer.open({
-      url: this.url,
+      url,
       prefix: this.prefix,
       log: silent,
       timers: monotonicTimers,
       scripts: [...this.scripts.values()],
-      // A machine that is busy must not look like a Redis that is away.
-      deadlineMs: 60_000,
-      silenceMs: 60_000,
+      ...this.linkTimes,
       listener: {
         ...listener,
         onMessage: (channel, payload) => {
@@ -217,18 +235,28 @@ export class RedisLoops implements OpenCluster {
     return server;
   }
 
-  /** Settles when everything that was published has come to a loop. */
+  /** Settles when everything that was published has come over a link, or the link is away. */
   private async pass(server: RedisServer): Promise<void> {
     const barrier = this.barrierOf.get(server) ?? '';
-    const arrived = Promise.withResolvers<void>();
-    this.barriers.set(barrier, arrived.resolve);
-    await server.commands.run(['PUBLISH', barrier, '']);
-    await arrived.promise;
+    const arrived = Promise.withResolvers<true>();
+    this.barriers.set(barrier, () => arrived.resolve(true));
+    for (;;) {
+      if (server.away !== undefined) return;
+      await server.commands.run(['PUBLISH', barrier, '']).catch(() => undefined);
+      // A link that has just been cut has not heard it.
+      if (await Promise.race([arrived.promise, Bun.sleep(200)])) return;
+    }
   }
 
+  /** Sets the clock of the scripts. A Redis that is away does not need it. */
   private async setScriptClock(): Promise<void> {
-    const [loop] = this.all.filter(({ isDead }) => !isDead);
-    await loop?.server.commands.run(['SET', `${this.prefix}now`, this.clock.now()]);
+    for (const [index] of this.urls.entries()) {
+      const links = this.all.flatMap(({ isDead, servers }) =>
+        isDead ? [] : (servers[index] ?? []),
+      );
+      const up = links.find(({ away }) => away === undefined);
+      await up?.commands.run(['SET', `${this.prefix}now`, this.clock.now()]).catch(() => undefined);
+    }
   }
 
   private linkOver(server: RedisServer, fate: Fate): RedisLink {
@@ -246,6 +274,7 @@ export class RedisLoops implements OpenCluster {
         return server.away;
       },
       subscriptions: server.subscriptions,
+      close: () => server.close(),
       commands: {
         run: (args) => counted(() => server.commands.run(args)),
         script: (script, args) =>

@@ -102,7 +102,12 @@ export class RedisEngine implements Authority {
   /** Connects to all servers. Rejects if one cannot be reached or is laid out differently. */
   static async open(options: RedisEngineOptions): Promise<RedisEngine> {
     const engine = new RedisEngine(options);
-    await engine.start();
+    try {
+      await engine.start();
+    } catch (error) {
+      await engine.close();
+      throw error;
+    }
     return engine;
   }
 
@@ -221,11 +226,12 @@ export class RedisEngine implements Authority {
     });
   }
 
-  /** Ends the leases of this node, which holds nothing any more. */
+  /** Ends the leases of this node, and then the connections. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopTicks?.();
     await Promise.all(this.partitions.map((partition) => partition.close()));
+    await Promise.all(this.servers.map(({ link }) => link.close()));
   }
 
   /** Connects to all servers. Nothing else may be called before. Rejects if one cannot be reached or is laid out differently. */
@@ -238,8 +244,8 @@ export class RedisEngine implements Authority {
         onMessage: (stream, payload) => this.receive(stream, payload),
         onGap: () => this.onGap(index),
       });
-      await checkLayout(link, { keyPrefix, servers: openLinks.length, index });
       this.servers.push({ link, follows: new Follows(link, timers) });
+      await checkLayout(link, { keyPrefix, servers: openLinks.length, index });
     }
     for (let number = 0; number < PARTITIONS; number++) {
       const claims = new WebhookClaims({

@@ -1,18 +1,14 @@
 import { PARTITIONS } from '../partition.ts';
+import { RedisRefused } from './link/reply.ts';
 import type { RedisLink } from './redis-link.ts';
 
 /** Changes whenever nodes of two versions could not share their data. */
 const VERSION = 1;
 
-/** Redis holds the data of nodes that this one cannot share them with. */
-export class OtherLayout extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'OtherLayout';
-  }
-}
-
-/** Marks a server as the one at this position. Rejects if nodes with another layout use it, so that the state is never split. */
+/**
+ * Marks a server as the one at this position. Rejects with `RedisRefused` if nodes with another layout use it, so that the
+ * state is never split.
+ */
 export async function checkLayout(
   link: RedisLink,
   at: { readonly keyPrefix: string; readonly servers: number; readonly index: number },
@@ -22,7 +18,7 @@ export async function checkLayout(
   await link.commands.run(['SET', key, layout, 'NX']);
   const found = await link.commands.run(['GET', key]);
   if (found !== layout) {
-    throw new OtherLayout(
+    throw new RedisRefused(
       `Redis holds data of another layout (${found}); this node has: ${layout}. Stop all other nodes and delete the key ${key}, or use another key prefix`,
     );
   }

@@ -8,4 +8,5 @@ export interface RedisLink {
   readonly away: Away | undefined;
   readonly commands: Pick<Commands, 'run' | 'script'>;
   readonly subscriptions: Pick<Subscriptions, 'follow' | 'unfollow'>;
+  close(): Promise<void>;
 }

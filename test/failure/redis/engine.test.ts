@@ -1,0 +1,233 @@
+import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
+import type { Audience } from '../../../src/channels/ports.ts';
+import { openRedisEngine } from '../../../src/engines/redis/open-engine.ts';
+import { type OwnRedis, startRedis } from '../../../testing/servers/redis.ts';
+import { TcpProxy } from '../../../testing/servers/tcp-proxy.ts';
+import { partsOfLoop, silent } from '../../contracts/loop-parts.ts';
+import { RedisLoops } from '../../contracts/redis-loops.ts';
+import { app, Node } from '../../contracts/redis-node.ts';
+import { channel } from '../../contracts/values.ts';
+
+/** Two nodes over a Redis that fails: what their clients are sent, and what webhooks are. */
+
+const ROOM = 'presence-room';
+const LINK_TIMES = { deadlineMs: 500, silenceMs: 1000 };
+
+let redis: OwnRedis;
+let proxy: TcpProxy;
+let cluster: RedisLoops;
+let problems: unknown[];
+/** Reaches Redis itself. */
+let near: Node;
+/** Reaches Redis through the proxy. */
+let far: Node;
+
+async function addNode(number: number, url: string): Promise<Node> {
+  const node = new Node(number, problems);
+  node.loop = await cluster.add({ audience: node as unknown as Audience, urls: [url] });
+  return node;
+}
+
+beforeEach(async () => {
+  redis = await startRedis();
+  proxy = await TcpProxy.start(redis.port);
+  cluster = new RedisLoops([redis.url], [app], LINK_TIMES);
+  problems = [];
+  near = await addNode(1, redis.url);
+  far = await addNode(2, proxy.url);
+  await near.join(ROOM, 'ann');
+  await near.join(ROOM, 'bob');
+  await far.join(ROOM, 'ann');
+  await far.join(ROOM, 'eve');
+  // After this long, a node may sweep others.
+  await cluster.advance(12_000);
+  expect(views()).toEqual(Array(4).fill('ann bob eve'));
+  cluster.reported();
+});
+
+afterEach(async () => {
+  await cluster.close();
+  await proxy[Symbol.asyncDispose]();
+  await redis[Symbol.asyncDispose]();
+});
+
+/** The members that each client of the room knows. */
+function views(nodes: readonly Node[] = [near, far]): readonly string[] {
+  return nodes.flatMap(({ clients }) =>
+    [...clients].map(({ members }) => [...members].toSorted().join(' ')),
+  );
+}
+
+function clientOf(node: Node, userId: string) {
+  const client = [...node.clients].find((one) => one.userId === userId);
+  if (client === undefined) throw new Error(`${userId} is not here`);
+  return client;
+}
+
+const isUp = ({ loop }: Node) => loop.servers.every(({ away }) => away === undefined);
+
+/** Lets time pass until something is so. */
+async function until(is: () => boolean): Promise<void> {
+  const endMs = performance.now() + 20_000;
+  while (!is()) {
+    if (performance.now() > endMs) throw new Error('It did not happen within 20 s');
+    await cluster.advance(100);
+    await Bun.sleep(10);
+  }
+}
+
+const reported = () =>
+  cluster
+    .reported()
+    .map(({ event }) => `${event.name}${'user_id' in event ? ` ${event.user_id}` : ''}`);
+
+describe('a node that is cut off from Redis', () => {
+  it('is swept after its lease, told gone once, and comes back with all it holds', async () => {
+    proxy.doesRefuse = true;
+    proxy.cut();
+    await until(() => !isUp(far));
+    await cluster.advance(20_000);
+    expect(views([near])).toEqual(['ann bob', 'ann bob']);
+    expect(reported()).toEqual(['member_removed eve']);
+    // Its own clients know nothing of this.
+    expect(views([far])).toEqual(['ann bob eve', 'ann bob eve']);
+
+    proxy.doesRefuse = false;
+    await until(() => isUp(far));
+    await cluster.advance(5000);
+    expect(views()).toEqual(Array(4).fill('ann bob eve'));
+    expect(reported()).toEqual(['member_added eve']);
+    expect(problems).toEqual([]);
+  });
+
+  it('states what was left meanwhile, and tells its clients what they have missed', async () => {
+    proxy.doesRefuse = true;
+    proxy.cut();
+    await until(() => !isUp(far));
+    await far.leave(clientOf(far, 'eve'));
+    await near.leave(clientOf(near, 'bob'));
+    await near.join(ROOM, 'dan');
+    proxy.doesRefuse = false;
+    await until(() => isUp(far));
+    await cluster.advance(3000);
+    expect(views()).toEqual(Array(3).fill('ann dan'));
+    expect(await far.loop.engine.counts(app, channel(ROOM))).toEqual({
+      subscriptions: 3,
+      users: 2,
+    });
+    await cluster.advance(5000);
+    expect(reported().toSorted()).toEqual([
+      'member_added dan',
+      'member_removed bob',
+      'member_removed eve',
+    ]);
+    expect(problems).toEqual([]);
+  });
+});
+
+describe('a Redis that has lost its data', () => {
+  it('gets all of it again, without an event for those who were there all along', async () => {
+    await redis.kill();
+    await until(() => !isUp(near) && !isUp(far));
+    await near.leave(clientOf(near, 'bob'));
+    await redis.start();
+    await until(() => isUp(near) && isUp(far));
+    await cluster.advance(3000);
+    // Nobody can know yet that bob is not on a node that has not come back.
+    expect(views([far])).toEqual(['ann bob eve', 'ann bob eve']);
+    await near.join(ROOM, 'dan');
+    await cluster.advance(12_000);
+    expect(views()).toEqual(Array(4).fill('ann dan eve'));
+    expect(reported()).toEqual(['member_added dan']);
+    expect(await far.loop.engine.counts(app, channel(ROOM))).toEqual({
+      subscriptions: 4,
+      users: 3,
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it('is not asked for lists before all nodes have had the time to state them', async () => {
+    await redis.kill();
+    await until(() => !isUp(near) && !isUp(far));
+    await expect(near.loop.engine.counts(app, channel(ROOM))).rejects.toThrow('Redis is away');
+    await redis.start();
+    await until(() => isUp(near) && isUp(far));
+    await cluster.advance(1000);
+    await expect(near.loop.engine.counts(app, channel(ROOM))).rejects.toThrow('lost data');
+    await cluster.advance(12_000);
+    expect(await near.loop.engine.counts(app, channel(ROOM))).toEqual({
+      subscriptions: 4,
+      users: 3,
+    });
+  });
+});
+
+describe('a Redis that hangs', () => {
+  it('fails publishes in time, lets joins wait, and takes nobody for dead', async () => {
+    redis.signal('SIGSTOP');
+    const published = near.publish(ROOM, 'lost').then(
+      () => 'sent',
+      () => 'failed',
+    );
+    const joined = near.join(ROOM, 'dan');
+    await until(() => !isUp(near) && !isUp(far));
+    await cluster.advance(3000);
+    expect(await published).toBe('failed');
+    await far.leave(clientOf(far, 'eve'));
+    await cluster.advance(20_000);
+    redis.signal('SIGCONT');
+    await until(() => isUp(near) && isUp(far));
+    await cluster.advance(2000);
+    await joined;
+    expect(views()).toEqual(Array(4).fill('ann bob dan'));
+    await cluster.advance(5000);
+    expect(reported().toSorted()).toEqual(['member_added dan', 'member_removed eve']);
+    expect(problems).toEqual([]);
+  });
+});
+
+describe('subscriptions that are cut', () => {
+  it('are followed again, and what was missed is told', async () => {
+    const [server] = near.loop.servers;
+    await server?.commands.run(['CLIENT', 'KILL', 'TYPE', 'pubsub']);
+    await near.leave(clientOf(near, 'bob'));
+    await near.join(ROOM, 'dan');
+    await until(() => isUp(near) && isUp(far));
+    await cluster.advance(3000);
+    expect(views()).toEqual(Array(4).fill('ann dan eve'));
+    expect(problems).toEqual([]);
+  });
+});
+
+describe('scripts that Redis has forgotten', () => {
+  it('are loaded again', async () => {
+    await near.loop.servers[0]?.commands.run(['SCRIPT', 'FLUSH']);
+    await Promise.all([near.join(ROOM, 'dan'), far.publish(ROOM, 'event')]);
+    await cluster.settled();
+    expect(views()).toEqual(Array(5).fill('ann bob dan eve'));
+    expect(problems).toEqual([]);
+  });
+});
+
+describe('nodes of another layout', () => {
+  it('are refused, so that the state is never split', async () => {
+    const { webhooks, broadcaster, terminate } = partsOfLoop(cluster.clock, []);
+    const open = (urls: readonly string[]) =>
+      openRedisEngine({
+        urls,
+        keyPrefix: 'layout-test:',
+        apps: { byId: () => app, byKey: () => undefined },
+        log: silent,
+        webhooks,
+        broadcaster,
+        terminate,
+      });
+    const first = await open([redis.url]);
+    await expect(open([redis.url, redis.url])).rejects.toThrow(
+      'Redis holds data of another layout',
+    );
+    const second = await open([redis.url]);
+    await first.close();
+    await second.close();
+  });
+});
