@@ -110,7 +110,7 @@ describe('problems', () => {
     [{ engine: { type: 'redis' } }, 'engine.url: required'],
     [
       { engine: { type: 'redis', url: 'http://x' } },
-      'engine.url: must begin with redis:// or rediss://',
+      'engine.url: must begin with redis://, rediss://, redis+sentinel:// or rediss+sentinel://',
     ],
     [{ engine: { url: 'redis://x' } }, 'engine.url: unknown setting when engine.type is "memory"'],
     [

@@ -151,6 +151,7 @@ export interface RealtimeStart {
 /** From the main thread to a realtime thread. Each is answered with `done` or `failed`, in their order. */
 export type ToRealtimeThread =
   | ({ readonly type: 'open' } & RealtimeStart)
+  | { readonly type: 'connect' }
   | { readonly type: 'listen'; readonly port: number }
   | { readonly type: 'certificate'; readonly tls: Certificate }
   | { readonly type: 'drain' }

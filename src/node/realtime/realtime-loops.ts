@@ -78,13 +78,15 @@ export class RealtimeLoops {
   /** Lets all loops listen on the same port. Throws `StartFailed` if it cannot be opened. */
   async listen(): Promise<ListenerAddress> {
     const { channels } = this.options.config;
+    await this.first.connect();
+    await Promise.all(this.threads.map((thread) => thread.order({ type: 'connect' })));
     let listener: ListenerAddress;
     // A port that the kernel chooses is free.
     if (this.threads.length > 0 && channels.port > 0) {
       this.portLock = await PortLock.take('channels', channels);
     }
     try {
-      listener = await this.first.listen(channels.port);
+      listener = this.first.listen(channels.port);
     } catch (error) {
       throw listenError(error, 'channels', channels);
     }

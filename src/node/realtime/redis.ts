@@ -1,10 +1,12 @@
 import type { Config } from '../../config/schema.ts';
 import { RedisEngine, type RedisEngineOptions } from '../../engines/redis/engine.ts';
 import { RedisServer } from '../../engines/redis/link/redis-server.ts';
+import { RedisRefused } from '../../engines/redis/link/reply.ts';
 import { ALL_SCRIPTS } from '../../engines/redis/scripts/all-scripts.ts';
+import { messageOf } from '../../runtime/error-code.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
-
 import type { EngineAway } from '../../transports/admin/readiness.ts';
+import { StartFailed } from '../start-failed.ts';
 
 type RedisSettings = Extract<Config['engine'], { type: 'redis' }>;
 
@@ -49,6 +51,18 @@ export class RedisPart {
         },
       ],
     });
+  }
+
+  async start(): Promise<void> {
+    try {
+      await this.engine.start();
+    } catch (error) {
+      const exitCode = error instanceof RedisRefused ? 2 : 1;
+      throw new StartFailed(
+        { exitCode, message: `engine.url: ${messageOf(error)}` },
+        { cause: error },
+      );
+    }
   }
 
   async close(): Promise<void> {

@@ -93,8 +93,10 @@ export interface RealtimeOptions {
 
 /** A realtime loop: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
 export interface Realtime {
+  /** Connects to what several servers share. Called before `listen`. Throws `StartFailed` if that cannot be used. */
+  connect(): Promise<void>;
   /** Begins to listen. Throws Bun's error if the port is taken or the certificate cannot be used. */
-  listen(port: number): Promise<ListenerAddress>;
+  listen(port: number): ListenerAddress;
   /** Replaces the list of apps; ends the connections of apps that are gone. `changes` is for the log. */
   replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
@@ -294,8 +296,10 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   });
 
   return {
-    async listen(port) {
-      await redis?.engine.start();
+    async connect() {
+      await redis?.start();
+    },
+    listen(port) {
       const listener = listeners.open(tls, port);
       if (openFiles !== undefined && isFirst) logConnectionLimit(channels, openFiles, log);
       fileChecks = setInterval(() => fileGuard?.check(pushConnections), FILES_CHECK_INTERVAL_MS);

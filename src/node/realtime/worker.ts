@@ -45,9 +45,12 @@ async function obey(message: ToRealtimeThread): Promise<void> {
   if (loop === undefined) throw new Error('The realtime loop is not open');
   const { realtime } = loop;
   switch (message.type) {
+    case 'connect':
+      await realtime.connect();
+      return;
     case 'listen':
       try {
-        await realtime.listen(message.port);
+        realtime.listen(message.port);
       } catch (error) {
         throw listenError(error, 'channels', { ...loop.config.channels, port: message.port });
       }

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'bun:test';
+import { eventually } from '../../testing/eventually.ts';
+import { startFanfare } from '../../testing/servers/fanfare.ts';
+import { freePort } from '../../testing/servers/free-port.ts';
+import type { TestApp } from '../../testing/servers/test-app.ts';
+import { enters, ROOM, startCluster, usersAt } from './cluster.ts';
+
+describe('while Redis does not answer', () => {
+  it('nothing pretends: 503 for triggers and queries, connections stay, and all is right again afterwards', async () => {
+    await using cluster = await startCluster(2);
+    const { redis } = cluster;
+    const [one, two] = cluster.apps as [TestApp, TestApp];
+    await using ann = await one.connect();
+    await using bob = await two.connect();
+    await enters(one, ann, 'ann');
+    await enters(two, bob, 'bob');
+    await ann.hears();
+    redis.signal('SIGSTOP');
+    const refused = await one.post('/events', { name: 'lost', channel: ROOM, data: 'x' });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect((await two.api('GET', `/channels/${ROOM}/users`)).status).toBe(503);
+    redis.signal('SIGCONT');
+    await eventually(
+      async () => (await two.post('/events', { name: 'back', channel: ROOM, data: 'x' })).status,
+      (status) => status === 200,
+    );
+    for (const client of [ann, bob]) {
+      // What was refused may have been sent after all: its reply is what was lost.
+      let heard = Object(await client.hears());
+      if (heard.event === 'lost') heard = Object(await client.hears());
+      expect(heard.event).toBe('back');
+    }
+    expect(await usersAt(one)).toEqual(['ann', 'bob']);
+    // Without its data, it is told everything again, and nobody is told anything.
+    await redis.kill();
+    await redis.start();
+    await eventually(
+      async () => {
+        const response = await two.api('GET', `/channels/${ROOM}/users`);
+        return response.status === 200 ? await response.text() : '';
+      },
+      (text) => text.includes('ann') && text.includes('bob'),
+    );
+    await one.trigger({ name: 'after', channel: ROOM, data: 'x' });
+    for (const client of [ann, bob]) {
+      let heard = Object(await client.hears());
+      while (heard.event === 'back') heard = Object(await client.hears());
+      expect(heard.event).toBe('after');
+    }
+  }, 90_000);
+});
+
+it('a server whose Redis cannot be reached does not start, and says which setting that is', async () => {
+  await using cluster = await startCluster(0);
+  const config = {
+    engine: { type: 'redis', url: `redis://127.0.0.1:${await freePort()}` },
+    store: { url: cluster.store.url },
+  };
+  expect(await startFanfare({ config }).catch(String)).toMatch(/exit code 1[^]*engine\.url: /);
+}, 60_000);
