@@ -179,6 +179,11 @@ export class RawClient implements AsyncDisposable {
   /** Fails if anything was sent to this client before now: what the server answers next must be a pong. */
   async hearsNothing(): Promise<void> {
     await this.serverSettled();
+    await this.pings();
+  }
+
+  /** Sends a ping, and fails unless a pong is what comes next. */
+  async pings(): Promise<void> {
     this.says({ event: 'pusher:ping', data: {} });
     const next = await this.hearsText();
     if (next !== '{"event":"pusher:pong","data":"{}"}') throw new Error(`Heard ${next}`);
