@@ -198,7 +198,7 @@ export class RedisChannel implements Stated {
   }
 
   private reread(): void {
-    if (this.roster === undefined) return;
+    if (this.channel.kind !== 'presence' || this.held === 0) return;
     this.mustRead = true;
     if (this.isReading) return;
     if (!this.partition.isReady) this.partition.unsure.add(this);

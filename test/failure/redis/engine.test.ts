@@ -199,6 +199,24 @@ describe('subscriptions that are cut', () => {
   });
 });
 
+describe('a Redis without memory', () => {
+  it('fails publishes and lets joins wait until there is some', async () => {
+    const [server] = near.loop.servers;
+    const setMemory = (max: string) => server?.commands.run(['CONFIG', 'SET', 'maxmemory', max]);
+    await setMemory('1');
+    const joined = near.join(ROOM, 'dan');
+    await expect(near.publish(ROOM, 'lost')).rejects.toThrow('Redis has not answered');
+    await cluster.advance(2000);
+    expect(views()).toEqual(Array(4).fill('ann bob eve'));
+    await setMemory('0');
+    await until(() => isUp(near) && isUp(far));
+    await cluster.advance(2000);
+    await joined;
+    expect(views()).toEqual(Array(5).fill('ann bob dan eve'));
+    expect(problems).toEqual([]);
+  });
+});
+
 describe('scripts that Redis has forgotten', () => {
   it('are loaded again', async () => {
     await near.loop.servers[0]?.commands.run(['SCRIPT', 'FLUSH']);
