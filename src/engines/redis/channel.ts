@@ -122,7 +122,11 @@ export class RedisChannel implements Stated {
     const [, number, , , cached, roster] = answer;
     await new Promise<void>((resolve) => {
       sequence.answer(place, Number(number), () => {
-        if (member !== undefined) this.roster ??= readRoster(roster);
+        if (member !== undefined) {
+          this.roster ??= readRoster(roster);
+          // Messages may have been missed, that about the newcomer too.
+          this.add(member, socketId);
+        }
         const members = member === undefined ? [] : [...(this.roster?.values() ?? [])];
         entered({ members, cached: readCached(cached) });
         resolve();
