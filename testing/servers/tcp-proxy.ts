@@ -6,6 +6,8 @@ interface Pair {
   /** The first bytes of the client. */
   sent: string;
   isStalled: boolean;
+  /** Whether replies were thrown away. TCP loses no part of a stream, so no more follow. */
+  hasLostReplies: boolean;
 }
 
 /** The first bytes of a client that are kept, to find its connection. */
@@ -15,7 +17,7 @@ const SENT_CHARACTERS_MAX = 100_000;
 export class TcpProxy implements AsyncDisposable {
   /** Chunks that clients have sent. */
   chunks = 0;
-  /** Whether replies are thrown away, as if the network lost them. */
+  /** Whether replies are thrown away. The connections that it hits carry no replies ever after. */
   doesSwallowReplies = false;
   /** Whether new connections are closed at once. */
   doesRefuse = false;
@@ -77,7 +79,7 @@ export class TcpProxy implements AsyncDisposable {
   private accept(client: Socket, targetPort: number): void {
     if (this.doesRefuse) return void client.destroy();
     const server = connect({ host: '127.0.0.1', port: targetPort });
-    const pair: Pair = { client, server, sent: '', isStalled: false };
+    const pair: Pair = { client, server, sent: '', isStalled: false, hasLostReplies: false };
     this.pairs.add(pair);
     client.setNoDelay(true);
     server.setNoDelay(true);
@@ -104,7 +106,8 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   private answer(pair: Pair, bytes: Buffer): void {
-    if (this.doesSwallowReplies) return;
+    pair.hasLostReplies ||= this.doesSwallowReplies;
+    if (pair.hasLostReplies) return;
     const { client, server } = pair;
     const forward = () => {
       if (client.destroyed || client.write(bytes)) return;
