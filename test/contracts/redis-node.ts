@@ -29,6 +29,8 @@ export class Client {
   readonly userId: string | undefined;
   readonly members = new Set<string>();
   readonly events: string[] = [];
+  /** The subscriptions of its loop were cut. */
+  mayHaveMissed = false;
 
   constructor(socketId: SocketId, text: string, userId: string | undefined) {
     this.socketId = socketId;

@@ -82,6 +82,9 @@ class Scene {
       this.run(node, node.signOut(userId));
     } else if (dice < 0.97) {
       await this.cluster.settled();
+    } else if (dice < 0.973) {
+      this.count('cut');
+      await this.cut(awake);
     } else if (dice < 0.985) {
       await this.cluster.advance(Math.floor(this.random() * 4000));
     } else if (dice < 0.993 && awake.length > 1) {
@@ -97,6 +100,21 @@ class Scene {
       const suspended = this.nodes.find(({ loop }) => loop.isSuspended);
       if (suspended !== undefined) this.cluster.resume(suspended.loop);
     }
+  }
+
+  /** Ends all connections for subscriptions, while users come and go. */
+  private async cut(awake: readonly Node[]): Promise<void> {
+    for (const node of this.nodes) for (const client of node.clients) client.mayHaveMissed = true;
+    const servers = this.nodes.flatMap(({ loop }) => loop.servers);
+    const killed = servers[0]?.commands.run(['CLIENT', 'KILL', 'TYPE', 'pubsub']);
+    for (const node of awake) {
+      this.run(node, node.join('presence-a', this.pick(USERS)));
+      const client = this.pick([...node.clients]);
+      if (client !== undefined) this.run(node, node.leave(client));
+    }
+    await killed;
+    do await Bun.sleep(10);
+    while (servers.some(({ away }) => away !== undefined));
   }
 
   /** From here on scripts fail at random, or no more. */
@@ -130,7 +148,7 @@ class Scene {
           [...users].toSorted(),
         ]);
       }
-      this.compareEvents(inside);
+      this.compareEvents(inside.filter(({ mayHaveMissed }) => !mayHaveMissed));
     }
     await this.compareLists(new Set(clients.map(({ text }) => text)));
     const online = new Set(this.nodes.flatMap(({ signedIn }) => [...signedIn.keys()]));

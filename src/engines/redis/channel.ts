@@ -86,7 +86,7 @@ export class RedisChannel implements Stated {
     if (message !== undefined) this.sequence.receive(numbered.number, message);
   }
 
-  /** A connection wants to enter. `enter` follows, perhaps several times, and `failed` if none has an answer. */
+  /** Counts a connection that wants to enter. The caller then calls `enter`, and `failed` if Redis never answers. */
   begin({ held, member }: Entry): void {
     this.held = held;
     if (member === undefined) return;
@@ -122,7 +122,11 @@ export class RedisChannel implements Stated {
     const [, number, , , cached, roster] = answer;
     await new Promise<void>((resolve) => {
       sequence.answer(place, Number(number), () => {
-        if (member !== undefined) this.roster ??= readRoster(roster);
+        if (member !== undefined) {
+          this.roster ??= readRoster(roster);
+          // Messages may have been missed, that about the newcomer too.
+          this.add(member, socketId);
+        }
         const members = member === undefined ? [] : [...(this.roster?.values() ?? [])];
         entered({ members, cached: readCached(cached) });
         resolve();
@@ -131,7 +135,7 @@ export class RedisChannel implements Stated {
     return true;
   }
 
-  /** A connection has not entered, and nobody knows what the authority has of it. */
+  /** Takes a connection back that has not entered. Redis may have applied its statement, so it is stated again. */
   failed(entry: Entry): void {
     this.held--;
     this.settleUser(entry, false);
@@ -140,7 +144,7 @@ export class RedisChannel implements Stated {
     if (this.held === 0) this.forget();
   }
 
-  /** A connection has left. Never fails: what cannot be stated now is stated later. */
+  /** States what is left without a connection. Never fails: what cannot be stated now is stated later. */
   async leave({ held, userId }: Exit): Promise<void> {
     this.held = held;
     if (userId !== undefined) {
@@ -166,7 +170,7 @@ export class RedisChannel implements Stated {
       return;
     }
     this.sequence.reset();
-    // Of whom the authority knows nothing it need not be told that they are gone.
+    // The authority holds nothing of this loop any more, so nobody need be taken back.
     this.unsureUsers.clear();
     if (this.held === 0) return;
     const again = reason === 'lost' ? 'a' : '';
@@ -191,14 +195,14 @@ export class RedisChannel implements Stated {
     this.reread();
   }
 
-  /** Messages were missed: what they said of members is told by comparing. */
+  /** Messages were missed: reads the members, and sends clients the difference. */
   missed(): void {
     this.sequence.resync();
     this.reread();
   }
 
   private reread(): void {
-    if (this.roster === undefined) return;
+    if (this.channel.kind !== 'presence' || this.held === 0) return;
     this.mustRead = true;
     if (this.isReading) return;
     if (!this.partition.isReady) this.partition.unsure.add(this);
@@ -313,7 +317,7 @@ export class RedisChannel implements Stated {
     const { roster } = this;
     if (roster === undefined) return;
     const before = [...roster.values()];
-    // Those whose node has not stated them again yet may still do so.
+    // After a loss of data, a missing member may be on a node that has not stated it again yet.
     if (!this.partition.isIncomplete) {
       for (const { userId, userInfo } of before) {
         const now = members.get(userId);
@@ -348,7 +352,7 @@ export class RedisChannel implements Stated {
         return broadcast(broadcaster, { app, channel, makeFrame });
       }
       case 'added':
-        // The members that were read later say what became of it.
+        // The members that were read since include this change.
         return isLate ? undefined : this.add(message.member, message.newcomer);
       case 'removed':
         return isLate ? undefined : this.remove(message.userId);

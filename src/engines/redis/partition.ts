@@ -42,7 +42,7 @@ export interface PartitionOptions {
 /** Consecutive renewals after which a node may sweep: one lease time at a renewal in 2 s. */
 const STEADY_TICKS = 5;
 /** What one call sweeps at most, so that no script runs for long. */
-const SWEEP_MAX = 200;
+const SWEEP_MAX = 100;
 /** Statements in flight while everything is stated again. */
 const RESTATE_CHUNK = 128;
 const RETRY_MS = 250;

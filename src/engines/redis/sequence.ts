@@ -3,6 +3,8 @@ export class Place {
   /** The number of the last message before it; `undefined` until the answer has come. */
   number: number | undefined;
   run: (() => void) | undefined;
+  /** Messages after it may have been missed: reaching it does not mean that what follows will come. */
+  isBeforeCut = false;
 }
 
 interface Numbered<Message> {
@@ -79,6 +81,7 @@ export class Sequence<Message> {
     const { held } = this;
     this.held = [];
     for (const one of held) this.deliver(one);
+    for (const place of this.places) place.isBeforeCut = true;
     this.last = undefined;
     this.advance();
   }
@@ -117,7 +120,7 @@ export class Sequence<Message> {
       if (this.last !== undefined) this.options.missed();
       else this.held = this.held.filter((one) => one.number > number || this.late(one));
       if (this.isNew) this.received = Math.max(this.received, number);
-      this.last = number;
+      if (!place.isBeforeCut) this.last = number;
       this.isNew = false;
     }
     this.places.shift();

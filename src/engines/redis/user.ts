@@ -12,7 +12,7 @@ import type { Numbered } from './stream-message.ts';
 /**
  * A user whom this loop has connections of, or watches.
  *
- * Messages about a user say what is so from then on, so only the last counts, and no gap in their numbers matters.
+ * A message about a user says whether the user is online, so only the last one counts, and a gap in the numbers is harmless.
  */
 export class RedisUser implements Stated {
   readonly topic: string;
@@ -72,7 +72,7 @@ export class RedisUser implements Stated {
     }
   }
 
-  /** A connection wants to sign in. `signIn` follows, perhaps several times, and `signInFailed` if none has an answer. */
+  /** Counts a connection that wants to sign in. The caller then calls `signIn`, and `signInFailed` if Redis never answers. */
   begin(): void {
     this.signingIn++;
   }
@@ -90,7 +90,7 @@ export class RedisUser implements Stated {
     this.partition.unsure.add(this);
   }
 
-  /** The last connection has gone. Never fails: what cannot be stated now is stated later. */
+  /** States that the last connection has gone. Never fails: what cannot be stated now is stated later. */
   async signOut(): Promise<void> {
     this.isSignedIn = false;
     if (!this.partition.isReady) {
@@ -132,7 +132,7 @@ export class RedisUser implements Stated {
   take(number: number, state: Reply | undefined): void {
     const [online, terminatedAt] = (state ?? []) as readonly string[];
     const isOnline = online === '1';
-    // Those whose node has not stated them again yet may still do so.
+    // After a loss of data, the user may be on a node that has not stated it again yet.
     const mayBeOnline = this.partition.isIncomplete && this.isOnline && !isOnline;
     if (!mayBeOnline && (this.known === undefined || number > this.known)) {
       this.change(number, isOnline);

@@ -66,11 +66,11 @@ function clientOf(node: Node, userId: string) {
 
 const isUp = ({ loop }: Node) => loop.servers.every(({ away }) => away === undefined);
 
-/** Lets time pass until something is so. */
+/** Advances the clock until a condition holds. */
 async function until(is: () => boolean): Promise<void> {
   const endMs = performance.now() + 20_000;
   while (!is()) {
-    if (performance.now() > endMs) throw new Error('It did not happen within 20 s');
+    if (performance.now() > endMs) throw new Error('The condition does not hold after 20 s');
     await cluster.advance(100);
     await Bun.sleep(10);
   }
@@ -82,14 +82,14 @@ const reported = () =>
     .map(({ event }) => `${event.name}${'user_id' in event ? ` ${event.user_id}` : ''}`);
 
 describe('a node that is cut off from Redis', () => {
-  it('is swept after its lease, told gone once, and comes back with all it holds', async () => {
+  it('is swept after its lease, loses its members once, and comes back with all it holds', async () => {
     proxy.doesRefuse = true;
     proxy.cut();
     await until(() => !isUp(far));
     await cluster.advance(20_000);
     expect(views([near])).toEqual(['ann bob', 'ann bob']);
     expect(reported()).toEqual(['member_removed eve']);
-    // Its own clients know nothing of this.
+    // Its own clients are sent nothing of this.
     expect(views([far])).toEqual(['ann bob eve', 'ann bob eve']);
 
     proxy.doesRefuse = false;
@@ -100,7 +100,7 @@ describe('a node that is cut off from Redis', () => {
     expect(problems).toEqual([]);
   });
 
-  it('states what was left meanwhile, and tells its clients what they have missed', async () => {
+  it('states what was left meanwhile, and sends its clients what they missed', async () => {
     proxy.doesRefuse = true;
     proxy.cut();
     await until(() => !isUp(far));
@@ -187,7 +187,7 @@ describe('a Redis that hangs', () => {
 });
 
 describe('subscriptions that are cut', () => {
-  it('are followed again, and what was missed is told', async () => {
+  it('are followed again, and clients are sent what they missed', async () => {
     const [server] = near.loop.servers;
     await server?.commands.run(['CLIENT', 'KILL', 'TYPE', 'pubsub']);
     await near.leave(clientOf(near, 'bob'));
@@ -195,6 +195,24 @@ describe('subscriptions that are cut', () => {
     await until(() => isUp(near) && isUp(far));
     await cluster.advance(3000);
     expect(views()).toEqual(Array(4).fill('ann dan eve'));
+    expect(problems).toEqual([]);
+  });
+});
+
+describe('a Redis without memory', () => {
+  it('fails publishes and lets joins wait until there is some', async () => {
+    const [server] = near.loop.servers;
+    const setMemory = (max: string) => server?.commands.run(['CONFIG', 'SET', 'maxmemory', max]);
+    await setMemory('1');
+    const joined = near.join(ROOM, 'dan');
+    await expect(near.publish(ROOM, 'lost')).rejects.toThrow('Redis has not answered');
+    await cluster.advance(2000);
+    expect(views()).toEqual(Array(4).fill('ann bob eve'));
+    await setMemory('0');
+    await until(() => isUp(near) && isUp(far));
+    await cluster.advance(2000);
+    await joined;
+    expect(views()).toEqual(Array(5).fill('ann bob dan eve'));
     expect(problems).toEqual([]);
   });
 });

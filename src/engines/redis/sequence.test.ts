@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
+import { Sequence } from './sequence.ts';
+
+function stage() {
+  const heard: string[] = [];
+  const sequence = new Sequence<string>({
+    deliver: (message, isLate) => heard.push(isLate ? `${message} late` : message),
+    missed: () => heard.push('missed'),
+  });
+  return {
+    heard,
+    sequence,
+    /** Messages with these numbers arrive. */
+    arrive: (...numbers: number[]) => {
+      for (const number of numbers) sequence.receive(number, String(number));
+    },
+    /** An answer is awaited; the function gives it its number. */
+    ask: (name: string) => {
+      const place = sequence.begin();
+      return (number: number) => sequence.answer(place, number, () => heard.push(name));
+    },
+  };
+}
+
+describe('the sequence of a topic', () => {
+  it('holds messages while an answer is awaited, and puts it among them', () => {
+    const { heard, arrive, ask } = stage();
+    ask('first')(10);
+    const answer = ask('second');
+    arrive(11, 12, 13);
+    expect(heard).toEqual(['first']);
+    answer(12);
+    expect(heard).toEqual(['first', '11', '12', 'second', '13']);
+  });
+
+  it('lets an answer wait until the messages before it have come', () => {
+    const { heard, arrive, ask } = stage();
+    ask('first')(10);
+    ask('second')(12);
+    arrive(11);
+    expect(heard).toEqual(['first', '11']);
+    arrive(12, 13);
+    expect(heard).toEqual(['first', '11', '12', 'second', '13']);
+  });
+
+  it('keeps from the first newcomer what came before it, however late that arrives', () => {
+    const { heard, arrive, ask } = stage();
+    const answer = ask('first');
+    arrive(10);
+    answer(12);
+    arrive(11, 12, 13);
+    expect(heard).toEqual(['10 late', 'first', '13']);
+  });
+
+  it('goes on without an answer that will not come', () => {
+    const { heard, sequence, arrive, ask } = stage();
+    ask('first')(10);
+    const place = sequence.begin();
+    arrive(11);
+    sequence.drop(place);
+    expect(heard).toEqual(['first', '11']);
+  });
+
+  it('notices that a message is missing', () => {
+    const { heard, arrive, ask } = stage();
+    ask('first')(10);
+    arrive(11, 13);
+    expect(heard).toEqual(['first', '11', '13', 'missed']);
+    ask('second')(14);
+    arrive(15);
+    expect(heard.slice(4)).toEqual(['missed', 'second', '15']);
+  });
+
+  it('waits for nothing that came before a cut, and gives late what came after it', () => {
+    const { heard, sequence, arrive, ask } = stage();
+    ask('first')(10);
+    ask('second')(12);
+    sequence.resync();
+    expect(heard).toEqual(['first', 'second']);
+    const answer = ask('read');
+    answer(20);
+    arrive(19, 21);
+    expect(heard.slice(2)).toEqual(['read', '19 late', '21']);
+  });
+
+  it('begins anew with lower numbers when the authority has forgotten the topic', () => {
+    const { heard, sequence, arrive, ask } = stage();
+    ask('first')(1000);
+    sequence.reset();
+    ask('again')(10);
+    arrive(11);
+    expect(heard).toEqual(['first', 'again', '11']);
+  });
+
+  it('delivers what has no number at once', () => {
+    const { heard, arrive, ask } = stage();
+    ask('first')(10);
+    ask('second');
+    arrive(0);
+    expect(heard).toEqual(['first', '0']);
+  });
+
+  it('delivers each message once and in order, whenever answers come', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat({ max: 20 }), { maxLength: 6 }),
+        fc.infiniteStream(fc.boolean()),
+        (after, isAnswer) => {
+          const { heard, arrive, ask } = stage();
+          ask('first')(0);
+          const places = after.toSorted((a, b) => a - b);
+          const answers = places.map((number, n) => [ask(`answer ${n}`), number] as const);
+          let next = 1;
+          while (next <= 20 || answers.length > 0) {
+            const wantsAnswer = isAnswer.next().value || next > 20;
+            const answer = wantsAnswer ? answers.shift() : undefined;
+            if (answer !== undefined) answer[0](answer[1]);
+            else if (next <= 20) arrive(next++);
+          }
+          const expected = ['first'];
+          for (let number = 0; number <= 20; number++) {
+            if (number > 0) expected.push(String(number));
+            for (const [n, place] of places.entries()) {
+              if (place === number) expected.push(`answer ${n}`);
+            }
+          }
+          expect(heard).toEqual(expected);
+        },
+      ),
+    );
+  });
+});
