@@ -57,5 +57,5 @@ it('a server whose Redis cannot be reached does not start, and says which settin
     engine: { type: 'redis', url: `redis://127.0.0.1:${await freePort()}` },
     store: { url: cluster.store.url },
   };
-  expect(await startFanfare({ config }).catch(String)).toMatch(/exit code 1[^]*engine\.url: /);
+  expect(await startFanfare({ config }).catch(String)).toMatch(/exit code 1[\s\S]*engine\.url: /);
 }, 60_000);
