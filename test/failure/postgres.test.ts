@@ -179,7 +179,7 @@ describe('the database', () => {
   it('that does not answer is given up in time, also by those who read, and found again', async () => {
     await using store = await throwAwayPostgres();
     await using way = await cutWay(store.url);
-    const backend = await openPostgres(way.url, 300);
+    const backend = await openPostgres(way.url, 2000);
     await using database = new Database(backend);
     await database.write((sql) => sql`CREATE TABLE migrations (number INTEGER)`);
     expect(await database.lost()).toBeUndefined();
