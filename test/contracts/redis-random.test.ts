@@ -211,7 +211,10 @@ class Scene {
         ...(userId === undefined ? [] : [`${text} ${userId}`]),
       ]),
     );
-    expect(on.toSorted()).toEqual([...expected].toSorted());
+    const wrong = [...new Set(on).symmetricDifference(expected)];
+    const history = inOrder.filter(([, { about }]) => wrong.includes(about)).slice(-20);
+    expect(history).toEqual([]);
+    expect(wrong).toEqual([]);
   }
 
   /** Waits for all that was begun. What failed is tried again after a pause. */

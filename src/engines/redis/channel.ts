@@ -56,7 +56,7 @@ export class RedisChannel implements Stated {
   private sequence = this.newSequence();
   /** The members as this loop's clients know them; presence channels with subscribers only. */
   private roster: Map<string, Member> | undefined;
-  /** Statements without an answer. */
+  /** Statements that are not settled. */
   private inFlight = 0;
   private isReading = false;
   private mustRead = false;
@@ -156,14 +156,23 @@ export class RedisChannel implements Stated {
       this.partition.unsure.add(this);
       return;
     }
-    try {
-      await this.stateUnsure();
-    } catch {
-      this.partition.unsure.add(this);
-    }
+    await this.restate('unsure').catch(() => undefined);
   }
 
   async restate(reason: RestateReason): Promise<void> {
+    // Not idle before it is known whether all has arrived.
+    this.inFlight++;
+    try {
+      await this.stateAgain(reason);
+    } catch (error) {
+      this.partition.unsure.add(this);
+      throw error;
+    } finally {
+      this.inFlight--;
+    }
+  }
+
+  private async stateAgain(reason: RestateReason): Promise<void> {
     if (reason === 'unsure') {
       await this.stateUnsure();
       if (this.mustRead) await this.read();
@@ -270,22 +279,17 @@ export class RedisChannel implements Stated {
     if (this.unsureUsers.size > 0) await this.stateUnsure();
   }
 
-  private async state({ members, mode = '', membersMax = 0, newcomer = '' }: Statement) {
+  private state({ members, mode = '', membersMax = 0, newcomer = '' }: Statement) {
     const { topic, held } = this;
-    this.inFlight++;
-    try {
-      return await this.partition.state(STATE, [
-        topic,
-        held,
-        this.flags(),
-        mode,
-        membersMax,
-        newcomer,
-        ...members.flatMap(([sign, userId, info]) => [sign, userIdText(userId), info]),
-      ]);
-    } finally {
-      this.inFlight--;
-    }
+    return this.partition.state(STATE, [
+      topic,
+      held,
+      this.flags(),
+      mode,
+      membersMax,
+      newcomer,
+      ...members.flatMap(([sign, userId, info]) => [sign, userIdText(userId), info]),
+    ]);
   }
 
   /** See `STATE`. */

@@ -69,6 +69,8 @@ export class Partition {
   /** How many of this node's statements Redis has applied, as far as we know. */
   private version = 0;
   private steadyTicks = 0;
+  /** Why everything must be stated again. */
+  private restating: Exclude<RestateReason, 'unsure'> | undefined;
   private isRecovering = false;
   private isClosed = false;
   private waiters = new Set<Waiter>();
@@ -156,14 +158,14 @@ export class Partition {
     if (this.isClosed) return;
     if (!this.isReady) return this.recover();
     try {
-      const mayLeave = this.version;
+      const applied = this.version;
       const sweepMax = this.steadyTicks >= STEADY_TICKS ? SWEEP_MAX : 0;
       const answer = await this.call(TICK, [sweepMax]);
       const isLate = answer[0] === 'late';
       const [version, dueMs, claims, swept] = isLate ? answer.slice(1) : answer;
       this.steadyTicks = isLate ? 0 : this.steadyTicks + 1;
       this.take(dueMs, claims);
-      if (Number(version) < mayLeave) return this.mustRecover();
+      if (Number(version) < applied) return this.mustRecover();
       if (this.unsure.size > 0) await this.restate(this.unsure, 'unsure');
       if (swept === SWEEP_MAX) await this.tick();
     } catch (error) {
@@ -189,11 +191,13 @@ export class Partition {
   }
 
   private async recoverOnce(): Promise<void> {
-    const reason = await this.renewOrEnter();
-    if (reason === 'unsure') return this.restate(this.unsure, reason);
-    this.unsure.clear();
-    if (reason === 'lost') this.becomeIncomplete();
-    await this.restate(this.topics, reason);
+    const found = await this.renewOrEnter();
+    if (found === 'lost') this.becomeIncomplete();
+    if (found !== 'unsure') this.restating = found;
+    if (this.restating === undefined) return this.restate(this.unsure, 'unsure');
+    // If this fails halfway, all of it is repeated.
+    await this.restate(this.topics, this.restating);
+    this.restating = undefined;
   }
 
   private async renewOrEnter(): Promise<RestateReason> {

@@ -27,7 +27,7 @@ export class RedisUser implements Stated {
   private readonly loop: LoopParts;
   private isSignedIn = false;
   private signingIn = 0;
-  /** Statements without an answer. */
+  /** Statements that are not settled. */
   private inFlight = 0;
   /** The number of the change that `isOnline` follows from; `undefined` if it is not known. */
   private known: number | undefined;
@@ -97,14 +97,27 @@ export class RedisUser implements Stated {
       this.partition.unsure.add(this);
       return;
     }
-    try {
-      await this.state();
-    } catch {
-      this.partition.unsure.add(this);
-    }
+    await this.keepUntil(() => this.state()).catch(() => undefined);
   }
 
   async restate(reason: RestateReason): Promise<void> {
+    await this.keepUntil(() => this.stateAgain(reason));
+  }
+
+  /** Runs a statement. The user is not idle before it is known whether it has arrived. */
+  private async keepUntil(state: () => Promise<void>): Promise<void> {
+    this.inFlight++;
+    try {
+      await state();
+    } catch (error) {
+      this.partition.unsure.add(this);
+      throw error;
+    } finally {
+      this.inFlight--;
+    }
+  }
+
+  private async stateAgain(reason: RestateReason): Promise<void> {
     // The numbers may begin anew.
     if (reason === 'lost') this.terminatedAt = 0;
     if (reason === 'lost' && this.known !== undefined) this.known = 0;
@@ -153,13 +166,8 @@ export class RedisUser implements Stated {
     await this.stateThat(isIn);
   }
 
-  private async stateThat(isIn: boolean): Promise<readonly Reply[]> {
-    this.inFlight++;
-    try {
-      return await this.partition.state(SIGN, [this.topic, isIn ? '1' : '0']);
-    } finally {
-      this.inFlight--;
-    }
+  private stateThat(isIn: boolean): Promise<readonly Reply[]> {
+    return this.partition.state(SIGN, [this.topic, isIn ? '1' : '0']);
   }
 
   private change(number: number, isOnline: boolean): void {
