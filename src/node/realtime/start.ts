@@ -8,6 +8,7 @@ import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Config } from '../../config/schema.ts';
 import { MemoryEngine } from '../../engines/memory.ts';
+import { createRedisEngine } from '../../engines/redis/create-engine.ts';
 import { ThreadsEngine } from '../../engines/threads/engine.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
@@ -57,7 +58,7 @@ import {
 } from './limits.ts';
 import { Listeners } from './listeners.ts';
 import { QuotaExchange } from './quota-exchange.ts';
-import { RedisPart } from './redis.ts';
+import { startRedisEngine } from './start-engine.ts';
 
 /**
  * Each connection is checked once a second, a tenth of them at a time: checking 10,000 at once blocked the loop for 3 ms.
@@ -176,15 +177,20 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       : undefined;
   const redis =
     config.engine.type === 'redis'
-      ? new RedisPart(config.engine, {
+      ? createRedisEngine({
           ...engineParts,
           apps,
           log,
-          onState: (away) => options.toBackground({ type: 'engine', away }),
+          urls: [config.engine.url],
+          keyPrefix: config.engine.keyPrefix,
+          onState(_, why) {
+            const away = why === undefined ? undefined : { sinceMs: timers.now(), why };
+            options.toBackground({ type: 'engine', away });
+          },
         })
       : undefined;
   const local = threads ?? (redis === undefined ? new MemoryEngine(engineParts) : undefined);
-  const engine: Authority = redis?.engine ?? local ?? missingEngine();
+  const engine: Authority = redis ?? local ?? missingEngine();
   const hub: Hub = {
     audience,
     authority: engine,
@@ -297,7 +303,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
 
   return {
     async connect() {
-      await redis?.start();
+      if (redis !== undefined) await startRedisEngine(redis);
     },
     listen(port) {
       const listener = listeners.open(tls, port);
@@ -334,7 +340,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       clearInterval(usageTimer);
       quotas?.stop();
       local?.home.flush();
-      await redis?.close();
+      // With a limit: Redis may be away.
+      await withTimeout(STOP_WAIT_MS, redis?.close() ?? Promise.resolve());
       webhookRelay.flush();
       keepUsage();
       if (!isFirst) {

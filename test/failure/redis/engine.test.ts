@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { Audience } from '../../../src/channels/ports.ts';
-import { openRedisEngine } from '../../../src/engines/redis/open-engine.ts';
+import { createRedisEngine } from '../../../src/engines/redis/create-engine.ts';
 import { type OwnRedis, startRedis } from '../../../testing/servers/redis.ts';
 import { TcpProxy } from '../../../testing/servers/tcp-proxy.ts';
 import { partsOfLoop, silent } from '../../contracts/loop-parts.ts';
@@ -230,8 +230,8 @@ describe('scripts that Redis has forgotten', () => {
 describe('nodes of another layout', () => {
   it('are refused, so that the state is never split', async () => {
     const { webhooks, broadcaster, terminate } = partsOfLoop(cluster.clock, []);
-    const open = (urls: readonly string[]) =>
-      openRedisEngine({
+    const open = async (urls: readonly string[]) => {
+      const engine = createRedisEngine({
         urls,
         keyPrefix: 'layout-test:',
         apps: { byId: () => app, byKey: () => undefined },
@@ -240,6 +240,12 @@ describe('nodes of another layout', () => {
         broadcaster,
         terminate,
       });
+      await engine.start().catch(async (error) => {
+        await engine.close();
+        throw error;
+      });
+      return engine;
+    };
     const first = await open([redis.url]);
     await expect(open([redis.url, redis.url])).rejects.toThrow(
       'Redis holds data of another layout',

@@ -1,0 +1,49 @@
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { RedisEngine, type RedisEngineOptions } from './engine.ts';
+import { RedisServer, type RedisServerOptions } from './link/redis-server.ts';
+import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
+
+export interface CreateRedisEngineOptions
+  extends Omit<RedisEngineOptions, 'openLinks' | 'timers'>,
+    Pick<RedisServerOptions, 'tls' | 'user' | 'password' | 'sentinelUser' | 'sentinelPassword'> {
+  /** One for each server, in the same order on all nodes. */
+  readonly urls: readonly string[];
+  /** Called when a server cannot be used any more, with the reason, and with `undefined` when it can be used again. */
+  readonly onState?: (url: string, why: string | undefined) => void;
+}
+
+/** Returns an engine that connects to all servers when it is started. Closing it closes the connections. */
+export function createRedisEngine({
+  urls,
+  keyPrefix,
+  onState = () => undefined,
+  ...parts
+}: CreateRedisEngineOptions): RedisEngine {
+  return new RedisEngine({
+    ...parts,
+    keyPrefix,
+    timers: monotonicTimers,
+    openLinks: urls.map(
+      (url) => async (listener) =>
+        await RedisServer.open({
+          ...parts,
+          url,
+          prefix: keyPrefix,
+          timers: monotonicTimers,
+          scripts: ALL_SCRIPTS,
+          listener: {
+            onMessage: (channel, payload) => listener.onMessage(channel, payload),
+            onGap: (why) => listener.onGap(why),
+            onAway(why) {
+              onState(url, why);
+              listener.onAway(why);
+            },
+            onBack() {
+              onState(url, undefined);
+              listener.onBack();
+            },
+          },
+        }),
+    ),
+  });
+}
