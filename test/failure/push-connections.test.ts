@@ -17,7 +17,7 @@ const IDLE = 1000;
 const HALF = 200;
 const DEAF = 20;
 const BACKENDS = 10;
-const ANSWERS = 100;
+const ANSWERS = 30;
 
 /** What an answer may take at most, on a machine that does other things as well. */
 const ANSWER_MAX_MS = 2000;
