@@ -23,11 +23,11 @@ if runs test/browser; then
   has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
   has firefox-esr || has firefox || missing="$missing firefox-esr"
 fi
-if runs test/contracts test/cli test/failure; then
+if runs test/contracts test/cli test/cluster test/failure; then
   # Debian keeps PostgreSQL's own programs off the PATH.
   has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 fi
-if runs test/contracts test/failure; then
+if runs test/contracts test/cluster test/failure; then
   has redis-server || missing="$missing redis-server"
 fi
 if runs test/cli test/protocol/push; then

@@ -85,7 +85,7 @@ export abstract class ClosedLoop {
 function watchSpent(serverPid: number | undefined): () => Spent {
   const startMs = performance.now();
   const before = process.cpuUsage();
-  // The parent sleeps meanwhile, but counts as ours where it does not.
+  // The parent process belongs to the load; it mostly sleeps.
   const used =
     serverPid === undefined ? undefined : watchCpu({ server: serverPid, load: process.ppid });
   return () => {

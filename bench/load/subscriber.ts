@@ -43,7 +43,7 @@ export class Subscriber extends RawWebSocket {
   }
 
   override received(bytes: Buffer, length: number): void {
-    // Once per read: what came together arrived together.
+    // Once per read: all frames of one read arrived at the same time.
     this.nowMs = performance.now();
     this.audience.read();
     super.received(bytes, length);

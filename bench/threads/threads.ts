@@ -131,7 +131,7 @@ async function measureStarts({ pinning }: Bench): Promise<ByThreads<Start>> {
 }
 
 interface Subjects extends AsyncDisposable {
-  /** The server with so many threads, and its load. */
+  /** A server with this number of threads, and its load. */
   of(threads: number): Subject;
 }
 

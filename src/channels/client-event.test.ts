@@ -6,6 +6,7 @@ import {
   type FakeHub,
   hubWith,
   sessionOf,
+  settled,
   subscriptionTo,
 } from './hub.fixture.ts';
 import type { Session, Subscription } from './subscribing/session.ts';
@@ -98,6 +99,29 @@ describe('a client event', () => {
     says(hub, session, 'private-x');
     says(hub, session, 'private-x');
     expect(hub.audience.sent).toHaveLength(12);
+  });
+
+  it('is refused with 4301 while the engine fails, and reported to no webhook', async () => {
+    const hub = hubWith();
+    const events = ['client_event'];
+    const webhooks = [{ url: 'http://localhost/', events, batching: true }];
+    const session = speakerIn('private-x', 'joined', appWith({ webhooks }));
+    hub.memory.publish = () => Promise.reject(new Error('no answer')) as never;
+
+    says(hub, session, 'private-x');
+    await settled();
+
+    expect(JSON.parse(session.peer.frames[0] ?? '')).toEqual({
+      event: 'pusher:error',
+      data: {
+        code: 4301,
+        message: 'Client event rejected: the server cannot send it now, try again later',
+      },
+    });
+    expect(hub.reported).toEqual([]);
+    expect(hub.logged.map(({ message }) => message)).toEqual([
+      'Client event not sent: the engine cannot answer',
+    ]);
   });
 
   it('is never remembered', () => {

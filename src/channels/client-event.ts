@@ -1,13 +1,12 @@
 import { perSecond, TokenBucket } from '../runtime/token-bucket.ts';
 import { needsAuthorisation } from './channel-name.ts';
-import { ask } from './engine-failure.ts';
+import { ask, describeFailure, EngineFailure } from './engine-failure.ts';
 import { EVENT_NAME_LENGTH_MAX } from './event.ts';
 import type { Hub } from './hub.ts';
-import { after, type MaybePromise } from './maybe-promise.ts';
+import { after, type MaybePromise, recover } from './maybe-promise.ts';
 import type { InBandProblem } from './problems.ts';
 import { reportProblem } from './report-problem.ts';
 import type { Session } from './subscribing/session.ts';
-
 import { type ClientMessage, clientEventMessage } from './wire.ts';
 
 type ClientEvent = Extract<ClientMessage, { type: 'client-event' }>;
@@ -29,9 +28,17 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): MaybePr
     cause: 'clients',
     remember: undefined,
   } as const;
-  const published = ask('publish', () => hub.authority.publish(publication));
-  if (!hub.webhooks.wants(app, 'client_event')) return published;
-  return after(published, () =>
+  const published = recover(
+    () =>
+      after(
+        ask('publish', () => hub.authority.publish(publication)),
+        () => true,
+      ),
+    (error) => notSent(hub, session, error),
+  );
+  if (!hub.webhooks.wants(app, 'client_event')) return after(published, () => undefined);
+  return after(published, (isSent) => {
+    if (!isSent) return;
     hub.webhooks.emit(app, {
       name: 'client_event',
       channel: channel.text,
@@ -39,8 +46,21 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): MaybePr
       data: String(JSON.parse(message.dataLiteral)),
       socket_id: socketId,
       ...(member === undefined ? {} : { user_id: member.userId }),
-    }),
+    });
+  });
+}
+
+/** Tells a client that its event was not sent because the engine failed. The connection stays: nothing must be undone. */
+function notSent(hub: Hub, session: Session, error: unknown): boolean {
+  if (!(error instanceof EngineFailure)) throw error;
+  hub.rateLimitedLog.error(
+    'Client event not sent: the engine cannot answer',
+    { app: session.app.id },
+    { connection: session.socketId, error: describeFailure(error) },
   );
+  const why = 'Client event rejected: the server cannot send it now, try again later';
+  reportProblem(hub, session, 'client-event-unavailable', why);
+  return false;
 }
 
 function refusalOf(

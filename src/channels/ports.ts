@@ -114,8 +114,8 @@ export interface Publication extends Broadcast {
  * that is the same for all loops. It may answer at once or later; calls of one loop take effect in their order.
  *
  * Loops state what they hold instead of counting up and down, so a statement may be repeated without harm. Every call must
- * settle. A throw or a rejection means "I could not answer": the core then closes the connection with 4200, or answers the
- * HTTP request with 503, and does not ask again. A call that fails must have changed nothing, except `leave`, `signOut` and
+ * settle. A throw or a rejection means "I could not answer": the core then closes the connection with 4200, refuses a
+ * client event, or answers the HTTP request with 503, and does not ask again. A call that fails must have changed nothing, except `leave`, `signOut` and
  * `unwatch`: those who call them are gone, and the engine must remember it.
  */
 export interface Authority {
@@ -125,7 +125,7 @@ export interface Authority {
    */
   join(entry: Entry, entered: (entered: Entered) => void): MaybePromise<boolean>;
   leave(exit: Exit): MaybePromise<void>;
-  /** Sends an event to all subscribers. Settles when it has its place in the order of the channel. */
+  /** Sends an event to all subscribers. Settles once its place among the events of the channel is decided. */
   publish(publication: Publication): MaybePromise<void>;
   /** This loop has connections that are signed in as the user. */
   signIn(app: App, userId: string): MaybePromise<void>;

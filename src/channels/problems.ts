@@ -13,6 +13,7 @@ export type InBandProblem =
   | 'client-event-wrong-channel'
   | 'client-event-invalid'
   | 'client-event-rate'
+  | 'client-event-unavailable'
   | 'signin-invalid'
   | 'watchlist-limit';
 
@@ -95,6 +96,11 @@ export const inBandProblems: Record<InBandProblem, InBandRow> = {
     code: 4301,
     when: 'A connection sends more client events per second than the app allows. The event is dropped.',
     advice: 'Send fewer, or raise `limits.clientEventsPerSecond` of the app.',
+  },
+  'client-event-unavailable': {
+    code: 4301,
+    when: 'A client event is sent while Redis does not answer. The event is dropped.',
+    advice: 'Send it again later. Look at `/readyz` of the server.',
   },
   'signin-invalid': {
     code: null,

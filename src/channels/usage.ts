@@ -177,7 +177,7 @@ export class Usage {
     return isTaken;
   }
 
-  /** Charges a request that was taken for what it cost beyond that. */
+  /** Charges what a request that was taken costs beyond 1. */
   private chargeBeyond(app: App, kind: RatedRequest, requests: number): void {
     const bucket = this.buckets[kind].get(app.id);
     if (bucket === undefined) return;

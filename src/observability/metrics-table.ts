@@ -117,6 +117,7 @@ export const metricRows = {
         'client-event-wrong-channel',
         'client-event-invalid',
         'client-event-rate',
+        'client-event-unavailable',
         'signin-invalid',
         'watchlist-limit',
       ],

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'bun:test';
+import { admin } from '../../testing/clients/admin-api.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { startFanfare } from '../../testing/servers/fanfare.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { freePort } from '../../testing/servers/free-port.ts';
 import type { TestApp } from '../../testing/servers/test-app.ts';
 import { enters, ROOM, startCluster, usersAt } from './cluster.ts';
 
 describe('while Redis does not answer', () => {
   it('nothing pretends: 503 for triggers and queries, connections stay, and all is right again afterwards', async () => {
-    await using cluster = await startCluster(2);
+    await using cluster = await startCluster(2, { app: { clientEvents: true } });
     const { redis } = cluster;
     const [one, two] = cluster.apps as [TestApp, TestApp];
     await using ann = await one.connect();
@@ -20,6 +21,11 @@ describe('while Redis does not answer', () => {
     expect(refused.status).toBe(503);
     expect(refused.headers.get('retry-after')).toBe('1');
     expect((await two.api('GET', `/channels/${ROOM}/users`)).status).toBe(503);
+    ann.says({ event: 'client-wave', channel: ROOM, data: {} });
+    expect(await ann.hears()).toMatchObject({ event: 'pusher:error', data: { code: 4301 } });
+    const ready = await admin(cluster.servers[0] as Fanfare, 'GET', '//readyz');
+    expect(ready.status).toBe(200);
+    expect(ready.text).toMatch(/^ready\nrealtime: engine away since \d{4}-\S+: \S/);
     redis.signal('SIGCONT');
     await eventually(
       async () => (await two.post('/events', { name: 'back', channel: ROOM, data: 'x' })).status,

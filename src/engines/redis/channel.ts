@@ -144,7 +144,7 @@ export class RedisChannel implements Stated {
     if (this.held === 0) this.forget();
   }
 
-  /** States what is left without a connection. Never fails: what cannot be stated now is stated later. */
+  /** States what this loop holds after a connection has left. Never fails: if it cannot be stated now, a later tick states it. */
   async leave({ held, userId }: Exit): Promise<void> {
     this.held = held;
     if (userId !== undefined) {
@@ -237,7 +237,7 @@ export class RedisChannel implements Stated {
     if (this.mustRead) await this.read();
   }
 
-  /** Forgets what came over the stream, because nobody here listens any more. */
+  /** Forgets the stream: no client of this loop is in the channel any more. */
   private forget(): void {
     this.sequence = this.newSequence();
     this.roster = undefined;

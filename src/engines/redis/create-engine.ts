@@ -1,11 +1,9 @@
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { RedisEngine, type RedisEngineOptions } from './engine.ts';
-import { RedisServer, type RedisServerOptions } from './link/redis-server.ts';
+import { RedisServer } from './link/redis-server.ts';
 import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
 
-export interface CreateRedisEngineOptions
-  extends Omit<RedisEngineOptions, 'openLinks' | 'timers'>,
-    Pick<RedisServerOptions, 'tls' | 'user' | 'password' | 'sentinelUser' | 'sentinelPassword'> {
+export interface CreateRedisEngineOptions extends Omit<RedisEngineOptions, 'openLinks' | 'timers'> {
   /** One for each server, in the same order on all nodes. */
   readonly urls: readonly string[];
   /** Called when a server cannot be used any more, with the reason, and with `undefined` when it can be used again. */
@@ -26,8 +24,8 @@ export function createRedisEngine({
     openLinks: urls.map(
       (url) => async (listener) =>
         await RedisServer.open({
-          ...parts,
           url,
+          log: parts.log,
           prefix: keyPrefix,
           timers: monotonicTimers,
           scripts: ALL_SCRIPTS,

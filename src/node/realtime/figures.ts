@@ -1,4 +1,3 @@
-import type { App } from '../../channels/app.ts';
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import type { Authority } from '../../channels/ports.ts';
 import type { Usage } from '../../channels/usage.ts';
@@ -7,12 +6,7 @@ import type { MetricValues, TableMeter } from '../../observability/meter.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { Connections } from '../../transports/clients/connections.ts';
 import type { Question, Questions } from '../link/messages.ts';
-
-interface Topics {
-  /** Occupied channels of all apps. */
-  channelCount(): number;
-  channelCountOf(app: App): MaybePromise<number>;
-}
+import type { ChannelCounter } from './engine.ts';
 
 export interface FiguresOptions {
   /** The label of this loop in metrics. */
@@ -20,8 +14,7 @@ export interface FiguresOptions {
   readonly apps: MemoryAppDirectory;
   readonly connections: Connections;
   readonly authority: Authority;
-  /** What this loop counts of topics. */
-  readonly topics: Topics;
+  readonly counter: ChannelCounter;
   readonly usage: Usage;
   readonly meter: TableMeter;
   readonly loopDelay: LoopDelay;
@@ -53,18 +46,18 @@ export class Figures {
   }
 
   private metrics(): MetricValues {
-    const { loopName, meter, connections, topics, loopDelay, logLinesDropped } = this.options;
+    const { loopName, meter, connections, counter, loopDelay, logLinesDropped } = this.options;
     meter.set('connections', connections.size);
-    meter.set('channels', topics.channelCount());
+    meter.set('channels', counter.channelCount());
     meter.set('loopDelay', loopDelay.longestSeconds(), loopName);
     meter.set('logLinesDropped', logLinesDropped(), loopName);
     return meter.snapshot();
   }
 
   private liveApps(): MaybePromise<Questions['live-apps']['answer']> {
-    const { apps, connections, topics, usage } = this.options;
+    const { apps, connections, counter, usage } = this.options;
     return mapAll([...apps.all()], (app) =>
-      after(topics.channelCountOf(app), (channels) => {
+      after(counter.channelCountOf(app), (channels) => {
         const { backend, clients } = usage.todayOf(app);
         return {
           appId: app.id,

@@ -15,41 +15,44 @@ const silent = () => undefined;
 const log = { debug: silent, info: silent, warn: silent, error: silent };
 
 /** Loops in this thread that exchange what they have taken of one app. */
-function loopsWith(count: number, app = appWith()) {
+function loopsWith(count: number, app = appWith(), { onTimer = true } = {}) {
   const handled = createHandledCounts(count);
   return linkLoops(count).map((ports, index) => {
     const links = new LoopLinks({ index, ports, handled });
     const quotas = new QuotaExchange(links);
     const usage = new Usage(systemTimers, log, { count: silent }, quotas.usage);
     const apps = { byKey: () => app, byId: (id: string) => (id === app.id ? app : undefined) };
+    const heard = Promise.withResolvers<void>();
     links.receive((_, messages) => {
       for (const message of messages) {
-        if (!isOfEngine(message)) quotas.receive(message, apps, usage);
+        if (isOfEngine(message)) continue;
+        quotas.receive(message, apps, usage);
+        heard.resolve();
       }
     });
-    quotas.start();
+    if (onTimer) quotas.start();
     stops.push(() => {
       quotas.stop();
       links[Symbol.dispose]();
     });
-    return { quotas, usage };
+    return { usage, heard: heard.promise };
   });
 }
 
-it('tells each loop within a fifth of a second what the others have taken', async () => {
+it('tells each loop what the others have taken', async () => {
   const app = appWith();
   Object.assign(app.limits, { messagesPerDay: 100 });
   const [a, b, c] = loopsWith(3, app);
   a?.usage.charge(app, 1, 'backend');
-  await Bun.sleep(200);
+  await Promise.all([b?.heard, c?.heard]);
   expect([b, c].map((loop) => loop?.usage.take(app, 100))).toEqual([false, false]);
 });
 
 it('tells the others at once what was taken from a rate', async () => {
   const app = appWith();
   Object.assign(app.limits, { triggersPerSecond: 10 });
-  const [a, b] = loopsWith(2, app);
+  const [a, b] = loopsWith(2, app, { onTimer: false });
   expect(a?.usage.takeTriggers(app, 10)).toBe(true);
-  await Bun.sleep(10);
+  await b?.heard;
   expect(b?.usage.takeTriggers(app, 5)).toBe(false);
 });

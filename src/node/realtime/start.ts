@@ -2,14 +2,10 @@ import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
-import type { Authority } from '../../channels/ports.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Config } from '../../config/schema.ts';
-import { MemoryEngine } from '../../engines/memory.ts';
-import { createRedisEngine } from '../../engines/redis/create-engine.ts';
-import { ThreadsEngine } from '../../engines/threads/engine.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
@@ -48,6 +44,7 @@ import {
 } from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { readOpenFiles } from '../open-files.ts';
+import { openEngine } from './engine.ts';
 import { Figures } from './figures.ts';
 import {
   connectionLimit,
@@ -58,7 +55,6 @@ import {
 } from './limits.ts';
 import { Listeners } from './listeners.ts';
 import { QuotaExchange } from './quota-exchange.ts';
-import { startRedisEngine } from './start-engine.ts';
 
 /**
  * Each connection is checked once a second, a tenth of them at a time: checking 10,000 at once blocked the loop for 3 ms.
@@ -158,46 +154,29 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const native = new WebSocketTopics(slowConsumers, coalescer);
   const audience = new ClientAudience({ native, connections, meter });
   const webhooks = new WebhookEvents({ clock: timers, usage, sink: webhookRelay });
-  const engineParts = {
+  const localChannels = new LocalChannels(
+    subscriptionLimit(channels),
+    quotas && totalOf(options.totals.subscriptions),
+  );
+  const engine = openEngine({
+    settings: config.engine,
+    links,
+    apps,
+    channels: localChannels,
     timers,
+    log,
     webhooks,
     broadcaster: { audience, usage },
-    terminate: (app: App, userId: string) => clients.terminate(app, userId),
-  };
-  const threads =
-    links.count > 1 && config.engine.type === 'memory'
-      ? new ThreadsEngine({
-          ...engineParts,
-          loop: links.index,
-          loops: links.count,
-          apps,
-          send: (to, message) => links.send(to, message),
-          backlog: (loop) => links.backlog(loop),
-        })
-      : undefined;
-  const redis =
-    config.engine.type === 'redis'
-      ? createRedisEngine({
-          ...engineParts,
-          apps,
-          log,
-          urls: [config.engine.url],
-          keyPrefix: config.engine.keyPrefix,
-          onState(_, why) {
-            const away = why === undefined ? undefined : { sinceMs: timers.now(), why };
-            options.toBackground({ type: 'engine', away });
-          },
-        })
-      : undefined;
-  const local = threads ?? (redis === undefined ? new MemoryEngine(engineParts) : undefined);
-  const engine: Authority = redis ?? local ?? missingEngine();
+    terminate: (app, userId) => clients.terminate(app, userId),
+    onState(why) {
+      const away = why === undefined ? undefined : { sinceMs: timers.now(), why };
+      options.toBackground({ type: 'engine', away });
+    },
+  });
   const hub: Hub = {
     audience,
-    authority: engine,
-    channels: new LocalChannels(
-      subscriptionLimit(channels),
-      quotas && totalOf(options.totals.subscriptions),
-    ),
+    authority: engine.authority,
+    channels: localChannels,
     clock: timers,
     log,
     rateLimitedLog,
@@ -278,10 +257,10 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const goodbye = Promise.withResolvers<void>();
   links.receive((from, messages) => {
     for (const message of messages) {
-      if (isOfEngine(message)) threads?.receive(from, message);
+      if (isOfEngine(message)) engine.threads?.receive(from, message);
       else quotas?.receive(message, apps, usage);
     }
-    threads?.received(from);
+    engine.threads?.received(from);
   });
   quotas?.start();
 
@@ -289,12 +268,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     loopName: loopName(links.index),
     apps,
     connections,
-    authority: engine,
-    topics: local?.home.holders ?? {
-      channelCount: () => hub.channels.size,
-      // All loops have the same answer, which must count once.
-      channelCountOf: (app) => (isFirst ? engine.channelCountOf(app) : 0),
-    },
+    authority: engine.authority,
+    counter: engine.counter,
     usage,
     meter,
     loopDelay,
@@ -302,9 +277,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   });
 
   return {
-    async connect() {
-      if (redis !== undefined) await startRedisEngine(redis);
-    },
+    connect: () => engine.connect(),
     listen(port) {
       const listener = listeners.open(tls, port);
       if (openFiles !== undefined && isFirst) logConnectionLimit(channels, openFiles, log);
@@ -339,9 +312,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       // Last, so that no webhook events and usage are lost.
       clearInterval(usageTimer);
       quotas?.stop();
-      local?.home.flush();
       // With a limit: Redis may be away.
-      await withTimeout(STOP_WAIT_MS, redis?.close() ?? Promise.resolve());
+      await withTimeout(STOP_WAIT_MS, engine.close());
       webhookRelay.flush();
       keepUsage();
       if (!isFirst) {
@@ -353,10 +325,6 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       links[Symbol.dispose]();
     },
   };
-}
-
-function missingEngine(): never {
-  throw new Error('No engine was chosen');
 }
 
 /** The time for requests and closing handshakes in flight when the server stops. Milliseconds. */

@@ -7,8 +7,8 @@ const VALKEY_MIN = [7, 2] as const;
 const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 
 /**
- * Checks a server by its reply of `INFO`, and returns warnings for the operator. Throws `RedisRefused` for a server that cannot be used, and `RedisAway` for one that cannot be
- * used yet.
+ * Checks a server by its reply of `INFO`, and returns warnings for the operator. Throws `RedisRefused` for a server that
+ * cannot be used, and `RedisAway` for one that cannot be used yet.
  */
 export function checkServer(info: string): readonly string[] {
   const fields = new Map(

@@ -32,7 +32,7 @@ interface InFlight {
   readonly sentAtMs: number;
 }
 
-/** When an overdue reply is looked for once more, because our own loop may have been blocked. */
+/** The wait between finding a reply overdue and giving up: our own loop may have been blocked. Milliseconds. */
 const SECOND_LOOK_MS = 200;
 /** How much may wait for the end of the turn. */
 const WRITE_CHARACTERS_MAX = 1024 * 1024;

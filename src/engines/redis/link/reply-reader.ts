@@ -24,7 +24,7 @@ const INCOMPLETE = Symbol();
 /**
  * Reads replies out of a stream of bytes, however they are cut. Source: Redis serialization protocol specification, RESP2.
  *
- * Each byte is looked at once, except for the last unfinished line or string: arrays keep the items that have arrived.
+ * It reads each byte once, except those of an unfinished line or string at the end: an array keeps the items that have arrived.
  */
 export class ReplyReader {
   private readonly onReply: (reply: Reply) => void;

@@ -189,7 +189,7 @@ export class Subscriptions {
     });
   }
 
-  /** Asks Redis for what has changed, as far as it has confirmed what it was asked for before. */
+  /** Sends changed subscriptions to Redis, while it has confirmed most of the earlier ones. */
   private sendChanges(): void {
     const { connection } = this;
     if (connection === undefined) return;

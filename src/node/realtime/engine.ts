@@ -1,0 +1,111 @@
+import type { App } from '../../channels/app.ts';
+import type { Broadcaster } from '../../channels/broadcast.ts';
+import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
+import type { MaybePromise } from '../../channels/maybe-promise.ts';
+import type { AppDirectory, Authority } from '../../channels/ports.ts';
+import type { LocalChannels } from '../../channels/subscribing/local-channels.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Home } from '../../engines/home.ts';
+import { MemoryEngine } from '../../engines/memory.ts';
+import { createRedisEngine } from '../../engines/redis/create-engine.ts';
+import { RedisRefused } from '../../engines/redis/link/reply.ts';
+import { ThreadsEngine } from '../../engines/threads/engine.ts';
+import { messageOf } from '../../runtime/error-code.ts';
+import type { Log, Timers } from '../../runtime/ports.ts';
+import type { LoopLinks } from '../link/loop-links.ts';
+import { StartFailed } from '../start-failed.ts';
+
+/** What a realtime loop counts of channels, for metrics and the admin API. */
+export interface ChannelCounter {
+  /** Occupied channels of all apps that this loop counts. */
+  channelCount(): number;
+  /** Those of one app. The sum of all loops is the number of its channels. */
+  channelCountOf(app: App): MaybePromise<number>;
+}
+
+/** The engine of one realtime loop, from its start to its end. */
+export interface LoopEngine {
+  readonly authority: Authority;
+  readonly counter: ChannelCounter;
+  /** Set if the loops of this process are one another's homes: takes what they send. */
+  readonly threads: ThreadsEngine | undefined;
+  /** Connects to what several servers share. Throws `StartFailed` if that cannot be used. */
+  connect(): Promise<void>;
+  /** Hands over what it has delayed, and lets go of what servers share. */
+  close(): Promise<void>;
+}
+
+export interface LoopEngineOptions {
+  readonly settings: Config['engine'];
+  readonly links: LoopLinks;
+  readonly apps: AppDirectory;
+  readonly channels: LocalChannels;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly webhooks: WebhookEvents;
+  readonly broadcaster: Broadcaster;
+  /** Ends every connection of this loop that is signed in as the user. */
+  readonly terminate: (app: App, userId: string) => void;
+  /** Called when the engine cannot be used any more, with the reason, and with `undefined` when it can be used again. */
+  readonly onState: (why: string | undefined) => void;
+}
+
+/** Chooses the engine: Redis for several servers, otherwise the loops of this process, or the only one of them. */
+export function openEngine(options: LoopEngineOptions): LoopEngine {
+  const { settings, links } = options;
+  if (settings.type === 'redis') return overRedis(options, settings);
+  if (links.count === 1) {
+    const authority = new MemoryEngine(options);
+    return ofHome(authority, authority.home, undefined);
+  }
+  const threads = new ThreadsEngine({
+    ...options,
+    loop: links.index,
+    loops: links.count,
+    send: (to, message) => links.send(to, message),
+    backlog: (loop) => links.backlog(loop),
+  });
+  return ofHome(threads, threads.home, threads);
+}
+
+function ofHome(authority: Authority, home: Home, threads: LoopEngine['threads']): LoopEngine {
+  return {
+    authority,
+    counter: home.holders,
+    threads,
+    connect: async () => undefined,
+    close: async () => home.flush(),
+  };
+}
+
+function overRedis(
+  options: LoopEngineOptions,
+  { url, keyPrefix }: Extract<Config['engine'], { type: 'redis' }>,
+): LoopEngine {
+  const { links, channels, onState } = options;
+  const engine = createRedisEngine({
+    ...options,
+    urls: [url],
+    keyPrefix,
+    onState: (_, why) => onState(why),
+  });
+  return {
+    authority: engine,
+    counter: {
+      channelCount: () => channels.size,
+      // All loops have the same answer, which must count once.
+      channelCountOf: (app) => (links.index === 0 ? engine.channelCountOf(app) : 0),
+    },
+    threads: undefined,
+    async connect() {
+      try {
+        await engine.start();
+      } catch (error) {
+        const exitCode = error instanceof RedisRefused ? 2 : 1;
+        const message = `engine.url: ${messageOf(error)}`;
+        throw new StartFailed({ exitCode, message }, { cause: error });
+      }
+    },
+    close: () => engine.close(),
+  };
+}
