@@ -3,13 +3,16 @@ import type { Hub } from '../channels/hub.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
 import type { ClientAddresses } from './client-address.ts';
-import { requestTarget } from './request-target.ts';
+import { isFallbackPath } from './http-fallback/session-path.ts';
+import type { FallbackTransport } from './http-fallback/transport.ts';
+import { requestTarget, withoutPrefix } from './request-target.ts';
 import type { WebSocketTransport } from './websocket/transport.ts';
 import type { SocketData } from './websocket/websocket-connection.ts';
 
 export interface ListenerSettings {
   readonly host: string;
   readonly port: number;
+  readonly pathPrefix: string;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Whether several listeners of this process share the port. */
   readonly reusePort: boolean;
@@ -30,6 +33,7 @@ export interface ChannelsListenerOptions {
   readonly settings: ListenerSettings;
   readonly hub: Hub;
   readonly sockets: WebSocketTransport;
+  readonly fallback: FallbackTransport;
   readonly api: ChannelsApi;
   readonly addresses: ClientAddresses;
   readonly meter: ListenerMeter;
@@ -40,6 +44,7 @@ export function listenForChannels({
   settings,
   hub,
   sockets,
+  fallback,
   api,
   addresses,
   meter,
@@ -76,6 +81,8 @@ export function listenForChannels({
         );
         return refuseRequest('bad-handshake', why);
       }
+      const path = withoutPrefix(target.path, settings.pathPrefix);
+      if (isFallbackPath(path)) return fallback.answer(path, { request, server, target });
       return api.answer(request, target, sender);
     },
     error(error) {

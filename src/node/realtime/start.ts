@@ -17,8 +17,8 @@ import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
+import { BodyIntake } from '../../transports/body-intake.ts';
 import { ChannelsApi } from '../../transports/channels-api/api.ts';
-import { BodyIntake } from '../../transports/channels-api/body-intake.ts';
 import { listenForChannels } from '../../transports/channels-listener.ts';
 import { ClientAddresses } from '../../transports/client-address.ts';
 import { ClientAudience } from '../../transports/clients/audience.ts';
@@ -27,6 +27,8 @@ import { Connections } from '../../transports/clients/connections.ts';
 import { drain } from '../../transports/clients/drain.ts';
 import { endWith } from '../../transports/clients/end.ts';
 import { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
+import { Sessions } from '../../transports/http-fallback/sessions.ts';
+import { FallbackTransport, sendLimit } from '../../transports/http-fallback/transport.ts';
 import { Coalescer } from '../../transports/websocket/coalescing/coalescer.ts';
 import { LoopShare } from '../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
@@ -211,6 +213,26 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     addresses,
     rateLimitedLog,
   });
+  const sessions = new Sessions({
+    clients,
+    apps,
+    connections,
+    connectionsMax: Math.ceil(channels.maxFallbackConnections / links.count),
+    sendBufferBytes: channels.sendBufferBytes,
+    timers: monotonicTimers,
+    afterTurn: (run) => void setImmediate(run),
+    log: rateLimitedLog,
+  });
+  const sendBodies = new BodyIntake(
+    { ...channels, requestBytes: sendLimit(channels.clientFrameBytes) },
+    monotonicTimers,
+  );
+  const fallback = new FallbackTransport({
+    homeOf: () => sessions,
+    addresses,
+    bodies: sendBodies,
+    clientFrameBytes: channels.clientFrameBytes,
+  });
   const bodies = new BodyIntake(channels, monotonicTimers);
   const api = new ChannelsApi({
     hub,
@@ -226,6 +248,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
         settings: { ...channels, port, tls: certificate, reusePort: links.count > 1 },
         hub,
         sockets: transport,
+        fallback,
         api,
         addresses,
         meter,
@@ -247,6 +270,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     listeners.forgetEmpty();
     clients.checkPart(CHECK_PARTS);
     bodies.check();
+    sendBodies.check();
+    sessions.check();
   }, CHECK_INTERVAL_MS);
   const keepUsage = () => {
     const unsaved = usage.unsaved();
@@ -297,6 +322,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     answer: (question) => figures.answer(question),
     backgroundSaidGoodbye: () => goodbye.resolve(),
     async drain() {
+      sessions.stop();
       const stopped = listeners.close();
       await drain(connections, config.drainSeconds, (connection) =>
         endWith(connection, 'server-stopping'),

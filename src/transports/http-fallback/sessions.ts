@@ -1,0 +1,302 @@
+import type { App } from '../../channels/app.ts';
+import type { AppDirectory } from '../../channels/ports.ts';
+import type { Timers } from '../../runtime/ports.ts';
+import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
+import { admitKey } from '../clients/admission.ts';
+import type { Clients, RefusedClient } from '../clients/clients.ts';
+import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
+import { Connections } from '../clients/connections.ts';
+import { addressOf, type PackedAddress } from '../clients/packed-address.ts';
+import { FallbackConnection, type Send, type SessionEnd } from './fallback-connection.ts';
+import { FlushTurns } from './flush-turns.ts';
+import { HalfOpenSessions } from './half-open.ts';
+import { closeLine, OPENED } from './lines.ts';
+import { type Outlet, Receiver } from './receiver.ts';
+
+/** How long a session lives without a receive request, and how long a close waits for one. Milliseconds. Source: §10.2. */
+const ALONE_MS = 10_000;
+
+/** A response that is silent for this long gets a line: proxies cut from 30 s on. Milliseconds. Source: §9. */
+const SILENT_MS = 25_000;
+
+/** A request that asks for what a session has to say. */
+export interface ReceiveRequest {
+  /** See `SessionPath`. */
+  readonly session: string;
+  readonly key: string;
+  readonly query: string;
+  readonly isStream: boolean;
+  /** Its place among the requests of the page. */
+  readonly number: number | undefined;
+  readonly address: PackedAddress;
+}
+
+/** A request with messages of a client. */
+export interface SendRequest extends Send {
+  readonly session: string;
+  readonly number: number | undefined;
+}
+
+/** Where a session lives: on this loop, or behind a link to another one. */
+export interface SessionHome {
+  /** Answers through the outlet. Returns what must be called when the response has ended. */
+  receive(request: ReceiveRequest, outlet: Outlet): () => void;
+  /** Returns the id of the session's app; `undefined`: no such session is open. */
+  appOf(session: string): string | undefined | Promise<string | undefined>;
+  /** Takes messages; those of an unknown session are lost. */
+  send(request: SendRequest): void;
+  /** Ends a session whose client sent more than it may. */
+  tooLarge(session: string): void;
+}
+
+/** What a connection reports to the sessions of its loop. */
+export interface SessionEvents {
+  readonly timers: Timers;
+  /** It has something to write. */
+  queued(connection: FallbackConnection): void;
+  /** The next messages of its client, in order. */
+  sent(connection: FallbackConnection, send: Send): void;
+  /** It is no connection any more. With `'closed'` the client may still have to be told. */
+  ended(connection: FallbackConnection, how: SessionEnd): void;
+  /** The client has the line that closes it. */
+  closeSent(connection: FallbackConnection): void;
+}
+
+export interface SessionsOptions {
+  readonly clients: Clients;
+  readonly apps: AppDirectory;
+  /** Of this loop, whatever carries them. */
+  readonly connections: Connections;
+  /** The limit of sessions with a connection on this loop. */
+  readonly connectionsMax: number;
+  readonly sendBufferBytes: number;
+  /** Monotonic. */
+  readonly timers: Timers;
+  readonly afterTurn: (run: () => void) => void;
+  readonly log: RateLimitedLog;
+}
+
+/** The sessions that live on this loop. */
+export class Sessions implements SessionHome, SessionEvents {
+  readonly timers: Timers;
+  private readonly options: SessionsOptions;
+  private readonly clients: Clients;
+  private readonly open = new Map<string, FallbackConnection>();
+  private readonly halfOpen = new HalfOpenSessions();
+  /** Those that are connections, to find who must make room. */
+  private readonly own: Connections;
+  private readonly flushTurns: FlushTurns;
+  private isStopping = false;
+
+  constructor(options: SessionsOptions) {
+    this.options = options;
+    this.timers = options.timers;
+    this.clients = options.clients;
+    this.own = new Connections(options.connectionsMax);
+    this.flushTurns = new FlushTurns({
+      now: () => options.timers.now(),
+      afterTurn: options.afterTurn,
+      flush: (connection) => this.flush(connection),
+    });
+  }
+
+  /** Open connections. */
+  get size(): number {
+    return this.own.size;
+  }
+
+  receive(request: ReceiveRequest, outlet: Outlet): () => void {
+    const { session, isStream, number } = request;
+    const receiver = new Receiver(outlet, { isStream, nowMs: this.timers.now() });
+    const known = this.open.get(session);
+    if (known !== undefined) return this.receiveAgain(known, receiver, number);
+    const polled = this.halfOpen.take(session);
+    const app = this.admit(request, receiver, polled !== undefined);
+    if (app === undefined) return nothing;
+    if (!isStream && polled === undefined) {
+      this.halfOpen.add(session, { ...request, nowMs: this.timers.now() });
+      receiver.write(OPENED, this.timers.now());
+      receiver.end();
+      return nothing;
+    }
+    return this.openSession(request, { app, receiver, isGreeted: polled !== undefined });
+  }
+
+  appOf(session: string): string | undefined {
+    const connection = this.open.get(session);
+    return connection?.isOpen === true ? connection.app.id : undefined;
+  }
+
+  send({ session, number, frames }: SendRequest): void {
+    const connection = this.open.get(session);
+    if (connection?.isOpen !== true) return;
+    this.clients.heard(connection);
+    connection.order.arrived(number, { frames });
+  }
+
+  tooLarge(session: string): void {
+    const connection = this.open.get(session);
+    if (connection?.isOpen !== true) return;
+    const why = 'Received too big message';
+    this.options.log.info(
+      'Connection closed: the client broke a rule',
+      { app: connection.app.id },
+      { address: addressOf(connection.address), connection: connection.socketId, why },
+    );
+    connection.close(1009, why);
+  }
+
+  /** Refuses new sessions from now on. */
+  stop(): void {
+    this.isStopping = true;
+  }
+
+  /** Ends sessions that nobody asks for any more, and keeps silent responses alive. Called about once a second. */
+  check(): void {
+    const nowMs = this.timers.now();
+    this.halfOpen.check(nowMs);
+    for (const connection of this.open.values()) {
+      if (connection.isReceiving) connection.keepAlive(nowMs - SILENT_MS);
+      else if (nowMs - connection.aloneSinceMs >= ALONE_MS) this.forget(connection);
+    }
+  }
+
+  queued(connection: FallbackConnection): void {
+    this.flushTurns.add(connection);
+  }
+
+  sent(connection: FallbackConnection, { frames }: Send): void {
+    if (frames.length === 0) {
+      this.clients.receivedControl(connection, 0);
+      connection.oweLine();
+    }
+    for (const frame of frames) {
+      if (!connection.isOpen) return;
+      this.clients.received(connection, frame);
+    }
+  }
+
+  ended(connection: FallbackConnection, how: SessionEnd): void {
+    const wasTooSlow = this.clients.closed(connection);
+    this.own.remove(connection);
+    if (how === 'too-slow' || (how === 'terminated' && wasTooSlow)) {
+      this.clients.closedTooSlow(connection);
+    }
+    if (how !== 'closed') this.open.delete(connection.session);
+  }
+
+  closeSent(connection: FallbackConnection): void {
+    this.open.delete(connection.session);
+  }
+
+  private receiveAgain(
+    connection: FallbackConnection,
+    receiver: Receiver,
+    number: number | undefined,
+  ): () => void {
+    this.clients.heard(connection);
+    // Requests that take over from one another cost the server more than they cost a client.
+    if (connection.isReceiving) this.clients.receivedControl(connection, 0);
+    connection.order.receiving(number);
+    connection.attach(receiver);
+    return () => connection.detach(receiver);
+  }
+
+  /** Decides whether a client may have a session; if not, tells it why. */
+  private admit(
+    { key, query, address }: ReceiveRequest,
+    receiver: Receiver,
+    isGreeted: boolean,
+  ): App | undefined {
+    const admission = admitKey(key, query, this.options.apps);
+    if (admission.app === undefined) {
+      this.refuse(receiver, { ...admission, address: addressOf(address) }, isGreeted);
+      return undefined;
+    }
+    const { app } = admission;
+    if (this.isStopping || (!isGreeted && !this.clients.mayConnect(address))) {
+      // Not 4200: the client would come back within milliseconds.
+      writeRefusal(receiver, 'server-over-capacity', isGreeted, this.timers.now());
+      return undefined;
+    }
+    return app;
+  }
+
+  private openSession(
+    { session, address, number }: ReceiveRequest,
+    { app, receiver, isGreeted }: { app: App; receiver: Receiver; isGreeted: boolean },
+  ): () => void {
+    const { clients } = this;
+    const connection = new FallbackConnection({
+      app,
+      firstHalf: this.options.connections.newFirstHalf(),
+      address,
+      session,
+      events: this,
+    });
+    const refused = this.makeRoomFor(connection) ?? clients.makeRoomFor(connection);
+    if (refused !== undefined) {
+      this.refuse(receiver, refused, isGreeted);
+      return nothing;
+    }
+    if (!isGreeted) receiver.write(OPENED, this.timers.now());
+    this.open.set(session, connection);
+    this.own.add(connection);
+    connection.order.receiving(number);
+    connection.attach(receiver);
+    clients.open(connection);
+    return () => connection.detach(receiver);
+  }
+
+  private makeRoomFor({ app, address }: FallbackConnection): RefusedClient | undefined {
+    const room = this.own.roomFor(app, address);
+    if (room === 'room') return undefined;
+    if (room !== 'full') {
+      this.clients.endForRoom(room);
+      return undefined;
+    }
+    const problem: ConnectionProblem = 'server-over-capacity';
+    const { message } = closeCodes[problem];
+    return { problem, message, address: addressOf(address), app };
+  }
+
+  private refuse(receiver: Receiver, refused: RefusedClient, isGreeted: boolean): void {
+    const nowMs = this.timers.now();
+    this.clients.refuse(
+      {
+        // The line that closes it says the same.
+        send: nothing,
+        close(code, reason) {
+          receiver.write(`${isGreeted ? '' : OPENED}${closeLine(code, reason)}`, nowMs);
+          receiver.end();
+        },
+      },
+      refused,
+    );
+  }
+
+  private flush(connection: FallbackConnection): void {
+    connection.flush();
+    if (connection.waitingBytes() > this.options.sendBufferBytes) connection.drop('too-slow');
+  }
+
+  private forget(connection: FallbackConnection): void {
+    connection.drop('left');
+    this.open.delete(connection.session);
+  }
+}
+
+function writeRefusal(
+  receiver: Receiver,
+  problem: ConnectionProblem,
+  isGreeted: boolean,
+  nowMs: number,
+): void {
+  const { code, message } = closeCodes[problem];
+  receiver.write(`${isGreeted ? '' : OPENED}${closeLine(code, message)}`, nowMs);
+  receiver.end();
+}
+
+function nothing(): void {
+  // There is no session whose request could end.
+}
