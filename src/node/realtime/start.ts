@@ -27,6 +27,7 @@ import { Connections } from '../../transports/clients/connections.ts';
 import { drain } from '../../transports/clients/drain.ts';
 import { endWith } from '../../transports/clients/end.ts';
 import { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
+import { SessionLinks } from '../../transports/http-fallback/session-links.ts';
 import { Sessions } from '../../transports/http-fallback/sessions.ts';
 import { FallbackTransport, sendLimit } from '../../transports/http-fallback/transport.ts';
 import { Coalescer } from '../../transports/websocket/coalescing/coalescer.ts';
@@ -223,12 +224,19 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     afterTurn: (run) => void setImmediate(run),
     log: rateLimitedLog,
   });
+  const sessionLinks = new SessionLinks({
+    loop: links.index,
+    loops: links.count,
+    sessions,
+    send: (loop, message) => links.send(loop, message),
+    sendBufferBytes: channels.sendBufferBytes,
+  });
   const sendBodies = new BodyIntake(
     { ...channels, requestBytes: sendLimit(channels.clientFrameBytes) },
     monotonicTimers,
   );
   const fallback = new FallbackTransport({
-    homeOf: () => sessions,
+    homeOf: (session) => sessionLinks.homeOf(session),
     addresses,
     bodies: sendBodies,
     clientFrameBytes: channels.clientFrameBytes,
@@ -272,6 +280,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     bodies.check();
     sendBodies.check();
     sessions.check();
+    sessionLinks.check();
   }, CHECK_INTERVAL_MS);
   const keepUsage = () => {
     const unsaved = usage.unsaved();
@@ -283,6 +292,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   links.receive((from, messages) => {
     for (const message of messages) {
       if (isOfEngine(message)) engine.threads?.receive(from, message);
+      else if (message.type === 'session') sessionLinks.receive(from, message);
       else quotas?.receive(message, apps, usage);
     }
     engine.threads?.received(from);

@@ -99,12 +99,14 @@ export class FallbackConnection extends Connection {
     this.flush();
   }
 
-  /** A receive request has ended: the client has broken it, or it was answered. */
-  detach(receiver: Receiver): void {
+  /** A receive request has ended: the client has read or broken it, or reads too slowly. */
+  detach(receiver: Receiver, why?: 'too-slow'): void {
     if (this.receiver !== receiver) return;
     this.release();
     // A client that breaks a request which it has not read to its end has given the session up. Source: §10.2.
-    if (!receiver.isFull && !this.isOver) this.drop('left');
+    if (this.isOver) return;
+    if (why !== undefined) this.drop(why);
+    else if (!receiver.isFull) this.drop('left');
   }
 
   /** Writes what waits, as far as the client reads on. */

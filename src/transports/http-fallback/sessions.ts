@@ -37,10 +37,13 @@ export interface SendRequest extends Send {
   readonly number: number | undefined;
 }
 
+/** Called when a response has ended; `why`: unless its client has read it or broken it. */
+export type ResponseEnded = (why?: 'too-slow') => void;
+
 /** Where a session lives: on this loop, or behind a link to another one. */
 export interface SessionHome {
   /** Answers through the outlet. Returns what must be called when the response has ended. */
-  receive(request: ReceiveRequest, outlet: Outlet): () => void;
+  receive(request: ReceiveRequest, outlet: Outlet): ResponseEnded;
   /** Returns the id of the session's app; `undefined`: no such session is open. */
   appOf(session: string): string | undefined | Promise<string | undefined>;
   /** Takes messages; those of an unknown session are lost. */
@@ -105,7 +108,7 @@ export class Sessions implements SessionHome, SessionEvents {
     return this.own.size;
   }
 
-  receive(request: ReceiveRequest, outlet: Outlet): () => void {
+  receive(request: ReceiveRequest, outlet: Outlet): ResponseEnded {
     const { session, isStream, number } = request;
     const receiver = new Receiver(outlet, { isStream, nowMs: this.timers.now() });
     const known = this.open.get(session);
@@ -193,13 +196,13 @@ export class Sessions implements SessionHome, SessionEvents {
     connection: FallbackConnection,
     receiver: Receiver,
     number: number | undefined,
-  ): () => void {
+  ): ResponseEnded {
     this.clients.heard(connection);
     // Requests that take over from one another cost the server more than they cost a client.
     if (connection.isReceiving) this.clients.receivedControl(connection, 0);
     connection.order.receiving(number);
     connection.attach(receiver);
-    return () => connection.detach(receiver);
+    return (why) => connection.detach(receiver, why);
   }
 
   /** Decides whether a client may have a session; if not, tells it why. */
@@ -225,7 +228,7 @@ export class Sessions implements SessionHome, SessionEvents {
   private openSession(
     { session, address, number }: ReceiveRequest,
     { app, receiver, isGreeted }: { app: App; receiver: Receiver; isGreeted: boolean },
-  ): () => void {
+  ): ResponseEnded {
     const { clients } = this;
     const connection = new FallbackConnection({
       app,
@@ -245,7 +248,7 @@ export class Sessions implements SessionHome, SessionEvents {
     connection.order.receiving(number);
     connection.attach(receiver);
     clients.open(connection);
-    return () => connection.detach(receiver);
+    return (why) => connection.detach(receiver, why);
   }
 
   private makeRoomFor({ app, address }: FallbackConnection): RefusedClient | undefined {
