@@ -44,6 +44,15 @@ export class FallbackCarrier {
       .catch(() => undefined);
   }
 
+  /** Leaves, and waits until the server has forgotten the session. */
+  async leave(): Promise<void> {
+    await this.sending;
+    this.over({ code: 1000, reason: '' });
+    this.abort.abort();
+    const url = `${this.base}/xhr_send`;
+    while ((await fetch(url, { method: 'POST', body: '[]' })).status !== 404);
+  }
+
   /** Leaves as a closed page does. */
   terminate(): void {
     this.over({ code: undefined, reason: '' });

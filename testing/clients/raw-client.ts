@@ -37,6 +37,9 @@ export interface RawClientOptions {
 /** What carries the messages of clients that do not say it. */
 const TRANSPORT = (process.env['TEST_TRANSPORT'] ?? 'ws') as 'ws' | FallbackTransportName;
 
+/** Masked, with a mask of zeros. */
+const CLOSE_1000 = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
+
 const MASK = [0x12, 0x34, 0x56, 0x78];
 
 /** One frame as a client must send it: masked. `opcode` 1 text, 2 binary, 8 close, 9 ping, 10 pong. */
@@ -151,6 +154,23 @@ export class RawClient implements AsyncDisposable {
     const text = typeof message === 'string' ? message : JSON.stringify(message);
     if (this.carrier === undefined) this.writeBytes(clientFrame(1, text));
     else this.carrier.send(text);
+  }
+
+  /** Sends several messages in one piece. */
+  saysAtOnce(messages: readonly (object | string)[]): void {
+    const texts = messages.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+    if (this.carrier === undefined) {
+      this.writeBytes(Buffer.concat(texts.map((text) => clientFrame(1, text))));
+    } else {
+      this.carrier.send(...texts);
+    }
+  }
+
+  /** Closes the connection as a client does that goes away. The server has removed it when this settles. */
+  async leaves(): Promise<Closed> {
+    if (this.carrier === undefined) this.writeBytes(CLOSE_1000);
+    else await this.carrier.leave();
+    return this.closed;
   }
 
   /** Sends any bytes, in order. Bytes that the system does not take at once are sent later. */

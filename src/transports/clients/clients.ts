@@ -140,6 +140,15 @@ export class Clients {
     return { problem, message: closeCodes[problem].message, address: addressOf(address), app };
   }
 
+  /** Why a connection would be refused that came now; makes no room. */
+  whyFull(app: App, address: PackedAddress): RefusedClient | undefined {
+    const isFull = this.connections.roomFor(app, address) === 'full';
+    const problem =
+      this.overQuotaAtOnce(app) ?? (isFull ? ('server-over-capacity' as const) : undefined);
+    if (problem === undefined) return undefined;
+    return { problem, message: closeCodes[problem].message, address: addressOf(address), app };
+  }
+
   /** Registers and greets a connection that there is room for and that can send. */
   open(connection: Connection): void {
     const { app } = connection;

@@ -97,6 +97,8 @@ export class FallbackConnection extends Connection {
     this.receiver = receiver;
     before?.end();
     this.flush();
+    // Bun sends the head of a stream with its first line: without one, client and proxies would wait for it.
+    if (this.isReceiving && receiver.isUnanswered) this.write(receiver, KEEP_ALIVE);
   }
 
   /** A receive request has ended: the client has read or broken it, or reads too slowly. */

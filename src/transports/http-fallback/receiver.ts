@@ -37,6 +37,11 @@ export class Receiver {
     return this.isPoll ? this.isAnswered : this.units > STREAM_UNITS;
   }
 
+  /** Whether it is a stream that nothing was written to. */
+  get isUnanswered(): boolean {
+    return !this.isPoll && !this.isAnswered;
+  }
+
   /** Whether the client reads on after as many units more. */
   hasRoomBehind(units: number): boolean {
     return this.units + units <= STREAM_UNITS;

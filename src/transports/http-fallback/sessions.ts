@@ -117,6 +117,11 @@ export class Sessions implements SessionHome, SessionEvents {
     const app = this.admit(request, receiver, polled !== undefined);
     if (app === undefined) return nothing;
     if (!isStream && polled === undefined) {
+      const refused = this.clients.whyFull(app, request.address);
+      if (refused !== undefined) {
+        this.refuse(receiver, refused, false);
+        return nothing;
+      }
       this.halfOpen.add(session, { ...request, nowMs: this.timers.now() });
       receiver.write(OPENED, this.timers.now());
       receiver.end();
