@@ -60,6 +60,8 @@ export class FallbackTransport {
     { session, key, purpose }: SessionPath,
     { request, server, target: { query } }: Exchange,
   ): MaybePromise<Response> {
+    // Bun would keep a body that nobody reads for as long as the response is open.
+    if (hasBody(request)) return refuse(413, 'A receive request has no body\n', CLOSE);
     // Bun would end the response after its idle time even while it is written to.
     server.timeout(request, 0);
     const client = this.options.addresses.of(
@@ -112,9 +114,11 @@ export class FallbackTransport {
     // The client never looks at the status, so what is lost must end its session.
     if (problem === 'request-too-large') home.tooLarge(session);
     const status = STATUSES[problem];
-    return refuse(status, `${text}\n`, { connection: 'close' });
+    return refuse(status, `${text}\n`, CLOSE);
   }
 }
+
+const CLOSE = { connection: 'close' };
 
 const STATUSES: Readonly<Record<BodyRefusal['problem'], number>> = {
   invalid: 400,
@@ -122,6 +126,10 @@ const STATUSES: Readonly<Record<BodyRefusal['problem'], number>> = {
   overloaded: 503,
   timeout: 408,
 };
+
+function hasBody({ headers }: Request): boolean {
+  return (headers.get('content-length') ?? '0') !== '0' || headers.has('transfer-encoding');
+}
 
 function refuse(
   status: number,

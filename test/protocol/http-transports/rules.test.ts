@@ -221,6 +221,18 @@ describe('a poll', () => {
   });
 });
 
+describe('a receive request with a body', () => {
+  it.each(['xhr_streaming', 'xhr'])('is refused by %s, because nobody reads it', async (end) => {
+    const session = new SessionRequests(server);
+    const response = await fetch(`${session.base}/${end}?protocol=7`, {
+      method: 'POST',
+      body: '[]',
+    });
+    expect(response.status).toBe(413);
+    expect(await session.send()).toBe(404);
+  });
+});
+
 describe('a refusal', () => {
   const refusals = [
     ['an unknown key', { key: 'nobody' }, 4001],
