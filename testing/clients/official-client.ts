@@ -2,6 +2,7 @@ import PusherJs, { type Channel, type Options } from 'pusher-js';
 import { Inbox } from '../inbox.ts';
 import type { AppBackend } from '../servers/app-backend.ts';
 import { APP, type Fanfare } from '../servers/fanfare.ts';
+import { TRANSPORT } from './raw-client.ts';
 
 /** An event as a handler of pusher-js gets it. */
 export type HeardEvent = readonly [event: string, data: unknown];
@@ -48,8 +49,10 @@ export function optionsFor(
   return {
     wsHost: '127.0.0.1',
     wsPort: server.port,
+    httpHost: '127.0.0.1',
+    httpPort: server.port,
     forceTLS: false,
-    enabledTransports: ['ws', 'wss'],
+    enabledTransports: TRANSPORT === 'ws' ? ['ws', 'wss'] : [TRANSPORT],
     // Required by pusher-js and not used once `wsHost` is given.
     cluster: 'local',
     ...(backend === undefined

@@ -35,7 +35,7 @@ export interface RawClientOptions {
 }
 
 /** What carries the messages of clients that do not say it. */
-const TRANSPORT = (process.env['TEST_TRANSPORT'] ?? 'ws') as 'ws' | FallbackTransportName;
+export const TRANSPORT = (process.env['TEST_TRANSPORT'] ?? 'ws') as 'ws' | FallbackTransportName;
 
 /** Masked, with a mask of zeros. */
 const CLOSE_1000 = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
