@@ -65,8 +65,24 @@ export interface SessionEvents {
   closeSent(connection: FallbackConnection): void;
 }
 
+/** What sessions need of the connections of this loop. */
+export type SessionClients = Pick<
+  Clients,
+  | 'mayConnect'
+  | 'refuse'
+  | 'whyFull'
+  | 'makeRoomFor'
+  | 'endForRoom'
+  | 'open'
+  | 'heard'
+  | 'received'
+  | 'receivedControl'
+  | 'closed'
+  | 'closedTooSlow'
+>;
+
 export interface SessionsOptions {
-  readonly clients: Clients;
+  readonly clients: SessionClients;
   readonly apps: AppDirectory;
   /** Of this loop, whatever carries them. */
   readonly connections: Connections;
@@ -76,14 +92,14 @@ export interface SessionsOptions {
   /** Monotonic. */
   readonly timers: Timers;
   readonly afterTurn: (run: () => void) => void;
-  readonly log: RateLimitedLog;
+  readonly log: Pick<RateLimitedLog, 'info'>;
 }
 
 /** The sessions that live on this loop. */
 export class Sessions implements SessionHome, SessionEvents {
   readonly timers: Timers;
   private readonly options: SessionsOptions;
-  private readonly clients: Clients;
+  private readonly clients: SessionClients;
   private readonly open = new Map<string, FallbackConnection>();
   private readonly halfOpen = new HalfOpenSessions();
   /** Those that are connections, to find who must make room. */
