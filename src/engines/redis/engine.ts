@@ -57,8 +57,10 @@ export interface RedisEngineOptions {
 const PUBLISH_WAIT_MS = 2000;
 /** Publishes that wait for Redis; more are refused at once. */
 const PUBLISHES_WAITING_MAX = 10_000;
-/** How long a join or a sign-in waits for Redis. */
+/** How long a join or a sign-in waits for Redis at least. */
 const JOIN_WAIT_MS = 30_000;
+/** Those that came at the same moment give up over this time, so that their clients do not all come back at once. */
+const JOIN_WAIT_SPREAD_MS = 10_000;
 /** The pause after a statement that failed while Redis could be reached. */
 const RETRY_MS = 250;
 /** Each partition renews its lease and sweeps once in this time. */
@@ -302,7 +304,7 @@ export class RedisEngine implements Authority {
     }
   }
 
-  /** Follows streams and then asks Redis, again and again until it answers or 30 s have passed. */
+  /** Follows streams and then asks Redis, again and again until it answers or 30 to 40 s have passed. */
   private async persist<T>(
     partition: Partition,
     streams: readonly string[],
@@ -310,7 +312,7 @@ export class RedisEngine implements Authority {
   ): Promise<T> {
     const { timers } = this.options;
     const follows = this.followsOf(partition);
-    const untilMs = timers.now() + JOIN_WAIT_MS;
+    const untilMs = timers.now() + JOIN_WAIT_MS + Math.random() * JOIN_WAIT_SPREAD_MS;
     for (;;) {
       const following = mapAll(streams, (stream) => follows.follow(stream));
       if (following instanceof Promise) await this.notLater(untilMs, following);
