@@ -162,6 +162,16 @@ function asPostgres(program: string, args: readonly string[]): [string, readonly
   return ['setpriv', [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', found, ...args]];
 }
 
+/** Whether PostgreSQL is installed. */
+export function hasPostgres(): boolean {
+  try {
+    programs();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Where initdb is; Debian keeps it out of the PATH. */
 function programs(): string {
   const onPath = Bun.which('initdb');

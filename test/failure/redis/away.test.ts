@@ -1,0 +1,77 @@
+import { expect, it } from 'bun:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { appWith, channelName, FakeClock, socketId } from '../../../src/channels/hub.fixture.ts';
+import { RedisEngine } from '../../../src/engines/redis/engine.ts';
+import { FakeLink } from '../../contracts/fake-link.ts';
+import { partsOfLoop, silent } from '../../contracts/loop-parts.ts';
+
+/** What the engine does while Redis is away. */
+
+const app = appWith({ watchlists: true });
+
+async function stage() {
+  const clock = new FakeClock();
+  const link = new FakeLink();
+  const engine = await RedisEngine.open({
+    ...partsOfLoop(clock, []),
+    apps: { byId: () => app, byKey: () => undefined },
+    timers: clock,
+    log: silent,
+    keyPrefix: '',
+    servers: [link],
+  });
+  return { clock, link, engine };
+}
+
+const waits = {
+  'a subscription': (engine: RedisEngine, n: number) =>
+    engine.join(
+      {
+        app,
+        channel: channelName(`room-${n}`),
+        held: 1,
+        member: undefined,
+        socketId: socketId(`1.${n}`),
+      },
+      () => undefined,
+    ),
+  'a sign-in': (engine: RedisEngine, n: number) => engine.signIn(app, `user-${n}`),
+  'a watch list': (engine: RedisEngine, n: number) => engine.watch(app, [`user-${n}`]),
+};
+
+it.each(Object.entries(waits))(
+  '%s waits 30 s for Redis, and those of the same moment give up one after the other within 10 s',
+  async (_, wait) => {
+    const { clock, link, engine } = await stage();
+    link.goAway();
+    let failed = 0;
+    for (let n = 0; n < 200; n++) {
+      wait(engine, n).catch(() => {
+        failed++;
+      });
+    }
+    const advance = async (ms: number) => {
+      clock.advance(ms);
+      await nextTurn();
+    };
+    await advance(29_999);
+    expect(failed).toBe(0);
+    for (let second = 1; second <= 10; second++) {
+      const before = failed;
+      await advance(1000);
+      expect(failed - before).toBeGreaterThan(0);
+      expect(failed - before).toBeLessThan(60);
+    }
+    await advance(1);
+    expect(failed).toBe(200);
+  },
+);
+
+it('what waits is answered when Redis is back', async () => {
+  const { clock, link, engine } = await stage();
+  link.goAway();
+  const signedIn = engine.signIn(app, 'ann');
+  clock.advance(20_000);
+  link.comeBack();
+  expect(await signedIn).toBeUndefined();
+});
