@@ -1,7 +1,7 @@
 import { script } from './script.ts';
 
 /** How long a partition keeps events for nodes that have missed them, and about how many bytes of them. */
-export const RECENT_MS = 120_000;
+const RECENT_MS = 120_000;
 const RECENT_BYTES = 2 * 1024 * 1024;
 /** Bytes that one call reads of them at most, so that no script runs for long. */
 const RECENT_PAGE_BYTES = 128 * 1024;
