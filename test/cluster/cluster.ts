@@ -8,20 +8,35 @@ export const ROOM = 'presence-room';
 
 /** Servers that share Redis and PostgreSQL. */
 export interface Cluster extends AsyncDisposable {
+  /** The first Redis. */
   readonly redis: OwnRedis;
+  readonly redisServers: readonly OwnRedis[];
   readonly store: ThrowAwayDatabase;
   readonly servers: readonly Fanfare[];
   /** The same app at each server. */
   readonly apps: readonly TestApp[];
 }
 
+export interface ClusterOptions extends FanfareOptions {
+  /** How many Redis servers share the state; 1 by default. */
+  readonly redisCount?: number;
+}
+
 /** Starts servers with a Redis and a database of their own. */
-export async function startCluster(count: number, options: FanfareOptions = {}): Promise<Cluster> {
+export async function startCluster(
+  count: number,
+  { redisCount = 1, ...options }: ClusterOptions = {},
+): Promise<Cluster> {
   await using parts = new AsyncDisposableStack();
   const redis = parts.use(await startRedis());
+  const redisServers = [redis];
+  while (redisServers.length < redisCount) redisServers.push(parts.use(await startRedis()));
   const store = parts.use(await throwAwayPostgres());
   const config = {
-    engine: { type: 'redis', url: redis.url },
+    engine: {
+      type: 'redis',
+      ...(redisCount === 1 ? { url: redis.url } : { urls: redisServers.map(({ url }) => url) }),
+    },
     store: { url: store.url },
     webhooks: { allowPrivateAddresses: true },
   };
@@ -32,6 +47,7 @@ export async function startCluster(count: number, options: FanfareOptions = {}):
   const running = parts.move();
   return {
     redis,
+    redisServers,
     store,
     servers,
     apps: servers.map(appAt),

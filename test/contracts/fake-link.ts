@@ -1,3 +1,4 @@
+import type { RedisEngineServer } from '../../src/engines/redis/engine-server.ts';
 import type { RedisListener } from '../../src/engines/redis/link/redis-server.ts';
 import { RedisAway, type Reply } from '../../src/engines/redis/link/reply.ts';
 import type { Script } from '../../src/engines/redis/link/script.ts';
@@ -6,13 +7,19 @@ import { STATE } from '../../src/engines/redis/scripts/statements.ts';
 import { TICK } from '../../src/engines/redis/scripts/upkeep.ts';
 
 /** A Redis of the test: it holds nothing, and answers each script as if all were well. */
-export class FakeLink implements RedisLink {
+export class FakeLink implements RedisLink, RedisEngineServer {
+  readonly name: string;
   away: RedisLink['away'];
   /** What scripts answer in place of `ok`. */
   readonly answers = new Map<Script, readonly Reply[]>();
   private back = Promise.withResolvers<void>();
   private listener: RedisListener | undefined;
-  private layout: Reply = null;
+  /** What the server is marked with. */
+  layout: Reply = null;
+
+  constructor(name = 'fake') {
+    this.name = name;
+  }
 
   readonly subscriptions = {
     follow: () => this.back.promise,
@@ -29,12 +36,11 @@ export class FakeLink implements RedisLink {
     },
   };
 
-  /** Opens the link, for the options of an engine. */
-  readonly open = async (listener: RedisListener): Promise<RedisLink> => {
+  async open(listener: RedisListener): Promise<RedisLink> {
     this.listener = listener;
     this.back.resolve();
     return this;
-  };
+  }
 
   goAway(why = 'it is away'): void {
     this.away = { sinceMs: 0, why };

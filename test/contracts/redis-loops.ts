@@ -125,11 +125,15 @@ export class RedisLoops implements OpenCluster {
       broadcaster: { ...parts.broadcaster, audience: heard },
       terminate: parts.terminate,
       keyPrefix: this.prefix,
-      openLinks: urls.map((url) => async (listener: RedisListener) => {
-        const server = await this.openServer(url, listener);
-        servers.push(server);
-        return this.linkOver(server, fate);
-      }),
+      servers: urls.map((_, index) => ({
+        // Loops may reach a server in different ways.
+        name: `server-${index}`,
+        open: async (listener: RedisListener) => {
+          const server = await this.openServer(urls[index] ?? '', listener);
+          servers.push(server);
+          return this.linkOver(server, fate);
+        },
+      })),
     });
     const loop = {
       engine,

@@ -23,10 +23,10 @@ import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
 import { RedisChannel, readCached } from './channel.ts';
+import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
 import { Follows } from './follows.ts';
 import { checkLayout } from './layout.ts';
-import type { RedisListener } from './link/redis-server.ts';
-import type { Reply } from './link/reply.ts';
+import { RedisRefused, type Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
 import { Partition, Unavailable } from './partition.ts';
@@ -49,8 +49,8 @@ export interface RedisEngineOptions {
   readonly terminate: (app: App, userId: string) => void;
   /** All keys and streams begin with this. */
   readonly keyPrefix: string;
-  /** Opens the link to each server. Partitions are spread over them in this order. */
-  readonly openLinks: readonly ((events: RedisListener) => Promise<RedisLink>)[];
+  /** Partitions are spread over them in this order. */
+  readonly servers: readonly RedisEngineServer[];
 }
 
 /** How long a publish or a termination waits for Redis. */
@@ -101,7 +101,7 @@ export class RedisEngine implements Authority {
     this.loop = { webhooks, broadcaster, memberChanges, terminate };
   }
 
-  /** Connects to all servers. Rejects if one cannot be reached or is laid out differently. */
+  /** Connects to all servers. Rejects with `ServerUnusable` if one cannot be reached or is laid out differently. */
   static async open(options: RedisEngineOptions): Promise<RedisEngine> {
     const engine = new RedisEngine(options);
     try {
@@ -236,18 +236,15 @@ export class RedisEngine implements Authority {
     await Promise.all(this.servers.map(({ link }) => link.close()));
   }
 
-  /** Connects to all servers. Nothing else may be called before. Rejects if one cannot be reached or is laid out differently. */
+  /** Connects to all servers. Nothing else may be called before. Rejects with `ServerUnusable`. */
   async start(): Promise<void> {
-    const { openLinks, timers, keyPrefix, log, apps, webhooks } = this.options;
-    for (const [index, open] of openLinks.entries()) {
-      const link = await open({
-        onAway: () => this.onServer(index, (partition) => partition.away()),
-        onBack: () => this.onServer(index, (partition) => void partition.recover()),
-        onMessage: (stream, payload) => this.receive(stream, payload),
-        onGap: () => this.onGap(index),
-      });
-      this.servers.push({ link, follows: new Follows(link, timers) });
-      await checkLayout(link, { keyPrefix, servers: openLinks.length, index });
+    const { servers, timers, keyPrefix, log, apps, webhooks } = this.options;
+    for (const index of servers.keys()) {
+      try {
+        await this.openServer(index);
+      } catch (error) {
+        throw new ServerUnusable(index, error);
+      }
     }
     for (let number = 0; number < PARTITIONS; number++) {
       const claims = new WebhookClaims({
@@ -262,6 +259,30 @@ export class RedisEngine implements Authority {
     }
     await Promise.all(this.partitions.map((partition) => partition.recover()));
     this.tickLater();
+  }
+
+  private async openServer(index: number): Promise<void> {
+    const { servers, timers, log } = this.options;
+    const link = await servers[index]?.open({
+      onAway: () => this.onServer(index, (partition) => partition.away()),
+      onBack: () => {
+        this.onServer(index, (partition) => void partition.recover());
+        this.checkLayout(index).catch((error: unknown) => {
+          if (error instanceof RedisRefused) log.error(error.message);
+        });
+      },
+      onMessage: (stream, payload) => this.receive(stream, payload),
+      onGap: () => this.onGap(index),
+    });
+    if (link === undefined) throw new Error(`There is no server ${index}`);
+    this.servers.push({ link, follows: new Follows(link, timers) });
+    await this.checkLayout(index);
+  }
+
+  private async checkLayout(index: number): Promise<void> {
+    const { servers, keyPrefix } = this.options;
+    const names = servers.map(({ name }) => name);
+    await checkLayout(this.serverOf(index).link, { keyPrefix, servers: names, index });
   }
 
   /** Partitions tick in small groups, so that the load is even. */
@@ -300,7 +321,7 @@ export class RedisEngine implements Authority {
 
   private onServer(index: number, run: (partition: Partition) => void): void {
     for (const [number, partition] of this.partitions.entries()) {
-      if (number % this.options.openLinks.length === index) run(partition);
+      if (number % this.options.servers.length === index) run(partition);
     }
   }
 
@@ -420,7 +441,7 @@ export class RedisEngine implements Authority {
   }
 
   private serverOf(partition: number): Server {
-    const server = this.servers[partition % this.options.openLinks.length];
+    const server = this.servers[partition % this.options.servers.length];
     if (server === undefined) throw new Error('The engine has not started');
     return server;
   }

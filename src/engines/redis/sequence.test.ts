@@ -53,6 +53,18 @@ describe('the sequence of a topic', () => {
     expect(heard).toEqual(['10 late', 'first', '13']);
   });
 
+  it('lets the first newcomer wait for nothing, though a message came before', () => {
+    const { heard, sequence, arrive, ask } = stage();
+    arrive(10);
+    const refused = sequence.begin();
+    arrive(11);
+    sequence.drop(refused);
+    // The channel was forgotten meanwhile, so its numbers began anew above the old ones.
+    ask('first')(20);
+    arrive(21);
+    expect(heard).toEqual(['first', '21']);
+  });
+
   it('goes on without an answer that will not come', () => {
     const { heard, sequence, arrive, ask } = stage();
     ask('first')(10);

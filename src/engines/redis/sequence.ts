@@ -46,6 +46,8 @@ export class Sequence<Message> {
     if (number === 0) return this.options.deliver(message, false);
     if (number <= this.received) return;
     this.received = number;
+    // For nobody. If it counted, the first answer would wait for the numbers between, which may not exist.
+    if (this.isNew && this.places.length === 0) return;
     if (this.places.length === 0 && this.held.length === 0 && !this.isAdvancing) {
       this.deliver({ number, message });
       return;
@@ -73,6 +75,7 @@ export class Sequence<Message> {
   /** There will be no answer. */
   drop(place: Place): void {
     this.places = this.places.filter((one) => one !== place);
+    if (this.isNew && this.places.length === 0) this.held = [];
     this.advance();
   }
 

@@ -8,12 +8,15 @@ import type { Config } from '../../config/schema.ts';
 import type { Home } from '../../engines/home.ts';
 import { MemoryEngine } from '../../engines/memory.ts';
 import { createRedisEngine } from '../../engines/redis/create-engine.ts';
+import { ServerUnusable } from '../../engines/redis/engine-server.ts';
 import { RedisRefused } from '../../engines/redis/link/reply.ts';
 import { ThreadsEngine } from '../../engines/threads/engine.ts';
-import { messageOf } from '../../runtime/error-code.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import type { EngineAway } from '../../transports/admin/readiness.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { StartFailed } from '../start-failed.ts';
+
+type RedisSettings = Extract<Config['engine'], { type: 'redis' }>;
 
 /** What a realtime loop counts of channels, for metrics and the admin API. */
 export interface ChannelCounter {
@@ -46,8 +49,8 @@ export interface LoopEngineOptions {
   readonly broadcaster: Broadcaster;
   /** Ends every connection of this loop that is signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
-  /** Called when the engine cannot be used any more, with the reason, and with `undefined` when it can be used again. */
-  readonly onState: (why: string | undefined) => void;
+  /** Called when the engine cannot be used any more, and with `undefined` when it can be used again. */
+  readonly onState: (away: EngineAway | undefined) => void;
 }
 
 /** Chooses the engine: Redis for several servers, otherwise the loops of this process, or the only one of them. */
@@ -80,14 +83,21 @@ function ofHome(authority: Authority, home: Home, threads: LoopEngine['threads']
 
 function overRedis(
   options: LoopEngineOptions,
-  { url, keyPrefix }: Extract<Config['engine'], { type: 'redis' }>,
+  { url, urls = url === undefined ? [] : [url], keyPrefix }: RedisSettings,
 ): LoopEngine {
-  const { links, channels, onState } = options;
+  const { links, channels, timers, onState } = options;
+  const away = new Map<string, EngineAway>();
   const engine = createRedisEngine({
     ...options,
-    urls: [url],
+    urls,
     keyPrefix,
-    onState: (_, why) => onState(why),
+    onState(server, why) {
+      if (why === undefined) away.delete(server);
+      else away.set(server, { sinceMs: timers.now(), why: `Redis ${server}: ${why}` });
+      const all = [...away.values()];
+      const [first] = all;
+      onState(first && { sinceMs: first.sinceMs, why: all.map((one) => one.why).join('; ') });
+    },
   });
   return {
     authority: engine,
@@ -101,8 +111,10 @@ function overRedis(
       try {
         await engine.start();
       } catch (error) {
-        const exitCode = error instanceof RedisRefused ? 2 : 1;
-        const message = `engine.url: ${messageOf(error)}`;
+        if (!(error instanceof ServerUnusable)) throw error;
+        const exitCode = error.cause instanceof RedisRefused ? 2 : 1;
+        const setting = url === undefined ? `engine.urls[${error.index}]` : 'engine.url';
+        const message = `${setting}: ${error.message}`;
         throw new StartFailed({ exitCode, message }, { cause: error });
       }
     },

@@ -168,10 +168,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     webhooks,
     broadcaster: { audience, usage },
     terminate: (app, userId) => clients.terminate(app, userId),
-    onState(why) {
-      const away = why === undefined ? undefined : { sinceMs: timers.now(), why };
-      options.toBackground({ type: 'engine', away });
-    },
+    onState: (away) => options.toBackground({ type: 'engine', away }),
   });
   const hub: Hub = {
     audience,

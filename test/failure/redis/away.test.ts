@@ -18,7 +18,7 @@ async function stage() {
     timers: clock,
     log: silent,
     keyPrefix: '',
-    openLinks: [link.open],
+    servers: [link],
   });
   return { clock, link, engine };
 }

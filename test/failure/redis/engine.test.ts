@@ -197,6 +197,21 @@ describe('subscriptions that are cut', () => {
     expect(views()).toEqual(Array(4).fill('ann dan eve'));
     expect(problems).toEqual([]);
   });
+
+  it('cost no client the right count, whatever it has missed', async () => {
+    await far.join('news', undefined);
+    await near.join('news', undefined);
+    await near.join('news', undefined);
+    await cluster.settled();
+    const reader = [...far.clients].find(({ text }) => text === 'news');
+    expect(reader?.count).toBe(3);
+    // Only the connection that hears the counts is cut.
+    proxy.stallThoseThatSent('SUBSCRIBE');
+    const leaving = [...near.clients].find(({ text }) => text === 'news');
+    if (leaving !== undefined) await near.leave(leaving);
+    await until(() => reader?.count === 2);
+    expect(problems).toEqual([]);
+  });
 });
 
 describe('a Redis without memory', () => {

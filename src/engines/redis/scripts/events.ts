@@ -10,40 +10,44 @@ export const PUBLISH = script(`
 local topic = ARGV[3]
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
-local kb, KN, KB = P .. 'kb', P .. 'KN', P .. 'KB'
+local kb, KN, KB, KT = P .. 'kb', P .. 'KN', P .. 'KB', P .. 'KT'
 local function forget(app, one)
   local bytes = tonumber(call('HGET', kb, one) or '0')
   call('DEL', P .. 'K:' .. one)
   call('HDEL', kb, one)
   if call('ZREM', P .. 'k:' .. app, one) == 0 then return end
+  -- Not -bytes: Lua prints -0, which is no integer for Redis.
   if tonumber(call('ZINCRBY', KN, -1, app)) <= 0 then call('ZREM', KN, app) call('ZREM', KB, app)
-  else call('ZINCRBY', KB, -bytes, app) end
-  call('HINCRBY', P .. 'KT', 'b', -bytes)
+  else call('ZINCRBY', KB, 0 - bytes, app) end
+  call('HINCRBY', KT, 'b', 0 - bytes)
 end
 local function forgetExpired(app)
   for _, one in ipairs(call('ZRANGEBYSCORE', P .. 'k:' .. app, '-inf', nowMs(), 'LIMIT', 0, 20)) do forget(app, one) end
 end
+-- Forgets events until there is room; false if there is none. The rule is that of FairBudget: the app with most loses its
+-- oldest event, unless it would then have less than this app.
+local function makeRoom(app, amounts, limit, amount, total)
+  while true do
+    local missing = total() + amount - limit
+    if missing <= 0 then return true end
+    local largest, yielding = call('ZREVRANGE', amounts, 0, 0, 'WITHSCORES'), app
+    local own = tonumber(call('ZSCORE', amounts, app) or '0')
+    if largest[1] and tonumber(largest[2]) - missing >= own + amount then yielding = largest[1] end
+    local oldest = call('ZRANGE', P .. 'k:' .. yielding, 0, 0)[1]
+    if not oldest then return false end
+    forget(yielding, oldest)
+  end
+end
 local T = P .. 'T:' .. topic
 if ARGV[5] then
   local app, name, data, ttl, eventsMax, bytesMax = ARGV[5], ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+  local bytes = #data
   forget(app, topic)
   forgetExpired(app)
   local other = call('ZRANDMEMBER', KN)
   if other then forgetExpired(other) end
-  local bytes = #data
-  -- At a limit, the app with the most loses its oldest event.
-  local function tooMuch(key, limit, add)
-    if key == KN then return call('HLEN', kb) + add > limit end
-    return tonumber(call('HGET', P .. 'KT', 'b') or '0') + add > limit
-  end
-  for _, limit in ipairs({{KN, eventsMax, 1}, {KB, bytesMax, bytes}}) do
-    while bytes <= bytesMax and tooMuch(limit[1], limit[2], limit[3]) do
-      local largest = call('ZREVRANGE', limit[1], 0, 0)[1]
-      if not largest then break end
-      forget(largest, call('ZRANGE', P .. 'k:' .. largest, 0, 0)[1])
-    end
-  end
-  if bytes <= bytesMax then
+  if makeRoom(app, KN, eventsMax, 1, function() return call('HLEN', kb) end)
+    and makeRoom(app, KB, bytesMax, bytes, function() return tonumber(call('HGET', KT, 'b') or '0') end) then
     local expiresAt = nowMs() + ttl
     call('HSET', P .. 'K:' .. topic, 'x', text(expiresAt), 'n', name, 'd', data)
     call('PEXPIRE', P .. 'K:' .. topic, ttl)
@@ -51,7 +55,7 @@ if ARGV[5] then
     call('HSET', kb, topic, bytes)
     call('ZINCRBY', KN, 1, app)
     call('ZINCRBY', KB, bytes, app)
-    call('HINCRBY', P .. 'KT', 'b', bytes)
+    call('HINCRBY', KT, 'b', bytes)
   end
   call('HDEL', T, 'm')
 end
