@@ -22,6 +22,7 @@ import type {
 import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
+import { catchUp } from './catch-up.ts';
 import { RedisChannel, readCached } from './channel.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
 import { Follows } from './follows.ts';
@@ -72,9 +73,16 @@ const STORED_WAIT_MS = 500;
 const CACHED_EVENTS_MAX = Math.ceil(100_000 / PARTITIONS);
 const CACHED_BYTES_MAX = (128 * 1024 * 1024) / PARTITIONS;
 
+/** How long messages may be missing before that is noticed: a silence, and a probe that does not come back. */
+const DEAF_MAX_MS = 10_000;
+
 interface Server {
   readonly link: RedisLink;
   readonly follows: Follows;
+  /** When messages were last missed. */
+  gapAtMs: number;
+  /** Whether the log says that clients may have missed events since. */
+  isLossLogged: boolean;
 }
 
 /**
@@ -268,7 +276,8 @@ export class RedisEngine implements Authority {
       const { link } = this.serverOf(number);
       this.claims.push(claims);
       const report = (ids: readonly string[]) => claims.report(ids);
-      this.partitions.push(new Partition({ number, keys, link, timers, log, report }));
+      const catchUp = (partition: Partition) => this.catchUp(partition);
+      this.partitions.push(new Partition({ number, keys, link, timers, log, report, catchUp }));
     }
     await Promise.all(this.partitions.map((partition) => partition.recover()));
     this.tickLater();
@@ -288,7 +297,8 @@ export class RedisEngine implements Authority {
       onGap: () => this.onGap(index),
     });
     if (link === undefined) throw new Error(`There is no server ${index}`);
-    this.servers.push({ link, follows: new Follows(link, timers) });
+    const follows = new Follows(link, timers);
+    this.servers.push({ link, follows, gapAtMs: 0, isLossLogged: false });
     await this.checkLayout(index);
   }
 
@@ -326,10 +336,23 @@ export class RedisEngine implements Authority {
   }
 
   private onGap(index: number): void {
-    const { follows } = this.serverOf(index);
+    const server = this.serverOf(index);
+    const { follows } = server;
+    server.gapAtMs = this.options.timers.now();
+    server.isLossLogged = false;
     for (const topic of [...this.channelsByStream.values(), ...this.usersByStream.values()]) {
       if (this.followsOf(topic.partition) === follows) topic.missed();
     }
+  }
+
+  private async catchUp(partition: Partition): Promise<void> {
+    const reachMs = await catchUp(partition);
+    const server = this.serverOf(partition.number);
+    const missedMs = this.options.timers.now() - server.gapAtMs + DEAF_MAX_MS;
+    if (reachMs >= missedMs || server.isLossLogged) return;
+    server.isLossLogged = true;
+    const seconds = Math.round(missedMs / 1000);
+    this.options.log.warn('Clients may have missed events', { seconds });
   }
 
   private onServer(index: number, run: (partition: Partition) => void): void {

@@ -214,6 +214,72 @@ describe('subscriptions that are cut', () => {
   });
 });
 
+describe('events that are published while a node hears nothing', () => {
+  const eventsAt = (node: Node) => [...node.clients].map(({ events }) => events);
+  /** Publishes events of about 10 kB, and gives their names. */
+  const publishMany = async (text: string, count: number) => {
+    const names = Array.from({ length: count }, (_, n) => `event-${n}-${'x'.repeat(10_000)}`);
+    for (const name of names) await near.publish(text, name);
+    return names;
+  };
+  const cutOff = async () => {
+    proxy.doesRefuse = true;
+    proxy.cut();
+    await until(() => !isUp(far));
+  };
+  const comeBack = async () => {
+    proxy.doesRefuse = false;
+    await until(() => isUp(far));
+    await cluster.advance(3000);
+  };
+
+  it('are sent to its clients when it is back, in order and once', async () => {
+    await near.publish(ROOM, 'before');
+    await cluster.settled();
+    await cutOff();
+    // More than one page.
+    const names = await publishMany(ROOM, 30);
+    await near.join(ROOM, 'dan');
+    await near.publish(ROOM, 'last');
+    await comeBack();
+    const all = ['before', ...names, 'last'];
+    expect(eventsAt(far)).toEqual([all, all]);
+    expect(views()).toEqual(Array(5).fill('ann bob dan eve'));
+    await near.publish(ROOM, 'after');
+    await cluster.settled();
+    expect(eventsAt(far)).toEqual([
+      [...all, 'after'],
+      [...all, 'after'],
+    ]);
+    expect(problems).toEqual([]);
+  });
+
+  it('are sent also if others thought that nobody is in the channel any more', async () => {
+    await far.join('its-own', undefined);
+    await cutOff();
+    await cluster.advance(30_000);
+    expect(await near.loop.engine.counts(app, channel('its-own'))).toEqual({
+      subscriptions: 0,
+      users: 0,
+    });
+    await near.publish('its-own', 'lonely');
+    await comeBack();
+    await near.publish('its-own', 'after');
+    await cluster.settled();
+    expect(eventsAt(far)).toEqual([[], [], ['lonely', 'after']]);
+  });
+
+  it('are kept up to 1 to 2 MB for each partition, the newest first', async () => {
+    await cutOff();
+    const names = await publishMany(ROOM, 320);
+    await comeBack();
+    const [heard = []] = eventsAt(far);
+    expect(heard.length).toBeGreaterThan(100);
+    expect(heard.length).toBeLessThan(220);
+    expect(heard).toEqual(names.slice(-heard.length));
+  });
+});
+
 describe('a Redis without memory', () => {
   it('fails publishes and lets joins wait until there is some', async () => {
     const [server] = near.loop.servers;
