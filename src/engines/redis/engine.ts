@@ -22,6 +22,7 @@ import type {
 import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
+import { catchUp } from './catch-up.ts';
 import { RedisChannel, readCached } from './channel.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
 import { Follows } from './follows.ts';
@@ -66,13 +67,22 @@ const RETRY_MS = 250;
 /** Each partition renews its lease and sweeps once in this time. */
 const TICK_MS = 2000;
 const TICKED_AT_ONCE = 8;
+/** How long a node that stops waits until its webhook events are stored. */
+const STORED_WAIT_MS = 500;
 /** What each partition remembers for cache channels: a share of 100,000 events and 128 MB. */
 const CACHED_EVENTS_MAX = Math.ceil(100_000 / PARTITIONS);
 const CACHED_BYTES_MAX = (128 * 1024 * 1024) / PARTITIONS;
 
+/** How long messages may be missing before that is noticed: a silence, and a probe that does not come back. */
+const DEAF_MAX_MS = 10_000;
+
 interface Server {
   readonly link: RedisLink;
   readonly follows: Follows;
+  /** When messages were last missed. */
+  gapAtMs: number;
+  /** Whether the log says that clients may have missed events since. */
+  isLossLogged: boolean;
 }
 
 /**
@@ -86,6 +96,7 @@ export class RedisEngine implements Authority {
   private readonly loop: LoopParts;
   private readonly servers: Server[] = [];
   private readonly partitions: Partition[] = [];
+  private readonly claims: WebhookClaims[] = [];
   /** By stream. */
   private readonly channelsByStream = new Map<string, RedisChannel>();
   private readonly usersByStream = new Map<string, RedisUser>();
@@ -232,8 +243,17 @@ export class RedisEngine implements Authority {
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopTicks?.();
+    await this.claimsAreStored();
     await Promise.all(this.partitions.map((partition) => partition.close()));
     await Promise.all(this.servers.map(({ link }) => link.close()));
+  }
+
+  /** Waits until the webhook events of this node are stored. Other nodes report what is not stored in time. */
+  private async claimsAreStored(): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const cancel = this.options.timers.after(STORED_WAIT_MS, late.resolve);
+    await Promise.race([Promise.all(this.claims.map((one) => one.whenIdle())), late.promise]);
+    cancel();
   }
 
   /** Connects to all servers. Nothing else may be called before. Rejects with `ServerUnusable`. */
@@ -254,8 +274,10 @@ export class RedisEngine implements Authority {
       });
       const keys = `${keyPrefix}{${number}}`;
       const { link } = this.serverOf(number);
+      this.claims.push(claims);
       const report = (ids: readonly string[]) => claims.report(ids);
-      this.partitions.push(new Partition({ number, keys, link, timers, log, report }));
+      const catchUp = (partition: Partition) => this.catchUp(partition);
+      this.partitions.push(new Partition({ number, keys, link, timers, log, report, catchUp }));
     }
     await Promise.all(this.partitions.map((partition) => partition.recover()));
     this.tickLater();
@@ -275,7 +297,8 @@ export class RedisEngine implements Authority {
       onGap: () => this.onGap(index),
     });
     if (link === undefined) throw new Error(`There is no server ${index}`);
-    this.servers.push({ link, follows: new Follows(link, timers) });
+    const follows = new Follows(link, timers);
+    this.servers.push({ link, follows, gapAtMs: 0, isLossLogged: false });
     await this.checkLayout(index);
   }
 
@@ -313,10 +336,23 @@ export class RedisEngine implements Authority {
   }
 
   private onGap(index: number): void {
-    const { follows } = this.serverOf(index);
+    const server = this.serverOf(index);
+    const { follows } = server;
+    server.gapAtMs = this.options.timers.now();
+    server.isLossLogged = false;
     for (const topic of [...this.channelsByStream.values(), ...this.usersByStream.values()]) {
       if (this.followsOf(topic.partition) === follows) topic.missed();
     }
+  }
+
+  private async catchUp(partition: Partition): Promise<void> {
+    const reachMs = await catchUp(partition);
+    const server = this.serverOf(partition.number);
+    const missedMs = this.options.timers.now() - server.gapAtMs + DEAF_MAX_MS;
+    if (reachMs >= missedMs || server.isLossLogged) return;
+    server.isLossLogged = true;
+    const seconds = Math.round(missedMs / 1000);
+    this.options.log.warn('Clients may have missed events', { seconds });
   }
 
   private onServer(index: number, run: (partition: Partition) => void): void {
