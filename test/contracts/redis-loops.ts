@@ -2,11 +2,14 @@ import type { App } from '../../src/channels/app.ts';
 import { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
 import type { Audience } from '../../src/channels/ports.ts';
+import type { Usage } from '../../src/channels/usage.ts';
 import { RedisEngine } from '../../src/engines/redis/engine.ts';
 import { type RedisListener, RedisServer } from '../../src/engines/redis/link/redis-server.ts';
 import { Script } from '../../src/engines/redis/link/script.ts';
+import { ClusterUsage } from '../../src/engines/redis/quotas/cluster-usage.ts';
 import type { RedisLink } from '../../src/engines/redis/redis-link.ts';
 import { ALL_SCRIPTS } from '../../src/engines/redis/scripts/all-scripts.ts';
+import type { Log } from '../../src/runtime/ports.ts';
 import { monotonicTimers } from '../../src/runtime/system-timers.ts';
 import type { OpenCluster } from './authority.contract.ts';
 import { partsOfLoop, silent } from './loop-parts.ts';
@@ -30,6 +33,9 @@ export interface RedisLoop {
   readonly audience: Audience;
   readonly servers: readonly RedisServer[];
   readonly clock: FakeClock;
+  readonly usage: Usage;
+  /** Its open connections. */
+  readonly open: Map<App, number>;
   /** Runs nothing and reads nothing for now. */
   isSuspended: boolean;
   isDead: boolean;
@@ -62,6 +68,12 @@ const PATIENT: LinkTimes = { deadlineMs: 60_000, silenceMs: 60_000 };
 /** Loops of several processes that share one Redis and the clock of the test. */
 export class RedisLoops implements OpenCluster {
   readonly clock = new FakeClock();
+  /** The warnings of quotas, of all loops. */
+  readonly warnings: string[] = [];
+  private readonly log: Log = {
+    ...silent,
+    warn: (_, fields) => void this.warnings.push(String(fields?.['left'])),
+  };
   readonly loops: LoopStage[] = [];
   readonly all: RedisLoop[] = [];
   private readonly urls: readonly string[];
@@ -114,9 +126,11 @@ export class RedisLoops implements OpenCluster {
   }: LoopOptions = {}): Promise<RedisLoop> {
     const clock = new FakeClock();
     clock.setBack(clock.now() - this.clock.now());
-    const parts = partsOfLoop(clock, this.webhookEvents);
+    const clusterUsage = new ClusterUsage();
+    const parts = partsOfLoop(clock, this.webhookEvents, clusterUsage.shared, this.log);
     const heard = audience ?? parts.broadcaster.audience;
     const servers: RedisServer[] = [];
+    const open = new Map<App, number>();
     const engine = await RedisEngine.open({
       apps: { byId: (id) => this.apps.find((app) => app.id === id), byKey: () => undefined },
       timers: clock,
@@ -125,6 +139,9 @@ export class RedisLoops implements OpenCluster {
       broadcaster: { ...parts.broadcaster, audience: heard },
       terminate: parts.terminate,
       keyPrefix: this.prefix,
+      serverName: `server-${this.all.length}`,
+      clusterUsage,
+      openConnections: () => open,
       openLinks: urls.map((url) => async (listener: RedisListener) => {
         const server = await this.openServer(url, listener);
         servers.push(server);
@@ -135,8 +152,10 @@ export class RedisLoops implements OpenCluster {
       engine,
       terminated: parts.terminated,
       audience: heard,
+      usage: parts.broadcaster.usage,
       servers,
       clock,
+      open,
       isSuspended: false,
       isDead: false,
     };

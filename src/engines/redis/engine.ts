@@ -30,6 +30,8 @@ import type { Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
 import { Partition, Unavailable } from './partition.ts';
+import { ClusterQuotas } from './quotas/cluster-quotas.ts';
+import type { ClusterUsage } from './quotas/cluster-usage.ts';
 import type { RedisLink } from './redis-link.ts';
 import { PUBLISH } from './scripts/events.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, USERS } from './scripts/queries.ts';
@@ -49,6 +51,11 @@ export interface RedisEngineOptions {
   readonly terminate: (app: App, userId: string) => void;
   /** All keys and streams begin with this. */
   readonly keyPrefix: string;
+  /** The name of this server, for operators. */
+  readonly serverName: string;
+  readonly clusterUsage: ClusterUsage;
+  /** The open connections of each app on this loop. */
+  readonly openConnections: () => Iterable<readonly [app: App, open: number]>;
   /** Opens the link to each server. Partitions are spread over them in this order. */
   readonly openLinks: readonly ((events: RedisListener) => Promise<RedisLink>)[];
 }
@@ -64,6 +71,8 @@ const RETRY_MS = 250;
 /** Each partition renews its lease and sweeps once in this time. */
 const TICK_MS = 2000;
 const TICKED_AT_ONCE = 8;
+/** How often this loop states what others need not know at once. */
+const SHARE_MS = 1000;
 /** What each partition remembers for cache channels: a share of 100,000 events and 128 MB. */
 const CACHED_EVENTS_MAX = Math.ceil(100_000 / PARTITIONS);
 const CACHED_BYTES_MAX = (128 * 1024 * 1024) / PARTITIONS;
@@ -80,6 +89,8 @@ interface Server {
  * A statement may be repeated without harm: one whose reply is lost is made again.
  */
 export class RedisEngine implements Authority {
+  /** What holds for an app on all servers. Empty before the start. */
+  quotas = new ClusterQuotas([]);
   private readonly options: RedisEngineOptions;
   private readonly loop: LoopParts;
   private readonly servers: Server[] = [];
@@ -90,6 +101,7 @@ export class RedisEngine implements Authority {
   private publishesWaiting = 0;
   private nextTick = 0;
   private stopTicks: (() => void) | undefined;
+  private stopSharing: (() => void) | undefined;
   private isClosed = false;
 
   constructor(options: RedisEngineOptions) {
@@ -230,13 +242,16 @@ export class RedisEngine implements Authority {
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopTicks?.();
+    this.stopSharing?.();
+    await this.options.clusterUsage.share();
     await Promise.all(this.partitions.map((partition) => partition.close()));
     await Promise.all(this.servers.map(({ link }) => link.close()));
   }
 
   /** Connects to all servers. Nothing else may be called before. Rejects if one cannot be reached or is laid out differently. */
   async start(): Promise<void> {
-    const { openLinks, timers, keyPrefix, log, apps, webhooks } = this.options;
+    const { openLinks, timers, keyPrefix, log, apps, webhooks, broadcaster, serverName } =
+      this.options;
     for (const [index, open] of openLinks.entries()) {
       const link = await open({
         onAway: () => this.onServer(index, (partition) => partition.away()),
@@ -256,10 +271,23 @@ export class RedisEngine implements Authority {
       const keys = `${keyPrefix}{${number}}`;
       const { link } = this.serverOf(number);
       const report = (ids: readonly string[]) => claims.report(ids);
-      this.partitions.push(new Partition({ number, keys, link, timers, log, report }));
+      this.partitions.push(new Partition({ number, keys, link, timers, log, serverName, report }));
     }
+    this.quotas = new ClusterQuotas(this.partitions);
+    this.options.clusterUsage.attach({
+      partitions: this.partitions,
+      usage: broadcaster.usage,
+      apps,
+    });
     await Promise.all(this.partitions.map((partition) => partition.recover()));
     this.tickLater();
+    this.shareLater();
+  }
+
+  /** States what other servers need not know at once. */
+  async share(): Promise<void> {
+    const { clusterUsage, openConnections } = this.options;
+    await Promise.all([clusterUsage.share(), this.quotas.share(openConnections())]);
   }
 
   /** Partitions tick in small groups, so that the load is even. */
@@ -272,6 +300,13 @@ export class RedisEngine implements Authority {
       }
       this.nextTick += TICKED_AT_ONCE;
       if (!this.isClosed) this.tickLater();
+    });
+  }
+
+  private shareLater(): void {
+    this.stopSharing = this.options.timers.after(SHARE_MS, () => {
+      void this.share();
+      if (!this.isClosed) this.shareLater();
     });
   }
 

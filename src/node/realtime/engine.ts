@@ -2,16 +2,20 @@ import type { App } from '../../channels/app.ts';
 import type { Broadcaster } from '../../channels/broadcast.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
-import type { AppDirectory, Authority } from '../../channels/ports.ts';
+import type { AppDirectory, Authority, ConnectionQuota } from '../../channels/ports.ts';
 import type { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Home } from '../../engines/home.ts';
+import { LocalConnectionQuota } from '../../engines/local-connection-quota.ts';
 import { MemoryEngine } from '../../engines/memory.ts';
 import { createRedisEngine } from '../../engines/redis/create-engine.ts';
+import type { RedisEngine } from '../../engines/redis/engine.ts';
 import { RedisRefused } from '../../engines/redis/link/reply.ts';
+import type { ClusterUsage } from '../../engines/redis/quotas/cluster-usage.ts';
 import { ThreadsEngine } from '../../engines/threads/engine.ts';
 import { messageOf } from '../../runtime/error-code.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import { SharedCounts } from '../../runtime/shared-memory/shared-counts.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { StartFailed } from '../start-failed.ts';
 
@@ -27,6 +31,9 @@ export interface ChannelCounter {
 export interface LoopEngine {
   readonly authority: Authority;
   readonly counter: ChannelCounter;
+  readonly quota: ConnectionQuota;
+  /** Set if several servers share the engine: what apps do on all of them. */
+  readonly cluster: RedisEngine | undefined;
   /** Set if the loops of this process are one another's homes: takes what they send. */
   readonly threads: ThreadsEngine | undefined;
   /** Connects to what several servers share. Throws `StartFailed` if that cannot be used. */
@@ -39,6 +46,14 @@ export interface LoopEngineOptions {
   readonly settings: Config['engine'];
   readonly links: LoopLinks;
   readonly apps: AppDirectory;
+  /** In which the loops of this process count the connections of each app. */
+  readonly appConnections: SharedArrayBuffer;
+  /** Shares the usage of apps with other servers, if the engine does. */
+  readonly clusterUsage: ClusterUsage;
+  /** The open connections of each app on this loop. */
+  readonly openConnections: () => Iterable<readonly [app: App, open: number]>;
+  /** The name of this server, for operators. */
+  readonly serverName: string;
   readonly channels: LocalChannels;
   readonly timers: Timers;
   readonly log: Log;
@@ -56,7 +71,8 @@ export function openEngine(options: LoopEngineOptions): LoopEngine {
   if (settings.type === 'redis') return overRedis(options, settings);
   if (links.count === 1) {
     const authority = new MemoryEngine(options);
-    return ofHome(authority, authority.home, undefined);
+    const quota = new LocalConnectionQuota();
+    return ofHome({ authority, home: authority.home, quota, threads: undefined });
   }
   const threads = new ThreadsEngine({
     ...options,
@@ -65,14 +81,18 @@ export function openEngine(options: LoopEngineOptions): LoopEngine {
     send: (to, message) => links.send(to, message),
     backlog: (loop) => links.backlog(loop),
   });
-  return ofHome(threads, threads.home, threads);
+  const quota = new LocalConnectionQuota(new SharedCounts(options.appConnections));
+  return ofHome({ authority: threads, home: threads.home, quota, threads });
 }
 
-function ofHome(authority: Authority, home: Home, threads: LoopEngine['threads']): LoopEngine {
+function ofHome({
+  home,
+  ...engine
+}: Pick<LoopEngine, 'authority' | 'quota' | 'threads'> & { readonly home: Home }): LoopEngine {
   return {
-    authority,
+    ...engine,
     counter: home.holders,
-    threads,
+    cluster: undefined,
     connect: async () => undefined,
     close: async () => home.flush(),
   };
@@ -82,7 +102,7 @@ function overRedis(
   options: LoopEngineOptions,
   { url, keyPrefix }: Extract<Config['engine'], { type: 'redis' }>,
 ): LoopEngine {
-  const { links, channels, onState } = options;
+  const { channels, onState } = options;
   const engine = createRedisEngine({
     ...options,
     urls: [url],
@@ -93,9 +113,13 @@ function overRedis(
     authority: engine,
     counter: {
       channelCount: () => channels.size,
-      // All loops have the same answer, which must count once.
-      channelCountOf: (app) => (links.index === 0 ? engine.channelCountOf(app) : 0),
+      channelCountOf: (app) => engine.channelCountOf(app),
     },
+    quota: {
+      take: (app) => engine.quotas.take(app),
+      release: (app) => engine.quotas.release(app),
+    },
+    cluster: engine,
     threads: undefined,
     async connect() {
       try {

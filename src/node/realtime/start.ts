@@ -6,12 +6,12 @@ import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Config } from '../../config/schema.ts';
+import { ClusterUsage } from '../../engines/redis/quotas/cluster-usage.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
-import { SharedCounts } from '../../runtime/shared-memory/shared-counts.ts';
 import { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
@@ -85,6 +85,8 @@ export interface RealtimeOptions {
   /** To the other realtime loops. */
   readonly links: LoopLinks;
   readonly totals: LoopTotals;
+  /** The name of this server, for operators. */
+  readonly serverName: string;
   readonly toBackground: (message: LoopToBackground) => void;
 }
 
@@ -115,34 +117,36 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const { config, timers, log, tls, links } = options;
   const channels = settingsOfLoop(config.channels, links.count);
   const isFirst = links.index === 0;
+  const isOneOfSeveral = links.count > 1;
   const totalOf = (memory: SharedArrayBuffer) => new SharedTotal(memory, links.index);
-  const quotas = links.count > 1 ? new QuotaExchange(links) : undefined;
+  const isOneOfCluster = config.engine.type === 'redis';
+  const clusterUsage = new ClusterUsage();
+  const quotas = isOneOfSeveral && !isOneOfCluster ? new QuotaExchange(links) : undefined;
 
   const apps = new MemoryAppDirectory();
   apps.replace(options.apps);
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
-  const usage = new Usage(timers, log, meter, quotas?.usage);
+  const usage = new Usage(timers, log, meter, isOneOfCluster ? clusterUsage.shared : quotas?.usage);
   usage.restore(options.usage);
   const webhookRelay = new WebhookRelay({
     send: (events) => options.toBackground({ type: 'webhook-events', events }),
     meter,
     log: rateLimitedLog,
     loops: links.count,
-    waiting: quotas && {
-      items: totalOf(options.totals.webhookEvents),
-      bytes: totalOf(options.totals.webhookCharacters),
-    },
+    waiting: isOneOfSeveral
+      ? {
+          items: totalOf(options.totals.webhookEvents),
+          bytes: totalOf(options.totals.webhookCharacters),
+        }
+      : undefined,
   });
 
   const openFiles = readOpenFiles();
   const connections = new Connections(
     connectionLimit(channels, openFiles),
-    quotas && {
-      total: totalOf(options.totals.connections),
-      ofApps: new SharedCounts(options.totals.appConnections),
-    },
+    isOneOfSeveral ? totalOf(options.totals.connections) : undefined,
   );
   const slowConsumers = new SlowConsumers({
     connections,
@@ -156,12 +160,16 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const webhooks = new WebhookEvents({ clock: timers, usage, sink: webhookRelay });
   const localChannels = new LocalChannels(
     subscriptionLimit(channels),
-    quotas && totalOf(options.totals.subscriptions),
+    isOneOfSeveral ? totalOf(options.totals.subscriptions) : undefined,
   );
   const engine = openEngine({
     settings: config.engine,
     links,
     apps,
+    appConnections: options.totals.appConnections,
+    clusterUsage,
+    openConnections: () => connections.openByApp(),
+    serverName: options.serverName,
     channels: localChannels,
     timers,
     log,
@@ -196,11 +204,14 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const clients = new Clients({
     hub,
     connections,
+    quota: engine.quota,
     slowConsumers,
     settings: channels,
     monotonic: monotonicTimers,
     meter,
-    slowConnectionsClosed: quotas && totalOf(options.totals.slowConnectionsClosed),
+    slowConnectionsClosed: isOneOfSeveral
+      ? totalOf(options.totals.slowConnectionsClosed)
+      : undefined,
   });
   const transport = new WebSocketTransport({
     clients,
@@ -270,6 +281,9 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     connections,
     authority: engine.authority,
     counter: engine.counter,
+    cluster: engine.cluster,
+    serverName: options.serverName,
+    isFirst,
     usage,
     meter,
     loopDelay,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { Audience } from '../../../src/channels/ports.ts';
 import { createRedisEngine } from '../../../src/engines/redis/create-engine.ts';
+import { ClusterUsage } from '../../../src/engines/redis/quotas/cluster-usage.ts';
 import { type OwnRedis, startRedis } from '../../../testing/servers/redis.ts';
 import { TcpProxy } from '../../../testing/servers/tcp-proxy.ts';
 import { partsOfLoop, silent } from '../../contracts/loop-parts.ts';
@@ -239,6 +240,9 @@ describe('nodes of another layout', () => {
         webhooks,
         broadcaster,
         terminate,
+        serverName: 'one',
+        clusterUsage: new ClusterUsage(),
+        openConnections: () => [],
       });
       await engine.start().catch(async (error) => {
         await engine.close();
