@@ -4,6 +4,7 @@ import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event
 import { WebhookEvents } from '../../src/channels/lifecycle/webhook-events.ts';
 import type { Audience } from '../../src/channels/ports.ts';
 import { Usage } from '../../src/channels/usage.ts';
+import { TableMeter } from '../../src/observability/meter.ts';
 import { RecordingAudience } from './loop-stage.ts';
 
 const nothing = () => undefined;
@@ -21,5 +22,5 @@ export function partsOfLoop(clock: FakeClock, reported: AppWebhookEvent[]) {
   const terminated: string[] = [];
   const terminate = (_: App, userId: string) => void terminated.push(userId);
   const broadcaster = { usage, audience: audience as unknown as Audience };
-  return { webhooks, broadcaster, audience, terminated, terminate };
+  return { webhooks, broadcaster, audience, terminated, terminate, meter: new TableMeter() };
 }

@@ -7,6 +7,7 @@ import { type RedisListener, RedisServer } from '../../src/engines/redis/link/re
 import { Script } from '../../src/engines/redis/link/script.ts';
 import type { RedisLink } from '../../src/engines/redis/redis-link.ts';
 import { ALL_SCRIPTS } from '../../src/engines/redis/scripts/all-scripts.ts';
+import type { TableMeter } from '../../src/observability/meter.ts';
 import { monotonicTimers } from '../../src/runtime/system-timers.ts';
 import type { OpenCluster } from './authority.contract.ts';
 import { partsOfLoop, silent } from './loop-parts.ts';
@@ -29,6 +30,7 @@ export interface RedisLoop {
   readonly terminated: string[];
   readonly audience: Audience;
   readonly servers: readonly RedisServer[];
+  readonly meter: TableMeter;
   readonly clock: FakeClock;
   /** Runs nothing and reads nothing for now. */
   isSuspended: boolean;
@@ -121,6 +123,7 @@ export class RedisLoops implements OpenCluster {
       apps: { byId: (id) => this.apps.find((app) => app.id === id), byKey: () => undefined },
       timers: clock,
       log: silent,
+      meter: parts.meter,
       webhooks: parts.webhooks,
       broadcaster: { ...parts.broadcaster, audience: heard },
       terminate: parts.terminate,
@@ -129,7 +132,7 @@ export class RedisLoops implements OpenCluster {
         // Loops may reach a server in different ways.
         name: `server-${index}`,
         open: async (listener: RedisListener) => {
-          const server = await this.openServer(urls[index] ?? '', listener);
+          const server = await this.openServer(urls[index] ?? '', listener, parts.meter);
           servers.push(server);
           return this.linkOver(server, fate);
         },
@@ -140,6 +143,7 @@ export class RedisLoops implements OpenCluster {
       terminated: parts.terminated,
       audience: heard,
       servers,
+      meter: parts.meter,
       clock,
       isSuspended: false,
       isDead: false,
@@ -209,12 +213,17 @@ export class RedisLoops implements OpenCluster {
     return this.all.filter(({ isSuspended, isDead }) => !isSuspended && !isDead);
   }
 
-  private async openServer(url: string, listener: RedisListener): Promise<RedisServer> {
+  private async openServer(
+    url: string,
+    listener: RedisListener,
+    meter: TableMeter,
+  ): Promise<RedisServer> {
     const barrier = `${this.prefix}barrier:${crypto.randomUUID()}`;
     const server: RedisServer = await RedisServer.open({
       url,
       prefix: this.prefix,
       log: silent,
+      meter,
       timers: monotonicTimers,
       scripts: [...this.scripts.values()],
       ...this.linkTimes,
@@ -280,6 +289,9 @@ export class RedisLoops implements OpenCluster {
       subscriptions: server.subscriptions,
       close: () => server.close(),
       commands: {
+        get waiting() {
+          return server.commands.waiting;
+        },
         run: (args) => counted(() => server.commands.run(args)),
         script: (script, args) =>
           counted(async () => {

@@ -21,6 +21,7 @@ import type {
 } from '../../channels/ports.ts';
 import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
 import { RedisChannel, readCached } from './channel.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
@@ -43,6 +44,7 @@ export interface RedisEngineOptions {
   readonly apps: AppDirectory;
   readonly timers: Timers;
   readonly log: Log;
+  readonly meter: EngineMeter;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Ends every connection of this loop that is signed in as the user. */
@@ -96,9 +98,9 @@ export class RedisEngine implements Authority {
 
   constructor(options: RedisEngineOptions) {
     this.options = options;
-    const { timers, webhooks, broadcaster, terminate } = options;
+    const { timers, webhooks, broadcaster, terminate, meter } = options;
     const memberChanges = new MemberChanges(timers, (sent) => broadcast(broadcaster, sent));
-    this.loop = { webhooks, broadcaster, memberChanges, terminate };
+    this.loop = { webhooks, broadcaster, memberChanges, terminate, meter };
   }
 
   /** Connects to all servers. Rejects with `ServerUnusable` if one cannot be reached or is laid out differently. */
@@ -143,7 +145,12 @@ export class RedisEngine implements Authority {
         ? []
         : [app.id, remember.name, remember.data, CACHE_TTL_MS, CACHED_EVENTS_MAX, CACHED_BYTES_MAX];
     const args = [`${app.id}/${channel}`, message, ...cached];
-    await this.callSoon(this.partitionOf(app, channel), PUBLISH, args);
+    try {
+      await this.callSoon(this.partitionOf(app, channel), PUBLISH, args);
+    } catch (error) {
+      this.options.meter.count('enginePublishesRefused');
+      throw error;
+    }
   }
 
   async signIn(app: App, userId: string): Promise<void> {
@@ -228,6 +235,15 @@ export class RedisEngine implements Authority {
     });
   }
 
+  figures(): EngineFigures {
+    const links = this.servers.map(({ link }) => link);
+    const now = this.options.timers.now();
+    return {
+      waiting: links.reduce((sum, { commands }) => sum + commands.waiting, 0),
+      awaySeconds: Math.max(0, ...links.map(({ away }) => now - (away?.sinceMs ?? now))) / 1000,
+    };
+  }
+
   /** Ends the leases of this node, and then the connections. */
   async close(): Promise<void> {
     this.isClosed = true;
@@ -238,7 +254,7 @@ export class RedisEngine implements Authority {
 
   /** Connects to all servers. Nothing else may be called before. Rejects with `ServerUnusable`. */
   async start(): Promise<void> {
-    const { servers, timers, keyPrefix, log, apps, webhooks } = this.options;
+    const { servers, timers, keyPrefix, log, apps, webhooks, meter } = this.options;
     for (const index of servers.keys()) {
       try {
         await this.openServer(index);
@@ -255,7 +271,7 @@ export class RedisEngine implements Authority {
       const keys = `${keyPrefix}{${number}}`;
       const { link } = this.serverOf(number);
       const report = (ids: readonly string[]) => claims.report(ids);
-      this.partitions.push(new Partition({ number, keys, link, timers, log, report }));
+      this.partitions.push(new Partition({ number, keys, link, timers, log, meter, report }));
     }
     await Promise.all(this.partitions.map((partition) => partition.recover()));
     this.tickLater();
@@ -313,6 +329,7 @@ export class RedisEngine implements Authority {
   }
 
   private onGap(index: number): void {
+    this.options.meter.count('engineGaps');
     const { follows } = this.serverOf(index);
     for (const topic of [...this.channelsByStream.values(), ...this.usersByStream.values()]) {
       if (this.followsOf(topic.partition) === follows) topic.missed();
@@ -331,20 +348,27 @@ export class RedisEngine implements Authority {
     streams: readonly string[],
     ask: () => Promise<T>,
   ): Promise<T> {
-    const { timers } = this.options;
+    const { timers, meter } = this.options;
     const follows = this.followsOf(partition);
     const untilMs = timers.now() + JOIN_WAIT_MS + Math.random() * JOIN_WAIT_SPREAD_MS;
-    for (;;) {
-      const following = mapAll(streams, (stream) => follows.follow(stream));
-      if (following instanceof Promise) await this.notLater(untilMs, following);
-      const waiting = partition.whenReady(untilMs);
-      if (waiting !== undefined) await waiting;
-      try {
-        return await ask();
-      } catch (error) {
-        if (!(error instanceof Unavailable) || timers.now() >= untilMs) throw error;
+    try {
+      for (;;) {
+        const following = mapAll(streams, (stream) => follows.follow(stream));
+        if (following instanceof Promise) await this.notLater(untilMs, following);
+        const waiting = partition.whenReady(untilMs);
+        if (waiting !== undefined) await waiting;
+        try {
+          return await ask();
+        } catch (error) {
+          if (!(error instanceof Unavailable) || timers.now() >= untilMs) throw error;
+        }
+        if (partition.isReady) {
+          await new Promise<void>((resolve) => timers.after(RETRY_MS, resolve));
+        }
       }
-      if (partition.isReady) await new Promise<void>((resolve) => timers.after(RETRY_MS, resolve));
+    } catch (error) {
+      if (error instanceof Unavailable) meter.count('engineWaitsGivenUp');
+      throw error;
     }
   }
 

@@ -1,5 +1,6 @@
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import type { EngineMeter } from '../engine-meter.ts';
 import type { Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { RedisLink } from './redis-link.ts';
@@ -35,6 +36,7 @@ export interface PartitionOptions {
   readonly link: RedisLink;
   readonly timers: Timers;
   readonly log: Log;
+  readonly meter: EngineMeter;
   /** Reports webhook events that this node has claimed. */
   readonly report: (ids: readonly string[]) => void;
 }
@@ -162,7 +164,8 @@ export class Partition {
       const sweepMax = this.steadyTicks >= STEADY_TICKS ? SWEEP_MAX : 0;
       const answer = await this.call(TICK, [sweepMax]);
       const isLate = answer[0] === 'late';
-      const [version, dueMs, claims, swept] = isLate ? answer.slice(1) : answer;
+      const [version, dueMs, claims, swept, ended] = isLate ? answer.slice(1) : answer;
+      this.options.meter.count('engineLeasesSwept', Number(ended ?? 0));
       this.steadyTicks = isLate ? 0 : this.steadyTicks + 1;
       this.take(dueMs, claims);
       if (Number(version) < applied) return this.mustRecover();
@@ -213,6 +216,7 @@ export class Partition {
     this.node = newId();
     const isLost = code !== 'fenced';
     await this.enter(isLost ? '1' : '');
+    this.options.meter.count(isLost ? 'engineDataLost' : 'engineLeasesLost');
     return isLost ? 'lost' : 'fenced';
   }
 
