@@ -7,6 +7,7 @@ export interface EngineMeter {
       | 'engineProbesUnanswered'
       | 'engineFollowedAgain'
       | 'engineGaps'
+      | 'engineLosses'
       | 'engineLeasesLost'
       | 'engineDataLost'
       | 'engineLeasesSwept'

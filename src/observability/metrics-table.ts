@@ -314,7 +314,12 @@ export const metricRows = {
   engineGaps: {
     name: 'fanfare_engine_gaps_total',
     kind: 'counter',
-    help: 'How often messages of Redis were missed: after a lost connection, or in one channel. Members are then read again; events are lost.',
+    help: 'How often messages of Redis were missed: after a lost connection, or in one channel. They are read again.',
+  },
+  engineLosses: {
+    name: 'fanfare_engine_losses_total',
+    kind: 'counter',
+    help: 'How often messages were missed for so long that Redis no longer had them all. Clients may have missed events.',
   },
   engineLeasesLost: {
     name: 'fanfare_engine_leases_lost_total',

@@ -14,26 +14,26 @@ import { startFanfare } from '../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { FREE_PORTS, MAIN, temporaryDirectory } from '../cli/run-fanfare.ts';
 
-/** The last migration, and a table that it creates. */
-const LAST_TABLE = 'compatibility';
+/** A table that only the newest release creates. */
+const NEW_TABLE = 'rate_uses';
 
-/** Makes the tables of the release before the last migration. */
+/** Makes the tables of the release before that. */
 async function makeBefore(sql: SQL): Promise<void> {
   await sql`CREATE TABLE migrations (number INTEGER PRIMARY KEY)`;
-  const before = migrations.findIndex((statements) => statements.join().includes(LAST_TABLE));
+  const before = migrations.findIndex((statements) => statements.join().includes(NEW_TABLE));
   for (const [index, statements] of migrations.slice(0, before).entries()) {
     for (const statement of statements) await sql.unsafe(inDialect('postgres', statement));
     await sql`INSERT INTO migrations (number) VALUES (${index + 1})`;
   }
 }
 
-/** Holds every migration at the last table, until the returned function is called. */
+/** Holds every migration at that table, until the returned function is called. */
 async function holdMigrations(sql: SQL): Promise<() => Promise<unknown>> {
   await sql.unsafe(`
     CREATE FUNCTION wait_for_test() RETURNS event_trigger LANGUAGE plpgsql AS $$
     BEGIN
       IF EXISTS (SELECT 1 FROM pg_event_trigger_ddl_commands()
-        WHERE object_identity = 'public.${LAST_TABLE}')
+        WHERE object_identity = 'public.${NEW_TABLE}')
       THEN PERFORM pg_advisory_xact_lock(1);
       END IF;
     END $$`);

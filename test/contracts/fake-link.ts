@@ -52,6 +52,7 @@ export class FakeLink implements RedisLink, RedisEngineServer {
     this.away = { sinceMs, why };
     this.back = Promise.withResolvers();
     this.listener?.onAway(why);
+    this.listener?.onGap(why);
   }
 
   comeBack(): void {

@@ -5,7 +5,6 @@ import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import { CACHE_TTL_MS, topicOf } from '../../channels/event.ts';
 import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
-import { mapAll } from '../../channels/maybe-promise.ts';
 import type {
   AppDirectory,
   Authority,
@@ -23,6 +22,7 @@ import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.
 import type { Log, Timers } from '../../runtime/ports.ts';
 import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
+import { catchUp } from './catch-up.ts';
 import { RedisChannel, readCached } from './channel.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
 import { Follows } from './follows.ts';
@@ -31,6 +31,7 @@ import { RedisRefused, type Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
 import { Partition, Unavailable } from './partition.ts';
+import { persist } from './persist.ts';
 import type { RedisLink } from './redis-link.ts';
 import { PUBLISH } from './scripts/events.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, USERS } from './scripts/queries.ts';
@@ -59,12 +60,6 @@ export interface RedisEngineOptions {
 const PUBLISH_WAIT_MS = 2000;
 /** Publishes that wait for Redis; more are refused at once. */
 const PUBLISHES_WAITING_MAX = 10_000;
-/** How long a join or a sign-in waits for Redis at least. */
-const JOIN_WAIT_MS = 30_000;
-/** Those that came at the same moment give up over this time, so that their clients do not all come back at once. */
-const JOIN_WAIT_SPREAD_MS = 10_000;
-/** The pause after a statement that failed while Redis could be reached. */
-const RETRY_MS = 250;
 /** Each partition renews its lease and sweeps once in this time. */
 const TICK_MS = 2000;
 const TICKED_AT_ONCE = 8;
@@ -72,9 +67,16 @@ const TICKED_AT_ONCE = 8;
 const CACHED_EVENTS_MAX = Math.ceil(100_000 / PARTITIONS);
 const CACHED_BYTES_MAX = (128 * 1024 * 1024) / PARTITIONS;
 
+/** How long messages may be missing before that is noticed: a silence, and a probe that does not come back. */
+const DEAF_MAX_MS = 10_000;
+
 interface Server {
   readonly link: RedisLink;
   readonly follows: Follows;
+  /** When messages were last missed. */
+  gapAtMs: number;
+  /** Whether the log says that clients may have missed events since. */
+  isLossLogged: boolean;
 }
 
 /**
@@ -271,7 +273,9 @@ export class RedisEngine implements Authority {
       const keys = `${keyPrefix}{${number}}`;
       const { link } = this.serverOf(number);
       const report = (ids: readonly string[]) => claims.report(ids);
-      this.partitions.push(new Partition({ number, keys, link, timers, log, meter, report }));
+      const catchUp = (partition: Partition) => this.catchUp(partition);
+      const parts = { link, timers, log, meter, report, catchUp };
+      this.partitions.push(new Partition({ number, keys, ...parts }));
     }
     await Promise.all(this.partitions.map((partition) => partition.recover()));
     this.tickLater();
@@ -291,7 +295,8 @@ export class RedisEngine implements Authority {
       onGap: () => this.onGap(index),
     });
     if (link === undefined) throw new Error(`There is no server ${index}`);
-    this.servers.push({ link, follows: new Follows(link, timers) });
+    const follows = new Follows(link, timers);
+    this.servers.push({ link, follows, gapAtMs: 0, isLossLogged: false });
     await this.checkLayout(index);
   }
 
@@ -330,10 +335,24 @@ export class RedisEngine implements Authority {
 
   private onGap(index: number): void {
     this.options.meter.count('engineGaps');
-    const { follows } = this.serverOf(index);
+    const server = this.serverOf(index);
+    const { follows } = server;
+    server.gapAtMs = this.options.timers.now();
+    server.isLossLogged = false;
     for (const topic of [...this.channelsByStream.values(), ...this.usersByStream.values()]) {
       if (this.followsOf(topic.partition) === follows) topic.missed();
     }
+  }
+
+  private async catchUp(partition: Partition): Promise<void> {
+    const reachMs = await catchUp(partition);
+    const server = this.serverOf(partition.number);
+    const missedMs = this.options.timers.now() - server.gapAtMs + DEAF_MAX_MS;
+    if (reachMs >= missedMs || server.isLossLogged) return;
+    server.isLossLogged = true;
+    this.options.meter.count('engineLosses');
+    const seconds = Math.round(missedMs / 1000);
+    this.options.log.warn('Clients may have missed events', { seconds });
   }
 
   private onServer(index: number, run: (partition: Partition) => void): void {
@@ -342,43 +361,13 @@ export class RedisEngine implements Authority {
     }
   }
 
-  /** Follows streams and then asks Redis, again and again until it answers or 30 to 40 s have passed. */
-  private async persist<T>(
+  private persist<T>(
     partition: Partition,
     streams: readonly string[],
     ask: () => Promise<T>,
   ): Promise<T> {
     const { timers, meter } = this.options;
-    const follows = this.followsOf(partition);
-    const untilMs = timers.now() + JOIN_WAIT_MS + Math.random() * JOIN_WAIT_SPREAD_MS;
-    try {
-      for (;;) {
-        const following = mapAll(streams, (stream) => follows.follow(stream));
-        if (following instanceof Promise) await this.notLater(untilMs, following);
-        const waiting = partition.whenReady(untilMs);
-        if (waiting !== undefined) await waiting;
-        try {
-          return await ask();
-        } catch (error) {
-          if (!(error instanceof Unavailable) || timers.now() >= untilMs) throw error;
-        }
-        if (partition.isReady) {
-          await new Promise<void>((resolve) => timers.after(RETRY_MS, resolve));
-        }
-      }
-    } catch (error) {
-      if (error instanceof Unavailable) meter.count('engineWaitsGivenUp');
-      throw error;
-    }
-  }
-
-  private async notLater(untilMs: number, work: Promise<unknown>): Promise<void> {
-    const { timers } = this.options;
-    const late = Promise.withResolvers<void>();
-    const cancel = timers.after(Math.max(0, untilMs - timers.now()), () =>
-      late.reject(new Unavailable('Redis has not confirmed a subscription')),
-    );
-    await Promise.race([work, late.promise]).finally(cancel);
+    return persist({ timers, meter, follows: this.followsOf(partition), partition, streams, ask });
   }
 
   /** Runs a script once, as soon as Redis can be reached. It is not repeated: its reply may be all that was lost. */

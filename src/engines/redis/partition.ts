@@ -39,6 +39,8 @@ export interface PartitionOptions {
   readonly meter: EngineMeter;
   /** Reports webhook events that this node has claimed. */
   readonly report: (ids: readonly string[]) => void;
+  /** Reads what was missed while Redis could not be reached. Called after everything was stated. */
+  readonly catchUp: (partition: Partition) => Promise<void>;
 }
 
 /** Consecutive renewals after which a node may sweep: one lease time at a renewal in 2 s. */
@@ -74,6 +76,7 @@ export class Partition {
   /** Why everything must be stated again. */
   private restating: Exclude<RestateReason, 'unsure'> | undefined;
   private isRecovering = false;
+  private timesAway = 0;
   private isClosed = false;
   private waiters = new Set<Waiter>();
   private due: { readonly atMs: number; readonly cancel: () => void } | undefined;
@@ -127,6 +130,7 @@ export class Partition {
 
   /** Commands fail from now on. */
   away(): void {
+    this.timesAway++;
     this.isReady = false;
     this.steadyTicks = 0;
   }
@@ -138,9 +142,12 @@ export class Partition {
     const { link, log } = this.options;
     try {
       while (!this.isReady && link.away === undefined && !this.isClosed) {
+        const { timesAway } = this;
         try {
           await this.recoverOnce();
-          this.isReady = true;
+          await this.options.catchUp(this);
+          // Redis may have been away again, and messages been missed.
+          this.isReady = timesAway === this.timesAway;
         } catch (error) {
           log.debug('Could not state what this node holds', {
             keys: this.keys,

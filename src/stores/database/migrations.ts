@@ -315,6 +315,17 @@ export const migrations: readonly (readonly string[])[] = [
     'CREATE TABLE compatibility (needs INTEGER NOT NULL)',
     'INSERT INTO compatibility (needs) VALUES (0)',
   ],
+  [
+    // What each server has taken of rates that hold for all servers together.
+    `CREATE TABLE rate_uses (
+      instance BIGINT NOT NULL,
+      kind {text} NOT NULL,
+      server {text} NOT NULL,
+      tokens BIGINT NOT NULL,
+      changed_at BIGINT NOT NULL,
+      PRIMARY KEY (instance, kind, server)
+    ) {without rowid}`,
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

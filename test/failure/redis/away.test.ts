@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { appWith, channelName, FakeClock, socketId } from '../../../src/channels/hub.fixture.ts';
 import { partitionOf } from '../../../src/engines/partition.ts';
 import { RedisEngine } from '../../../src/engines/redis/engine.ts';
+import { RECENT } from '../../../src/engines/redis/scripts/events.ts';
 import { FakeLink } from '../../contracts/fake-link.ts';
 import { partsOfLoop, silent } from '../../contracts/loop-parts.ts';
 import { counted } from './link.fixture.ts';
@@ -91,6 +92,23 @@ it('a message that is missing among those of a channel is noticed and counted', 
   expect(counted(meter, 'engineGaps')).toBe(0);
   link.hears(stream, '3-eve');
   expect(counted(meter, 'engineGaps')).toBe(1);
+});
+
+it('what was missed and cannot be read again is counted', async () => {
+  const { link, engine, meter } = await stage();
+  const entry = { app, channel: channelName('room'), held: 1, member: undefined };
+  await engine.join({ ...entry, socketId: socketId('1.1') }, () => undefined);
+  const loseFor = async (keptMs: number) => {
+    link.answers.set(RECENT, ['ok', '', String(keptMs), []]);
+    link.goAway();
+    link.comeBack();
+    await nextTurn();
+  };
+  await loseFor(60_000);
+  expect(counted(meter, 'engineGaps')).toBe(1);
+  expect(counted(meter, 'engineLosses')).toBe(0);
+  await loseFor(0);
+  expect(counted(meter, 'engineLosses')).toBe(1);
 });
 
 it('how long it has been away is told in seconds, until it is back', async () => {

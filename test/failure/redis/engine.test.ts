@@ -207,6 +207,87 @@ describe('subscriptions that are cut', () => {
     expect(views()).toEqual(Array(4).fill('ann dan eve'));
     expect(problems).toEqual([]);
   });
+
+  it('cost no client the right count, whatever it has missed', async () => {
+    await far.join('news', undefined);
+    await near.join('news', undefined);
+    await near.join('news', undefined);
+    await cluster.settled();
+    const reader = [...far.clients].find(({ text }) => text === 'news');
+    expect(reader?.count).toBe(3);
+    // Only the connection that hears the counts is cut.
+    proxy.stallThoseThatSent('SUBSCRIBE');
+    const leaving = [...near.clients].find(({ text }) => text === 'news');
+    if (leaving !== undefined) await near.leave(leaving);
+    await until(() => reader?.count === 2);
+    expect(problems).toEqual([]);
+  });
+});
+
+describe('events that are published while a node hears nothing', () => {
+  const eventsAt = (node: Node) => [...node.clients].map(({ events }) => events);
+  /** Publishes events of about 10 kB, and gives their names. */
+  const publishMany = async (text: string, count: number) => {
+    const names = Array.from({ length: count }, (_, n) => `event-${n}-${'x'.repeat(10_000)}`);
+    for (const name of names) await near.publish(text, name);
+    return names;
+  };
+  const cutOff = async () => {
+    proxy.doesRefuse = true;
+    proxy.cut();
+    await until(() => !isUp(far));
+  };
+  const comeBack = async () => {
+    proxy.doesRefuse = false;
+    await until(() => isUp(far));
+    await cluster.advance(3000);
+  };
+
+  it('are sent to its clients when it is back, in order and once', async () => {
+    await near.publish(ROOM, 'before');
+    await cluster.settled();
+    await cutOff();
+    // More than one page.
+    const names = await publishMany(ROOM, 30);
+    await near.join(ROOM, 'dan');
+    await near.publish(ROOM, 'last');
+    await comeBack();
+    const all = ['before', ...names, 'last'];
+    expect(eventsAt(far)).toEqual([all, all]);
+    expect(views()).toEqual(Array(5).fill('ann bob dan eve'));
+    await near.publish(ROOM, 'after');
+    await cluster.settled();
+    expect(eventsAt(far)).toEqual([
+      [...all, 'after'],
+      [...all, 'after'],
+    ]);
+    expect(problems).toEqual([]);
+  });
+
+  it('are sent also if others thought that nobody is in the channel any more', async () => {
+    await far.join('its-own', undefined);
+    await cutOff();
+    await cluster.advance(30_000);
+    expect(await near.loop.engine.counts(app, channel('its-own'))).toEqual({
+      subscriptions: 0,
+      users: 0,
+    });
+    await near.publish('its-own', 'lonely');
+    await comeBack();
+    await near.publish('its-own', 'after');
+    await cluster.settled();
+    expect(eventsAt(far)).toEqual([[], [], ['lonely', 'after']]);
+  });
+
+  it('are kept up to 1 to 2 MB for each partition, the newest first', async () => {
+    await cutOff();
+    const names = await publishMany(ROOM, 320);
+    await comeBack();
+    const [heard = []] = eventsAt(far);
+    expect(heard.length).toBeGreaterThan(100);
+    expect(heard.length).toBeLessThan(220);
+    expect(heard).toEqual(names.slice(-heard.length));
+  });
 });
 
 describe('a Redis without memory', () => {

@@ -29,7 +29,7 @@ export interface RedisListener {
   onAway(why: string): void;
   /** Redis can be used again. Commands that are run in this call go out before those that waited. */
   onBack(): void;
-  /** Messages were missed. Everything is followed again. Called before `onBack`. */
+  /** Messages are missed from now on. Everything is followed again before `onBack`. */
   onGap(why: string): void;
   /** Must return at once and never throw. */
   onMessage(channel: string, payload: string): void;
@@ -72,8 +72,6 @@ export class RedisServer implements AsyncDisposable {
   private areCommandsUp = false;
   private isFollowing = false;
   private isProbed = false;
-  /** Why messages were missed since the last time that it was up. */
-  private gapWhy: string | undefined;
   private isClosed = false;
   private awaySince: Away | undefined;
   private readonly opened = Promise.withResolvers<void>();
@@ -143,9 +141,9 @@ export class RedisServer implements AsyncDisposable {
       onUp: (connection) => this.subscriptions.attach(connection),
       onDown: (why) => {
         this.isFollowing = false;
-        this.gapWhy = why;
         this.subscriptions.detach();
         this.lost('subscriptions', why);
+        if (this.isOpened && !this.isClosed) options.listener.onGap(why);
       },
       onFailed: (error) => this.onFailed(error),
     });
@@ -231,9 +229,7 @@ export class RedisServer implements AsyncDisposable {
     const { awaySince } = this;
     const isUp = this.areCommandsUp && this.isFollowing && this.isProbed;
     if (awaySince === undefined || !isUp) return;
-    const { gapWhy } = this;
     this.awaySince = undefined;
-    this.gapWhy = undefined;
     this.commands.open();
     if (!this.isOpened) {
       this.isOpened = true;
@@ -242,7 +238,6 @@ export class RedisServer implements AsyncDisposable {
       const { timers, log, listener } = this.options;
       const awayMs = Math.round(timers.now() - awaySince.sinceMs);
       log.info('Redis is back', { server: this.name, awayMs });
-      if (gapWhy !== undefined) listener.onGap(gapWhy);
       listener.onBack();
     }
     this.commands.sendUnsent();
