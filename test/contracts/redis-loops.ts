@@ -1,7 +1,7 @@
 import type { App } from '../../src/channels/app.ts';
 import { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
-import type { Audience } from '../../src/channels/ports.ts';
+import type { Audience, WebhookSink } from '../../src/channels/ports.ts';
 import { RedisEngine } from '../../src/engines/redis/engine.ts';
 import { type RedisListener, RedisServer } from '../../src/engines/redis/link/redis-server.ts';
 import { Script } from '../../src/engines/redis/link/script.ts';
@@ -22,6 +22,8 @@ export interface LoopOptions {
   /** Through which each server is reached, instead of those of the cluster. */
   readonly urls?: readonly string[];
   readonly audience?: Audience;
+  /** Takes its webhook events, in place of a store that confirms each. */
+  readonly emit?: WebhookSink['emit'];
 }
 
 /** One loop of a process of its own. */
@@ -113,10 +115,15 @@ export class RedisLoops implements OpenCluster {
     fate = () => 'answered',
     audience,
     urls = this.urls,
+    emit,
   }: LoopOptions = {}): Promise<RedisLoop> {
     const clock = new FakeClock();
     clock.setBack(clock.now() - this.clock.now());
-    const parts = partsOfLoop(clock, this.webhookEvents);
+    let loop: RedisLoop | undefined;
+    // What it has not stored when it dies is lost, and what it has not confirmed is reported again.
+    const store: WebhookSink['emit'] = (event, over) =>
+      this.store(event, { isDead: () => loop?.isDead === true, over });
+    const parts = partsOfLoop(clock, this.webhookEvents, emit ?? store);
     const heard = audience ?? parts.broadcaster.audience;
     const servers: RedisServer[] = [];
     const engine = await RedisEngine.open({
@@ -138,7 +145,7 @@ export class RedisLoops implements OpenCluster {
         },
       })),
     });
-    const loop = {
+    loop = {
       engine,
       terminated: parts.terminated,
       audience: heard,
@@ -207,6 +214,21 @@ export class RedisLoops implements OpenCluster {
 
   async close(): Promise<void> {
     for (const loop of this.all) await this.kill(loop);
+  }
+
+  private store(
+    event: AppWebhookEvent,
+    by: { readonly isDead: () => boolean; readonly over: (() => void) | undefined },
+  ): void {
+    this.activity++;
+    this.inFlight++;
+    setImmediate(() => {
+      if (!by.isDead()) this.webhookEvents.push(event);
+      setImmediate(() => {
+        this.inFlight--;
+        if (!by.isDead()) by.over?.();
+      });
+    });
   }
 
   private get running(): readonly RedisLoop[] {

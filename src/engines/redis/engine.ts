@@ -63,6 +63,8 @@ const PUBLISHES_WAITING_MAX = 10_000;
 /** Each partition renews its lease and sweeps once in this time. */
 const TICK_MS = 2000;
 const TICKED_AT_ONCE = 8;
+/** How long a node that stops waits until its webhook events are stored. */
+const STORED_WAIT_MS = 500;
 /** What each partition remembers for cache channels: a share of 100,000 events and 128 MB. */
 const CACHED_EVENTS_MAX = Math.ceil(100_000 / PARTITIONS);
 const CACHED_BYTES_MAX = (128 * 1024 * 1024) / PARTITIONS;
@@ -90,6 +92,7 @@ export class RedisEngine implements Authority {
   private readonly loop: LoopParts;
   private readonly servers: Server[] = [];
   private readonly partitions: Partition[] = [];
+  private readonly claims: WebhookClaims[] = [];
   /** By stream. */
   private readonly channelsByStream = new Map<string, RedisChannel>();
   private readonly usersByStream = new Map<string, RedisUser>();
@@ -250,8 +253,17 @@ export class RedisEngine implements Authority {
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopTicks?.();
+    await this.claimsAreStored();
     await Promise.all(this.partitions.map((partition) => partition.close()));
     await Promise.all(this.servers.map(({ link }) => link.close()));
+  }
+
+  /** Waits until the webhook events of this node are stored. Other nodes report what is not stored in time. */
+  private async claimsAreStored(): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const cancel = this.options.timers.after(STORED_WAIT_MS, late.resolve);
+    await Promise.race([Promise.all(this.claims.map((one) => one.whenIdle())), late.promise]);
+    cancel();
   }
 
   /** Connects to all servers. Nothing else may be called before. Rejects with `ServerUnusable`. */
@@ -272,6 +284,7 @@ export class RedisEngine implements Authority {
       });
       const keys = `${keyPrefix}{${number}}`;
       const { link } = this.serverOf(number);
+      this.claims.push(claims);
       const report = (ids: readonly string[]) => claims.report(ids);
       const catchUp = (partition: Partition) => this.catchUp(partition);
       const parts = { link, timers, log, meter, report, catchUp };

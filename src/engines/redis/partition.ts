@@ -50,6 +50,7 @@ const SWEEP_MAX = 100;
 /** Statements in flight while everything is stated again. */
 const RESTATE_CHUNK = 128;
 const RETRY_MS = 250;
+const FORGOTTEN_AT_ONCE = 500;
 
 interface Waiter {
   readonly ready: () => void;
@@ -78,6 +79,8 @@ export class Partition {
   private isRecovering = false;
   private timesAway = 0;
   private isClosed = false;
+  /** Webhook events that are over and not forgotten. */
+  private over: string[] = [];
   private waiters = new Set<Waiter>();
   private due: { readonly atMs: number; readonly cancel: () => void } | undefined;
   private cancelComplete: (() => void) | undefined;
@@ -167,6 +170,7 @@ export class Partition {
     if (this.isClosed) return;
     if (!this.isReady) return this.recover();
     try {
+      await this.forgetOver();
       const applied = this.version;
       const sweepMax = this.steadyTicks >= STEADY_TICKS ? SWEEP_MAX : 0;
       const answer = await this.call(TICK, [sweepMax]);
@@ -184,14 +188,15 @@ export class Partition {
     }
   }
 
-  /** Forgets webhook events that were reported. */
+  /** Forgets webhook events that are over. Otherwise a node reports them again, under the same ids. */
   settle(ids: readonly string[]): void {
-    // Otherwise another node reports them again, under the same ids.
-    this.options.link.commands.run(['ZREM', `${this.keys}W`, ...ids]).catch(() => undefined);
+    this.over.push(...ids);
+    void this.forgetOver();
   }
 
   /** Ends the lease, so that others need not wait for its end. */
   async close(): Promise<void> {
+    await this.forgetOver();
     this.isClosed = true;
     this.isReady = false;
     this.due?.cancel();
@@ -201,6 +206,7 @@ export class Partition {
   }
 
   private async recoverOnce(): Promise<void> {
+    await this.forgetOver();
     const found = await this.renewOrEnter();
     if (found === 'lost') this.becomeIncomplete();
     if (found !== 'unsure') this.restating = found;
@@ -208,6 +214,19 @@ export class Partition {
     // If this fails halfway, all of it is repeated.
     await this.restate(this.topics, this.restating);
     this.restating = undefined;
+  }
+
+  /** What cannot be forgotten now is forgotten before anything else is claimed. */
+  private async forgetOver(): Promise<void> {
+    while (this.over.length > 0) {
+      const ids = this.over.splice(0, FORGOTTEN_AT_ONCE);
+      try {
+        await this.options.link.commands.run(['ZREM', `${this.keys}W`, ...ids]);
+      } catch {
+        this.over.unshift(...ids);
+        return;
+      }
+    }
   }
 
   private async renewOrEnter(): Promise<RestateReason> {

@@ -1,4 +1,4 @@
-import { LEASE_MS, script } from './script.ts';
+import { CLAIM_MS, LEASE_MS, script } from './script.ts';
 
 /** How many due items one call takes, so that no script runs for long. */
 const DUE_MAX = 100;
@@ -9,8 +9,8 @@ local function claimDue()
   for _, id in ipairs(call('ZRANGEBYSCORE', W, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do
     local kind, rest = string.sub(id, 1, 1), string.sub(id, 2)
     if kind == 'h' then
-      -- The node that had claimed it has not reported it.
-      call('ZADD', W, now + 10000, id)
+      -- The node that had claimed it has not stored it yet.
+      call('ZADD', W, now + ${CLAIM_MS}, id)
       claims[#claims + 1] = id
     else
       call('ZREM', W, id)
