@@ -35,7 +35,7 @@ async function stage(limits: Partial<AppLimits>, count = 2, fate?: Fate) {
   const at = (n: number): RedisLoop => loops[n % count] as RedisLoop;
   /** What the cluster shows as the messages of today. */
   const shown = async (loop = at(0)) => {
-    const { apps } = await loop.engine.quotas.figures([app], loop.usage.today());
+    const { apps } = await loop.quotas.figures([app], loop.usage.today());
     return { all: apps[0]?.messages, ofClients: apps[0]?.clientMessages };
   };
   return { app, cluster, add, at, shown };
@@ -144,9 +144,9 @@ describe('messagesPerDay on several servers', () => {
     const { app, cluster, at, shown } = await stage({ messagesPerDay: 1000 });
     at(0).usage.charge(app, 40, 'backend');
     await cluster.advance(1000);
-    const commands = at(0).servers[0]?.commands;
-    const [key = ''] = (await commands?.run(['KEYS', `*Q:*/${app.id}`])) as string[];
-    await commands?.run(['HSET', key, 'b', 30]);
+    const [server] = at(0).servers;
+    const keys = await server?.commands.run(['KEYS', `*Q:*/${app.id}`]);
+    await server?.commands.run(['HSET', String(keys), 'b', 30]);
     at(1).usage.charge(app, 1, 'backend');
     await cluster.advance(2000);
     expect(await shown()).toEqual({ all: 41, ofClients: 0 });

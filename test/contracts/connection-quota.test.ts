@@ -48,7 +48,7 @@ const engines: Record<string, () => Promise<readonly ConnectionQuota[]>> = {
   },
   '3 loops over Redis': async () => {
     const { loops } = await loopsOverRedis(3);
-    return loops.map(({ engine }) => engine.quotas);
+    return loops.map(({ quotas }) => quotas);
   },
 };
 
@@ -102,34 +102,34 @@ describe('the connections of an app on several servers', () => {
     const { cluster, loops } = await loopsOverRedis(2);
     const [one, two] = loops as [RedisLoop, RedisLoop];
     const app = limited();
-    expect(await placesAt(one.engine.quotas, app, 3)).toBe(3);
-    expect(await placesAt(two.engine.quotas, app, 3)).toBe(2);
+    expect(await placesAt(one.quotas, app, 3)).toBe(3);
+    expect(await placesAt(two.quotas, app, 3)).toBe(2);
     // After this long, a node may sweep others.
     await cluster.advance(12_000);
     await cluster.kill(one);
     await cluster.advance(9000);
-    expect(await two.engine.quotas.take(app)).toBe(false);
+    expect(await two.quotas.take(app)).toBe(false);
     await cluster.advance(6000);
-    expect(await placesAt(two.engine.quotas, app, 4)).toBe(3);
+    expect(await placesAt(two.quotas, app, 4)).toBe(3);
   });
 
   it('keep their places, and are let in beyond the limit, when a server was taken for dead', async () => {
     const { cluster, loops } = await loopsOverRedis(2);
     const [one, two] = loops as [RedisLoop, RedisLoop];
     const app = limited();
-    await placesAt(one.engine.quotas, app, 3);
+    await placesAt(one.quotas, app, 3);
     await cluster.advance(12_000);
     cluster.suspend(one);
     await cluster.advance(15_000);
-    expect(await placesAt(two.engine.quotas, app, 6)).toBe(5);
+    expect(await placesAt(two.quotas, app, 6)).toBe(5);
     cluster.resume(one);
     await cluster.advance(4000);
-    for (let n = 0; n < 3; n++) two.engine.quotas.release(app);
+    for (let n = 0; n < 3; n++) two.quotas.release(app);
     // Three and two.
-    expect(await two.engine.quotas.take(app)).toBe(false);
-    one.engine.quotas.release(app);
+    expect(await two.quotas.take(app)).toBe(false);
+    one.quotas.release(app);
     await cluster.settled();
-    expect(await placesAt(two.engine.quotas, app, 2)).toBe(1);
+    expect(await placesAt(two.quotas, app, 2)).toBe(1);
   });
 
   it('are let in while Redis does not answer, and count afterwards', async () => {
@@ -138,14 +138,14 @@ describe('the connections of an app on several servers', () => {
     const [one, two] = loops as [RedisLoop, RedisLoop];
     const app = limited();
     fate = 'not-run';
-    expect(await placesAt(one.engine.quotas, app, 6)).toBe(6);
+    expect(await placesAt(one.quotas, app, 6)).toBe(6);
     fate = 'answered';
     await cluster.advance(3000);
-    expect(await two.engine.quotas.take(app)).toBe(false);
-    one.engine.quotas.release(app);
-    one.engine.quotas.release(app);
+    expect(await two.quotas.take(app)).toBe(false);
+    one.quotas.release(app);
+    one.quotas.release(app);
     await cluster.settled();
-    expect(await placesAt(two.engine.quotas, app, 2)).toBe(1);
+    expect(await placesAt(two.quotas, app, 2)).toBe(1);
   });
 
   it('count once when a reply was lost', async () => {
@@ -154,21 +154,21 @@ describe('the connections of an app on several servers', () => {
     const [one, two] = loops as [RedisLoop, RedisLoop];
     const app = limited();
     fate = 'reply-lost';
-    expect(await placesAt(one.engine.quotas, app, 2)).toBe(2);
+    expect(await placesAt(one.quotas, app, 2)).toBe(2);
     fate = 'answered';
     await cluster.advance(2000);
-    expect(await placesAt(two.engine.quotas, app, 4)).toBe(3);
+    expect(await placesAt(two.quotas, app, 4)).toBe(3);
   });
 
   it('are stated again to a Redis that has lost its data', async () => {
     const { cluster, loops } = await loopsOverRedis(2);
     const [one, two] = loops as [RedisLoop, RedisLoop];
     const app = limited();
-    await placesAt(one.engine.quotas, app, 3);
-    await placesAt(two.engine.quotas, app, 1);
+    await placesAt(one.quotas, app, 3);
+    await placesAt(two.quotas, app, 1);
     await one.servers[0]?.commands.run(['FLUSHALL']);
     await cluster.advance(4000);
-    expect(await placesAt(two.engine.quotas, app, 3)).toBe(1);
+    expect(await placesAt(two.quotas, app, 3)).toBe(1);
   });
 
   it('are shown app by app and server by server, within a second', async () => {
@@ -177,10 +177,10 @@ describe('the connections of an app on several servers', () => {
     const [one, two] = loops as [RedisLoop, RedisLoop];
     one.open.set(app, 2);
     one.open.set(other, 1);
-    await one.engine.quotas.take(other);
+    await one.quotas.take(other);
     two.open.set(app, 3);
     await cluster.advance(1000);
-    const figures = async () => await two.engine.quotas.figures([app, other], 0);
+    const figures = async () => await two.quotas.figures([app, other], 0);
     expect(await figures()).toMatchObject({
       apps: [
         { appId: 'a', connections: 5 },
@@ -203,8 +203,8 @@ describe('the connections of an app on several servers', () => {
     const { cluster, loops } = await loopsOverRedis(2);
     const [one] = loops as [RedisLoop, RedisLoop];
     await one.servers[0]?.commands.run(['FLUSHALL']);
-    await expect(one.engine.quotas.figures([limited()], 0)).rejects.toThrow('Redis');
+    await expect(one.quotas.figures([limited()], 0)).rejects.toThrow('Redis');
     await cluster.advance(15_000);
-    expect((await one.engine.quotas.figures([limited()], 0)).servers).toHaveLength(2);
+    expect((await one.quotas.figures([limited()], 0)).servers).toHaveLength(2);
   });
 });

@@ -152,8 +152,9 @@ describe('a server with a store', () => {
   it('refuses before it changes anything: the work that the owner has claimed stays its own', async () => {
     using store = new Database(storeOf(server.directory));
     store.run('PRAGMA busy_timeout = 5000');
-    // Migrations of a newer version would stop any start that got this far.
+    // A store that needs a newer version would stop any start that got this far.
     store.run('INSERT INTO migrations (number) VALUES (999)');
+    store.run('UPDATE compatibility SET needs = 999');
     expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), server);
   });
 });

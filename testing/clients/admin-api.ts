@@ -21,7 +21,8 @@ export interface AdminRequest {
 }
 
 /** A server whose admin API can be asked. */
-export type AdminServer = Pick<Fanfare, 'adminPort' | 'adminPassword'>;
+export type AdminServer = Pick<Fanfare, 'adminPort' | 'adminPassword'> &
+  Partial<Pick<Fanfare, 'nodes'>>;
 
 /** Asks the admin listener for a path of its API, or with a leading `//` for any path. */
 export async function admin(
@@ -63,6 +64,9 @@ export async function makeApp(server: AdminServer, settings: object = {}): Promi
   const { status, json, text } = await admin(server, 'POST', '/apps', { body: settings });
   if (status !== 201) throw new Error(`${status} ${text}`);
   const { id, keys } = json as { id: string; keys: { key: string; secret: string }[] };
+  // Other servers learn of it within a second, and at once if they change it themselves.
+  for (const node of server.nodes?.slice(1) ?? [])
+    await admin(node, 'PATCH', `/apps/${id}`, { body: {} });
   return { id, key: keys[0]?.key ?? '', secret: keys[0]?.secret ?? '' };
 }
 

@@ -2,22 +2,24 @@ import type { App } from '../../channels/app.ts';
 import type { Broadcaster } from '../../channels/broadcast.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
-import type { AppDirectory, Authority, ConnectionQuota } from '../../channels/ports.ts';
+import type { AppDirectory, Authority } from '../../channels/ports.ts';
 import type { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import type { Config } from '../../config/schema.ts';
+import type { EngineFigures, EngineMeter } from '../../engines/engine-meter.ts';
 import type { Home } from '../../engines/home.ts';
-import { LocalConnectionQuota } from '../../engines/local-connection-quota.ts';
 import { MemoryEngine } from '../../engines/memory.ts';
 import { createRedisEngine } from '../../engines/redis/create-engine.ts';
-import type { RedisEngine } from '../../engines/redis/engine.ts';
+import { ServerUnusable } from '../../engines/redis/engine-server.ts';
 import { RedisRefused } from '../../engines/redis/link/reply.ts';
-import type { ClusterUsage } from '../../engines/redis/quotas/cluster-usage.ts';
+import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { ThreadsEngine } from '../../engines/threads/engine.ts';
-import { messageOf } from '../../runtime/error-code.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
-import { SharedCounts } from '../../runtime/shared-memory/shared-counts.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import type { EngineAway } from '../../transports/admin/readiness.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { StartFailed } from '../start-failed.ts';
+
+type RedisSettings = Extract<Config['engine'], { type: 'redis' }>;
 
 /** What a realtime loop counts of channels, for metrics and the admin API. */
 export interface ChannelCounter {
@@ -31,11 +33,9 @@ export interface ChannelCounter {
 export interface LoopEngine {
   readonly authority: Authority;
   readonly counter: ChannelCounter;
-  readonly quota: ConnectionQuota;
-  /** Set if several servers share the engine: what apps do on all of them. */
-  readonly cluster: RedisEngine | undefined;
   /** Set if the loops of this process are one another's homes: takes what they send. */
   readonly threads: ThreadsEngine | undefined;
+  figures(): EngineFigures;
   /** Connects to what several servers share. Throws `StartFailed` if that cannot be used. */
   connect(): Promise<void>;
   /** Hands over what it has delayed, and lets go of what servers share. */
@@ -46,23 +46,18 @@ export interface LoopEngineOptions {
   readonly settings: Config['engine'];
   readonly links: LoopLinks;
   readonly apps: AppDirectory;
-  /** In which the loops of this process count the connections of each app. */
-  readonly appConnections: SharedArrayBuffer;
-  /** Shares the usage of apps with other servers, if the engine does. */
-  readonly clusterUsage: ClusterUsage;
-  /** The open connections of each app on this loop. */
-  readonly openConnections: () => Iterable<readonly [app: App, open: number]>;
-  /** The name of this server, for operators. */
-  readonly serverName: string;
+  /** What holds for an app on all servers. Only an engine that servers share uses it. */
+  readonly quotas: ClusterQuotas;
   readonly channels: LocalChannels;
   readonly timers: Timers;
   readonly log: Log;
+  readonly meter: EngineMeter;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Ends every connection of this loop that is signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
-  /** Called when the engine cannot be used any more, with the reason, and with `undefined` when it can be used again. */
-  readonly onState: (why: string | undefined) => void;
+  /** Called when the engine cannot be used any more, and with `undefined` when it can be used again. */
+  readonly onState: (away: EngineAway | undefined) => void;
 }
 
 /** Chooses the engine: Redis for several servers, otherwise the loops of this process, or the only one of them. */
@@ -71,28 +66,25 @@ export function openEngine(options: LoopEngineOptions): LoopEngine {
   if (settings.type === 'redis') return overRedis(options, settings);
   if (links.count === 1) {
     const authority = new MemoryEngine(options);
-    const quota = new LocalConnectionQuota();
-    return ofHome({ authority, home: authority.home, quota, threads: undefined });
+    return ofHome(authority, authority.home, undefined);
   }
   const threads = new ThreadsEngine({
     ...options,
+    monotonic: monotonicTimers,
     loop: links.index,
     loops: links.count,
     send: (to, message) => links.send(to, message),
     backlog: (loop) => links.backlog(loop),
   });
-  const quota = new LocalConnectionQuota(new SharedCounts(options.appConnections));
-  return ofHome({ authority: threads, home: threads.home, quota, threads });
+  return ofHome(threads, threads.home, threads);
 }
 
-function ofHome({
-  home,
-  ...engine
-}: Pick<LoopEngine, 'authority' | 'quota' | 'threads'> & { readonly home: Home }): LoopEngine {
+function ofHome(authority: Authority, home: Home, threads: LoopEngine['threads']): LoopEngine {
   return {
-    ...engine,
+    authority,
     counter: home.holders,
-    cluster: undefined,
+    threads,
+    figures: () => threads?.figures() ?? { waiting: 0, awaySeconds: 0 },
     connect: async () => undefined,
     close: async () => home.flush(),
   };
@@ -100,14 +92,21 @@ function ofHome({
 
 function overRedis(
   options: LoopEngineOptions,
-  { url, keyPrefix }: Extract<Config['engine'], { type: 'redis' }>,
+  { url, urls = url === undefined ? [] : [url], keyPrefix }: RedisSettings,
 ): LoopEngine {
-  const { channels, onState } = options;
+  const { channels, timers, onState } = options;
+  const away = new Map<string, EngineAway>();
   const engine = createRedisEngine({
     ...options,
-    urls: [url],
+    urls,
     keyPrefix,
-    onState: (_, why) => onState(why),
+    onState(server, why) {
+      if (why === undefined) away.delete(server);
+      else away.set(server, { sinceMs: timers.now(), why: `Redis ${server}: ${why}` });
+      const all = [...away.values()];
+      const [first] = all;
+      onState(first && { sinceMs: first.sinceMs, why: all.map((one) => one.why).join('; ') });
+    },
   });
   return {
     authority: engine,
@@ -115,18 +114,16 @@ function overRedis(
       channelCount: () => channels.size,
       channelCountOf: (app) => engine.channelCountOf(app),
     },
-    quota: {
-      take: (app) => engine.quotas.take(app),
-      release: (app) => engine.quotas.release(app),
-    },
-    cluster: engine,
     threads: undefined,
+    figures: () => engine.figures(),
     async connect() {
       try {
         await engine.start();
       } catch (error) {
-        const exitCode = error instanceof RedisRefused ? 2 : 1;
-        const message = `engine.url: ${messageOf(error)}`;
+        if (!(error instanceof ServerUnusable)) throw error;
+        const exitCode = error.cause instanceof RedisRefused ? 2 : 1;
+        const setting = url === undefined ? `engine.urls[${error.index}]` : 'engine.url';
+        const message = `${setting}: ${error.message}`;
         throw new StartFailed({ exitCode, message }, { cause: error });
       }
     },

@@ -2,7 +2,8 @@ import type { LiveFigures } from '../../admin/admin.ts';
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import type { Authority } from '../../channels/ports.ts';
 import type { Usage } from '../../channels/usage.ts';
-import type { RedisEngine } from '../../engines/redis/engine.ts';
+import type { EngineFigures } from '../../engines/engine-meter.ts';
+import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import type { LoopDelay } from '../../observability/loop-delay.ts';
 import type { MetricValues, TableMeter } from '../../observability/meter.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
@@ -18,10 +19,11 @@ export interface FiguresOptions {
   readonly authority: Authority;
   readonly counter: ChannelCounter;
   /** What apps do on all servers, if there are several. */
-  readonly cluster: RedisEngine | undefined;
+  readonly cluster: ClusterQuotas | undefined;
   readonly serverName: string;
   /** Whether this is the first loop of its process. */
   readonly isFirst: boolean;
+  readonly engineFigures: () => EngineFigures;
   readonly usage: Usage;
   readonly meter: TableMeter;
   readonly loopDelay: LoopDelay;
@@ -55,11 +57,16 @@ export class Figures {
   }
 
   private metrics(): MetricValues {
-    const { loopName, meter, connections, counter, loopDelay, logLinesDropped } = this.options;
+    const { loopName, meter, connections, counter, loopDelay, logLinesDropped, engineFigures } =
+      this.options;
     meter.set('connections', connections.size);
     meter.set('channels', counter.channelCount());
     meter.set('loopDelay', loopDelay.longestSeconds(), loopName);
     meter.set('logLinesDropped', logLinesDropped(), loopName);
+    const { waiting, awaySeconds } = engineFigures();
+    meter.set('engineUp', awaySeconds === 0 ? 1 : 0, loopName);
+    meter.set('engineAway', awaySeconds, loopName);
+    meter.set('engineWaiting', waiting);
     return meter.snapshot();
   }
 
@@ -88,7 +95,7 @@ export class Figures {
   private async figuresOfCluster(): Promise<LiveFigures> {
     const { isFirst, cluster, apps, usage } = this.options;
     if (cluster === undefined || !isFirst) return { apps: [], servers: [] };
-    const figures = await cluster.quotas.figures([...apps.all()], usage.today());
+    const figures = await cluster.figures([...apps.all()], usage.today());
     return {
       apps: figures.apps,
       servers: figures.servers.map(({ name, connections }) => ({

@@ -6,12 +6,14 @@ import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Config } from '../../config/schema.ts';
-import { ClusterUsage } from '../../engines/redis/quotas/cluster-usage.ts';
+import { LocalConnectionQuota } from '../../engines/local-connection-quota.ts';
+import { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
+import { SharedCounts } from '../../runtime/shared-memory/shared-counts.ts';
 import { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
@@ -99,6 +101,7 @@ export interface Realtime {
   /** Replaces the list of apps; ends the connections of apps that are gone. `changes` is for the log. */
   replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
+  webhookEventsOver(ids: readonly string[]): void;
   /** Sets how many connections the push listener has. */
   pushConnectionsAre(open: number): void;
   /** Uses another certificate for new connections. Throws, and keeps the old one, if it cannot be used. */
@@ -120,7 +123,11 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const isOneOfSeveral = links.count > 1;
   const totalOf = (memory: SharedArrayBuffer) => new SharedTotal(memory, links.index);
   const isOneOfCluster = config.engine.type === 'redis';
-  const clusterUsage = new ClusterUsage();
+  const clusterQuotas = new ClusterQuotas({
+    serverName: options.serverName,
+    timers: monotonicTimers,
+    openConnections: () => connections.openByApp(),
+  });
   const quotas = isOneOfSeveral && !isOneOfCluster ? new QuotaExchange(links) : undefined;
 
   const apps = new MemoryAppDirectory();
@@ -128,7 +135,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
-  const usage = new Usage(timers, log, meter, isOneOfCluster ? clusterUsage.shared : quotas?.usage);
+  const usage = new Usage(timers, log, meter, isOneOfCluster ? clusterQuotas.usage : quotas?.usage);
   usage.restore(options.usage);
   const webhookRelay = new WebhookRelay({
     send: (events) => options.toBackground({ type: 'webhook-events', events }),
@@ -148,6 +155,9 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     connectionLimit(channels, openFiles),
     isOneOfSeveral ? totalOf(options.totals.connections) : undefined,
   );
+  const localQuota = new LocalConnectionQuota(
+    isOneOfSeveral ? new SharedCounts(options.totals.appConnections) : undefined,
+  );
   const slowConsumers = new SlowConsumers({
     connections,
     bytesMax: channels.sendBufferBytes,
@@ -166,20 +176,15 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     settings: config.engine,
     links,
     apps,
-    appConnections: options.totals.appConnections,
-    clusterUsage,
-    openConnections: () => connections.openByApp(),
-    serverName: options.serverName,
+    quotas: clusterQuotas,
     channels: localChannels,
     timers,
     log,
+    meter,
     webhooks,
     broadcaster: { audience, usage },
     terminate: (app, userId) => clients.terminate(app, userId),
-    onState(why) {
-      const away = why === undefined ? undefined : { sinceMs: timers.now(), why };
-      options.toBackground({ type: 'engine', away });
-    },
+    onState: (away) => options.toBackground({ type: 'engine', away }),
   });
   const hub: Hub = {
     audience,
@@ -204,7 +209,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const clients = new Clients({
     hub,
     connections,
-    quota: engine.quota,
+    quota: isOneOfCluster ? clusterQuotas : localQuota,
     slowConsumers,
     settings: channels,
     monotonic: monotonicTimers,
@@ -281,9 +286,10 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     connections,
     authority: engine.authority,
     counter: engine.counter,
-    cluster: engine.cluster,
+    cluster: isOneOfCluster ? clusterQuotas : undefined,
     serverName: options.serverName,
     isFirst,
+    engineFigures: () => engine.figures(),
     usage,
     meter,
     loopDelay,
@@ -305,6 +311,9 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
     webhookEventsTaken: (events) => webhookRelay.taken(events),
+    webhookEventsOver(ids) {
+      for (const id of ids) webhookRelay.over(id);
+    },
     pushConnectionsAre(open) {
       pushConnections = open;
     },
@@ -326,6 +335,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       // Last, so that no webhook events and usage are lost.
       clearInterval(usageTimer);
       quotas?.stop();
+      webhookRelay.flush();
       // With a limit: Redis may be away.
       await withTimeout(STOP_WAIT_MS, engine.close());
       webhookRelay.flush();

@@ -191,7 +191,7 @@ describe.each(['throws', 'rejects'] as const)('an engine that %s', (mode) => {
       expect([scene, closed]).toEqual([
         scene,
         isOfClient && !isClientEvent
-          ? ['closed with 4200: Server cannot answer now, please reconnect']
+          ? ['closed with 4100: Server cannot answer now, please reconnect later']
           : [],
       ]);
       const failures = got.filter((status) => status === 503).length;

@@ -1,14 +1,20 @@
 import type { App } from '../../../channels/app.ts';
 import type { ConnectionQuota } from '../../../channels/ports.ts';
+import type { SharedUsage } from '../../../channels/usage.ts';
+import type { Timers } from '../../../runtime/ports.ts';
 import { partitionOf } from '../../partition.ts';
 import type { Reply } from '../link/reply.ts';
 import type { Script } from '../link/script.ts';
 import { type Partition, Unavailable } from '../partition.ts';
 import { ACTIVITY, SERVERS } from '../scripts/quotas.ts';
 import { AppConnections } from './app-connections.ts';
+import { ClusterUsage, type ClusterUsageParts } from './cluster-usage.ts';
 
 /** Apps in one question, so that no script runs for long. */
 const APPS_MAX = 200;
+
+/** How often this loop states what others need not know at once. */
+const SHARE_MS = 1000;
 
 /** What one app does now, on all servers. */
 export interface ClusterActivity {
@@ -32,14 +38,45 @@ export interface ClusterFigures {
   readonly servers: readonly ServerConnections[];
 }
 
+export interface ClusterQuotasOptions {
+  /** The name of this server, for operators. */
+  readonly serverName: string;
+  readonly timers: Timers;
+  /** The open connections of each app on this loop. */
+  readonly openConnections: () => Iterable<readonly [app: App, open: number]>;
+}
+
 /** What holds for an app on all servers together, and what apps do there. */
 export class ClusterQuotas implements ConnectionQuota {
-  private readonly partitions: readonly Partition[];
-  private readonly connections: readonly AppConnections[];
+  readonly serverName: string;
+  private readonly options: ClusterQuotasOptions;
+  private readonly clusterUsage = new ClusterUsage();
+  private partitions: readonly Partition[] = [];
+  private connections: readonly AppConnections[] = [];
+  private stopSharing: (() => void) | undefined;
 
-  constructor(partitions: readonly Partition[]) {
-    this.partitions = partitions;
-    this.connections = partitions.map((partition) => new AppConnections(partition));
+  constructor(options: ClusterQuotasOptions) {
+    this.options = options;
+    this.serverName = options.serverName;
+  }
+
+  /** For the usage of this loop. */
+  get usage(): SharedUsage {
+    return this.clusterUsage.shared;
+  }
+
+  /** Begins to share. Nothing else may be called before. */
+  start(parts: ClusterUsageParts): void {
+    this.partitions = parts.partitions;
+    this.connections = this.partitions.map((partition) => new AppConnections(partition));
+    this.clusterUsage.start(parts);
+    this.shareLater();
+  }
+
+  /** Shares the usage that others do not know yet, for the last time. */
+  async stop(): Promise<void> {
+    this.stopSharing?.();
+    await this.clusterUsage.share();
   }
 
   take(app: App): boolean | Promise<boolean> {
@@ -50,14 +87,17 @@ export class ClusterQuotas implements ConnectionQuota {
     this.connectionsOf(app).release(app);
   }
 
-  /** States what has changed. `open`: the open connections of each app on this loop. */
-  async share(open: Iterable<readonly [app: App, open: number]>): Promise<void> {
-    const all = new Map(open);
-    for (const [app, count] of all) this.connectionsOf(app).setOpen(app, count);
+  /** States what other servers need not know at once. */
+  async share(): Promise<void> {
+    const open = new Map(this.options.openConnections());
+    for (const [app, count] of open) this.connectionsOf(app).setOpen(app, count);
     for (const connections of this.connections) {
-      for (const app of connections.known()) if (!all.has(app)) connections.setOpen(app, 0);
+      for (const app of connections.known()) if (!open.has(app)) connections.setOpen(app, 0);
     }
-    await Promise.all(this.connections.map((connections) => connections.share()));
+    await Promise.all([
+      this.clusterUsage.share(),
+      ...this.connections.map((connections) => connections.share()),
+    ]);
   }
 
   /** Returns what apps do now. `day`: days since 1970, UTC. Rejects rather than to return a part. */
@@ -88,6 +128,13 @@ export class ClusterQuotas implements ConnectionQuota {
         clientMessages: clients,
       })),
     };
+  }
+
+  private shareLater(): void {
+    this.stopSharing = this.options.timers.after(SHARE_MS, () => {
+      this.shareLater();
+      void this.share();
+    });
   }
 
   private async servers(): Promise<readonly ServerConnections[]> {

@@ -28,8 +28,7 @@ export class ClusterUsage {
     this.shared = { unshared: this.unshared, warns: false, isFirst: false };
   }
 
-  /** Begins to share. */
-  attach({ partitions, usage, apps }: ClusterUsageParts): void {
+  start({ partitions, usage, apps }: ClusterUsageParts): void {
     const loop = crypto.randomUUID();
     this.all = partitions.map(
       (partition) =>

@@ -1,5 +1,5 @@
 import type { Script } from '../link/script.ts';
-import { PUBLISH } from './events.ts';
+import { PUBLISH, RECENT } from './events.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, ROSTER, USERS } from './queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
 import { ENTER, SIGN, STATE, TERMINATE } from './statements.ts';
@@ -12,6 +12,7 @@ export const ALL_SCRIPTS: readonly Script[] = [
   SIGN,
   TERMINATE,
   PUBLISH,
+  RECENT,
   ROSTER,
   MEMBERS,
   COUNTS,

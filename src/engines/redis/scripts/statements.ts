@@ -53,8 +53,9 @@ if held > 0 then
   end
 elseif old > 0 then call('HDEL', N, topic) end
 local seq = call('HGET', T, '!') or '0'
--- After the number of the newcomer, who gets the count too.
-if total and not again then counted(topic, total, flags) end
+-- After the number of the newcomer, who gets the count too, also if an earlier statement has counted it.
+if total and not again then counted(topic, total, flags)
+elseif ARGV[8] ~= '' and has(flags, 'c') then counted(topic, tonumber(call('HGET', T, '#')), 'c') end
 return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and call('HGETALL', I) or {}}
 `);
 
