@@ -93,6 +93,9 @@ else
     run --parallel=2 --no-isolate $options $unit
     paths=./test
   fi
+  TEST_PROGRAM=$TEST_RUN_FOLDER/bundle/main.js
+  export TEST_PROGRAM
+  sh scripts/bun.sh testing/servers/bundle.ts "$TEST_RUN_FOLDER/bundle"
   # Most of these tests wait for servers most of the time.
   run --parallel=4 $options $paths
   if [ "$paths" = ./test ]; then
