@@ -23,7 +23,7 @@ const seriesOf = ({ name, kind }: MetricRow) =>
 
 describe('an alert', () => {
   it.each(rules)('is about metrics that there are: $alert', ({ expr, annotations }) => {
-    const names = expr.match(/fanfare_\w+/g) ?? [];
+    const names: readonly string[] = expr.match(/fanfare_\w+/g) ?? [];
     expect(names).not.toBeEmpty();
     expect(rows.flatMap(seriesOf)).toEqual(expect.arrayContaining([...names]));
     // A counter says nothing by itself, since it begins at 0 with every start.
