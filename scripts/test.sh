@@ -56,19 +56,9 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 # What `npm run test:cluster` runs: all that clients and backends see of a server. Push has nothing to do with threads.
-several='
-  test/protocol/websocket
-  test/protocol/http
-  test/protocol/webhooks
-  test/compat
-  test/browser
-'
-several_servers='
-  test/admin
-  test/hostile/clients.test.ts
-  test/hostile/requests.test.ts
-  test/hostile/tenants.test.ts
-'
+channels='test/protocol/websocket test/protocol/http test/protocol/webhooks'
+on_two_threads="$channels $(find test/compat test/browser -name '*.test.ts' ! -name 'push-*' | sort | tr '\n' ' ')"
+on_two_servers="$channels test/compat test/browser test/admin test/hostile/clients.test.ts"
 
 log=$TEST_RUN_FOLDER/log
 : >"$log"
@@ -88,14 +78,14 @@ run() {
 # Paths and options are words without spaces.
 # shellcheck disable=SC2086
 if [ "$mode" = several ]; then
-  sh scripts/install-tools.sh ${paths:-$several} test/cluster
+  sh scripts/install-tools.sh ${paths:-$on_two_servers} test/cluster
   echo 'Servers with two realtime threads:'
   export TEST_THREADS=2
-  run --parallel=4 $options ${paths:-$several}
+  run --parallel=4 $options ${paths:-$on_two_threads}
   unset TEST_THREADS
   echo 'Two servers over Redis that act as one, each connection to the next of them:'
   export TEST_SERVERS=2
-  run --parallel=4 $options ${paths:-$several $several_servers}
+  run --parallel=4 $options ${paths:-$on_two_servers}
 elif is_unit $paths; then
   run --parallel=2 --no-isolate $options $paths
 else

@@ -119,7 +119,7 @@ describe('a client that sends too much', () => {
     await using server = await startFanfare({ channels: { framesPerSecond: 10 } });
     await using client = await RawClient.connect(server);
     // The burst is twice the rate of 10 per second plus the limit of channels; each second adds 10.
-    for (let n = 0; n < 2500; n++) client.says({ event: 'pusher:ping', data: {} });
+    for (let n = 0; n < 2060; n++) client.says({ event: 'pusher:ping', data: {} });
     let heard = await client.hears();
     let pongs = 0;
     for (; heard.event === 'pusher:pong'; heard = await client.hears()) pongs++;
