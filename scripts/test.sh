@@ -58,7 +58,7 @@ trap 'exit 143' TERM
 # What `npm run test:cluster` runs: all that clients and backends see of a server. Push has nothing to do with threads.
 channels='test/protocol/websocket test/protocol/http test/protocol/webhooks'
 on_two_threads="$channels $(find test/compat test/browser -name '*.test.ts' ! -name 'push-*' | sort | tr '\n' ' ')"
-on_two_servers="$channels test/compat test/browser test/admin test/hostile/clients.test.ts"
+on_two_servers="$channels test/compat test/browser test/admin"
 
 log=$TEST_RUN_FOLDER/log
 : >"$log"
@@ -75,10 +75,17 @@ run() {
   fi
 }
 
+bundle() {
+  TEST_PROGRAM=$TEST_RUN_FOLDER/bundle/main.js
+  export TEST_PROGRAM
+  sh scripts/bun.sh testing/servers/bundle.ts "$TEST_RUN_FOLDER/bundle"
+}
+
 # Paths and options are words without spaces.
 # shellcheck disable=SC2086
 if [ "$mode" = several ]; then
   sh scripts/install-tools.sh ${paths:-$on_two_servers} test/cluster
+  bundle
   echo 'Servers with two realtime threads:'
   export TEST_THREADS=2
   run --parallel=4 $options ${paths:-$on_two_threads}
@@ -89,11 +96,12 @@ if [ "$mode" = several ]; then
 elif is_unit $paths; then
   run --parallel=2 --no-isolate $options $paths
 else
-  sh scripts/install-tools.sh $paths
+  sh scripts/install-tools.sh $paths ${TEST_SERVERS:+test/cluster}
   if [ -z "$paths" ]; then
     run --parallel=2 --no-isolate $options $unit
     paths=./test
   fi
+  bundle
   # Most of these tests wait for servers most of the time.
   run --parallel=4 $options $paths
 fi

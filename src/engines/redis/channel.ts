@@ -9,7 +9,7 @@ import type { LoopParts } from './loop.ts';
 import type { Partition, RestateReason, Stated } from './partition.ts';
 import { ROSTER } from './scripts/queries.ts';
 import { STATE } from './scripts/statements.ts';
-import { Sequence } from './sequence.ts';
+import { type Gap, Sequence } from './sequence.ts';
 import {
   type ChannelMessage,
   type Numbered,
@@ -204,10 +204,24 @@ export class RedisChannel implements Stated {
     this.reread();
   }
 
-  /** Messages were missed: reads the members or the count, and sends clients what they have missed. */
+  /** Messages are missed. Holds all that come until `fill`, reads the members or the count, and sends clients what they missed. */
   missed(): void {
-    this.sequence.resync();
+    this.sequence.cut();
     this.reread();
+  }
+
+  /** What was missed; `undefined` if nothing was. */
+  get gap(): Gap | undefined {
+    return this.held > 0 ? this.sequence.gap : undefined;
+  }
+
+  /** Takes the events that were missed, and perhaps others that were not. */
+  fill(gap: Gap, events: readonly Numbered[]): void {
+    const missed = events.flatMap((event) => {
+      const message = readChannelMessage(event);
+      return message === undefined ? [] : [{ number: event.number, message }];
+    });
+    this.sequence.fill(gap, missed);
   }
 
   private reread(): void {
@@ -247,7 +261,10 @@ export class RedisChannel implements Stated {
   private newSequence(): Sequence<ChannelMessage> {
     return new Sequence<ChannelMessage>({
       deliver: (message, isLate) => this.deliver(message, isLate),
-      missed: () => this.reread(),
+      missed: () => {
+        this.loop.meter.count('engineGaps');
+        this.reread();
+      },
     });
   }
 

@@ -1,5 +1,5 @@
 import type { Script } from '../link/script.ts';
-import { PUBLISH } from './events.ts';
+import { PUBLISH, RECENT } from './events.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, ROSTER, USERS } from './queries.ts';
 import { ENTER, SIGN, STATE, TERMINATE } from './statements.ts';
 import { CLAIM, EXIT, TICK } from './upkeep.ts';
@@ -11,6 +11,7 @@ export const ALL_SCRIPTS: readonly Script[] = [
   SIGN,
   TERMINATE,
   PUBLISH,
+  RECENT,
   ROSTER,
   MEMBERS,
   COUNTS,

@@ -1,10 +1,17 @@
 import { script } from './script.ts';
 
+/** How long a partition keeps events for nodes that have missed them, and about how many bytes of them. */
+const RECENT_MS = 120_000;
+const RECENT_BYTES = 2 * 1024 * 1024;
+/** Bytes that one call reads of them at most, so that no script runs for long. */
+const RECENT_PAGE_BYTES = 128 * 1024;
+
 /**
  * Publishes an event and remembers it for a cache channel. Arguments: node, epoch, topic, message; to remember it also app,
  * name, data, its lifetime in milliseconds, and how many events and bytes the partition may hold.
  *
- * Of a topic that nobody holds the event has no number: after a loss of data its holders may not have stated it yet.
+ * Holders of a topic may have been swept while they could not reach Redis, or may not have stated it again after a loss of
+ * data. So an event of a topic that nobody holds is published and kept too, numbered by the time.
  */
 export const PUBLISH = script(`
 local topic = ARGV[3]
@@ -59,6 +66,52 @@ if ARGV[5] then
   end
   call('HDEL', T, 'm')
 end
-publish(topic, call('EXISTS', T) == 1 and step(topic) or '0', ARGV[4])
+local seq = call('EXISTS', T) == 1 and step(topic) or base()
+publish(topic, seq, ARGV[4])
+local bytes = call('APPEND', P .. 'J1', #topic .. ':' .. #seq + #ARGV[4] .. ':' .. topic .. seq .. ARGV[4])
+call('PEXPIRE', P .. 'J1', ${RECENT_MS})
+if bytes > ${RECENT_BYTES / 2} then
+  call('RENAME', P .. 'J1', P .. 'J0')
+  call('HINCRBY', P .. 'J', 'o', bytes)
+  call('HSET', P .. 'J', 'd', call('HGET', P .. 'J', 't') or '0', 't', text(nowMs()))
+end
 return {'ok'}
+`);
+
+/**
+ * Reads recent events of all topics, or of some. Arguments: node, epoch, position; then for each topic its name, and the number
+ * after which events are wanted. Returns the next position, empty at the end; since how many milliseconds all events are there;
+ * for each event its topic, and what was published.
+ */
+export const RECENT = script(`
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
+local state, position = call('HMGET', P .. 'J', 'o', 'd'), tonumber(ARGV[3])
+local middle, older, newer = tonumber(state[1] or '0'), call('STRLEN', P .. 'J0'), call('STRLEN', P .. 'J1')
+local key, from = P .. 'J1', middle
+if position < middle then
+  key, from = P .. 'J0', middle - older
+  position = math.max(position, from)
+end
+local function read(bytes) return call('GETRANGE', key, position - from, position - from + bytes - 1) end
+local page, at, rows, wanted = read(${RECENT_PAGE_BYTES}), 1, {}, {}
+for i = 4, #ARGV, 2 do wanted[ARGV[i]] = tonumber(ARGV[i + 1]) end
+while at <= #page do
+  local _, head, topicBytes, bytes = string.find(page, '^(%d+):(%d+):', at)
+  if not head then break end
+  local last = head + topicBytes + bytes
+  -- An event larger than a page is read alone.
+  if last > #page and at == 1 then page = read(last) end
+  if last > #page then break end
+  local topic = string.sub(page, head + 1, head + topicBytes)
+  local after = #ARGV == 3 and 0 or wanted[topic]
+  if after and tonumber(string.match(page, '^%d+', head + topicBytes + 1)) > after then
+    rows[#rows + 1] = topic
+    rows[#rows + 1] = string.sub(page, head + topicBytes + 1, last)
+  end
+  at = last + 1
+end
+local next = position + at - 1
+local reachMs = math.min(${RECENT_MS}, nowMs() - tonumber(state[2] or '0'))
+return {'ok', (at == 1 and position >= middle or next >= middle + newer) and '' or text(next), text(reachMs), rows}
 `);

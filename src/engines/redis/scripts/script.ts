@@ -4,10 +4,10 @@ import { Script } from '../link/script.ts';
 export const LEASE_MS = 10_000;
 
 /**
- * Milliseconds that a node has to report a webhook event which it has claimed. Then another node claims it, and reports it
- * under the same id.
+ * Milliseconds that a node has to store a webhook event which it has claimed. Then any node claims it, and reports it under the
+ * same id.
  */
-const CLAIM_MS = 10_000;
+export const CLAIM_MS = 10_000;
 
 /**
  * Milliseconds until a vacated channel, a member who left or a user who signed out counts as gone. Source: Channels
@@ -33,6 +33,7 @@ const GRACE_MS = 3000;
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |
  * | `KN`, `KB`, `KT` | cached events by app, their bytes by app, and `b` the bytes of all |
+ * | `J1`, `J0`, `J` | recent events in the order of publishing, the newer and the older half; where the newer half begins (`o`) |
  *
  * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline), `c` topic (count), and `h`
  * number, kind, topic (a claimed webhook event).
