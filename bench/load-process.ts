@@ -23,8 +23,11 @@ async function reachable(app: AppAddress): Promise<AppAddress> {
 async function answer(call: Call<LoadCalls>): Promise<LoadCalls[keyof LoadCalls]['answer']> {
   switch (call.name) {
     case 'connect': {
-      const { app, staysAwake, ...size } = call.ask;
-      load = connectLoad(await reachable(app), new KernelSockets(staysAwake), size);
+      const { app, staysAwake, publishTo, ...size } = call.ask;
+      load = connectLoad(await reachable(app), new KernelSockets(staysAwake), {
+        ...size,
+        ...(publishTo && { publishTo: await reachable(publishTo) }),
+      });
       return null;
     }
     case 'step':

@@ -1,3 +1,5 @@
+import { measureCluster } from './cluster/cluster.ts';
+import { printCluster } from './cluster/print.ts';
 import { connectScenarios, measureConnect, printConnect } from './connections/connect.ts';
 import { idleScenarios, measureIdle, printIdle } from './connections/idle.ts';
 import { type FanOut, fanOuts } from './fan-out/fan-outs.ts';
@@ -46,6 +48,15 @@ export const scenarios: readonly Scenario[] = [
     async run(bench) {
       const figures = await measureThreads(bench);
       return { text: printThreads(figures), figures };
+    },
+  },
+  {
+    name: 'cluster',
+    description: 'several servers over one Redis beside one server; needs Redis and PostgreSQL',
+    needs: 'settings of the server',
+    async run(bench) {
+      const figures = await measureCluster(bench);
+      return { text: printCluster(figures), figures };
     },
   },
 ];

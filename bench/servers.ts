@@ -32,6 +32,8 @@ export interface FanfareOptions {
   readonly push?: Settings;
   /** Realtime loops; without it, as many as Fanfare chooses. */
   readonly threads?: number;
+  /** What it shares with other servers of a cluster. */
+  readonly shared?: { readonly redisUrl: string; readonly storeUrl: string } | undefined;
   /** Where the store is and stays. Without it, the store is new and temporary. */
   readonly folder?: string;
 }
@@ -73,7 +75,7 @@ export const fanfare: Contender = {
 /** The same, with more settings. */
 export async function startFanfare(
   pin: readonly string[],
-  { app, push, threads, folder }: FanfareOptions,
+  { app, push, threads, shared, folder }: FanfareOptions,
 ): Promise<FanfareServer> {
   await using parts = new AsyncDisposableStack();
   const place = folder ?? (await mkdtemp(join(tmpdir(), 'fanfare-bench-')));
@@ -95,7 +97,8 @@ export async function startFanfare(
     ...(threads === undefined ? {} : { realtime: { threads } }),
     push: { host: '127.0.0.1', port: pushPort, ...push },
     admin: { port: adminPort },
-    store: { url: `sqlite:${storeFile}` },
+    ...(shared === undefined ? {} : { engine: { type: 'redis', url: shared.redisUrl } }),
+    store: { url: shared?.storeUrl ?? `sqlite:${storeFile}` },
     log: { level: 'warn', format: 'json' },
     drainSeconds: 0,
   };

@@ -66,6 +66,7 @@ const besideMayImport: Readonly<Record<string, readonly string[]>> = {
   scripts: ['src'],
   test: ['scripts', 'src', 'testing'],
   bench: ['src', 'testing'],
+  examples: ['testing'],
 };
 
 /** Which folders of `transports` may import which others of it. */
@@ -139,7 +140,7 @@ const isTest = (path: string) => /\.(test|fixture)\.ts$/.test(path);
 
 const sources = await readSources('src', 'src/**/*.ts');
 const product = sources.filter(({ path }) => !isTest(path));
-const all = await readSources('.', '{src,testing,test,bench,scripts}/**/*.ts');
+const all = await readSources('.', '{src,testing,test,bench,examples,scripts}/**/*.ts');
 
 /** The files of this repository that a file imports. */
 function localImports(file: SourceFile): readonly string[] {

@@ -15,7 +15,8 @@ import { rateThatHolds } from './search.ts';
 const REPEATS_MAX = 5;
 const QUIET_WINDOW_MS = 300;
 const QUIET_WITHIN_MS = 3000;
-const WARMUP_SECONDS = 0.3;
+/** What a step does before it is timed. */
+export const WARMUP_SECONDS = 0.3;
 /** Before the search: so many times the rate at which it starts, for so long. */
 const WARM_UP_TIMES = 4;
 const WARM_UP_SECONDS = 3;

@@ -21,6 +21,8 @@ export interface LoadSize {
   readonly crowd: CrowdSize;
   /** How many keep-alive connections publish. */
   readonly publishers: number;
+  /** Where they publish, if not where the crowd listens. */
+  readonly publishTo?: AppAddress;
   /** Backends trigger where nothing is said. */
   readonly eventSource?: EventSourceName;
 }
@@ -84,12 +86,13 @@ function eventSourceOf(
   crowd: Crowd,
   size: LoadSize,
 ): EventSource {
-  const { eventSource = 'triggers', publishers } = size;
+  const { eventSource = 'triggers', publishers, publishTo } = size;
   switch (eventSource) {
     case 'triggers': {
-      const connected = new Publishers(sockets, app, publishers);
+      const backend = publishTo ?? app;
+      const connected = new Publishers(sockets, backend, publishers);
       connected.fill();
-      return new Triggers(app, crowd, connected);
+      return new Triggers(backend, crowd, connected);
     }
     case 'client-events':
       return new ClientEvents(crowd);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { residentBytes } from '../connections/server-memory.ts';
 import { fanOuts } from '../fan-out/fan-outs.ts';
 import { type Subject, startUnderLoad, tryStep } from '../fan-out/measure.ts';
+import { type ByKey, inRounds } from '../in-rounds.ts';
 import type { LoadSize } from '../load/open-loop.ts';
 import { OTHERS_MAX } from '../machine/cpu-usage.ts';
 import { align, median, ratio, spread, tenths, verdict, whole } from '../report.ts';
@@ -35,7 +36,7 @@ const STARTS = 3;
 const SETTLE_MS = 1500;
 
 /** What was found in each round, by the number of threads. */
-type ByThreads<Found> = Readonly<Record<number, readonly Found[]>>;
+type ByThreads<Found> = ByKey<number, Found>;
 
 interface Step {
   readonly deliveriesPerCpuSecond: number;
@@ -159,22 +160,6 @@ async function startAll(
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
-}
-
-/** Measures each in turn, and every second round the other way round, so that what comes first has no advantage. */
-async function inRounds<Found>(
-  rounds: number,
-  counts: readonly number[],
-  measure: (threads: number) => Promise<Found>,
-): Promise<ByThreads<Found>> {
-  const found: Record<number, Found[]> = {};
-  for (let round = 0; round < rounds; round++) {
-    for (const threads of round % 2 === 0 ? counts : counts.toReversed()) {
-      const each = await measure(threads);
-      found[threads] = [...(found[threads] ?? []), each];
-    }
-  }
-  return found;
 }
 
 const roundsOf = ({ isQuick }: Bench): number => (isQuick ? ROUNDS_QUICK : ROUNDS);

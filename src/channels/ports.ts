@@ -114,7 +114,7 @@ export interface Publication extends Broadcast {
  * that is the same for all loops. It may answer at once or later; calls of one loop take effect in their order.
  *
  * Loops state what they hold instead of counting up and down, so a statement may be repeated without harm. Every call must
- * settle. A throw or a rejection means "I could not answer": the core then closes the connection with 4200, refuses a
+ * settle. A throw or a rejection means "I could not answer": the core then closes the connection with 4100, refuses a
  * client event, or answers the HTTP request with 503, and does not ask again. A call that fails must have changed nothing, except `leave`, `signOut` and
  * `unwatch`: those who call them are gone, and the engine must remember it.
  */
@@ -178,15 +178,30 @@ export interface CachedEvent {
   readonly expiresAt: number;
 }
 
+/**
+ * The connections of each app that count for its `limits.connections`. Part of an engine, since the limit holds for all loops.
+ *
+ * An engine that cannot answer lets a connection in.
+ */
+export interface ConnectionQuota {
+  /** Takes a place for a connection. `false`: the app has as many connections as it may have. Never fails. */
+  take(app: App): MaybePromise<boolean>;
+  /** Gives a place back. */
+  release(app: App): void;
+}
+
 /** The apps that this server serves. Must answer at once, from memory, and never fail. */
 export interface AppDirectory {
   byKey(key: string): App | undefined;
   byId(id: string): App | undefined;
 }
 
-/** Takes webhook events. `emit` must return at once and never fail; what it queues is bounded. */
+/**
+ * Takes webhook events. `emit` must return at once and never fail; what it queues is bounded. `over` is for events with an
+ * id: it is called once, when the event is stored or was dropped at a limit.
+ */
 export interface WebhookSink {
-  emit(event: AppWebhookEvent): void;
+  emit(event: AppWebhookEvent, over?: () => void): void;
 }
 
 /** What the core counts. */

@@ -17,6 +17,7 @@ export function crossCheck(content: unknown): readonly Problem[] {
       repeatedText(entries(instance.value, ['secretKeys'], instance.path)),
     ),
     ...halfSetTls(content),
+    ...redisServers(content),
   ];
 }
 
@@ -69,6 +70,18 @@ function halfSetTls(content: unknown): readonly Problem[] {
       path: `tls.${missing}`,
       message: `required if tls.${given} is set`,
     }));
+}
+
+function redisServers(content: unknown): readonly Problem[] {
+  if (valueAt(content, ['engine', 'type']) !== 'redis') return [];
+  const isSet = (name: string) => valueAt(content, ['engine', name]) !== undefined;
+  if (isSet('url') && isSet('urls')) {
+    return [{ path: 'engine.urls', message: 'cannot be set together with engine.url' }];
+  }
+  if (!isSet('url') && !isSet('urls')) {
+    return [{ path: 'engine.url', message: 'required, or engine.urls for several Redis servers' }];
+  }
+  return repeatedText(entries(content, ['engine', 'urls']));
 }
 
 /** The entries of a list, each with its whole path. Empty if the value is not a list. */

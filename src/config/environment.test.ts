@@ -53,6 +53,22 @@ describe('an environment variable', () => {
     ]);
   });
 
+  it('holds a list of texts, with spaces between', () => {
+    const redis = {
+      FANFARE_ENGINE_TYPE: 'redis',
+      FANFARE_ENGINE_URLS: ' redis://a redis+sentinel://b,c/name\n',
+      FANFARE_TRUSTED_PROXIES: '10.0.0.0/8 ::1',
+    };
+
+    expect(configIn(load({}, redis))).toMatchObject({
+      engine: { type: 'redis', urls: ['redis://a', 'redis+sentinel://b,c/name'] },
+      trustedProxies: ['10.0.0.0/8', '::1'],
+    });
+    expect(problemsIn(load({}, { ...redis, FANFARE_ENGINE_URLS: 'redis://a x' }))).toEqual([
+      'FANFARE_ENGINE_URLS (engine.urls[1]): must begin with redis://, rediss://, redis+sentinel:// or rediss+sentinel://',
+    ]);
+  });
+
   it('means null where it is empty and the setting takes null', () => {
     const loaded = loadJson({ admin: { password: 'p' } }, { FANFARE_ADMIN_PASSWORD: '' });
 

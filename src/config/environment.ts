@@ -28,11 +28,20 @@ function variableFor(path: string): string {
   return `${PREFIX}${words.toUpperCase()}`;
 }
 
-/** The variable that overrides a setting. Only single values outside of lists have one. */
+/** The variable that overrides a setting. Single values and lists of texts have one, unless they are in a list. */
 export function environmentName(setting: Setting): string | undefined {
-  return isScalar(setting.schema) && !setting.path.includes('[]')
+  return isText(setting.schema) && !setting.path.includes('[]')
     ? variableFor(setting.path)
     : undefined;
+}
+
+/** Whether a setting can be written as one text. */
+function isText(schema: z.ZodType): boolean {
+  return isScalar(schema) || isListOfTexts(schema);
+}
+
+function isListOfTexts(schema: z.ZodType): boolean {
+  return schema instanceof z.ZodArray && schema.element instanceof z.ZodString;
 }
 
 function isScalar(schema: z.ZodType): boolean {
@@ -54,12 +63,12 @@ export function applyEnvironment(
   const outsideLists = settingsOf(schema).filter((setting) => !setting.path.includes('[]'));
   const settings = new Map(
     outsideLists
-      .filter((setting) => isScalar(setting.schema))
+      .filter((setting) => isText(setting.schema))
       .map((setting) => [variableFor(setting.path), setting]),
   );
   const onlyInFile = new Set(
     outsideLists
-      .filter((setting) => !isScalar(setting.schema))
+      .filter((setting) => !isText(setting.schema))
       .map((setting) => variableFor(setting.path)),
   );
 
@@ -105,6 +114,7 @@ function readText({ schema, nullable }: Setting, text: string): ReadText {
   }
   // A word or a number.
   if (schema instanceof z.ZodUnion) return { value: /^\d+$/.test(text) ? Number(text) : text };
+  if (schema instanceof z.ZodArray) return { value: text.split(/\s+/).filter(Boolean) };
   if (schema instanceof z.ZodBoolean) {
     return text === 'true' || text === 'false'
       ? { value: text === 'true' }

@@ -82,7 +82,8 @@ function placed(
   source: string | undefined,
   variables: ReadonlyMap<string, string>,
 ): Problem {
-  const variable = variables.get(problem.path);
+  // A variable sets the whole list.
+  const variable = variables.get(problem.path.replace(/\[\d+\]$/, ''));
   if (variable !== undefined) return { ...problem, path: variablePath(variable, problem.path) };
   return problem.path === '' && source !== undefined ? { ...problem, path: source } : problem;
 }

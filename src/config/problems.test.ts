@@ -107,7 +107,27 @@ describe('problems', () => {
     [{ tls: { keyFile: 'k.pem' } }, 'tls.certFile: required if tls.keyFile is set'],
     [{ engine: { type: 'kafka' } }, 'engine.type: must be one of "memory", "redis", got "kafka"'],
     [{ engine: { type: 7 } }, 'engine.type: must be one of "memory", "redis", got a number'],
-    [{ engine: { type: 'redis' } }, 'engine.url: required'],
+    [
+      { engine: { type: 'redis' } },
+      'engine.url: required, or engine.urls for several Redis servers',
+    ],
+    [
+      { engine: { type: 'redis', url: 'redis://a', urls: ['redis://a'] } },
+      'engine.urls: cannot be set together with engine.url',
+    ],
+    [{ engine: { type: 'redis', urls: [] } }, 'engine.urls: must have at least one entry'],
+    [
+      { engine: { type: 'redis', urls: Array.from({ length: 65 }, (_, n) => `redis://${n}`) } },
+      'engine.urls: must have at most 64 entries',
+    ],
+    [
+      { engine: { type: 'redis', urls: ['redis://a', 'redis://b', 'redis://a'] } },
+      'engine.urls[2]: is the same as engine.urls[0]',
+    ],
+    [
+      { engine: { type: 'redis', urls: ['redis://a', 'http://b'] } },
+      'engine.urls[1]: must begin with redis://, rediss://, redis+sentinel:// or rediss+sentinel://',
+    ],
     [
       { engine: { type: 'redis', url: 'http://x' } },
       'engine.url: must begin with redis://, rediss://, redis+sentinel:// or rediss+sentinel://',

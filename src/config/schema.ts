@@ -3,6 +3,7 @@ import { channelsSettings } from './channels-settings.ts';
 import { pushSettings } from './push-settings.ts';
 import {
   addressRange,
+  oneOrMore,
   onOff,
   orNull,
   port,
@@ -65,13 +66,25 @@ const memory = z.strictObject(
 
 const redisUrl = /^rediss?(?:\+sentinel)?:\/\/./;
 
+const redisUrlRule = 'begin with redis://, rediss://, redis+sentinel:// or rediss+sentinel://';
+
+/** The partitions of the state: more servers than these would have nothing to do. */
+const REDIS_SERVERS_MAX = 64;
+
+// That exactly one of `url` and `urls` is set is a cross-check.
 const redis = z.strictObject({
   type: z.literal('redis').describe(engineType),
   url: textThat(
     redisUrl,
-    'begin with redis://, rediss://, redis+sentinel:// or rediss+sentinel://',
-    'The Redis server: redis://USER:PASSWORD@HOST:PORT/DB, rediss://… (TLS), or redis+sentinel://HOST:PORT,HOST:PORT/NAME. Required if the type is `redis`.',
-  ),
+    redisUrlRule,
+    'The Redis server: redis://USER:PASSWORD@HOST:PORT/DB, rediss://… (TLS), or redis+sentinel://HOST:PORT,HOST:PORT/NAME. Required if the type is `redis`, unless `urls` is set.',
+  ).optional(),
+  urls: oneOrMore(
+    textThat(redisUrl, redisUrlRule, ''),
+    'Several Redis servers, in place of `url`: each holds a part of the state. Every server of the cluster must have the same list, in the same order.',
+  )
+    .max(REDIS_SERVERS_MAX, { error: `must have at most ${REDIS_SERVERS_MAX} entries` })
+    .optional(),
   keyPrefix: z
     .string()
     .max(100)

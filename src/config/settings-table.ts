@@ -33,6 +33,7 @@ The server reads one file: the one given with \`--config\` or \`FANFARE_CONFIG\`
 \`fanfare.toml\` in the working directory. Environment variables override the file, and the file overrides the defaults. An empty variable means
 \`null\` if the setting allows \`null\`. Relative paths begin in the working directory. If a setting is unknown or a value is wrong, the server prints
 every problem with its place and exits with code 2. In the tables, \`[]\` means every entry of a list; entries can only be set in the file.
+The variable of a list of texts has them with spaces between.
 `;
 
 /** Prints `docs/settings.md`. */

@@ -4,6 +4,6 @@ import type { App } from '../channels/app.ts';
 export const PARTITIONS = 64;
 
 /** Returns the partition of a topic. */
-export function partitionOf(app: App, channel: string): number {
+export function partitionOf(app: Pick<App, 'id'>, channel: string): number {
   return Bun.hash.xxHash32(`${app.id}/${channel}`) % PARTITIONS;
 }

@@ -55,6 +55,11 @@ export class FairRateLimiter<Group extends string | number> {
     return true;
   }
 
+  /** Takes tokens for what has happened elsewhere: the bucket may go below zero. */
+  charge(group: Group, rate: Rate, nowMs: number, tokens: number): void {
+    this.buckets.charge(group, rate, nowMs, tokens);
+  }
+
   /** How many members are remembered. */
   get size(): number {
     return this.taken.size;

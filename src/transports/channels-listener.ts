@@ -1,12 +1,13 @@
 import type { Server } from 'bun';
 import type { Hub } from '../channels/hub.ts';
+import { after } from '../channels/maybe-promise.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
 import type { ClientAddresses } from './client-address.ts';
 import { isFallbackPath } from './http-fallback/session-path.ts';
 import type { FallbackTransport } from './http-fallback/transport.ts';
 import { requestTarget, withoutPrefix } from './request-target.ts';
-import type { WebSocketTransport } from './websocket/transport.ts';
+import type { HandshakeOutcome, WebSocketTransport } from './websocket/transport.ts';
 import type { SocketData } from './websocket/websocket-connection.ts';
 
 export interface ListenerSettings {
@@ -49,6 +50,24 @@ export function listenForChannels({
   addresses,
   meter,
 }: ChannelsListenerOptions): Server<SocketData> {
+  /** Answers a handshake that has not become a connection. */
+  const refuseHandshake = (
+    outcome: HandshakeOutcome,
+    path: string,
+    sender: () => string,
+  ): Response | undefined => {
+    if (outcome === 'taken') return undefined;
+    if (outcome === 'too-often') {
+      return refuseRequest('rate-limited', 'Too many connections from this address', {
+        'retry-after': '10',
+        connection: 'close',
+      });
+    }
+    const why = 'This is not a valid WebSocket handshake';
+    meter.count('connectionsRefused', 1, 'handshake');
+    hub.rateLimitedLog.info('Connection refused', { address: sender() }, { path, why });
+    return refuseRequest('bad-handshake', why);
+  };
   return Bun.serve<SocketData>({
     hostname: settings.host,
     port: settings.port,
@@ -65,21 +84,7 @@ export function listenForChannels({
       // The method first: reading headers costs time, and most requests are triggers.
       if (request.method === 'GET' && asksForWebSocket(request)) {
         const outcome = sockets.upgrade(server, request, target);
-        if (outcome === 'taken') return undefined;
-        if (outcome === 'too-often') {
-          return refuseRequest('rate-limited', 'Too many connections from this address', {
-            'retry-after': '10',
-            connection: 'close',
-          });
-        }
-        const why = 'This is not a valid WebSocket handshake';
-        meter.count('connectionsRefused', 1, 'handshake');
-        hub.rateLimitedLog.info(
-          'Connection refused',
-          { address: sender() },
-          { path: target.path, why },
-        );
-        return refuseRequest('bad-handshake', why);
+        return after(outcome, (known) => refuseHandshake(known, target.path, sender));
       }
       const path = withoutPrefix(target.path, settings.pathPrefix);
       if (isFallbackPath(path)) return fallback.answer(path, { request, server, target });

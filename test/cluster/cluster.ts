@@ -1,6 +1,7 @@
 import { type ThrowAwayDatabase, throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { type Fanfare, type FanfareOptions, startFanfare } from '../../testing/servers/fanfare.ts';
 import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
+import { TcpProxy } from '../../testing/servers/tcp-proxy.ts';
 import type { AppClient, TestApp } from '../../testing/servers/test-app.ts';
 import { appAt } from '../../testing/servers/test-app.ts';
 
@@ -8,33 +9,65 @@ export const ROOM = 'presence-room';
 
 /** Servers that share Redis and PostgreSQL. */
 export interface Cluster extends AsyncDisposable {
+  /** The first Redis. */
   readonly redis: OwnRedis;
+  readonly redisServers: readonly OwnRedis[];
   readonly store: ThrowAwayDatabase;
   readonly servers: readonly Fanfare[];
   /** The same app at each server. */
   readonly apps: readonly TestApp[];
+  /** Through which each server reaches the first Redis. */
+  readonly proxies: readonly TcpProxy[];
+  /** Starts one more server; `options` are over those of the others. */
+  add(options?: FanfareOptions): Promise<Fanfare>;
+}
+
+export interface ClusterOptions extends FanfareOptions {
+  /** How many Redis servers share the state; 1 by default. */
+  readonly redisCount?: number;
 }
 
 /** Starts servers with a Redis and a database of their own. */
-export async function startCluster(count: number, options: FanfareOptions = {}): Promise<Cluster> {
+export async function startCluster(
+  count: number,
+  { redisCount = 1, ...options }: ClusterOptions = {},
+): Promise<Cluster> {
   await using parts = new AsyncDisposableStack();
   const redis = parts.use(await startRedis());
+  const redisServers = [redis];
+  while (redisServers.length < redisCount) redisServers.push(parts.use(await startRedis()));
   const store = parts.use(await throwAwayPostgres());
-  const config = {
-    engine: { type: 'redis', url: redis.url },
-    store: { url: store.url },
-    webhooks: { allowPrivateAddresses: true },
-  };
   const servers: Fanfare[] = [];
-  for (let n = 0; n < count; n++) {
-    servers.push(parts.use(await startFanfare({ ...options, config })));
-  }
+  const proxies: TcpProxy[] = [];
+  const otherUrls = redisServers.slice(1).map(({ url }) => url);
+  const add = async (owner: AsyncDisposableStack, more: FanfareOptions = {}) => {
+    const proxy = owner.use(await TcpProxy.start(redis.port));
+    const config = {
+      engine: {
+        type: 'redis',
+        ...(redisCount === 1 ? { url: proxy.url } : { urls: [proxy.url, ...otherUrls] }),
+      },
+      store: { url: store.url },
+      webhooks: { allowPrivateAddresses: true },
+      ...more.config,
+    };
+    const server = owner.use(await startFanfare({ ...options, ...more, config }));
+    proxies.push(proxy);
+    servers.push(server);
+    return server;
+  };
+  for (let n = 0; n < count; n++) await add(parts);
   const running = parts.move();
   return {
     redis,
+    redisServers,
     store,
     servers,
-    apps: servers.map(appAt),
+    proxies,
+    get apps() {
+      return servers.map(appAt);
+    },
+    add: (more) => add(running, more),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

@@ -240,6 +240,33 @@ export function authorityContract(
       expect(at(1).heard(app, 'news').at(-1)).toBe('count 1');
     });
 
+    it('sends a subscription count to each newcomer, also if several enter a loop at the same moment', async () => {
+      const cluster = await stage();
+      const { at } = cluster;
+      for (const text of ['news', 'sports', 'weather']) {
+        await Promise.all([1, 2, 3].map(() => at(1).join(app, text)));
+        await cluster.settled();
+        expect(at(1).heardAfterEntry(app, text).at(-1)).toBe('count 3');
+      }
+    });
+
+    it('sends the count of a large channel once in 5 s, and the last one always', async () => {
+      const cluster = await stage();
+      const { at } = cluster;
+      await Promise.all(Array.from({ length: 105 }, (_, n) => at(n).join(app, 'news')));
+      await cluster.settled();
+      await cluster.advance(6000);
+      await cluster.settled();
+      expect(at(0).heard(app, 'news').at(-1)).toBe('count 105');
+      await Promise.all(Array.from({ length: 10 }, (_, n) => at(n).join(app, 'news')));
+      await at(1).leave(app, 'news');
+      await cluster.settled();
+      expect(at(0).heard(app, 'news').length).toBeLessThanOrEqual(1);
+      await cluster.advance(5000);
+      await cluster.settled();
+      expect(at(0).heard(app, 'news')).toEqual(['count 114']);
+    });
+
     it('reports to webhooks once for all loops, and not at all who returns within 3 s elsewhere', async () => {
       const cluster = await stage();
       const { at } = cluster;

@@ -10,6 +10,7 @@ import { appWith, channel } from './values.ts';
 /** The app of all nodes. */
 export const app: App = {
   ...appWith({ presenceMembers: 5, memberChangesPerSecond: 0 }),
+  subscriptionCounts: true,
   webhooks: [
     {
       url: 'http://localhost/',
@@ -28,7 +29,10 @@ export class Client {
   readonly text: string;
   readonly userId: string | undefined;
   readonly members = new Set<string>();
+  /** Events in their order, the one first that the channel remembered. */
   readonly events: string[] = [];
+  /** The last subscription count that it was sent. */
+  count: number | undefined;
   /** The subscriptions of its loop were cut. */
   mayHaveMissed = false;
 
@@ -47,6 +51,8 @@ export class Client {
     } else if (event === 'pusher_internal:member_removed') {
       const { user_id: userId } = JSON.parse(data);
       if (!this.members.delete(userId)) throw new Error(`${userId} was removed twice`);
+    } else if (event === 'pusher_internal:subscription_count') {
+      this.count = JSON.parse(data).subscription_count;
     } else {
       this.events.push(event);
     }
@@ -57,6 +63,8 @@ export class Client {
 export class Node implements Pick<Audience, 'send'> {
   loop!: RedisLoop;
   readonly clients = new Set<Client>();
+  /** Those who have not entered yet. */
+  readonly entering = new Set<Client>();
   readonly signedIn = new Map<string, number>();
   private readonly signingIn: string[] = [];
   readonly online = new Set<string>();
@@ -92,10 +100,12 @@ export class Node implements Pick<Audience, 'send'> {
     this.connections++;
     const socketId = `${this.number}.${this.connections}` as SocketId;
     const client = new Client(socketId, text, userId);
+    this.entering.add(client);
     const entry = { app, channel: name, held: subscriptions, member, socketId };
     const isIn = await this.loop.engine
-      .join(entry, ({ members }) => {
+      .join(entry, ({ members, cached }) => {
         for (const one of members) client.members.add(one.userId);
+        if (cached !== undefined) client.events.push(cached.name);
         if (userId !== undefined && !client.members.has(userId)) {
           this.problems.push(new Error(`A newcomer is not among the members of ${text}`));
         }
@@ -104,7 +114,8 @@ export class Node implements Pick<Audience, 'send'> {
       .catch((error) => {
         this.channels.leave(app, shared.topic, member);
         throw error;
-      });
+      })
+      .finally(() => this.entering.delete(client));
     if (!isIn) await this.stateLeft(client);
   }
 
@@ -114,12 +125,13 @@ export class Node implements Pick<Audience, 'send'> {
   }
 
   async publish(text: string, event: string): Promise<void> {
+    const { text: name, cached } = channel(text);
     await this.loop.engine.publish({
       app,
-      channel: channel(text).text,
-      makeFrame: () => eventMessage(event, channel(text).text, ''),
+      channel: name,
+      makeFrame: () => eventMessage(event, name, ''),
       cause: 'backend',
-      remember: undefined,
+      remember: cached ? { name: event, data: '' } : undefined,
     });
   }
 

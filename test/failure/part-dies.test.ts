@@ -78,7 +78,7 @@ describe('a server of which a part dies', () => {
   });
 
   it.concurrent.each([
-    ['the engine throws', 4200],
+    ['the engine throws', 4100],
     ['the server throws', 1011],
   ])('ends one connection whose message fails, and no other: %s, %p', async (fault, code) => {
     await using server = await startFaulty(fault);

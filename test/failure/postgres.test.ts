@@ -36,7 +36,7 @@ async function cutWay(url: string) {
     sockets.add(far);
     near.on('data', (bytes) => cut || far.write(bytes));
     far.on('data', (bytes) => cut || near.write(bytes));
-    near.on('close', () => far.destroy());
+    near.on('close', () => cut || far.destroy());
     far.on('close', () => near.destroy());
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
@@ -197,5 +197,25 @@ describe('the database', () => {
     expect(await database.lost()).toBeUndefined();
     const rows: { one: number }[] = await database.read`SELECT 1 AS one`;
     expect(rows[0]?.one).toBe(1);
+  });
+
+  it('frees the rows of a server that was cut off from it in the middle of a change', async () => {
+    await using store = await throwAwayPostgres();
+    await using way = await cutWay(store.url);
+    const backend = await openPostgres(way.url, 1000);
+    await using other = new SQL(store.url, { max: 1 });
+    await other`CREATE TABLE work (number INTEGER)`;
+    await other`INSERT INTO work VALUES (1)`;
+    const changing = backend.begin(async (sql) => {
+      await sql`UPDATE work SET number = 2`;
+      way.cut();
+      await sql`UPDATE work SET number = 3`;
+    });
+    await expect(changing).rejects.toThrow(StoreSilent);
+    await other`SET statement_timeout = '20s'`;
+    expect(await other`UPDATE work SET number = number + 10 RETURNING number`).toEqual([
+      { number: 11 },
+    ]);
+    await backend.close();
   });
 });

@@ -18,11 +18,12 @@ import { runs } from '../../testing/long-run.ts';
 import {
   configOf,
   type Fanfare,
+  PROGRAM,
   spawnFanfare,
   startFanfare,
 } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
-import { type Ended, FREE_PORTS, fanfare, MAIN, temporaryDirectory } from '../cli/run-fanfare.ts';
+import { type Ended, FREE_PORTS, fanfare, temporaryDirectory } from '../cli/run-fanfare.ts';
 import { becomes, readiness, storeOf } from './store-trouble.ts';
 
 /** Starts one more server in the directory of another one; its store is named as `url` has it. */
@@ -152,8 +153,9 @@ describe('a server with a store', () => {
   it('refuses before it changes anything: the work that the owner has claimed stays its own', async () => {
     using store = new Database(storeOf(server.directory));
     store.run('PRAGMA busy_timeout = 5000');
-    // Migrations of a newer version would stop any start that got this far.
+    // A store that needs a newer version would stop any start that got this far.
     store.run('INSERT INTO migrations (number) VALUES (999)');
+    store.run('UPDATE compatibility SET needs = 999');
     expectRefused(await startAnother(server.directory, 'sqlite:fanfare.db'), server);
   });
 });
@@ -227,7 +229,7 @@ it.skipIf(!canMount)(
     for (const command of [['serve'], ['apps', 'list'], ['backup', 'copy.db']]) {
       const mounted = `mount --bind fanfare.db 'a place/alone.db' && exec "$@"`;
       const child = Bun.spawn(
-        ['unshare', '-rm', 'sh', '-c', mounted, 'sh', process.execPath, MAIN, ...command],
+        ['unshare', '-rm', 'sh', '-c', mounted, 'sh', process.execPath, PROGRAM, ...command],
         {
           cwd: server.directory,
           env: {

@@ -21,7 +21,8 @@ export interface AdminRequest {
 }
 
 /** A server whose admin API can be asked. */
-export type AdminServer = Pick<Fanfare, 'adminPort' | 'adminPassword'>;
+export type AdminServer = Pick<Fanfare, 'adminPort' | 'adminPassword'> &
+  Partial<Pick<Fanfare, 'nodes'>>;
 
 /** Asks the admin listener for a path of its API, or with a leading `//` for any path. */
 export async function admin(
@@ -63,7 +64,19 @@ export async function makeApp(server: AdminServer, settings: object = {}): Promi
   const { status, json, text } = await admin(server, 'POST', '/apps', { body: settings });
   if (status !== 201) throw new Error(`${status} ${text}`);
   const { id, keys } = json as { id: string; keys: { key: string; secret: string }[] };
+  await everyServerTakes(server, `/apps/${id}`);
   return { id, key: keys[0]?.key ?? '', secret: keys[0]?.secret ?? '' };
+}
+
+/**
+ * Settles when all servers that act as one serve an app or instance as it is in the store. The others learn of a change
+ * within a second, and at once of one that they make themselves.
+ */
+export async function everyServerTakes(server: AdminServer, path: string): Promise<void> {
+  for (const node of server.nodes?.slice(1) ?? []) {
+    const { status, text } = await admin(node, 'PATCH', path, { body: {} });
+    if (status !== 200) throw new Error(`${status} ${text}`);
+  }
 }
 
 export interface ListedWebhook {

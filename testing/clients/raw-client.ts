@@ -80,6 +80,7 @@ export class RawClient implements AsyncDisposable {
   private readonly waiting = new Waiting();
   private buffer = Buffer.alloc(0);
   private ignored: string | undefined;
+  private take: ((text: string) => void) | undefined;
   private closeFrame: Closed | undefined;
   private over = false;
   private socket: Bun.Socket | undefined;
@@ -212,6 +213,12 @@ export class RawClient implements AsyncDisposable {
     return JSON.parse(await this.hearsText());
   }
 
+  /** Gives the text of each frame to a function from now on, instead of to `hears`. */
+  handsOver(take: (text: string) => void): void {
+    this.take = take;
+    for (const frame of this.frames.splice(0)) take(frame);
+  }
+
   /** Fails if anything was sent to this client before now: what the server answers next must be a pong. */
   async hearsNothing(): Promise<void> {
     await this.serverSettled();
@@ -332,7 +339,8 @@ export class RawClient implements AsyncDisposable {
 
   private hear(frame: string): void {
     if (this.ignored !== undefined && JSON.parse(frame).event === this.ignored) return;
-    this.frames.push(frame);
+    if (this.take === undefined) this.frames.push(frame);
+    else this.take(frame);
   }
 
   private end(): void {

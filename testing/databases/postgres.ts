@@ -1,22 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQL } from 'bun';
+import { oncePerRun } from '../once-per-run.ts';
 import { freePort } from '../servers/free-port.ts';
-
-const START_MAX_MS = 30_000;
 
 /** An empty database on the PostgreSQL cluster that tests share. */
 export interface ThrowAwayDatabase extends AsyncDisposable {
@@ -63,43 +51,14 @@ export async function ownPostgres(): Promise<OwnCluster> {
   };
 }
 
-/**
- * Gives the port of the cluster that all processes of a test run share. `scripts/test.sh` makes the folder of the run,
- * and afterwards ends what runs there. Without such a folder, the cluster ends with this process.
- */
+/** Gives the port of the cluster that all processes of a test run share. Without such a run, it ends with this process. */
 async function sharedCluster(): Promise<number> {
-  const run = process.env['TEST_RUN_FOLDER'];
-  if (run === undefined) {
-    const folder = mkdtempSync(join(tmpdir(), 'fanfare-postgres-'));
-    const port = await startCluster(folder);
-    removeAfterwards(folder);
-    return port;
-  }
-  const folder = join(run, 'postgres');
-  const portFile = join(run, 'postgres-port');
-  if (isFirst(folder)) {
-    const port = await startCluster(folder);
-    writeFileSync(`${portFile}.new`, String(port));
-    renameSync(`${portFile}.new`, portFile);
-    return port;
-  }
-  const deadlineMs = performance.now() + START_MAX_MS;
-  while (!existsSync(portFile)) {
-    if (performance.now() > deadlineMs) throw new Error(`PostgreSQL did not start in ${folder}`);
-    await Bun.sleep(20);
-  }
-  return Number(readFileSync(portFile, 'utf8'));
-}
-
-/** Whether this process has made the folder, and not another one before. */
-function isFirst(folder: string): boolean {
-  try {
-    mkdirSync(folder);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
-    throw error;
-  }
+  const shared = await oncePerRun('postgres', startCluster);
+  if (shared !== undefined) return shared;
+  const folder = mkdtempSync(join(tmpdir(), 'fanfare-postgres-'));
+  const port = await startCluster(folder);
+  removeAfterwards(folder);
+  return port;
 }
 
 async function startCluster(folder: string): Promise<number> {
@@ -201,6 +160,16 @@ function asPostgres(program: string, args: readonly string[]): [string, readonly
   if (owner === undefined) return [found, args];
   const { uid, gid } = owner;
   return ['setpriv', [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', found, ...args]];
+}
+
+/** Whether PostgreSQL is installed. */
+export function hasPostgres(): boolean {
+  try {
+    programs();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Where initdb is; Debian keeps it out of the PATH. */

@@ -1,6 +1,10 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { throwAwayPostgres } from '../databases/postgres.ts';
+import type { OnlyOne } from './only-one.ts';
+import { sharedRedis } from './redis.ts';
+import { RoundRobin } from './round-robin.ts';
 
 /** The app that every test server has, unless its configuration says otherwise. */
 export const APP = {
@@ -25,18 +29,23 @@ export interface FanfareOptions {
   readonly openFilesMax?: number;
   /** The number of realtime threads; the default is the environment variable `TEST_THREADS`, or 1. */
   readonly threads?: number | 'auto';
+  /** Why it is always one server without Redis, also if `TEST_SERVERS` says otherwise. */
+  readonly onlyOne?: OnlyOne;
 }
 
-/** A real server, in a process of its own. */
+/** A real server, in a process of its own; or several that act as one, of which each connection reaches the next. */
 export interface Fanfare extends AsyncDisposable {
   readonly port: number;
   readonly pushPort: number;
+  /** Of several servers that of the first, like everything below but what is printed. */
   readonly adminPort: number;
   /** The password of the admin API, if the server has made it; `undefined` if it is configured. */
   readonly adminPassword: string | undefined;
   readonly process: Bun.Subprocess;
   /** Its working directory. */
   readonly directory: string;
+  /** The servers behind its ports: only itself, if it is one. */
+  readonly nodes: readonly Fanfare[];
   /** What it has printed so far, and logged so far. */
   readonly output: { stdout: string; stderr: string };
   /** Settles with the first line of the log, past or to come, that matches. */
@@ -47,10 +56,18 @@ export interface Fanfare extends AsyncDisposable {
   stop(signal?: NodeJS.Signals): Promise<number>;
 }
 
-const ROOT = join(import.meta.dir, '../..');
+/** What a server runs: in a test run, the bundle of `src/main.ts` that `bundle.ts` made. */
+export const PROGRAM = process.env['TEST_PROGRAM'] ?? join(import.meta.dir, '../../src/main.ts');
 
 /** How many realtime threads a test server has that is not started with another number. */
 export const THREADS = Number(process.env['TEST_THREADS'] ?? 1);
+
+/**
+ * How many servers over Redis, with one address, a test server is; `undefined` if it is one without Redis. Set by the
+ * environment variable `TEST_SERVERS`.
+ */
+export const SERVERS =
+  process.env['TEST_SERVERS'] === undefined ? undefined : Number(process.env['TEST_SERVERS']);
 
 /** Milliseconds after which a server that does not start is a failure. */
 const START_MAX_MS = 45_000;
@@ -91,6 +108,26 @@ function keptAdminPassword(directory: string): string | undefined {
 
 /** Starts a server with one app, and waits until it listens. */
 export async function startFanfare(options: FanfareOptions = {}): Promise<Fanfare> {
+  const isGiven = ['engine', 'store'].some((part) => part in (options.config ?? {}));
+  if (SERVERS === undefined || options.onlyOne !== undefined || isGiven) return startOne(options);
+  await using parts = new AsyncDisposableStack();
+  const database = parts.use(await throwAwayPostgres());
+  const config = {
+    ...options.config,
+    store: { url: database.url },
+    engine: { type: 'redis', url: await sharedRedis(), keyPrefix: `${crypto.randomUUID()}:` },
+  };
+  const starting = Array.from({ length: SERVERS }, () => startOne({ ...options, config }));
+  const nodes = await allStarted(starting);
+  for (const node of nodes) parts.use(node);
+  const channels = parts.use(new RoundRobin());
+  const push = parts.use(new RoundRobin());
+  const server = behind({ channels, push }, nodes);
+  const running = parts.move();
+  return Object.assign(server, { [Symbol.asyncDispose]: () => running.disposeAsync() });
+}
+
+async function startOne(options: FanfareOptions): Promise<Fanfare> {
   const directory = mkdtempSync(join(tmpdir(), 'fanfare-test-'));
   const file = join(directory, 'config.json');
   writeFileSync(file, JSON.stringify(configOf(directory, options)));
@@ -110,6 +147,72 @@ export async function startFanfare(options: FanfareOptions = {}): Promise<Fanfar
   });
 }
 
+/** Settles when all have started. If one does not, ends the others. */
+async function allStarted(starting: readonly Promise<Fanfare>[]): Promise<readonly Fanfare[]> {
+  const outcomes = await Promise.allSettled(starting);
+  const nodes = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = outcomes.find(({ status }) => status === 'rejected');
+  if (failed === undefined) return nodes;
+  for (const node of nodes) await node[Symbol.asyncDispose]();
+  throw (failed as PromiseRejectedResult).reason;
+}
+
+interface Addresses {
+  readonly channels: RoundRobin;
+  readonly push: RoundRobin;
+}
+
+/** The addresses of servers that act as one, by the port for Channels. */
+const addressesByPort = new Map<number, Addresses>();
+
+/** The ports for Channels of all servers that one address stands for. */
+export function portsBehind(port: number): readonly number[] {
+  return addressesByPort.get(port)?.channels.targets ?? [port];
+}
+
+/** Servers that act as one behind the addresses of a server that was stopped. */
+export function behindTheSame(server: Fanfare, nodes: readonly Fanfare[]): Fanfare {
+  const addresses = addressesByPort.get(server.port);
+  if (addresses === undefined) throw new Error('It was one server');
+  return behind(addresses, nodes);
+}
+
+function behind({ channels, push }: Addresses, nodes: readonly Fanfare[]): Fanfare {
+  const [first] = nodes;
+  if (first === undefined) throw new Error('No server');
+  channels.targets = nodes.map(({ port }) => port);
+  push.targets = nodes.map(({ pushPort }) => pushPort);
+  addressesByPort.set(channels.port, { channels, push });
+  const anyOf = (ask: (node: Fanfare) => Promise<string>) => Promise.any(nodes.map(ask));
+  return {
+    port: channels.port,
+    pushPort: push.port,
+    adminPort: first.adminPort,
+    get adminPassword() {
+      return first.adminPassword;
+    },
+    process: first.process,
+    directory: first.directory,
+    nodes,
+    output: {
+      get stdout() {
+        return nodes.map(({ output }) => output.stdout).join('');
+      },
+      get stderr() {
+        return nodes.map(({ output }) => output.stderr).join('');
+      },
+    },
+    logged: (pattern) => anyOf((node) => node.logged(pattern)),
+    logsNext: (pattern) => anyOf((node) => node.logsNext(pattern)),
+    async stop(signal) {
+      return Math.max(...(await Promise.all(nodes.map((node) => node.stop(signal)))));
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()));
+    },
+  };
+}
+
 /** The environment of a server with as many realtime threads. */
 function threadsIn(threads: string | number | undefined): Readonly<Record<string, string>> {
   return threads === undefined ? {} : { FANFARE_REALTIME_THREADS: String(threads) };
@@ -120,7 +223,7 @@ export async function spawnFanfare(
   args: readonly string[],
   directory: string,
   environment: Readonly<Record<string, string>> = {},
-  program = join(ROOT, 'src/main.ts'),
+  program = PROGRAM,
   openFilesMax?: number,
 ): Promise<Fanfare> {
   const limited =
@@ -185,10 +288,13 @@ export async function spawnFanfare(
   const port = await until(() => portOf('Channels'), 'listened');
   const pushPort = await until(() => portOf('Push'), 'listened');
   const adminPort = await until(() => portOf('Admin'), 'listened');
-  return {
+  const server: Fanfare = {
     port,
     pushPort,
     adminPort,
+    get nodes() {
+      return [server];
+    },
     get adminPassword() {
       return keptAdminPassword(directory);
     },
@@ -206,4 +312,5 @@ export async function spawnFanfare(
       await process_.exited;
     },
   };
+  return server;
 }

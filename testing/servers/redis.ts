@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { oncePerRun } from '../once-per-run.ts';
 import { freePort } from './free-port.ts';
 
 /** A Redis server of one test. It keeps nothing on disk. */
@@ -22,8 +23,32 @@ const START_MAX_MS = 10_000;
 /** Starts Redis on a free port. `options` are those of the command line, such as `['--maxmemory', '50mb']`. */
 export async function startRedis(options: readonly string[] = []): Promise<OwnRedis> {
   const port = await freePort();
-  const plain = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-  return await startRedisProcess({ port, command: ['redis-server', ...plain, ...options] });
+  return await startRedisProcess({ port, command: [...commandOf(port), ...options] });
+}
+
+let shared: Promise<string> | undefined;
+
+/** Gives the URL of the Redis that all processes of a test run share. Without such a run, it ends with this process. */
+export function sharedRedis(): Promise<string> {
+  shared ??= startShared();
+  return shared;
+}
+
+async function startShared(): Promise<string> {
+  const port = await oncePerRun('redis', async (folder) => {
+    const port = await freePort();
+    // In the background, because this process may end before others that use it.
+    const background = ['--daemonize', 'yes', '--pidfile', join(folder, 'pid')];
+    Bun.spawnSync([...commandOf(port), ...background], { cwd: folder });
+    await untilItAccepts(port, () => false);
+    return port;
+  });
+  return port === undefined ? (await startRedis()).url : `redis://127.0.0.1:${port}`;
+}
+
+function commandOf(port: number): readonly string[] {
+  const options = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  return ['redis-server', '--port', String(port), ...options];
 }
 
 /** Starts a sentinel that watches a server under the name `main`. `lines` are added to its configuration. */
@@ -88,14 +113,22 @@ async function startChild(port: number, command: readonly string[], folder: stri
     stdout: 'pipe',
     stderr: 'inherit',
   });
+  try {
+    await untilItAccepts(port, () => child.exitCode !== null);
+  } catch (cause) {
+    throw new Error(`Redis did not start: ${await new Response(child.stdout).text()}`, { cause });
+  }
+  return child;
+}
+
+async function untilItAccepts(port: number, isOver: () => boolean): Promise<void> {
   const startedAtMs = performance.now();
   while (!(await doesAccept(port))) {
-    if (child.exitCode !== null || performance.now() - startedAtMs > START_MAX_MS) {
-      throw new Error(`Redis did not start: ${await new Response(child.stdout).text()}`);
+    if (isOver() || performance.now() - startedAtMs > START_MAX_MS) {
+      throw new Error(`Nothing listens on port ${port}`);
     }
     await Bun.sleep(20);
   }
-  return child;
 }
 
 function doesAccept(port: number): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Fanfare, spawnFanfare } from './fanfare.ts';
+import { behindTheSame, type Fanfare, spawnFanfare } from './fanfare.ts';
 
 /**
  * Stops a server that `startFanfare` started, and starts it again with the same configuration on the same
@@ -13,9 +13,13 @@ export async function restart(
   if (signal === 'SIGTERM' && exitCode !== 0) {
     throw new Error(`Exit code ${exitCode}: ${server.output.stderr}`);
   }
-  return await spawnFanfare(
-    ['serve', '--config', join(server.directory, 'config.json')],
-    server.directory,
-    { FANFARE_CHANNELS_PORT: String(server.port) },
-  );
+  const nodes = await Promise.all(server.nodes.map(startAgain));
+  const [node] = nodes;
+  return node !== undefined && nodes.length === 1 ? node : behindTheSame(server, nodes);
+}
+
+function startAgain({ directory, port }: Fanfare): Promise<Fanfare> {
+  const config = join(directory, 'config.json');
+  const environment = { FANFARE_CHANNELS_PORT: String(port) };
+  return spawnFanfare(['serve', '--config', config], directory, environment);
 }

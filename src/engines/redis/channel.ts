@@ -9,7 +9,7 @@ import type { LoopParts } from './loop.ts';
 import type { Partition, RestateReason, Stated } from './partition.ts';
 import { ROSTER } from './scripts/queries.ts';
 import { STATE } from './scripts/statements.ts';
-import { Sequence } from './sequence.ts';
+import { type Gap, Sequence } from './sequence.ts';
 import {
   type ChannelMessage,
   type Numbered,
@@ -204,29 +204,43 @@ export class RedisChannel implements Stated {
     this.reread();
   }
 
-  /** Messages were missed: reads the members, and sends clients the difference. */
+  /** Messages are missed. Holds all that come until `fill`, reads the members or the count, and sends clients what they missed. */
   missed(): void {
-    this.sequence.resync();
+    this.sequence.cut();
     this.reread();
   }
 
+  /** What was missed; `undefined` if nothing was. */
+  get gap(): Gap | undefined {
+    return this.held > 0 ? this.sequence.gap : undefined;
+  }
+
+  /** Takes the events that were missed, and perhaps others that were not. */
+  fill(gap: Gap, events: readonly Numbered[]): void {
+    const missed = events.flatMap((event) => {
+      const message = readChannelMessage(event);
+      return message === undefined ? [] : [{ number: event.number, message }];
+    });
+    this.sequence.fill(gap, missed);
+  }
+
   private reread(): void {
-    if (this.channel.kind !== 'presence' || this.held === 0) return;
+    if (this.held === 0 || !(this.channel.kind === 'presence' || this.hasCounts)) return;
     this.mustRead = true;
     if (this.isReading) return;
     if (!this.partition.isReady) this.partition.unsure.add(this);
     else this.read().catch(() => this.partition.unsure.add(this));
   }
 
-  /** Reads the members, and sends its subscribers what they have missed. */
+  /** Reads the members and the count, and sends its subscribers what they have missed. */
   private async read(): Promise<void> {
     this.isReading = true;
     this.mustRead = false;
     const { sequence } = this;
     const place = sequence.begin();
     try {
-      const [number, roster] = await this.partition.call(ROSTER, [this.topic]);
-      this.takeRoster(sequence, place, { number, roster });
+      const [number, roster, total] = await this.partition.call(ROSTER, [this.topic]);
+      this.takeRoster(sequence, place, { number, roster, total });
     } catch (error) {
       sequence.drop(place);
       this.mustRead = true;
@@ -247,7 +261,10 @@ export class RedisChannel implements Stated {
   private newSequence(): Sequence<ChannelMessage> {
     return new Sequence<ChannelMessage>({
       deliver: (message, isLate) => this.deliver(message, isLate),
-      missed: () => this.reread(),
+      missed: () => {
+        this.loop.meter.count('engineGaps');
+        this.reread();
+      },
     });
   }
 
@@ -292,6 +309,12 @@ export class RedisChannel implements Stated {
     ]);
   }
 
+  /** Whether its subscribers are sent how many they are. */
+  private get hasCounts(): boolean {
+    const { kind } = this.channel;
+    return this.app.subscriptionCounts && kind !== 'presence' && kind !== 'server-to-user';
+  }
+
   /** See `STATE`. */
   private flags(): string {
     const { app, channel } = this;
@@ -299,7 +322,7 @@ export class RedisChannel implements Stated {
     const isServerToUser = channel.kind === 'server-to-user';
     let flags = '';
     if (app.webhooks.length > 0 && !isServerToUser) flags += 'w';
-    if (app.subscriptionCounts && !isServerToUser && channel.kind !== 'presence') {
+    if (this.hasCounts) {
       flags += webhooks.wants(app, 'subscription_count') ? 'cn' : 'c';
     }
     if (channel.cached) flags += webhooks.wants(app, 'cache_miss') ? 'km' : 'k';
@@ -309,10 +332,18 @@ export class RedisChannel implements Stated {
   private takeRoster(
     sequence: Sequence<ChannelMessage>,
     place: ReturnType<Sequence<ChannelMessage>['begin']>,
-    { number, roster }: { readonly number: Reply | undefined; readonly roster: Reply | undefined },
+    {
+      number,
+      roster,
+      total,
+    }: { readonly [what in 'number' | 'roster' | 'total']?: Reply | undefined },
   ): void {
     sequence.answer(place, Number(number), () => {
-      if (sequence === this.sequence) this.compare(readRoster(roster));
+      if (sequence !== this.sequence) return;
+      this.compare(readRoster(roster));
+      // After a loss of data, not all nodes may have stated theirs again yet.
+      const isKnown = total !== undefined && !this.partition.isIncomplete;
+      if (isKnown && this.hasCounts) this.sendCount(Number(total));
     });
   }
 
@@ -342,6 +373,12 @@ export class RedisChannel implements Stated {
     this.loop.memberChanges.removed(this.app, this.channel, userId);
   }
 
+  private sendCount(count: number): void {
+    const channel = this.channel.text;
+    const makeFrame = () => subscriptionCount(channel, count);
+    broadcast(this.loop.broadcaster, { app: this.app, channel, makeFrame });
+  }
+
   private deliver(message: ChannelMessage, isLate: boolean): void {
     const { app } = this;
     const channel = this.channel.text;
@@ -351,10 +388,8 @@ export class RedisChannel implements Stated {
         const { frame, except, cause } = message;
         return broadcast(broadcaster, { app, channel, makeFrame: () => frame, except, cause });
       }
-      case 'count': {
-        const makeFrame = () => subscriptionCount(channel, message.count);
-        return broadcast(broadcaster, { app, channel, makeFrame });
-      }
+      case 'count':
+        return this.sendCount(message.count);
       case 'added':
         // The members that were read since include this change.
         return isLate ? undefined : this.add(message.member, message.newcomer);

@@ -1,13 +1,14 @@
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { RedisEngine, type RedisEngineOptions } from './engine.ts';
+import { serverName } from './link/address.ts';
 import { RedisServer } from './link/redis-server.ts';
 import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
 
-export interface CreateRedisEngineOptions extends Omit<RedisEngineOptions, 'openLinks' | 'timers'> {
+export interface CreateRedisEngineOptions extends Omit<RedisEngineOptions, 'servers' | 'timers'> {
   /** One for each server, in the same order on all nodes. */
   readonly urls: readonly string[];
   /** Called when a server cannot be used any more, with the reason, and with `undefined` when it can be used again. */
-  readonly onState?: (url: string, why: string | undefined) => void;
+  readonly onState?: (server: string, why: string | undefined) => void;
 }
 
 /** Returns an engine that connects to all servers when it is started. Closing it closes the connections. */
@@ -21,27 +22,32 @@ export function createRedisEngine({
     ...parts,
     keyPrefix,
     timers: monotonicTimers,
-    openLinks: urls.map(
-      (url) => async (listener) =>
-        await RedisServer.open({
-          url,
-          log: parts.log,
-          prefix: keyPrefix,
-          timers: monotonicTimers,
-          scripts: ALL_SCRIPTS,
-          listener: {
-            onMessage: (channel, payload) => listener.onMessage(channel, payload),
-            onGap: (why) => listener.onGap(why),
-            onAway(why) {
-              onState(url, why);
-              listener.onAway(why);
+    servers: urls.map((url) => {
+      const name = serverName(url);
+      return {
+        name,
+        open: async (listener) =>
+          await RedisServer.open({
+            url,
+            log: parts.log,
+            prefix: keyPrefix,
+            timers: monotonicTimers,
+            scripts: ALL_SCRIPTS,
+            meter: parts.meter,
+            listener: {
+              onMessage: (channel, payload) => listener.onMessage(channel, payload),
+              onGap: (why) => listener.onGap(why),
+              onAway(why) {
+                onState(name, why);
+                listener.onAway(why);
+              },
+              onBack() {
+                onState(name, undefined);
+                listener.onBack();
+              },
             },
-            onBack() {
-              onState(url, undefined);
-              listener.onBack();
-            },
-          },
-        }),
-    ),
+          }),
+      };
+    }),
   });
 }

@@ -1,5 +1,6 @@
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import type { EngineMeter } from '../engine-meter.ts';
 import type { Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { RedisLink } from './redis-link.ts';
@@ -35,8 +36,13 @@ export interface PartitionOptions {
   readonly link: RedisLink;
   readonly timers: Timers;
   readonly log: Log;
+  /** The name of this server, for operators. */
+  readonly serverName: string;
+  readonly meter: EngineMeter;
   /** Reports webhook events that this node has claimed. */
   readonly report: (ids: readonly string[]) => void;
+  /** Reads what was missed while Redis could not be reached. Called after everything was stated. */
+  readonly catchUp: (partition: Partition) => Promise<void>;
 }
 
 /** Consecutive renewals after which a node may sweep: one lease time at a renewal in 2 s. */
@@ -46,6 +52,7 @@ const SWEEP_MAX = 100;
 /** Statements in flight while everything is stated again. */
 const RESTATE_CHUNK = 128;
 const RETRY_MS = 250;
+const FORGOTTEN_AT_ONCE = 500;
 
 interface Waiter {
   readonly ready: () => void;
@@ -72,7 +79,10 @@ export class Partition {
   /** Why everything must be stated again. */
   private restating: Exclude<RestateReason, 'unsure'> | undefined;
   private isRecovering = false;
+  private timesAway = 0;
   private isClosed = false;
+  /** Webhook events that are over and not forgotten. */
+  private over: string[] = [];
   private waiters = new Set<Waiter>();
   private due: { readonly atMs: number; readonly cancel: () => void } | undefined;
   private cancelComplete: (() => void) | undefined;
@@ -113,6 +123,18 @@ export class Partition {
     return code === 'ok' ? rest : [code ?? null, ...rest];
   }
 
+  /** Runs a script that needs no lease. */
+  async run(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
+    try {
+      return (await this.options.link.commands.script(script, {
+        keys: [this.keys],
+        args,
+      })) as readonly Reply[];
+    } catch (cause) {
+      throw new Unavailable('Redis has not answered', { cause });
+    }
+  }
+
   /** Makes a statement, whose answer begins as that of `STATE`. Returns the answer. */
   async state(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
     const answer = await this.call(script, args);
@@ -125,6 +147,7 @@ export class Partition {
 
   /** Commands fail from now on. */
   away(): void {
+    this.timesAway++;
     this.isReady = false;
     this.steadyTicks = 0;
   }
@@ -136,9 +159,12 @@ export class Partition {
     const { link, log } = this.options;
     try {
       while (!this.isReady && link.away === undefined && !this.isClosed) {
+        const { timesAway } = this;
         try {
           await this.recoverOnce();
-          this.isReady = true;
+          await this.options.catchUp(this);
+          // Redis may have been away again, and messages been missed.
+          this.isReady = timesAway === this.timesAway;
         } catch (error) {
           log.debug('Could not state what this node holds', {
             keys: this.keys,
@@ -158,11 +184,13 @@ export class Partition {
     if (this.isClosed) return;
     if (!this.isReady) return this.recover();
     try {
+      await this.forgetOver();
       const applied = this.version;
       const sweepMax = this.steadyTicks >= STEADY_TICKS ? SWEEP_MAX : 0;
       const answer = await this.call(TICK, [sweepMax]);
       const isLate = answer[0] === 'late';
-      const [version, dueMs, claims, swept] = isLate ? answer.slice(1) : answer;
+      const [version, dueMs, claims, swept, ended] = isLate ? answer.slice(1) : answer;
+      this.options.meter.count('engineLeasesSwept', Number(ended ?? 0));
       this.steadyTicks = isLate ? 0 : this.steadyTicks + 1;
       this.take(dueMs, claims);
       if (Number(version) < applied) return this.mustRecover();
@@ -174,14 +202,15 @@ export class Partition {
     }
   }
 
-  /** Forgets webhook events that were reported. */
+  /** Forgets webhook events that are over. Otherwise a node reports them again, under the same ids. */
   settle(ids: readonly string[]): void {
-    // Otherwise another node reports them again, under the same ids.
-    this.options.link.commands.run(['ZREM', `${this.keys}W`, ...ids]).catch(() => undefined);
+    this.over.push(...ids);
+    void this.forgetOver();
   }
 
   /** Ends the lease, so that others need not wait for its end. */
   async close(): Promise<void> {
+    await this.forgetOver();
     this.isClosed = true;
     this.isReady = false;
     this.due?.cancel();
@@ -191,6 +220,7 @@ export class Partition {
   }
 
   private async recoverOnce(): Promise<void> {
+    await this.forgetOver();
     const found = await this.renewOrEnter();
     if (found === 'lost') this.becomeIncomplete();
     if (found !== 'unsure') this.restating = found;
@@ -198,6 +228,19 @@ export class Partition {
     // If this fails halfway, all of it is repeated.
     await this.restate(this.topics, this.restating);
     this.restating = undefined;
+  }
+
+  /** What cannot be forgotten now is forgotten before anything else is claimed. */
+  private async forgetOver(): Promise<void> {
+    while (this.over.length > 0) {
+      const ids = this.over.splice(0, FORGOTTEN_AT_ONCE);
+      try {
+        await this.options.link.commands.run(['ZREM', `${this.keys}W`, ...ids]);
+      } catch {
+        this.over.unshift(...ids);
+        return;
+      }
+    }
   }
 
   private async renewOrEnter(): Promise<RestateReason> {
@@ -213,11 +256,12 @@ export class Partition {
     this.node = newId();
     const isLost = code !== 'fenced';
     await this.enter(isLost ? '1' : '');
+    this.options.meter.count(isLost ? 'engineDataLost' : 'engineLeasesLost');
     return isLost ? 'lost' : 'fenced';
   }
 
   private async enter(isLost: string): Promise<void> {
-    const [, epoch] = await this.run(ENTER, [this.node, newId(), isLost]);
+    const [, epoch] = await this.run(ENTER, [this.node, newId(), isLost, this.options.serverName]);
     this.epoch = String(epoch);
     this.version = 0;
   }
@@ -254,17 +298,6 @@ export class Partition {
   private mustRecover(): void {
     this.away();
     void this.recover();
-  }
-
-  private async run(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
-    try {
-      return (await this.options.link.commands.script(script, {
-        keys: [this.keys],
-        args,
-      })) as readonly Reply[];
-    } catch (cause) {
-      throw new Unavailable('Redis has not answered', { cause });
-    }
   }
 
   /** Takes what every statement returns: when something is due, and what this node has claimed. */

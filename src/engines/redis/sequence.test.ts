@@ -15,6 +15,18 @@ function stage() {
     arrive: (...numbers: number[]) => {
       for (const number of numbers) sequence.receive(number, String(number));
     },
+    /** Messages are missed; the function says which. */
+    cut: () => {
+      sequence.cut();
+      const { gap } = sequence;
+      return (...numbers: number[]) => {
+        if (gap === undefined) throw new Error('Nothing is missing');
+        sequence.fill(
+          gap,
+          numbers.map((number) => ({ number, message: String(number) })),
+        );
+      };
+    },
     /** An answer is awaited; the function gives it its number. */
     ask: (name: string) => {
       const place = sequence.begin();
@@ -53,6 +65,18 @@ describe('the sequence of a topic', () => {
     expect(heard).toEqual(['10 late', 'first', '13']);
   });
 
+  it('lets the first newcomer wait for nothing, though a message came before', () => {
+    const { heard, sequence, arrive, ask } = stage();
+    arrive(10);
+    const refused = sequence.begin();
+    arrive(11);
+    sequence.drop(refused);
+    // The channel was forgotten meanwhile, so its numbers began anew above the old ones.
+    ask('first')(20);
+    arrive(21);
+    expect(heard).toEqual(['first', '21']);
+  });
+
   it('goes on without an answer that will not come', () => {
     const { heard, sequence, arrive, ask } = stage();
     ask('first')(10);
@@ -72,16 +96,56 @@ describe('the sequence of a topic', () => {
     expect(heard.slice(4)).toEqual(['missed', 'second', '15']);
   });
 
+  it('holds everything after a cut until it is known what was missed', () => {
+    const { heard, arrive, ask, cut } = stage();
+    ask('first')(10);
+    const entering = ask('second');
+    const fill = cut();
+    entering(13);
+    arrive(16);
+    expect(heard).toEqual(['first']);
+    // Of 12 and 15, which are no events, nothing is kept.
+    fill(9, 10, 11, 13, 14, 16);
+    expect(heard.filter((one) => one !== 'missed')).toEqual([
+      ...['first', '11 late', '13 late', 'second', '14', '16'],
+    ]);
+    arrive(17);
+    expect(heard.at(-1)).toBe('17');
+  });
+
   it('waits for nothing that came before a cut, and gives late what came after it', () => {
-    const { heard, sequence, arrive, ask } = stage();
+    const { heard, arrive, ask, cut } = stage();
     ask('first')(10);
     ask('second')(12);
-    sequence.resync();
+    cut()();
     expect(heard).toEqual(['first', 'second']);
     const answer = ask('read');
     answer(20);
     arrive(19, 21);
     expect(heard.slice(2)).toEqual(['read', '19 late', '21']);
+  });
+
+  it('goes back to the first cut after a second one', () => {
+    const { heard, arrive, ask, cut } = stage();
+    ask('first')(10);
+    const fillTooSoon = cut();
+    arrive(12);
+    const fill = cut();
+    fillTooSoon(11);
+    expect(heard).toEqual(['first']);
+    fill(11, 12, 13);
+    expect(heard).toEqual(['first', '11', '12', '13']);
+  });
+
+  it('fills a cut after which the numbers begin anew', () => {
+    const { heard, sequence, arrive, ask, cut } = stage();
+    ask('first')(10);
+    const fill = cut();
+    sequence.reset();
+    ask('again')(1000);
+    arrive(1001);
+    fill(9, 11, 1000, 1001);
+    expect(heard).toEqual(['first', '11 late', '1000 late', 'again', '1001']);
   });
 
   it('begins anew with lower numbers when the authority has forgotten the topic', () => {
@@ -91,14 +155,6 @@ describe('the sequence of a topic', () => {
     ask('again')(10);
     arrive(11);
     expect(heard).toEqual(['first', 'again', '11']);
-  });
-
-  it('delivers what has no number at once', () => {
-    const { heard, arrive, ask } = stage();
-    ask('first')(10);
-    ask('second');
-    arrive(0);
-    expect(heard).toEqual(['first', '0']);
   });
 
   it('delivers each message once and in order, whenever answers come', () => {

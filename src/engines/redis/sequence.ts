@@ -7,9 +7,15 @@ export class Place {
   isBeforeCut = false;
 }
 
-interface Numbered<Message> {
+export interface Numbered<Message> {
   readonly number: number;
   readonly message: Message;
+}
+
+/** Messages after this number were missed. */
+export interface Gap {
+  readonly place: Place;
+  readonly after: number;
 }
 
 export interface SequenceOptions<Message> {
@@ -36,16 +42,23 @@ export class Sequence<Message> {
   private held: Numbered<Message>[] = [];
   private places: Place[] = [];
   private isAdvancing = false;
+  private openGap: Gap | undefined;
 
   constructor(options: SequenceOptions<Message>) {
     this.options = options;
   }
 
-  /** Takes the next message of the stream. The number 0 means that it has none. */
+  /** Set while everything waits for what was missed. */
+  get gap(): Gap | undefined {
+    return this.openGap;
+  }
+
+  /** Takes the next message of the stream. */
   receive(number: number, message: Message): void {
-    if (number === 0) return this.options.deliver(message, false);
     if (number <= this.received) return;
     this.received = number;
+    // For nobody. If it counted, the first answer would wait for the numbers between, which may not exist.
+    if (this.isNew && this.places.length === 0) return;
     if (this.places.length === 0 && this.held.length === 0 && !this.isAdvancing) {
       this.deliver({ number, message });
       return;
@@ -73,23 +86,49 @@ export class Sequence<Message> {
   /** There will be no answer. */
   drop(place: Place): void {
     this.places = this.places.filter((one) => one !== place);
+    if (this.isNew && this.places.length === 0) this.held = [];
     this.advance();
   }
 
-  /** Messages may have been missed: delivers what has come, and waits for none that may be lost. */
-  resync(): void {
-    const { held } = this;
-    this.held = [];
-    for (const one of held) this.deliver(one);
-    for (const place of this.places) place.isBeforeCut = true;
+  /** Messages have been missed: delivers what has come, and holds everything else until `fill`. */
+  cut(): void {
+    this.resync();
+    const { openGap } = this;
+    const places = this.places.filter((one) => one !== openGap?.place);
+    this.openGap = { place: new Place(), after: openGap?.after ?? this.received };
+    this.places = [this.openGap.place, ...places];
+  }
+
+  /** Puts what was missed in its place. Nothing happens if more has been missed since `gap`. */
+  fill(gap: Gap, missed: readonly Numbered<Message>[]): void {
+    const { openGap, held } = this;
+    if (openGap !== gap) return;
+    this.openGap = undefined;
+    const known = new Set(held.map(({ number }) => number));
+    const unknown = missed.filter(({ number }) => number > gap.after && !known.has(number));
+    this.held = [...held, ...unknown].sort((one, other) => one.number - other.number);
+    this.received = Math.max(this.received, this.held.at(-1)?.number ?? 0);
+    // Only events are kept, so numbers may be missing among them.
     this.last = undefined;
-    this.advance();
+    this.drop(gap.place);
   }
 
   /** The numbers begin anew, because the authority has forgotten the topic. */
   reset(): void {
     this.resync();
     this.received = 0;
+  }
+
+  /** Messages may have been missed: delivers what has come, and waits for none that may be lost. */
+  private resync(): void {
+    if (this.openGap === undefined) {
+      const { held } = this;
+      this.held = [];
+      for (const one of held) this.deliver(one);
+    }
+    for (const place of this.places) place.isBeforeCut = true;
+    this.last = undefined;
+    this.advance();
   }
 
   private advance(): void {

@@ -130,9 +130,9 @@ export class RedisUser implements Stated {
     if (this.isFollowed) this.read().catch(() => this.partition.unsure.add(this));
   }
 
-  /** Messages were missed. */
+  /** Messages are missed, until everything is followed again. */
   missed(): void {
-    if (this.isFollowed) this.complete();
+    if (this.isFollowed) this.partition.unsure.add(this);
   }
 
   /** Reads whether the user is online, and whether connections were terminated meanwhile. */

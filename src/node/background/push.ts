@@ -3,6 +3,7 @@ import type { TableMeter } from '../../observability/meter.ts';
 import type { Resolver } from '../../outgoing/resolve.ts';
 import { CompletionEvents } from '../../push/delivering/completion-events.ts';
 import type { PipelineFigures } from '../../push/delivering/pipeline.ts';
+import { RateExchange, unshared } from '../../push/rate-exchange.ts';
 import { StoreBusy } from '../../push/store-faults.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
@@ -18,6 +19,7 @@ import { StoredDeliveries } from '../../stores/push/jobs/delivery-store.ts';
 import { StoredStories } from '../../stores/push/publishes/device-story.ts';
 import { StoredPendingCompletionEvents } from '../../stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
+import { StoredRates } from '../../stores/push/shared-rates.ts';
 import type { LiveInstances } from '../../tenants/live-tenants.ts';
 import type { LiveInstance } from '../../tenants/push-instance.ts';
 import { pushBounds } from '../../transports/push-api/bounds.ts';
@@ -111,7 +113,11 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const devices = new StoredDevices(database);
   const logThrottle = new LogThrottle({ now: Date.now });
   const limits = () => settings.addressLimits;
-  const rates = new DeviceRates({ limits, now: Date.now, log, logThrottle });
+  const exchange = parts.use(
+    new RateExchange({ store: new StoredRates(database), timers: systemTimers, storeFailed }),
+  );
+  const shareRate = database.dialect === 'sqlite' ? unshared : exchange.share;
+  const rates = new DeviceRates({ limits, now: Date.now, log, logThrottle, shareRate });
   listener.serve(
     createPushEndpoints({
       instances: instances.directory,
@@ -129,6 +135,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       rateLimitedLog,
       logThrottle,
       rates,
+      shareRate,
       settings: () => settings,
     }),
     (head) => rates.refuseAddress('requests', head),

@@ -5,15 +5,21 @@ import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory, Authority } from '../../channels/ports.ts';
 import type { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import type { Config } from '../../config/schema.ts';
+import type { EngineFigures, EngineMeter } from '../../engines/engine-meter.ts';
 import type { Home } from '../../engines/home.ts';
 import { MemoryEngine } from '../../engines/memory.ts';
 import { createRedisEngine } from '../../engines/redis/create-engine.ts';
+import { ServerUnusable } from '../../engines/redis/engine-server.ts';
 import { RedisRefused } from '../../engines/redis/link/reply.ts';
+import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { ThreadsEngine } from '../../engines/threads/engine.ts';
-import { messageOf } from '../../runtime/error-code.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import type { EngineAway } from '../../transports/admin/readiness.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { StartFailed } from '../start-failed.ts';
+
+type RedisSettings = Extract<Config['engine'], { type: 'redis' }>;
 
 /** What a realtime loop counts of channels, for metrics and the admin API. */
 export interface ChannelCounter {
@@ -29,6 +35,7 @@ export interface LoopEngine {
   readonly counter: ChannelCounter;
   /** Set if the loops of this process are one another's homes: takes what they send. */
   readonly threads: ThreadsEngine | undefined;
+  figures(): EngineFigures;
   /** Connects to what several servers share. Throws `StartFailed` if that cannot be used. */
   connect(): Promise<void>;
   /** Hands over what it has delayed, and lets go of what servers share. */
@@ -39,15 +46,18 @@ export interface LoopEngineOptions {
   readonly settings: Config['engine'];
   readonly links: LoopLinks;
   readonly apps: AppDirectory;
+  /** What holds for an app on all servers. Only an engine that servers share uses it. */
+  readonly quotas: ClusterQuotas;
   readonly channels: LocalChannels;
   readonly timers: Timers;
   readonly log: Log;
+  readonly meter: EngineMeter;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Ends every connection of this loop that is signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
-  /** Called when the engine cannot be used any more, with the reason, and with `undefined` when it can be used again. */
-  readonly onState: (why: string | undefined) => void;
+  /** Called when the engine cannot be used any more, and with `undefined` when it can be used again. */
+  readonly onState: (away: EngineAway | undefined) => void;
 }
 
 /** Chooses the engine: Redis for several servers, otherwise the loops of this process, or the only one of them. */
@@ -60,6 +70,7 @@ export function openEngine(options: LoopEngineOptions): LoopEngine {
   }
   const threads = new ThreadsEngine({
     ...options,
+    monotonic: monotonicTimers,
     loop: links.index,
     loops: links.count,
     send: (to, message) => links.send(to, message),
@@ -73,6 +84,7 @@ function ofHome(authority: Authority, home: Home, threads: LoopEngine['threads']
     authority,
     counter: home.holders,
     threads,
+    figures: () => threads?.figures() ?? { waiting: 0, awaySeconds: 0 },
     connect: async () => undefined,
     close: async () => home.flush(),
   };
@@ -80,29 +92,38 @@ function ofHome(authority: Authority, home: Home, threads: LoopEngine['threads']
 
 function overRedis(
   options: LoopEngineOptions,
-  { url, keyPrefix }: Extract<Config['engine'], { type: 'redis' }>,
+  { url, urls = url === undefined ? [] : [url], keyPrefix }: RedisSettings,
 ): LoopEngine {
-  const { links, channels, onState } = options;
+  const { channels, timers, onState } = options;
+  const away = new Map<string, EngineAway>();
   const engine = createRedisEngine({
     ...options,
-    urls: [url],
+    urls,
     keyPrefix,
-    onState: (_, why) => onState(why),
+    onState(server, why) {
+      if (why === undefined) away.delete(server);
+      else away.set(server, { sinceMs: timers.now(), why: `Redis ${server}: ${why}` });
+      const all = [...away.values()];
+      const [first] = all;
+      onState(first && { sinceMs: first.sinceMs, why: all.map((one) => one.why).join('; ') });
+    },
   });
   return {
     authority: engine,
     counter: {
       channelCount: () => channels.size,
-      // All loops have the same answer, which must count once.
-      channelCountOf: (app) => (links.index === 0 ? engine.channelCountOf(app) : 0),
+      channelCountOf: (app) => engine.channelCountOf(app),
     },
     threads: undefined,
+    figures: () => engine.figures(),
     async connect() {
       try {
         await engine.start();
       } catch (error) {
-        const exitCode = error instanceof RedisRefused ? 2 : 1;
-        const message = `engine.url: ${messageOf(error)}`;
+        if (!(error instanceof ServerUnusable)) throw error;
+        const exitCode = error.cause instanceof RedisRefused ? 2 : 1;
+        const setting = url === undefined ? `engine.urls[${error.index}]` : 'engine.url';
+        const message = `${setting}: ${error.message}`;
         throw new StartFailed({ exitCode, message }, { cause: error });
       }
     },

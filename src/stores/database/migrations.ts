@@ -3,7 +3,13 @@ import type { Backend } from './backend.ts';
 import { exclusively, inDialect } from './dialect.ts';
 import { revised } from './revisions.ts';
 
-/** The migrations, in order, numbered from 1. Never change a released one: add another. */
+/**
+ * The migrations, in order, numbered from 1. Never change a released one: add another.
+ *
+ * Servers of the release before go on using the store, so a migration only adds tables, indexes, and columns with a
+ * default. One that cannot be like that sets `compatibility.needs` to its own number, and servers of earlier releases
+ * must be stopped first.
+ */
 export const migrations: readonly (readonly string[])[] = [
   [
     `CREATE TABLE apps (
@@ -304,6 +310,30 @@ export const migrations: readonly (readonly string[])[] = [
     // platform are those of the other devices.
     `ALTER TABLE publish_pages ADD COLUMN done TEXT NOT NULL DEFAULT ''`,
   ],
+  [
+    // Ids of webhook events that several servers may report, for some minutes.
+    `CREATE TABLE outbox_event_ids (
+      id {text} PRIMARY KEY,
+      written_at BIGINT NOT NULL
+    ) {without rowid}`,
+    'CREATE INDEX outbox_event_ids_by_age ON outbox_event_ids (written_at)',
+  ],
+  [
+    // The last migration that a server must know to use the store.
+    'CREATE TABLE compatibility (needs INTEGER NOT NULL)',
+    'INSERT INTO compatibility (needs) VALUES (0)',
+  ],
+  [
+    // What each server has taken of rates that hold for all servers together.
+    `CREATE TABLE rate_uses (
+      instance BIGINT NOT NULL,
+      kind {text} NOT NULL,
+      server {text} NOT NULL,
+      tokens BIGINT NOT NULL,
+      changed_at BIGINT NOT NULL,
+      PRIMARY KEY (instance, kind, server)
+    ) {without rowid}`,
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */
@@ -315,11 +345,7 @@ export async function migrate({
     await exclusively(transaction, 'fanfare migrations');
     await transaction.unsafe('CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY)');
     const done = await lastMigration(transaction);
-    if (done > migrations.length) {
-      throw new Error(
-        `it was made by a newer version (migration ${done}, this one knows ${migrations.length})`,
-      );
-    }
+    if (done > migrations.length) await requireCompatible(transaction);
     for (const [index, statements] of migrations.entries()) {
       const number = index + 1;
       if (number <= done) continue;
@@ -332,6 +358,16 @@ export async function migrate({
         ON CONFLICT (what) DO NOTHING`;
     }
   });
+}
+
+/** Refuses a store that a later release has changed in a way that this one cannot work with. */
+async function requireCompatible(sql: TransactionSQL): Promise<void> {
+  const rows: { needs: number }[] = await sql`SELECT needs FROM compatibility`;
+  const needs = rows[0]?.needs ?? 0;
+  if (needs <= migrations.length) return;
+  throw new Error(
+    `it was changed by a newer version (migration ${needs}, this one knows ${migrations.length})`,
+  );
 }
 
 async function lastMigration(sql: TransactionSQL): Promise<number> {

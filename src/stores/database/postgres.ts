@@ -29,7 +29,7 @@ export async function openPostgres(
       'store.url: not a valid address; in a user or a password, characters such as / ? # @ : must be percent-encoded',
     );
   }
-  let sql = connect(url);
+  let sql = connect(url, answerTimeoutMs);
   const ask = async <T>(question: (asked: SQL) => Promise<T>): Promise<T> => {
     const asked = sql;
     try {
@@ -37,7 +37,7 @@ export async function openPostgres(
     } catch (error) {
       if (error instanceof StoreSilent && sql === asked) {
         // If the machine is gone, the old connections would wait for ever.
-        sql = connect(url);
+        sql = connect(url, answerTimeoutMs);
         await asked.close({ timeout: 0 });
       }
       throw error;
@@ -86,11 +86,16 @@ async function requireUnicode(sql: SQL): Promise<void> {
   throw new Error(`its encoding is ${encoding}, but must be UTF8`);
 }
 
-function connect(url: string): SQL {
+function connect(url: string, answerTimeoutMs: number): SQL {
   return new SQL(url, {
     max: CONNECTIONS,
     connectionTimeout: CONNECT_SECONDS,
-    connection: { statement_timeout: STATEMENT_TIMEOUT_MS, application_name: 'fanfare' },
+    connection: {
+      application_name: 'fanfare',
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      // The locks of a machine that is gone would keep other servers from its rows until TCP notices, after hours.
+      idle_in_transaction_session_timeout: answerTimeoutMs,
+    },
   });
 }
 

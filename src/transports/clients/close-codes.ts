@@ -98,10 +98,10 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
     advice: 'Nothing: clients come back at once, to the server that takes over.',
   },
   'engine-failed': {
-    code: 4200,
-    message: 'Server cannot answer now, please reconnect',
-    when: 'What the server keeps of channels, members and users could not be reached; the log has the reason.',
-    advice: 'Nothing: clients come back at once.',
+    code: 4100,
+    message: 'Server cannot answer now, please reconnect later',
+    when: 'A subscription or sign-in could not be answered, because the server could not reach what it keeps of channels, members and users. With several servers: Redis was away for 30 to 40 s. The log has the reason.',
+    advice: 'Look at `/readyz` of the server; clients come back by themselves after a pause.',
   },
   'no-pong': {
     code: 4201,

@@ -25,6 +25,7 @@ function stage(mode: EngineMode) {
   const clients = new Clients({
     hub,
     connections,
+    quota: { take: () => true, release: () => undefined },
     slowConsumers: new SlowConsumers({
       connections,
       bytesMax: 1_000_000,
@@ -190,7 +191,7 @@ describe.each(['throws', 'rejects'] as const)('an engine that %s', (mode) => {
       expect([scene, closed]).toEqual([
         scene,
         isOfClient && !isClientEvent
-          ? ['closed with 4200: Server cannot answer now, please reconnect']
+          ? ['closed with 4100: Server cannot answer now, please reconnect later']
           : [],
       ]);
       const failures = got.filter((status) => status === 503).length;

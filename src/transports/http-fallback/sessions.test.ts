@@ -46,7 +46,8 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
     clients: {
       mayConnect: () => true,
       refuse: (connection, { problem }) => endWith(connection, problem),
-      whyFull: () => undefined,
+      takePlace: () => true,
+      releasePlace: () => undefined,
       makeRoomFor: () => undefined,
       endForRoom: (connection) => endWith(connection, 'server-over-capacity'),
       open(connection) {

@@ -1,4 +1,5 @@
 import type { App } from '../../channels/app.ts';
+import { after } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
@@ -65,12 +66,21 @@ export interface SessionEvents {
   closeSent(connection: FallbackConnection): void;
 }
 
+/** A receive request that may open a session. */
+interface Opening {
+  readonly request: ReceiveRequest;
+  readonly receiver: Receiver;
+  /** Whether its first poll was answered. */
+  readonly isGreeted: boolean;
+}
+
 /** What sessions need of the connections of this loop. */
 export type SessionClients = Pick<
   Clients,
   | 'mayConnect'
   | 'refuse'
-  | 'whyFull'
+  | 'takePlace'
+  | 'releasePlace'
   | 'makeRoomFor'
   | 'endForRoom'
   | 'open'
@@ -130,20 +140,24 @@ export class Sessions implements SessionHome, SessionEvents {
     const known = this.open.get(session);
     if (known !== undefined) return this.receiveAgain(known, receiver, number);
     const polled = this.halfOpen.take(session);
-    const app = this.admit(request, receiver, polled !== undefined);
-    if (app === undefined) return nothing;
-    if (!isStream && polled === undefined) {
-      const refused = this.clients.whyFull(app, request.address);
-      if (refused !== undefined) {
-        this.refuse(receiver, refused, false);
-        return nothing;
-      }
-      this.halfOpen.add(session, { ...request, nowMs: this.timers.now() });
-      receiver.write(OPENED, this.timers.now());
-      receiver.end();
+    const opening: Opening = { request, receiver, isGreeted: polled !== undefined };
+    if (!opening.isGreeted && !this.clients.mayConnect(request.address)) {
+      writeRefusal(opening, 'server-over-capacity', this.timers.now());
       return nothing;
     }
-    return this.openSession(request, { app, receiver, isGreeted: polled !== undefined });
+    const app = this.admit(opening);
+    if (app === undefined) return nothing;
+    let ended: ResponseEnded | undefined;
+    let isGone = false;
+    void after(this.clients.takePlace(app), (hasPlace) => {
+      // The client may have gone meanwhile, and the app may have been changed.
+      if (!isGone && this.admit(opening) === app) ended = this.placed(opening, app, hasPlace);
+      else if (hasPlace) this.clients.releasePlace(app);
+    });
+    return (why) => {
+      isGone = true;
+      ended?.(why);
+    };
   }
 
   appOf(session: string): string | undefined {
@@ -227,30 +241,48 @@ export class Sessions implements SessionHome, SessionEvents {
   }
 
   /** Decides whether a client may have a session; if not, tells it why. */
-  private admit(
-    { key, query, address }: ReceiveRequest,
-    receiver: Receiver,
-    isGreeted: boolean,
-  ): App | undefined {
+  private admit(opening: Opening): App | undefined {
+    const { key, query, address } = opening.request;
     const admission = admitKey(key, query, this.options.apps);
     if (admission.app === undefined) {
-      this.refuse(receiver, { ...admission, address: addressOf(address) }, isGreeted);
+      this.refuse(opening, { ...admission, address: addressOf(address) });
       return undefined;
     }
-    const { app } = admission;
-    if (this.isStopping || (!isGreeted && !this.clients.mayConnect(address))) {
-      // Not 4200: the client would come back within milliseconds.
-      writeRefusal(receiver, 'server-over-capacity', isGreeted, this.timers.now());
-      return undefined;
-    }
-    return app;
+    // Not 4200: the client would come back within milliseconds.
+    if (!this.isStopping) return admission.app;
+    writeRefusal(opening, 'server-over-capacity', this.timers.now());
+    return undefined;
   }
 
-  private openSession(
-    { session, address, number }: ReceiveRequest,
-    { app, receiver, isGreeted }: { app: App; receiver: Receiver; isGreeted: boolean },
-  ): ResponseEnded {
+  /** Goes on when it is known whether the quota of the app has a place. */
+  private placed(opening: Opening, app: App, hasPlace: boolean): ResponseEnded {
+    const { request, receiver, isGreeted } = opening;
+    const { session, isStream, number } = request;
+    if (!hasPlace) {
+      const problem = 'app-over-quota';
+      const address = addressOf(request.address);
+      this.refuse(opening, { problem, message: closeCodes[problem].message, address, app });
+      return nothing;
+    }
+    const known = this.open.get(session);
+    if (isStream || isGreeted) {
+      if (known === undefined) return this.openSession(opening, app);
+      // Another request of the session was faster.
+      this.clients.releasePlace(app);
+      return this.receiveAgain(known, receiver, number);
+    }
+    // The second poll takes the place: there is no connection before.
+    this.clients.releasePlace(app);
+    this.halfOpen.add(session, { ...request, nowMs: this.timers.now() });
+    receiver.write(OPENED, this.timers.now());
+    receiver.end();
+    return nothing;
+  }
+
+  private openSession(opening: Opening, app: App): ResponseEnded {
     const { clients } = this;
+    const { request, receiver, isGreeted } = opening;
+    const { session, address, number } = request;
     const connection = new FallbackConnection({
       app,
       firstHalf: this.options.connections.newFirstHalf(),
@@ -258,9 +290,11 @@ export class Sessions implements SessionHome, SessionEvents {
       session,
       events: this,
     });
-    const refused = this.makeRoomFor(connection) ?? clients.makeRoomFor(connection);
+    const full = this.makeRoomFor(connection);
+    if (full !== undefined) clients.releasePlace(app);
+    const refused = full ?? clients.makeRoomFor(connection);
     if (refused !== undefined) {
-      this.refuse(receiver, refused, isGreeted);
+      this.refuse(opening, refused);
       return nothing;
     }
     if (!isGreeted) receiver.write(OPENED, this.timers.now());
@@ -284,16 +318,12 @@ export class Sessions implements SessionHome, SessionEvents {
     return { problem, message, address: addressOf(address), app };
   }
 
-  private refuse(receiver: Receiver, refused: RefusedClient, isGreeted: boolean): void {
-    const nowMs = this.timers.now();
+  private refuse(opening: Opening, refused: RefusedClient): void {
     this.clients.refuse(
       {
         // The line that closes it says the same.
         send: nothing,
-        close(code, reason) {
-          receiver.write(`${isGreeted ? '' : OPENED}${closeLine(code, reason)}`, nowMs);
-          receiver.end();
-        },
+        close: (code, reason) => writeClose(opening, closeLine(code, reason), this.timers.now()),
       },
       refused,
     );
@@ -310,14 +340,13 @@ export class Sessions implements SessionHome, SessionEvents {
   }
 }
 
-function writeRefusal(
-  receiver: Receiver,
-  problem: ConnectionProblem,
-  isGreeted: boolean,
-  nowMs: number,
-): void {
+function writeRefusal(opening: Opening, problem: ConnectionProblem, nowMs: number): void {
   const { code, message } = closeCodes[problem];
-  receiver.write(`${isGreeted ? '' : OPENED}${closeLine(code, message)}`, nowMs);
+  writeClose(opening, closeLine(code, message), nowMs);
+}
+
+function writeClose({ receiver, isGreeted }: Opening, line: string, nowMs: number): void {
+  receiver.write(isGreeted ? line : `${OPENED}${line}`, nowMs);
   receiver.end();
 }
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { Audience } from '../../../src/channels/ports.ts';
+import { PARTITIONS } from '../../../src/engines/partition.ts';
 import { createRedisEngine } from '../../../src/engines/redis/create-engine.ts';
 import { type OwnRedis, startRedis } from '../../../testing/servers/redis.ts';
 import { TcpProxy } from '../../../testing/servers/tcp-proxy.ts';
@@ -7,6 +8,7 @@ import { partsOfLoop, silent } from '../../contracts/loop-parts.ts';
 import { RedisLoops } from '../../contracts/redis-loops.ts';
 import { app, Node } from '../../contracts/redis-node.ts';
 import { channel } from '../../contracts/values.ts';
+import { counted } from './link.fixture.ts';
 
 /** Two nodes over a Redis that fails: what their clients are sent, and what webhooks are. */
 
@@ -98,6 +100,11 @@ describe('a node that is cut off from Redis', () => {
     expect(views()).toEqual(Array(4).fill('ann bob eve'));
     expect(reported()).toEqual(['member_added eve']);
     expect(problems).toEqual([]);
+    // Each node has a lease in each partition.
+    expect(counted(near.loop.meter, 'engineLeasesSwept')).toBe(PARTITIONS);
+    expect(counted(far.loop.meter, 'engineLeasesLost')).toBe(PARTITIONS);
+    expect(counted(far.loop.meter, 'engineDataLost')).toBe(0);
+    expect(counted(far.loop.meter, 'engineGaps')).toBe(1);
   });
 
   it('states what was left meanwhile, and sends its clients what they missed', async () => {
@@ -139,6 +146,8 @@ describe('a Redis that has lost its data', () => {
     await cluster.advance(12_000);
     expect(views()).toEqual(Array(4).fill('ann dan eve'));
     expect(reported()).toEqual(['member_added dan']);
+    expect(counted(near.loop.meter, 'engineDataLost')).toBe(PARTITIONS);
+    expect(counted(near.loop.meter, 'engineLeasesLost')).toBe(0);
     expect(await far.loop.engine.counts(app, channel(ROOM))).toEqual({
       subscriptions: 4,
       users: 3,
@@ -173,6 +182,7 @@ describe('a Redis that hangs', () => {
     await until(() => !isUp(near) && !isUp(far));
     await cluster.advance(3000);
     expect(await published).toBe('failed');
+    expect(counted(near.loop.meter, 'enginePublishesRefused')).toBe(1);
     await far.leave(clientOf(far, 'eve'));
     await cluster.advance(20_000);
     redis.signal('SIGCONT');
@@ -196,6 +206,87 @@ describe('subscriptions that are cut', () => {
     await cluster.advance(3000);
     expect(views()).toEqual(Array(4).fill('ann dan eve'));
     expect(problems).toEqual([]);
+  });
+
+  it('cost no client the right count, whatever it has missed', async () => {
+    await far.join('news', undefined);
+    await near.join('news', undefined);
+    await near.join('news', undefined);
+    await cluster.settled();
+    const reader = [...far.clients].find(({ text }) => text === 'news');
+    expect(reader?.count).toBe(3);
+    // Only the connection that hears the counts is cut.
+    proxy.stallThoseThatSent('SUBSCRIBE');
+    const leaving = [...near.clients].find(({ text }) => text === 'news');
+    if (leaving !== undefined) await near.leave(leaving);
+    await until(() => reader?.count === 2);
+    expect(problems).toEqual([]);
+  });
+});
+
+describe('events that are published while a node hears nothing', () => {
+  const eventsAt = (node: Node) => [...node.clients].map(({ events }) => events);
+  /** Publishes events of about 10 kB, and gives their names. */
+  const publishMany = async (text: string, count: number) => {
+    const names = Array.from({ length: count }, (_, n) => `event-${n}-${'x'.repeat(10_000)}`);
+    for (const name of names) await near.publish(text, name);
+    return names;
+  };
+  const cutOff = async () => {
+    proxy.doesRefuse = true;
+    proxy.cut();
+    await until(() => !isUp(far));
+  };
+  const comeBack = async () => {
+    proxy.doesRefuse = false;
+    await until(() => isUp(far));
+    await cluster.advance(3000);
+  };
+
+  it('are sent to its clients when it is back, in order and once', async () => {
+    await near.publish(ROOM, 'before');
+    await cluster.settled();
+    await cutOff();
+    // More than one page.
+    const names = await publishMany(ROOM, 30);
+    await near.join(ROOM, 'dan');
+    await near.publish(ROOM, 'last');
+    await comeBack();
+    const all = ['before', ...names, 'last'];
+    expect(eventsAt(far)).toEqual([all, all]);
+    expect(views()).toEqual(Array(5).fill('ann bob dan eve'));
+    await near.publish(ROOM, 'after');
+    await cluster.settled();
+    expect(eventsAt(far)).toEqual([
+      [...all, 'after'],
+      [...all, 'after'],
+    ]);
+    expect(problems).toEqual([]);
+  });
+
+  it('are sent also if others thought that nobody is in the channel any more', async () => {
+    await far.join('its-own', undefined);
+    await cutOff();
+    await cluster.advance(30_000);
+    expect(await near.loop.engine.counts(app, channel('its-own'))).toEqual({
+      subscriptions: 0,
+      users: 0,
+    });
+    await near.publish('its-own', 'lonely');
+    await comeBack();
+    await near.publish('its-own', 'after');
+    await cluster.settled();
+    expect(eventsAt(far)).toEqual([[], [], ['lonely', 'after']]);
+  });
+
+  it('are kept up to 1 to 2 MB for each partition, the newest first', async () => {
+    await cutOff();
+    const names = await publishMany(ROOM, 320);
+    await comeBack();
+    const [heard = []] = eventsAt(far);
+    expect(heard.length).toBeGreaterThan(100);
+    expect(heard.length).toBeLessThan(220);
+    expect(heard).toEqual(names.slice(-heard.length));
   });
 });
 
@@ -229,16 +320,13 @@ describe('scripts that Redis has forgotten', () => {
 
 describe('nodes of another layout', () => {
   it('are refused, so that the state is never split', async () => {
-    const { webhooks, broadcaster, terminate } = partsOfLoop(cluster.clock, []);
     const open = async (urls: readonly string[]) => {
       const engine = createRedisEngine({
+        ...partsOfLoop(cluster.clock, []),
         urls,
         keyPrefix: 'layout-test:',
         apps: { byId: () => app, byKey: () => undefined },
         log: silent,
-        webhooks,
-        broadcaster,
-        terminate,
       });
       await engine.start().catch(async (error) => {
         await engine.close();

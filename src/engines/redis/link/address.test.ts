@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { parseRedisUrl } from './address.ts';
+import { parseRedisUrl, serverName } from './address.ts';
 
 const plain = {
   sentinelName: undefined,
@@ -54,4 +54,13 @@ describe('the URL of Redis', () => {
   ])('is refused: %s', (url) => {
     expect(parseRedisUrl(url)).toBeUndefined();
   });
+});
+
+it.each([
+  ['redis://ann:pw@Cache/', 'cache:6379'],
+  ['rediss://:pw@10.0.0.1:7000/3', '10.0.0.1:7000/3'],
+  ['redis+sentinel://ann:pw@one,two:7001/main/2', 'one:26379,two:7001/main/2'],
+  ['http://ann:pw@cache', 'a URL that cannot be read'],
+])('%s is shown without user and password', (url, name) => {
+  expect(serverName(url)).toBe(name);
 });

@@ -45,6 +45,17 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   return { endpoints: [first, ...others], sentinelName, isSecure, ...login, db: Number(db) };
 }
 
+/** The servers of a URL without user and password, for people and for comparison: `host:port,host:port/name/db`. */
+export function serverName(url: string): string {
+  const address = parseRedisUrl(url);
+  if (address === undefined) return 'a URL that cannot be read';
+  const { endpoints, sentinelName, db } = address;
+  const hosts = endpoints.map(({ host, port }) => `${host.toLowerCase()}:${port}`).join(',');
+  return [hosts, sentinelName, db === 0 ? undefined : db]
+    .filter((part) => part !== undefined)
+    .join('/');
+}
+
 function parseEndpoint(text: string, isSentinel: boolean): Endpoint | undefined {
   const parts = HOST.exec(text)?.groups;
   const host = parts?.['v6'] ?? parts?.['name'];

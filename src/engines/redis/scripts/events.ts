@@ -1,49 +1,60 @@
 import { script } from './script.ts';
 
+/** How long a partition keeps events for nodes that have missed them, and about how many bytes of them. */
+const RECENT_MS = 120_000;
+const RECENT_BYTES = 2 * 1024 * 1024;
+/** Bytes that one call reads of them at most, so that no script runs for long. */
+const RECENT_PAGE_BYTES = 128 * 1024;
+
 /**
  * Publishes an event and remembers it for a cache channel. Arguments: node, epoch, topic, message; to remember it also app,
  * name, data, its lifetime in milliseconds, and how many events and bytes the partition may hold.
  *
- * Of a topic that nobody holds the event has no number: after a loss of data its holders may not have stated it yet.
+ * Holders of a topic may have been swept while they could not reach Redis, or may not have stated it again after a loss of
+ * data. So an event of a topic that nobody holds is published and kept too, numbered by the time.
  */
 export const PUBLISH = script(`
 local topic = ARGV[3]
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
-local kb, KN, KB = P .. 'kb', P .. 'KN', P .. 'KB'
+local kb, KN, KB, KT = P .. 'kb', P .. 'KN', P .. 'KB', P .. 'KT'
 local function forget(app, one)
   local bytes = tonumber(call('HGET', kb, one) or '0')
   call('DEL', P .. 'K:' .. one)
   call('HDEL', kb, one)
   if call('ZREM', P .. 'k:' .. app, one) == 0 then return end
+  -- Not -bytes: Lua prints -0, which is no integer for Redis.
   if tonumber(call('ZINCRBY', KN, -1, app)) <= 0 then call('ZREM', KN, app) call('ZREM', KB, app)
-  else call('ZINCRBY', KB, -bytes, app) end
-  call('HINCRBY', P .. 'KT', 'b', -bytes)
+  else call('ZINCRBY', KB, 0 - bytes, app) end
+  call('HINCRBY', KT, 'b', 0 - bytes)
 end
 local function forgetExpired(app)
   for _, one in ipairs(call('ZRANGEBYSCORE', P .. 'k:' .. app, '-inf', nowMs(), 'LIMIT', 0, 20)) do forget(app, one) end
 end
+-- Forgets events until there is room; false if there is none. The rule is that of FairBudget: the app with most loses its
+-- oldest event, unless it would then have less than this app.
+local function makeRoom(app, amounts, limit, amount, total)
+  while true do
+    local missing = total() + amount - limit
+    if missing <= 0 then return true end
+    local largest, yielding = call('ZREVRANGE', amounts, 0, 0, 'WITHSCORES'), app
+    local own = tonumber(call('ZSCORE', amounts, app) or '0')
+    if largest[1] and tonumber(largest[2]) - missing >= own + amount then yielding = largest[1] end
+    local oldest = call('ZRANGE', P .. 'k:' .. yielding, 0, 0)[1]
+    if not oldest then return false end
+    forget(yielding, oldest)
+  end
+end
 local T = P .. 'T:' .. topic
 if ARGV[5] then
   local app, name, data, ttl, eventsMax, bytesMax = ARGV[5], ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+  local bytes = #data
   forget(app, topic)
   forgetExpired(app)
   local other = call('ZRANDMEMBER', KN)
   if other then forgetExpired(other) end
-  local bytes = #data
-  -- At a limit, the app with the most loses its oldest event.
-  local function tooMuch(key, limit, add)
-    if key == KN then return call('HLEN', kb) + add > limit end
-    return tonumber(call('HGET', P .. 'KT', 'b') or '0') + add > limit
-  end
-  for _, limit in ipairs({{KN, eventsMax, 1}, {KB, bytesMax, bytes}}) do
-    while bytes <= bytesMax and tooMuch(limit[1], limit[2], limit[3]) do
-      local largest = call('ZREVRANGE', limit[1], 0, 0)[1]
-      if not largest then break end
-      forget(largest, call('ZRANGE', P .. 'k:' .. largest, 0, 0)[1])
-    end
-  end
-  if bytes <= bytesMax then
+  if makeRoom(app, KN, eventsMax, 1, function() return call('HLEN', kb) end)
+    and makeRoom(app, KB, bytesMax, bytes, function() return tonumber(call('HGET', KT, 'b') or '0') end) then
     local expiresAt = nowMs() + ttl
     call('HSET', P .. 'K:' .. topic, 'x', text(expiresAt), 'n', name, 'd', data)
     call('PEXPIRE', P .. 'K:' .. topic, ttl)
@@ -51,10 +62,56 @@ if ARGV[5] then
     call('HSET', kb, topic, bytes)
     call('ZINCRBY', KN, 1, app)
     call('ZINCRBY', KB, bytes, app)
-    call('HINCRBY', P .. 'KT', 'b', bytes)
+    call('HINCRBY', KT, 'b', bytes)
   end
   call('HDEL', T, 'm')
 end
-publish(topic, call('EXISTS', T) == 1 and step(topic) or '0', ARGV[4])
+local seq = call('EXISTS', T) == 1 and step(topic) or base()
+publish(topic, seq, ARGV[4])
+local bytes = call('APPEND', P .. 'J1', #topic .. ':' .. #seq + #ARGV[4] .. ':' .. topic .. seq .. ARGV[4])
+call('PEXPIRE', P .. 'J1', ${RECENT_MS})
+if bytes > ${RECENT_BYTES / 2} then
+  call('RENAME', P .. 'J1', P .. 'J0')
+  call('HINCRBY', P .. 'J', 'o', bytes)
+  call('HSET', P .. 'J', 'd', call('HGET', P .. 'J', 't') or '0', 't', text(nowMs()))
+end
 return {'ok'}
+`);
+
+/**
+ * Reads recent events of all topics, or of some. Arguments: node, epoch, position; then for each topic its name, and the number
+ * after which events are wanted. Returns the next position, empty at the end; since how many milliseconds all events are there;
+ * for each event its topic, and what was published.
+ */
+export const RECENT = script(`
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
+local state, position = call('HMGET', P .. 'J', 'o', 'd'), tonumber(ARGV[3])
+local middle, older, newer = tonumber(state[1] or '0'), call('STRLEN', P .. 'J0'), call('STRLEN', P .. 'J1')
+local key, from = P .. 'J1', middle
+if position < middle then
+  key, from = P .. 'J0', middle - older
+  position = math.max(position, from)
+end
+local function read(bytes) return call('GETRANGE', key, position - from, position - from + bytes - 1) end
+local page, at, rows, wanted = read(${RECENT_PAGE_BYTES}), 1, {}, {}
+for i = 4, #ARGV, 2 do wanted[ARGV[i]] = tonumber(ARGV[i + 1]) end
+while at <= #page do
+  local _, head, topicBytes, bytes = string.find(page, '^(%d+):(%d+):', at)
+  if not head then break end
+  local last = head + topicBytes + bytes
+  -- An event larger than a page is read alone.
+  if last > #page and at == 1 then page = read(last) end
+  if last > #page then break end
+  local topic = string.sub(page, head + 1, head + topicBytes)
+  local after = #ARGV == 3 and 0 or wanted[topic]
+  if after and tonumber(string.match(page, '^%d+', head + topicBytes + 1)) > after then
+    rows[#rows + 1] = topic
+    rows[#rows + 1] = string.sub(page, head + topicBytes + 1, last)
+  end
+  at = last + 1
+end
+local next = position + at - 1
+local reachMs = math.min(${RECENT_MS}, nowMs() - tonumber(state[2] or '0'))
+return {'ok', (at == 1 and position >= middle or next >= middle + newer) and '' or text(next), text(reachMs), rows}
 `);

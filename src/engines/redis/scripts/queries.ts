@@ -1,7 +1,7 @@
 import { script } from './script.ts';
 
 /** Refuses while nodes are still stating what they hold after a loss of data, so that no answer is a part of the truth. */
-const COMPLETE = `
+export const COMPLETE = `
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
 local incomplete = call('GET', P .. 'Y')
@@ -11,11 +11,15 @@ if incomplete then
 end
 `;
 
-/** Returns the sequence number of a channel and its members. Arguments: node, epoch, topic. Also answers while incomplete. */
+/**
+ * Returns the sequence number of a channel, its members and its subscriptions. Arguments: node, epoch, topic. Also answers
+ * while incomplete.
+ */
 export const ROSTER = script(`
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
-return {'ok', call('HGET', P .. 'T:' .. ARGV[3], '!') or '0', call('HGETALL', P .. 'I:' .. ARGV[3])}
+local state = call('HMGET', P .. 'T:' .. ARGV[3], '!', '#')
+return {'ok', state[1] or '0', call('HGETALL', P .. 'I:' .. ARGV[3]), state[2] or '0'}
 `);
 
 /** Returns the members of a channel. Arguments: node, epoch, topic. */

@@ -4,10 +4,10 @@ import { Script } from '../link/script.ts';
 export const LEASE_MS = 10_000;
 
 /**
- * Milliseconds that a node has to report a webhook event which it has claimed. Then another node claims it, and reports it
- * under the same id.
+ * Milliseconds that a node has to store a webhook event which it has claimed. Then any node claims it, and reports it under the
+ * same id.
  */
-const CLAIM_MS = 10_000;
+export const CLAIM_MS = 10_000;
 
 /**
  * Milliseconds until a vacated channel, a member who left or a user who signed out counts as gone. Source: Channels
@@ -25,13 +25,20 @@ const GRACE_MS = 3000;
  * | `L`, `D` | sorted sets: nodes by the end of their lease; dead nodes that are being swept |
  * | `V` | per node, how many statements were applied |
  * | `N:node`, `M:node`, `O:node` | what a node states: subscriptions by topic; members; users who are signed in |
+ * | `J` | per node, the name of its server |
+ * | `H:node`, `X` | by app: connections that a node has a place for, and open ones; connections of all nodes that have a place |
+ * | `Q:day/app` | messages of an app on a day: `b` of backends, `c` of clients |
+ * | `B:app` | what is left of the rates of an app, and when that was: `t` triggers, `q` queries |
+ * | `u:loop` | the number of the last statement of a loop about usage |
  * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `x` last termination |
  * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |
  * | `C:app`, `A` | sorted set of the occupied channels, in the order in which they became so; the last number by app |
  * | `R:topic` | how many subscription counts were sent lately |
  * | `W` | sorted set by the time they are due: what is reported later, and webhook events that were claimed |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
- * | `K:topic`, `k:app`, `kb`, `KN`, `KB` | cached events, in their order by app, their sizes, and events and bytes by app |
+ * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |
+ * | `KN`, `KB`, `KT` | cached events by app, their bytes by app, and `b` the bytes of all |
+ * | `J1`, `J0`, `J` | recent events in the order of publishing, the newer and the older half; where the newer half begins (`o`) |
  *
  * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline), `c` topic (count), and `h`
  * number, kind, topic (a claimed webhook event).

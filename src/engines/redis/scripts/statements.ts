@@ -2,12 +2,13 @@ import { LEASE_MS, script } from './script.ts';
 
 /**
  * Registers a node under a new id. Arguments: node, the epoch to begin if there is none, `1` if the node knows that data
- * were lost. Returns the epoch.
+ * were lost, the name of its server. Returns the epoch.
  */
 export const ENTER = script(`
 call('SET', P .. 'E', ARGV[2], 'NX')
 call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, ARGV[1])
 call('HSET', P .. 'V', ARGV[1], 0)
+call('HSET', P .. 'J', ARGV[1], ARGV[4])
 if ARGV[3] == '1' then call('SET', P .. 'Y', text(nowMs() + ${LEASE_MS})) end
 return {'ok', call('GET', P .. 'E')}
 `);
@@ -52,8 +53,9 @@ if held > 0 then
   end
 elseif old > 0 then call('HDEL', N, topic) end
 local seq = call('HGET', T, '!') or '0'
--- After the number of the newcomer, who gets the count too.
-if total and not again then counted(topic, total, flags) end
+-- After the number of the newcomer, who gets the count too, also if an earlier statement has counted it.
+if total and not again then counted(topic, total, flags)
+elseif ARGV[8] ~= '' and has(flags, 'c') then counted(topic, tonumber(call('HGET', T, '#')), 'c') end
 return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and call('HGETALL', I) or {}}
 `);
 

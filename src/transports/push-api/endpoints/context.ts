@@ -2,6 +2,7 @@ import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { DeviceStore } from '../../../push/device-store.ts';
 import type { InstanceDirectory } from '../../../push/model/instance.ts';
 import type { PublishStore } from '../../../push/publish-store.ts';
+import type { ShareRate } from '../../../push/rate-exchange.ts';
 import type { StoryStore } from '../../../push/story-store.ts';
 import type { PushWebhookSink } from '../../../push/webhooks/sink.ts';
 import type { LogThrottle } from '../../../runtime/log-throttle.ts';
@@ -44,6 +45,7 @@ export interface EndpointContext {
   readonly logThrottle: LogThrottle;
   readonly rates: DeviceRates;
   readonly backendRates: BackendRates;
+  readonly shareRate: ShareRate;
   /** They may change while the server runs, so they are read for each request. */
   readonly settings: () => PushEndpointSettings;
 }

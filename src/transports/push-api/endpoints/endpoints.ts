@@ -1,4 +1,4 @@
-import { RateLimiter } from '../../../runtime/rate-limiter.ts';
+import { type ShareRate, unshared } from '../../../push/rate-exchange.ts';
 import type { Endpoints } from '../call.ts';
 import { BackendRates } from './backend/backend-rates.ts';
 import { deleteUser } from './backend/delete-user.ts';
@@ -17,17 +17,21 @@ import {
 import { addInterest, readInterests, removeInterest, setInterests } from './device/interests.ts';
 import { report } from './device/report.ts';
 import { setUser } from './device/set-user.ts';
+import { InstanceRates } from './request-rate.ts';
 import { readServiceWorker } from './sdk.ts';
 import { StoreGuard, type StoreState } from './store-guard.ts';
 
-type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'backendRates'> & StoreState;
+type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'backendRates' | 'shareRate'> &
+  StoreState & { readonly shareRate?: ShareRate };
 
 /** Makes all endpoints of the push API. */
 export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
   const guard = new StoreGuard(options);
-  const context = { ...options, guard, backendRates: new BackendRates(options.now) };
+  const { now, shareRate = unshared } = options;
+  const backendRates = new BackendRates(now, shareRate);
+  const context = { ...options, guard, backendRates, shareRate };
   // Publishes to interests and to users share one rate.
-  const rates = new RateLimiter<number>();
+  const rates = new InstanceRates('publishes', shareRate);
   return {
     publishToInterests: publish(context, 'interests', rates),
     publishToUsers: publish(context, 'users', rates),

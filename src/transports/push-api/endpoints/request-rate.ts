@@ -1,11 +1,9 @@
+import type { ReportTaken, ShareRate } from '../../../push/rate-exchange.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
-import type { RateLimiter } from '../../../runtime/rate-limiter.ts';
+import { RateLimiter } from '../../../runtime/rate-limiter.ts';
 import { perSecond } from '../../../runtime/token-bucket.ts';
 
 const RETRY_AFTER_SECONDS = 1;
-
-/** The rates of one kind of request, by the number of the instance. */
-export type InstanceRates = RateLimiter<number>;
 
 interface InstanceRequest {
   readonly instance: number;
@@ -14,17 +12,41 @@ interface InstanceRequest {
   readonly nowMs: number;
 }
 
-/** Counts a request of an instance, or refuses it. */
-export function refuseOverRate(
-  rates: InstanceRates,
-  { instance, limit, nowMs }: InstanceRequest,
-): PushRefusal | undefined {
-  if (limit === 0 || rates.take(instance, perSecond(limit), nowMs)) return undefined;
-  return tooManyRequests(limit);
+/** The rates of one kind of request, by the number of the instance. */
+export class InstanceRates {
+  private readonly limiter = new RateLimiter<number>();
+  private readonly report: ReportTaken;
+
+  constructor(kind: string, share: ShareRate) {
+    this.report = share(kind, this.limiter);
+  }
+
+  /** Counts a request, or refuses it. */
+  refuse({ instance, limit, nowMs }: InstanceRequest): PushRefusal | undefined {
+    if (limit === 0) return undefined;
+    const rate = perSecond(limit);
+    if (!this.limiter.take(instance, rate, nowMs)) return tooManyRequests(limit);
+    this.report(instance, rate, 1);
+    return undefined;
+  }
+
+  /** Refuses a request whose cost is not known yet. */
+  refuseUncounted({ instance, limit, nowMs }: InstanceRequest): PushRefusal | undefined {
+    if (limit === 0 || this.limiter.has(instance, perSecond(limit), nowMs)) return undefined;
+    return tooManyRequests(limit);
+  }
+
+  /** Counts the cost of a request that was served. */
+  count({ instance, limit, nowMs }: InstanceRequest, cost: number): void {
+    if (limit === 0) return;
+    const rate = perSecond(limit);
+    this.limiter.charge(instance, rate, nowMs, cost);
+    this.report(instance, rate, cost);
+  }
 }
 
 /** `limit` is per second. */
-export function tooManyRequests(limit: number): PushRefusal {
+function tooManyRequests(limit: number): PushRefusal {
   return new PushRefusal(
     'rate-limited',
     `Too many requests in quick succession: at most ${limit} per second`,

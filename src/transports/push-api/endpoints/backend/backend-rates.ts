@@ -1,8 +1,7 @@
 import type { PushInstance } from '../../../../push/model/instance.ts';
+import { type ShareRate, unshared } from '../../../../push/rate-exchange.ts';
 import type { PushRefusal } from '../../../../push/refusal.ts';
-import { RateLimiter } from '../../../../runtime/rate-limiter.ts';
-import { perSecond } from '../../../../runtime/token-bucket.ts';
-import { refuseOverRate, tooManyRequests } from '../request-rate.ts';
+import { InstanceRates } from '../request-rate.ts';
 
 /** Bytes of the body of an invalid publish that cost as much as another request. */
 const BYTES_PER_REQUEST = 1024;
@@ -15,38 +14,31 @@ type Limited = Pick<PushInstance, 'number' | 'limits'>;
  */
 export class BackendRates {
   private readonly now: () => number;
-  private readonly requests = new RateLimiter<number>();
-  private readonly invalid = new RateLimiter<number>();
+  private readonly requests: InstanceRates;
+  private readonly invalid: InstanceRates;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, share: ShareRate = unshared) {
     this.now = now;
+    this.requests = new InstanceRates('backend requests', share);
+    this.invalid = new InstanceRates('invalid publishes', share);
   }
 
   /** Counts a request other than a publish, or refuses it. */
-  refuse({ number, limits }: Limited): PushRefusal | undefined {
-    return refuseOverRate(this.requests, {
-      instance: number,
-      limit: limits.backendRequestsPerSecond,
-      nowMs: this.now(),
-    });
+  refuse(instance: Limited): PushRefusal | undefined {
+    return this.requests.refuse(this.requestOf(instance));
   }
 
   /** Refuses a publish before it is read, if too many before it were invalid. */
-  refusePublish({ number, limits }: Limited): PushRefusal | undefined {
-    const { backendRequestsPerSecond: limit } = limits;
-    if (limit === 0 || this.invalid.has(number, perSecond(limit), this.now())) return undefined;
-    return tooManyRequests(limit);
+  refusePublish(instance: Limited): PushRefusal | undefined {
+    return this.invalid.refuseUncounted(this.requestOf(instance));
   }
 
   /** Counts an invalid publish. Long bodies cost more, as they take longer to check. */
-  countInvalid({ number, limits }: Limited, bodyBytes: number): void {
-    const { backendRequestsPerSecond: limit } = limits;
-    if (limit === 0) return;
-    this.invalid.charge(
-      number,
-      perSecond(limit),
-      this.now(),
-      1 + Math.floor(bodyBytes / BYTES_PER_REQUEST),
-    );
+  countInvalid(instance: Limited, bodyBytes: number): void {
+    this.invalid.count(this.requestOf(instance), 1 + Math.floor(bodyBytes / BYTES_PER_REQUEST));
+  }
+
+  private requestOf({ number, limits }: Limited) {
+    return { instance: number, limit: limits.backendRequestsPerSecond, nowMs: this.now() };
   }
 }

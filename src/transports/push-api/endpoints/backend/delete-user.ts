@@ -1,11 +1,10 @@
 import type { PushInstance } from '../../../../push/model/instance.ts';
 import { readUserId, USER_ID_BYTES_MAX } from '../../../../push/model/user-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
-import { RateLimiter } from '../../../../runtime/rate-limiter.ts';
 import { decodeLeniently } from '../../../request-target.ts';
 import type { Endpoint, PushAnswer, PushHead } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
-import { refuseOverRate } from '../request-rate.ts';
+import { InstanceRates } from '../request-rate.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
 
 /** Of one instance. Source: push protocol, §2.4. */
@@ -16,13 +15,13 @@ const SPACE_IS_PLUS = /-(?:ruby|php|java)\b/i;
 
 /** `DELETE …/users/ID`: deletes a user with all devices. Succeeds for an unknown user. */
 export function deleteUser(context: EndpointContext): Endpoint {
-  const { devices, guard, now, rateLimitedLog } = context;
-  const rates = new RateLimiter<number>();
+  const { devices, guard, now, rateLimitedLog, shareRate } = context;
+  const rates = new InstanceRates('user deletions', shareRate);
   return backendEndpoint(context, 'nothing', (instance, call) => {
     const userId = call.params.rest;
     const refused =
       refuseUserId(userId) ??
-      refuseOverRate(rates, {
+      rates.refuse({
         instance: instance.number,
         limit: DELETIONS_PER_SECOND,
         nowMs: now(),

@@ -10,7 +10,7 @@ import {
 import { readPublishRequest } from '../../../../push/requests/publish-request.ts';
 import type { Endpoint, PushAnswer } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
-import { type InstanceRates, refuseOverRate } from '../request-rate.ts';
+import type { InstanceRates } from '../request-rate.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
 
 /** Publishes finish within seconds, unless a gateway fails. */
@@ -36,7 +36,7 @@ export function publish(
       return request;
     }
     const { number, limits } = instance;
-    const refused = refuseOverRate(rates, {
+    const refused = rates.refuse({
       instance: number,
       limit: limits.publishesPerSecond,
       nowMs,

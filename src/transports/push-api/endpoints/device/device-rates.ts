@@ -1,4 +1,5 @@
 import type { PushInstance } from '../../../../push/model/instance.ts';
+import { type ReportTaken, type ShareRate, unshared } from '../../../../push/rate-exchange.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import { FairRateLimiter } from '../../../../runtime/fair-rate-limiter.ts';
 import type { LogThrottle } from '../../../../runtime/log-throttle.ts';
@@ -39,6 +40,8 @@ export interface DeviceRatesOptions {
   readonly now: () => number;
   readonly log: Pick<Log, 'warn'>;
   readonly logThrottle: LogThrottle;
+  /** For the rates of instances. */
+  readonly shareRate?: ShareRate;
 }
 
 /**
@@ -50,9 +53,12 @@ export class DeviceRates {
   private readonly options: DeviceRatesOptions;
   private readonly byAddress = forEachKind(() => new RateLimiter<string>());
   private readonly byInstance = forEachKind(() => new FairRateLimiter<number>());
+  private readonly report: Readonly<Record<RateKind, ReportTaken>>;
 
   constructor(options: DeviceRatesOptions) {
     this.options = options;
+    const { shareRate = unshared } = options;
+    this.report = forEachKind((kind) => shareRate(`device ${kind}`, this.byInstance[kind]));
   }
 
   /** Counts a cost towards the rates of the address and of the instance, or refuses it. */
@@ -98,7 +104,9 @@ export class DeviceRates {
     const limit = limits[name];
     const rate = rateOf(limit);
     const tokens = costIn(rate, cost);
-    if (limit === 0 || this.byInstance[kind].take(number, addressKey, rate, now(), tokens)) {
+    if (limit === 0) return undefined;
+    if (this.byInstance[kind].take(number, addressKey, rate, now(), tokens)) {
+      this.report[kind](number, rate, tokens);
       return undefined;
     }
     logThrottle.run(`${kind} of ${id}`, (throttled) =>
@@ -114,8 +122,8 @@ export class DeviceRates {
   }
 }
 
-function forEachKind<Rates>(make: () => Rates): Readonly<Record<RateKind, Rates>> {
-  return { requests: make(), rows: make(), reports: make() };
+function forEachKind<Rates>(make: (kind: RateKind) => Rates): Readonly<Record<RateKind, Rates>> {
+  return { requests: make('requests'), rows: make('rows'), reports: make('reports') };
 }
 
 function rateOf(limit: number): Rate {

@@ -1,0 +1,40 @@
+import { type CalledProcess, startCalled } from '../machine/called-process.ts';
+
+/** Channels that are all alike: `PREFIX-0`, `PREFIX-1` and so on. */
+export interface Channels {
+  readonly prefix: string;
+  readonly count: number;
+}
+
+/** Work that goes on for a while, so many calls at a time. */
+export interface Busy {
+  readonly channels: Channels;
+  readonly atOnce: number;
+  readonly seconds: number;
+}
+
+/** What an engine process can be asked, and what it answers. */
+export type EngineCalls = {
+  start: { ask: { url: string }; answer: null };
+  /** Enters each channel with one subscription, and stays. */
+  listen: { ask: Channels; answer: null };
+  /** Enters each presence channel with so many users, and stays. */
+  fill: { ask: { channels: Channels; membersEach: number }; answer: null };
+  /** Users enter presence channels and leave them. Answers with the number of both. */
+  churn: { ask: Busy; answer: number };
+  /** Publishes events. Answers with their number. */
+  publish: { ask: Busy; answer: number };
+  /** Answers when so many members were reported gone since the call. */
+  untilGone: { ask: { members: number; seconds: number }; answer: null };
+};
+
+export type EngineProcess = CalledProcess<EngineCalls>;
+
+/** Starts a node without sockets: the engine over Redis in a process of its own. */
+export async function startEngine(url: string): Promise<EngineProcess> {
+  await using parts = new AsyncDisposableStack();
+  const engine = parts.use(startCalled<EngineCalls>([], `${import.meta.dir}/engine-process.ts`));
+  await engine.call('start', { url });
+  parts.move();
+  return engine;
+}

@@ -1,0 +1,22 @@
+import { messageOf } from '../../runtime/error-code.ts';
+import type { RedisListener } from './link/redis-server.ts';
+import type { RedisLink } from './redis-link.ts';
+
+/** One of the Redis servers of an engine. */
+export interface RedisEngineServer {
+  /** The same on all nodes. */
+  readonly name: string;
+  open(events: RedisListener): Promise<RedisLink>;
+}
+
+/** A server cannot be used at the start; `cause` says why. */
+export class ServerUnusable extends Error {
+  /** Its place in the list. */
+  readonly index: number;
+
+  constructor(index: number, cause: unknown) {
+    super(messageOf(cause), { cause });
+    this.name = 'ServerUnusable';
+    this.index = index;
+  }
+}

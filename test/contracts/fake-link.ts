@@ -1,0 +1,73 @@
+import type { RedisEngineServer } from '../../src/engines/redis/engine-server.ts';
+import type { RedisListener } from '../../src/engines/redis/link/redis-server.ts';
+import { RedisAway, type Reply } from '../../src/engines/redis/link/reply.ts';
+import type { Script } from '../../src/engines/redis/link/script.ts';
+import type { RedisLink } from '../../src/engines/redis/redis-link.ts';
+import { STATE } from '../../src/engines/redis/scripts/statements.ts';
+import { TICK } from '../../src/engines/redis/scripts/upkeep.ts';
+
+/** A Redis of the test: it holds nothing, and answers each script as if all were well. */
+export class FakeLink implements RedisLink, RedisEngineServer {
+  readonly name: string;
+  away: RedisLink['away'];
+  /** What scripts answer in place of `ok`. */
+  readonly answers = new Map<Script, readonly Reply[]>();
+  private back = Promise.withResolvers<void>();
+  private listener: RedisListener | undefined;
+  /** What the server is marked with. */
+  layout: Reply = null;
+
+  constructor(name = 'fake') {
+    this.name = name;
+  }
+
+  readonly subscriptions = {
+    follow: () => this.back.promise,
+    unfollow: () => undefined,
+  };
+  readonly commands = {
+    waiting: 0,
+    run: async ([name, , value]: readonly (string | number)[]) => {
+      if (name === 'SET') this.layout ??= String(value);
+      return this.layout;
+    },
+    script: async (script: Script) => {
+      if (this.away !== undefined) throw new RedisAway(this.away.why, false);
+      return [...(this.answers.get(script) ?? answerOf(script))];
+    },
+  };
+
+  async open(listener: RedisListener): Promise<RedisLink> {
+    this.listener = listener;
+    this.back.resolve();
+    return this;
+  }
+
+  hears(stream: string, payload: string): void {
+    this.listener?.onMessage(stream, payload);
+  }
+
+  goAway(sinceMs = 0): void {
+    const why = 'it is away';
+    this.away = { sinceMs, why };
+    this.back = Promise.withResolvers();
+    this.listener?.onAway(why);
+    this.listener?.onGap(why);
+  }
+
+  comeBack(): void {
+    this.away = undefined;
+    this.back.resolve();
+    this.listener?.onBack();
+  }
+
+  async close(): Promise<void> {
+    this.listener = undefined;
+  }
+}
+
+function answerOf(script: Script): readonly Reply[] {
+  if (script === TICK) return ['ok', '0', -1, [], 0];
+  if (script === STATE) return ['ok', '1', '0', -1, [], [], []];
+  return ['ok', '1', '0', -1, []];
+}
