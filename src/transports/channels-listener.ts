@@ -5,6 +5,7 @@ import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
 import type { ClientAddresses } from './client-address.ts';
 import { isFallbackPath } from './http-fallback/session-path.ts';
+import { answerStatistics, type StatisticsMeter } from './http-fallback/statistics.ts';
 import type { FallbackTransport } from './http-fallback/transport.ts';
 import { requestTarget, withoutPrefix } from './request-target.ts';
 import type { HandshakeOutcome, WebSocketTransport } from './websocket/transport.ts';
@@ -20,8 +21,12 @@ export interface ListenerSettings {
 }
 
 /** What this listener counts. */
-export interface ListenerMeter {
-  count(counter: 'connectionsRefused' | 'requests', by: number, label: string): void;
+export interface ListenerMeter extends StatisticsMeter {
+  count(
+    counter: 'connectionsRefused' | 'requests' | 'statisticsReports',
+    by: number,
+    label: string,
+  ): void;
 }
 
 /**
@@ -88,7 +93,7 @@ export function listenForChannels({
       }
       const path = withoutPrefix(target.path, settings.pathPrefix);
       if (isFallbackPath(path)) return fallback.answer(path, { request, server, target });
-      return api.answer(request, target, sender);
+      return answerStatistics(request.method, path, meter) ?? api.answer(request, target, sender);
     },
     error(error) {
       hub.rateLimitedLog.error(

@@ -239,6 +239,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     timers: monotonicTimers,
     afterTurn: (run) => void setImmediate(run),
     log: rateLimitedLog,
+    meter,
   });
   const sessionLinks = new SessionLinks({
     loop: links.index,
@@ -319,6 +320,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     loopName: loopName(links.index),
     apps,
     connections,
+    sessions,
     authority: engine.authority,
     counter: engine.counter,
     cluster: isOneOfCluster ? clusterQuotas : undefined,

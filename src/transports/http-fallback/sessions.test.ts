@@ -70,6 +70,7 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
     timers: time,
     afterTurn: (run) => void turns.push(run),
     log: { info: () => undefined },
+    meter: { count: () => undefined },
   });
   let number = 0;
   const receive = (session: string, isStream: boolean, address = 1) => {

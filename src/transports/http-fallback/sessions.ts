@@ -103,6 +103,16 @@ export interface SessionsOptions {
   readonly timers: Timers;
   readonly afterTurn: (run: () => void) => void;
   readonly log: Pick<RateLimitedLog, 'info'>;
+  readonly meter: SessionMeter;
+}
+
+/** Counts opened sessions by their transport. */
+export interface SessionMeter {
+  count(
+    counter: 'fallbackConnectionsOpened',
+    by: number,
+    label: 'xhr_streaming' | 'xhr_polling',
+  ): void;
 }
 
 /** The sessions that live on this loop. */
@@ -303,6 +313,8 @@ export class Sessions implements SessionHome, SessionEvents {
     connection.order.receiving(number);
     connection.attach(receiver);
     clients.open(connection);
+    const transport = receiver.isPoll ? 'xhr_polling' : 'xhr_streaming';
+    this.options.meter.count('fallbackConnectionsOpened', 1, transport);
     return (why) => connection.detach(receiver, why);
   }
 

@@ -394,6 +394,39 @@ describe('a page of another site', () => {
   );
 });
 
+describe('statistics of pusher-js', () => {
+  it('are answered with an empty script for pages', async () => {
+    const url = `http://127.0.0.1:${server.port}/timeline/v2/jsonp/1?session=MQ%3D%3D&key=a2V5`;
+    const response = await fetch(url);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toStartWith('text/javascript');
+    expect(await response.text()).toBe('');
+  });
+
+  it('are answered with an object for all others', async () => {
+    const response = await fetch(`http://127.0.0.1:${server.port}/timeline/v2/xhr/2?session=MQ`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    expect(await response.text()).toBe('{}');
+  });
+
+  it('are counted, as fallback connections are', async () => {
+    using _stream = await new SessionRequests(server).stream();
+    await new SessionRequests(server).pollsOpen();
+    const metrics = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
+    for (const line of [
+      /^fanfare_statistics_reports_total\{transport="jsonp"\} [1-9]/m,
+      /^fanfare_statistics_reports_total\{transport="xhr"\} [1-9]/m,
+      /^fanfare_fallback_connections_opened_total\{transport="xhr_streaming"\} [1-9]/m,
+      /^fanfare_fallback_connections_opened_total\{transport="xhr_polling"\} [1-9]/m,
+      /^fanfare_fallback_connections [1-9]/m,
+    ]) {
+      expect(metrics).toMatch(line);
+    }
+  });
+});
+
 describe('clients of both kinds in one channel', () => {
   it('get the same events, but not their own', async () => {
     const channel = fresh('private-');
