@@ -49,6 +49,7 @@ async function start(url: string): Promise<null> {
     keyPrefix: 'bench:',
     apps: { byId: () => app, byKey: () => app },
     log,
+    meter: { count: nothing, observe: nothing },
     webhooks: new WebhookEvents({ clock: systemTimers, usage, sink: { emit: nothing } }),
     // The engine only sends.
     broadcaster: { usage, audience: audience as Audience },

@@ -64,14 +64,20 @@ export const liveOperations: readonly Operation[] = [
       const { tenant: app } = await apps.get(path('id'));
       const channels: Awaited<ReturnType<typeof live.channels>>['channels'][number][] = [];
       let next = after;
+      // A page may be short or empty, because each question searches a limited number of channels.
+      const nextPage = async (position: string | undefined, most: number) =>
+        await live.channels({ appId: app.id, prefix, after: position, limit: most });
       do {
-        const query = { appId: app.id, prefix, after: next, limit: limit - channels.length };
-        const page = await live.channels(query);
+        const page = await nextPage(next, limit - channels.length);
         channels.push(...page.channels);
         next = page.next;
-        // A page may be short or empty, because each question searches a limited number of channels.
       } while (next !== undefined && channels.length < limit);
-      return { channels, more: next !== undefined, next: next ?? null };
+      let [rest, found] = [next, 0];
+      while (rest !== undefined && found === 0) {
+        const page = await nextPage(rest, 1);
+        [rest, found] = [page.next, page.channels.length];
+      }
+      return { channels, more: found > 0, next: found > 0 ? (next ?? null) : null };
     },
   }),
   operation({

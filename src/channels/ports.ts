@@ -184,9 +184,12 @@ export interface AppDirectory {
   byId(id: string): App | undefined;
 }
 
-/** Takes webhook events. `emit` must return at once and never fail; what it queues is bounded. */
+/**
+ * Takes webhook events. `emit` must return at once and never fail; what it queues is bounded. `over` is for events with an
+ * id: it is called once, when the event is stored or was dropped at a limit.
+ */
 export interface WebhookSink {
-  emit(event: AppWebhookEvent): void;
+  emit(event: AppWebhookEvent, over?: () => void): void;
 }
 
 /** What the core counts. */

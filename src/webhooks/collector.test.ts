@@ -41,7 +41,7 @@ describe('collected events', () => {
   it('are sent one by one without batching, each with its own time', () => {
     const one = collector({ url: 'http://a/', events: names, batching: false });
     for (const [index, event] of all.entries()) one.add({ appId: 'app', event, atMs: 100 + index });
-    const taken = one.take(200);
+    const taken = one.take(200).requests;
     expect(taken.map(({ request }) => JSON.parse(request.body))).toEqual(
       all.map((event, index) => ({ time_ms: 100 + index, events: [event] })),
     );
@@ -53,10 +53,10 @@ describe('collected events', () => {
   it('are sent in batches of twenty with batching', () => {
     const one = collector({ url: 'http://a/', events: names, batching: true });
     for (let index = 0; index < 45; index++) one.add(occupied(`c${index}`, index));
-    const bodies = one.take(200).map(({ request }) => JSON.parse(request.body));
+    const bodies = one.take(200).requests.map(({ request }) => JSON.parse(request.body));
     expect(bodies.map(({ events }) => events.length)).toEqual([20, 20, 5]);
     expect(bodies.map(({ time_ms }) => time_ms)).toEqual([19, 39, 44]);
-    expect(one.take(300)).toEqual([]);
+    expect(one.take(300).requests).toEqual([]);
   });
 
   it('are sent in the order in which they happened, those of one millisecond as they came', () => {
@@ -70,7 +70,7 @@ describe('collected events', () => {
       ] as const) {
         one.add(occupied(channel, atMs));
       }
-      const bodies = one.take(200).map(({ request }) => JSON.parse(request.body));
+      const bodies = one.take(200).requests.map(({ request }) => JSON.parse(request.body));
       const events: { channel: string }[] = bodies.flatMap(({ events }) => events);
       expect(events.map(({ channel }) => channel)).toEqual(['a', 'b', 'c', 'd']);
       expect(bodies.at(-1).time_ms).toBe(30);
@@ -87,7 +87,7 @@ describe('collected events', () => {
         atMs: 1,
       });
     }
-    expect(one.take(2).map(({ events }) => events)).toEqual([1, 1, 1]);
+    expect(one.take(2).requests.map(({ events }) => events)).toEqual([1, 1, 1]);
   });
 
   it('go to every endpoint that wants them, and are ignored if none does', () => {
@@ -98,7 +98,7 @@ describe('collected events', () => {
     one.add(occupied('x'));
     one.add({ ...occupied('x'), appId: 'other' });
     one.add({ ...occupied('x'), event: { name: 'channel_vacated', channel: 'x' } });
-    const taken = one.take(9);
+    const taken = one.take(9).requests;
     expect(taken.map(({ request }) => request.url)).toEqual(['http://a/', 'http://b/']);
     expect(taken[0]?.request.endpoint).not.toBe(taken[1]?.request.endpoint);
   });
@@ -115,7 +115,7 @@ describe('collected events', () => {
     // Another app's event is kept at the cost of the one that fills the memory, and is among the first to leave.
     expect(one.add({ ...occupied('y'), appId: 'quiet' })).toEqual([{ ownerId: 'app', events: 1 }]);
     expect(one.events).toBe(ACCEPTED_EVENTS_MAX);
-    const owners = one.take(9, 100).map(({ request }) => request.ownerId);
+    const owners = one.take(9, 100).requests.map(({ request }) => request.ownerId);
     expect(owners).toContain('quiet');
     expect(one.events).toBe(ACCEPTED_EVENTS_MAX - 100);
   });

@@ -15,6 +15,10 @@ import type { NewOutboxRequest } from './outbox.ts';
 interface Accepted {
   readonly json: string;
   readonly atMs: number;
+  /** See `AppWebhookEvent`. */
+  readonly id: string | undefined;
+  /** Called once it is stored or dropped. */
+  readonly over: (() => void) | undefined;
   readonly wanted: readonly AppWebhook[];
 }
 
@@ -23,13 +27,22 @@ interface Bundle {
   readonly appId: string;
   readonly url: string;
   readonly batching: boolean;
-  readonly events: Pick<Accepted, 'json' | 'atMs'>[];
+  readonly events: Pick<Accepted, 'json' | 'atMs' | 'id'>[];
+  /** Those of its events. */
+  readonly ids: Set<string>;
 }
 
 /** Events of one app that were dropped, counted once for each endpoint. */
 export interface DroppedEvents {
   readonly ownerId: string;
   readonly events: number;
+}
+
+/** Requests that were made of accepted events. */
+interface TakenEvents {
+  readonly requests: readonly { readonly request: NewOutboxRequest; readonly events: number }[];
+  /** To be called once the requests are stored or dropped. */
+  readonly over: readonly (() => void)[];
 }
 
 /** Holds events of apps in memory until they are taken as requests. Apps share the memory fairly. */
@@ -49,58 +62,86 @@ export class Collector {
     return this.accepted.total.items;
   }
 
-  /** Adds an event, unless no endpoint wants it. Returns what was dropped to make room, perhaps the event itself. */
-  add({ appId, event, atMs }: AppWebhookEvent): readonly DroppedEvents[] {
+  /**
+   * Adds an event, unless no endpoint wants it. Returns what was dropped to make room, perhaps the event itself. `over` is
+   * called with the event's id once it is stored or dropped.
+   */
+  add(
+    { appId, event, atMs, id }: AppWebhookEvent,
+    over?: (id: string) => void,
+  ): readonly DroppedEvents[] {
+    const isOver = id === undefined || over === undefined ? undefined : () => over(id);
     const wanted = this.app(appId)?.webhooks.filter(({ events }) => events.includes(event.name));
-    if (wanted === undefined || wanted.length === 0) return [];
+    if (wanted === undefined || wanted.length === 0) {
+      isOver?.();
+      return [];
+    }
     const json = JSON.stringify(event);
     // All endpoints share this text.
     const weight = { items: wanted.length, bytes: json.length };
     return this.accepted
-      .push(appId, { json, atMs, wanted }, weight)
-      .map(({ owner, weight: { items } }) => ({ ownerId: owner, events: items }));
+      .push(appId, { json, atMs, id, over: isOver, wanted }, weight)
+      .map(({ owner, item, weight: { items } }) => {
+        item.over?.();
+        return { ownerId: owner, events: items };
+      });
   }
 
   /** Takes about `eventsMax` events, of all apps in turn, and makes requests of them. */
-  take(
-    nowMs: number,
-    eventsMax = Number.POSITIVE_INFINITY,
-  ): readonly { readonly request: NewOutboxRequest; readonly events: number }[] {
+  take(nowMs: number, eventsMax = Number.POSITIVE_INFINITY): TakenEvents {
     const bundles = new Map<string, Bundle>();
-    for (const { owner, item } of this.accepted.take(eventsMax)) {
+    const taken = this.accepted.take(eventsMax);
+    for (const { owner, item } of taken) {
       for (const { url, batching } of item.wanted) {
         const key = `${owner} ${batching} ${url}`;
-        const bundle = bundles.get(key);
+        let bundle = bundles.get(key);
         if (bundle === undefined) {
-          bundles.set(key, { appId: owner, url, batching, events: [item] });
-        } else {
-          bundle.events.push(item);
+          bundle = { appId: owner, url, batching, events: [], ids: new Set() };
+          bundles.set(key, bundle);
         }
+        // Two loops may have reported the same.
+        if (item.id !== undefined && bundle.ids.has(item.id)) continue;
+        if (item.id !== undefined) bundle.ids.add(item.id);
+        bundle.events.push(item);
       }
     }
-    return [...bundles.values()].flatMap((bundle) => requestsOf(bundle, nowMs));
+    return {
+      requests: [...bundles.values()].flatMap((bundle) => requestsOf(bundle, nowMs)),
+      over: taken.flatMap(({ item }) => item.over ?? []),
+    };
   }
 }
 
-function requestsOf({ appId, url, batching, events }: Bundle, nowMs: number) {
-  const endpoint = endpointOf('channels', appId, url);
+function requestsOf(bundle: Bundle, nowMs: number) {
+  const { batching, events } = bundle;
   // Several realtime loops send theirs apart, so they may come in another order than they happened.
   const inOrder = events.toSorted((a, b) => a.atMs - b.atMs);
-  return batches(inOrder, batching).map((batch) => {
-    const body = bodyOf(batch);
-    const request: NewOutboxRequest = {
-      id: randomUUIDv7('hex', nowMs),
-      kind: 'channels',
-      ownerId: appId,
-      url,
-      endpoint,
-      body,
-      bodyBytes: Buffer.byteLength(body),
-      createdAtMs: nowMs,
-      afterId: undefined,
-    };
-    return { request, events: batch.length };
-  });
+  return batches(inOrder, batching).map((batch) => ({
+    request: requestOf(bundle, batch, nowMs),
+    events: batch.length,
+  }));
+}
+
+function requestOf(bundle: Bundle, batch: Bundle['events'], nowMs: number): NewOutboxRequest {
+  const { appId, url } = bundle;
+  const body = bodyOf(batch);
+  const ids = batch.flatMap(({ id }) => id ?? []);
+  const without = (known: ReadonlySet<string>) => {
+    const left = batch.filter(({ id }) => id === undefined || !known.has(id));
+    return left.length === 0 ? undefined : requestOf(bundle, left, nowMs);
+  };
+  return {
+    id: randomUUIDv7('hex', nowMs),
+    kind: 'channels',
+    ownerId: appId,
+    url,
+    endpoint: endpointOf('channels', appId, url),
+    body,
+    bodyBytes: Buffer.byteLength(body),
+    createdAtMs: nowMs,
+    afterId: undefined,
+    ...(ids.length > 0 && { repeatable: { ids, without } }),
+  };
 }
 
 function batches(events: Bundle['events'], batching: boolean): readonly Bundle['events'][] {

@@ -74,10 +74,11 @@ export class Intake {
     this.isClosed = true;
   }
 
-  addEvent(event: AppWebhookEvent): void {
+  /** `over` is called with the id of the event, if it has one, once it is stored or dropped at a limit. */
+  addEvent(event: AppWebhookEvent, over?: (id: string) => void): void {
     const dropped = this.isClosed
       ? [{ ownerId: event.appId, events: 1 }]
-      : this.collector.add(event);
+      : this.collector.add(event, over);
     for (const { ownerId, events } of dropped) {
       this.drop('memory', { kind: 'channels', ownerId }, events);
     }
@@ -102,11 +103,9 @@ export class Intake {
   /** Takes what one commit should hold. Drops what exceeds the limits of waiting requests. */
   take(): TakenRequests {
     const requests: NewOutboxRequest[] = [];
-    const onStored: (() => void)[] = [];
-    for (const { request, events } of this.collector.take(
-      this.options.timers.now(),
-      FLUSH_EVENTS,
-    )) {
+    const taken = this.collector.take(this.options.timers.now(), FLUSH_EVENTS);
+    const onStored = [...taken.over];
+    for (const { request, events } of taken.requests) {
       if (this.admit(request, events)) requests.push(request);
     }
     for (const { item } of this.prepared.take(FLUSH_EVENTS)) {

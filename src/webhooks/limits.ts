@@ -8,6 +8,12 @@ import type { OutboxKind } from './outbox.ts';
  */
 export const FLUSH_MS = 100;
 
+/**
+ * How long the outbox knows the id of an event. A server of a cluster that could not confirm an event is found dead within
+ * 15 s, and another reports the event again at once.
+ */
+export const EVENT_IDS_KEPT_MS = 600_000;
+
 /** Events of one batch. Source: Channels docs, "Webhooks", batching: 20 events or 250 ms. */
 export const BATCH_EVENTS_MAX = 20;
 

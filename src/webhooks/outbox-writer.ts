@@ -49,7 +49,10 @@ export class OutboxWriter {
     const { outbox, log, throttle, storeState } = this.options;
     const commit = this.failed ?? this.nextCommit();
     const { requests, settled, onStored } = commit;
-    if (requests.length + settled.length === 0) return commit;
+    if (requests.length + settled.length === 0) {
+      for (const stored of onStored) stored();
+      return commit;
+    }
     try {
       await outbox.write(requests, settled);
     } catch (error) {

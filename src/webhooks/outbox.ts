@@ -46,6 +46,14 @@ export interface NewOutboxRequest extends OutboxRequest {
   readonly body: string;
   /** Another request to the same endpoint; this one is blocked until that one is delivered or has failed. */
   readonly afterId: string | undefined;
+  /** Its events that several servers may report. */
+  readonly repeatable?: RepeatableEvents;
+}
+
+export interface RepeatableEvents {
+  readonly ids: readonly string[];
+  /** Returns the request without the events that have these ids; `undefined` if none is left. */
+  without(ids: ReadonlySet<string>): NewOutboxRequest | undefined;
 }
 
 /** A request that the claimant alone may send until the claim ends. */
@@ -118,7 +126,8 @@ export interface EndpointClaim {
  * Keeps requests until they are delivered or have failed. Relied on by the sender in `webhooks`.
  *
  * `write` does all or nothing, in one commit that survives a crash of the process and of the machine. Writing the same
- * again changes nothing, so a caller that got no answer may repeat it.
+ * again changes nothing, so a caller that got no answer may repeat it. An event whose id is known from an earlier write, of
+ * any server, is left out.
  * `claim` returns the requests that are due first, up to `limit` per endpoint. It never returns a request that another
  * caller has claimed, or one that is blocked by its `afterId`.
  *
@@ -136,6 +145,8 @@ export interface Outbox {
    * moment do not see each other's rows.
    */
   unblock(): Promise<void>;
+  /** Forgets ids of events that were written before; they are known for this long only. */
+  forgetEventIds(writtenBeforeMs: number): Promise<void>;
   body(id: string): Promise<string | undefined>;
   backlog(): Promise<readonly EndpointBacklog[]>;
 }

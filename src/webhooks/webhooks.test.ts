@@ -75,6 +75,55 @@ const newest = async () => {
 };
 const channelOf = ({ body }: OutgoingRequest) => JSON.parse(String(body)).events[0].channel;
 
+describe('an event that servers of a cluster may report again', () => {
+  const event = (id: string, channel = id) => ({ ...occupied('app', channel, beganMs), id });
+  const heard = () => sent.flatMap(({ body }) => JSON.parse(String(body)).events);
+
+  it('is sent once, and both are told that it is over when it is stored', async () => {
+    const other = await open(7, new StoredOutbox(database), true);
+    const over: string[] = [];
+    webhooks.accept([event('a'), event('b')], (id) => over.push(id));
+    // Two loops of one server have reported it.
+    webhooks.accept([event('b')], (id) => over.push(id));
+    expect(over).toEqual([]);
+    await timers.advance(200);
+    expect(over).toEqual(['a', 'b', 'b']);
+    other.accept([event('b'), event('c')], (id) => over.push(`other ${id}`));
+    await timers.advance(200);
+    expect(over.slice(3)).toEqual(['other b', 'other c']);
+    expect(heard().map(({ channel }) => channel)).toEqual(['a', 'b', 'c']);
+    const ended = other[Symbol.asyncDispose]();
+    await timers.advance(5_000);
+    await ended;
+  });
+
+  it('is over at once if nobody wants it or it is dropped', async () => {
+    const over: string[] = [];
+    apps.set('none', appOf('none', []));
+    webhooks.accept([{ ...event('a'), appId: 'none' }], (id) => over.push(id));
+    expect(over).toEqual(['a']);
+    const many = Array.from({ length: 20_001 }, (_, n) => event(`e${n}`));
+    webhooks.accept(many, (id) => over.push(id));
+    expect(over).toEqual(['a', 'e20000']);
+  });
+
+  it('is known for ten minutes', async () => {
+    const shared = await open(7, new StoredOutbox(database), true);
+    shared.accept([event('a')]);
+    await timers.advance(590_000);
+    shared.accept([event('a')]);
+    await timers.advance(1_000);
+    expect(heard()).toHaveLength(1);
+    await timers.advance(70_000);
+    shared.accept([event('a')]);
+    await timers.advance(1_000);
+    expect(heard()).toHaveLength(2);
+    const ended = shared[Symbol.asyncDispose]();
+    await timers.advance(5_000);
+    await ended;
+  });
+});
+
 describe('a webhook', () => {
   it('is stored and sent within 250 ms, and then in the log', async () => {
     accept('one');

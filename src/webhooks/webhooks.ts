@@ -6,6 +6,7 @@ import type { Log, Timers } from '../runtime/ports.ts';
 import { EndpointQueues } from './endpoint-queues.ts';
 import { type DropCause, Intake, type PreparedRequest } from './intake.ts';
 import {
+  EVENT_IDS_KEPT_MS,
   FLUSH_ATTEMPTS,
   FLUSH_EVENTS,
   FLUSH_MS,
@@ -125,10 +126,11 @@ export class Webhooks implements AsyncDisposable {
 
   /**
    * Takes events. Within 250 ms they are stored, and survive a crash. Events that no endpoint wants are ignored. Never
-   * throws or waits: beyond a limit, events are dropped and counted.
+   * throws or waits: beyond a limit, events are dropped and counted. `over` is called with the id of each event that has one,
+   * once it is stored or dropped.
    */
-  accept(events: readonly AppWebhookEvent[]): void {
-    for (const event of events) this.intake.addEvent(event);
+  accept(events: readonly AppWebhookEvent[], over?: (id: string) => void): void {
+    for (const event of events) this.intake.addEvent(event, over);
     this.flushIfNeeded();
   }
 
@@ -244,7 +246,10 @@ export class Webhooks implements AsyncDisposable {
   private async maintain(): Promise<void> {
     const { outbox, outboxLog, settings, log, shared = false } = this.options;
     try {
-      if (shared) await outbox.unblock();
+      if (shared) {
+        await outbox.unblock();
+        await outbox.forgetEventIds(this.timers.now() - EVENT_IDS_KEPT_MS);
+      }
       await enforceLogRetention(outboxLog, settings.logDays, this.timers.now());
       await this.storeAccess.run(async () => {
         // While a write fails, the queues count requests that the store does not have yet.

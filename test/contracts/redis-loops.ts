@@ -1,12 +1,13 @@
 import type { App } from '../../src/channels/app.ts';
 import { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
-import type { Audience } from '../../src/channels/ports.ts';
+import type { Audience, WebhookSink } from '../../src/channels/ports.ts';
 import { RedisEngine } from '../../src/engines/redis/engine.ts';
 import { type RedisListener, RedisServer } from '../../src/engines/redis/link/redis-server.ts';
 import { Script } from '../../src/engines/redis/link/script.ts';
 import type { RedisLink } from '../../src/engines/redis/redis-link.ts';
 import { ALL_SCRIPTS } from '../../src/engines/redis/scripts/all-scripts.ts';
+import type { TableMeter } from '../../src/observability/meter.ts';
 import { monotonicTimers } from '../../src/runtime/system-timers.ts';
 import type { OpenCluster } from './authority.contract.ts';
 import { partsOfLoop, silent } from './loop-parts.ts';
@@ -21,6 +22,8 @@ export interface LoopOptions {
   /** Through which each server is reached, instead of those of the cluster. */
   readonly urls?: readonly string[];
   readonly audience?: Audience;
+  /** Takes its webhook events, in place of a store that confirms each. */
+  readonly emit?: WebhookSink['emit'];
 }
 
 /** One loop of a process of its own. */
@@ -29,6 +32,7 @@ export interface RedisLoop {
   readonly terminated: string[];
   readonly audience: Audience;
   readonly servers: readonly RedisServer[];
+  readonly meter: TableMeter;
   readonly clock: FakeClock;
   /** Runs nothing and reads nothing for now. */
   isSuspended: boolean;
@@ -111,16 +115,22 @@ export class RedisLoops implements OpenCluster {
     fate = () => 'answered',
     audience,
     urls = this.urls,
+    emit,
   }: LoopOptions = {}): Promise<RedisLoop> {
     const clock = new FakeClock();
     clock.setBack(clock.now() - this.clock.now());
-    const parts = partsOfLoop(clock, this.webhookEvents);
+    let loop: RedisLoop | undefined;
+    // What it has not stored when it dies is lost, and what it has not confirmed is reported again.
+    const store: WebhookSink['emit'] = (event, over) =>
+      this.store(event, { isDead: () => loop?.isDead === true, over });
+    const parts = partsOfLoop(clock, this.webhookEvents, emit ?? store);
     const heard = audience ?? parts.broadcaster.audience;
     const servers: RedisServer[] = [];
     const engine = await RedisEngine.open({
       apps: { byId: (id) => this.apps.find((app) => app.id === id), byKey: () => undefined },
       timers: clock,
       log: silent,
+      meter: parts.meter,
       webhooks: parts.webhooks,
       broadcaster: { ...parts.broadcaster, audience: heard },
       terminate: parts.terminate,
@@ -129,17 +139,18 @@ export class RedisLoops implements OpenCluster {
         // Loops may reach a server in different ways.
         name: `server-${index}`,
         open: async (listener: RedisListener) => {
-          const server = await this.openServer(urls[index] ?? '', listener);
+          const server = await this.openServer(urls[index] ?? '', listener, parts.meter);
           servers.push(server);
           return this.linkOver(server, fate);
         },
       })),
     });
-    const loop = {
+    loop = {
       engine,
       terminated: parts.terminated,
       audience: heard,
       servers,
+      meter: parts.meter,
       clock,
       isSuspended: false,
       isDead: false,
@@ -205,16 +216,36 @@ export class RedisLoops implements OpenCluster {
     for (const loop of this.all) await this.kill(loop);
   }
 
+  private store(
+    event: AppWebhookEvent,
+    by: { readonly isDead: () => boolean; readonly over: (() => void) | undefined },
+  ): void {
+    this.activity++;
+    this.inFlight++;
+    setImmediate(() => {
+      if (!by.isDead()) this.webhookEvents.push(event);
+      setImmediate(() => {
+        this.inFlight--;
+        if (!by.isDead()) by.over?.();
+      });
+    });
+  }
+
   private get running(): readonly RedisLoop[] {
     return this.all.filter(({ isSuspended, isDead }) => !isSuspended && !isDead);
   }
 
-  private async openServer(url: string, listener: RedisListener): Promise<RedisServer> {
+  private async openServer(
+    url: string,
+    listener: RedisListener,
+    meter: TableMeter,
+  ): Promise<RedisServer> {
     const barrier = `${this.prefix}barrier:${crypto.randomUUID()}`;
     const server: RedisServer = await RedisServer.open({
       url,
       prefix: this.prefix,
       log: silent,
+      meter,
       timers: monotonicTimers,
       scripts: [...this.scripts.values()],
       ...this.linkTimes,
@@ -280,6 +311,9 @@ export class RedisLoops implements OpenCluster {
       subscriptions: server.subscriptions,
       close: () => server.close(),
       commands: {
+        get waiting() {
+          return server.commands.waiting;
+        },
         run: (args) => counted(() => server.commands.run(args)),
         script: (script, args) =>
           counted(async () => {

@@ -10,6 +10,14 @@ export interface WebhookEventsOptions {
   readonly sink: WebhookSink;
 }
 
+/** Of an event that is reported again, by this node or another, unless it is known to be over. */
+export interface Repeatable {
+  /** The same for every report of this event. */
+  readonly id: string;
+  /** Called once the event is stored, or was dropped because nobody wants it or a limit was reached. */
+  readonly over: () => void;
+}
+
 /** Passes events on to the webhooks of an app, if one of them wants events of that name. */
 export class WebhookEvents {
   private readonly options: WebhookEventsOptions;
@@ -23,11 +31,12 @@ export class WebhookEvents {
     return app.webhooks.some(({ events }) => events.includes(name));
   }
 
-  /** `id`: the same for every report of this event, if there may be several. */
-  emit(app: App, event: WebhookEvent, id?: string): void {
-    if (!this.wants(app, event.name)) return;
+  emit(app: App, event: WebhookEvent, repeatable?: Repeatable): void {
+    if (!this.wants(app, event.name)) return repeatable?.over();
     const { clock, usage, sink } = this.options;
     usage.charge(app, 1, 'clients');
-    sink.emit({ appId: app.id, event, atMs: clock.now(), ...(id !== undefined && { id }) });
+    const emitted = { appId: app.id, event, atMs: clock.now() };
+    if (repeatable === undefined) sink.emit(emitted);
+    else sink.emit({ ...emitted, id: repeatable.id }, repeatable.over);
   }
 }

@@ -1,5 +1,6 @@
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import type { EngineMeter } from '../engine-meter.ts';
 import type { Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { RedisLink } from './redis-link.ts';
@@ -35,6 +36,7 @@ export interface PartitionOptions {
   readonly link: RedisLink;
   readonly timers: Timers;
   readonly log: Log;
+  readonly meter: EngineMeter;
   /** Reports webhook events that this node has claimed. */
   readonly report: (ids: readonly string[]) => void;
   /** Reads what was missed while Redis could not be reached. Called after everything was stated. */
@@ -48,6 +50,7 @@ const SWEEP_MAX = 100;
 /** Statements in flight while everything is stated again. */
 const RESTATE_CHUNK = 128;
 const RETRY_MS = 250;
+const FORGOTTEN_AT_ONCE = 500;
 
 interface Waiter {
   readonly ready: () => void;
@@ -76,6 +79,8 @@ export class Partition {
   private isRecovering = false;
   private timesAway = 0;
   private isClosed = false;
+  /** Webhook events that are over and not forgotten. */
+  private over: string[] = [];
   private waiters = new Set<Waiter>();
   private due: { readonly atMs: number; readonly cancel: () => void } | undefined;
   private cancelComplete: (() => void) | undefined;
@@ -165,11 +170,13 @@ export class Partition {
     if (this.isClosed) return;
     if (!this.isReady) return this.recover();
     try {
+      await this.forgetOver();
       const applied = this.version;
       const sweepMax = this.steadyTicks >= STEADY_TICKS ? SWEEP_MAX : 0;
       const answer = await this.call(TICK, [sweepMax]);
       const isLate = answer[0] === 'late';
-      const [version, dueMs, claims, swept] = isLate ? answer.slice(1) : answer;
+      const [version, dueMs, claims, swept, ended] = isLate ? answer.slice(1) : answer;
+      this.options.meter.count('engineLeasesSwept', Number(ended ?? 0));
       this.steadyTicks = isLate ? 0 : this.steadyTicks + 1;
       this.take(dueMs, claims);
       if (Number(version) < applied) return this.mustRecover();
@@ -181,14 +188,15 @@ export class Partition {
     }
   }
 
-  /** Forgets webhook events that were reported. */
+  /** Forgets webhook events that are over. Otherwise a node reports them again, under the same ids. */
   settle(ids: readonly string[]): void {
-    // Otherwise another node reports them again, under the same ids.
-    this.options.link.commands.run(['ZREM', `${this.keys}W`, ...ids]).catch(() => undefined);
+    this.over.push(...ids);
+    void this.forgetOver();
   }
 
   /** Ends the lease, so that others need not wait for its end. */
   async close(): Promise<void> {
+    await this.forgetOver();
     this.isClosed = true;
     this.isReady = false;
     this.due?.cancel();
@@ -198,6 +206,7 @@ export class Partition {
   }
 
   private async recoverOnce(): Promise<void> {
+    await this.forgetOver();
     const found = await this.renewOrEnter();
     if (found === 'lost') this.becomeIncomplete();
     if (found !== 'unsure') this.restating = found;
@@ -205,6 +214,19 @@ export class Partition {
     // If this fails halfway, all of it is repeated.
     await this.restate(this.topics, this.restating);
     this.restating = undefined;
+  }
+
+  /** What cannot be forgotten now is forgotten before anything else is claimed. */
+  private async forgetOver(): Promise<void> {
+    while (this.over.length > 0) {
+      const ids = this.over.splice(0, FORGOTTEN_AT_ONCE);
+      try {
+        await this.options.link.commands.run(['ZREM', `${this.keys}W`, ...ids]);
+      } catch {
+        this.over.unshift(...ids);
+        return;
+      }
+    }
   }
 
   private async renewOrEnter(): Promise<RestateReason> {
@@ -220,6 +242,7 @@ export class Partition {
     this.node = newId();
     const isLost = code !== 'fenced';
     await this.enter(isLost ? '1' : '');
+    this.options.meter.count(isLost ? 'engineDataLost' : 'engineLeasesLost');
     return isLost ? 'lost' : 'fenced';
   }
 

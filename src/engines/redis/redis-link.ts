@@ -6,7 +6,7 @@ import type { Subscriptions } from './link/subscriptions.ts';
 export interface RedisLink {
   /** `undefined` while Redis can be used. */
   readonly away: Away | undefined;
-  readonly commands: Pick<Commands, 'run' | 'script'>;
+  readonly commands: Pick<Commands, 'run' | 'script' | 'waiting'>;
   readonly subscriptions: Pick<Subscriptions, 'follow' | 'unfollow'>;
   close(): Promise<void>;
 }

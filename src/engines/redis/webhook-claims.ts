@@ -6,37 +6,59 @@ import { readUserId } from './stream-message.ts';
 export interface WebhookClaimsOptions {
   readonly apps: AppDirectory;
   readonly webhooks: WebhookEvents;
-  /** Forgets events that were reported. */
+  /** Forgets events that are over. */
   readonly settle: (ids: readonly string[]) => void;
 }
 
-/** Reports the webhook events that this node has claimed of one partition, and settles all of one turn together. */
+/**
+ * Reports the webhook events that this node has claimed of one partition. Those that are stored or dropped are settled, all
+ * of one turn together; a node that dies before leaves them to the others.
+ */
 export class WebhookClaims {
   private readonly options: WebhookClaimsOptions;
-  private reported: string[] = [];
+  /** Reported, and neither stored nor dropped. As many as the queues for webhook events hold. */
+  private readonly pending = new Set<string>();
+  private over: string[] = [];
+  private idle: PromiseWithResolvers<void> | undefined;
 
   constructor(options: WebhookClaimsOptions) {
     this.options = options;
   }
 
+  /** Resolves once all that was reported is stored or dropped. */
+  whenIdle(): Promise<void> {
+    if (this.pending.size === 0) return Promise.resolve();
+    this.idle ??= Promise.withResolvers();
+    return this.idle.promise;
+  }
+
   report(ids: readonly string[]): void {
-    const { apps, webhooks, settle } = this.options;
+    const { apps, webhooks } = this.options;
     for (const id of ids) {
+      // Claimed again, because the store is slow.
+      if (this.pending.has(id)) continue;
+      this.pending.add(id);
       const [, kind = '', topic = '', detail = ''] = id.split('\n');
       const slash = topic.indexOf('/');
       const app = apps.byId(topic.slice(0, slash));
       const event = eventOf(kind, topic.slice(slash + 1), detail);
+      const over = () => this.isOver(id);
       // Nobody wants the events of an app that was removed.
-      if (app !== undefined && event !== undefined) webhooks.emit(app, event, idOf(id));
+      if (app === undefined || event === undefined) over();
+      else webhooks.emit(app, event, { id: idOf(id), over });
     }
-    if (this.reported.length === 0) {
+  }
+
+  private isOver(id: string): void {
+    this.pending.delete(id);
+    if (this.over.length === 0) {
       queueMicrotask(() => {
-        const { reported } = this;
-        this.reported = [];
-        settle(reported);
+        this.options.settle(this.over);
+        this.over = [];
+        if (this.pending.size === 0) this.idle?.resolve();
       });
     }
-    this.reported.push(...ids);
+    this.over.push(id);
   }
 }
 

@@ -159,7 +159,7 @@ export async function startBackground(
         usage.keep(message.usage);
         return;
       case 'webhook-events':
-        webhooks.accept(message.events);
+        webhooks.accept(message.events, (id) => realtime.webhookEventOver(loop, id));
         realtime.post(loop, { type: 'webhook-events-taken', events: message.events.length });
         return;
       case 'goodbye':

@@ -78,6 +78,8 @@ export type BackgroundToLoop =
   | { readonly type: 'ask'; readonly number: number; readonly question: Question }
   /** The background loop has taken over this many webhook events. */
   | { readonly type: 'webhook-events-taken'; readonly events: number }
+  /** The background loop has stored the webhook events with these ids, or has dropped them. */
+  | { readonly type: 'webhook-events-over'; readonly ids: readonly string[] }
   /** The push listener has this many connections now. */
   | { readonly type: 'push-connections'; readonly open: number }
   /** The background loop has received everything. */

@@ -6,6 +6,19 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
+it('tells a loop together which of its webhook events are over', async () => {
+  const posted: unknown[] = [];
+  const client = new RealtimeClient(
+    [0, 1].map((loop) => (message) => posted.push([loop, message])),
+  );
+  for (const id of ['a', 'b']) client.webhookEventOver(1, id);
+  await Promise.resolve();
+  client.webhookEventOver(1, 'c');
+  await Promise.resolve();
+  const over = (...ids: readonly string[]) => [1, { type: 'webhook-events-over', ids }];
+  expect(posted).toEqual([over('a', 'b'), over('c')]);
+});
+
 /** A client of as many loops, and the questions that each of them got. */
 function stage(loops: number) {
   const asked = Array.from({ length: loops }, (): number[] => []);

@@ -19,6 +19,8 @@ export class RealtimeClient {
   private readonly loops: readonly ((message: BackgroundToLoop) => void)[];
   private readonly pending = new Map<number, Pending>();
   private asked = 0;
+  /** Ids of webhook events that are over, by the loop that is told so at the end of the turn. */
+  private readonly webhookEventsOver = new Map<number, string[]>();
 
   /** `loops`: one function for each loop that sends it a message. */
   constructor(loops: readonly ((message: BackgroundToLoop) => void)[]) {
@@ -36,6 +38,18 @@ export class RealtimeClient {
 
   postToAll(message: BackgroundToLoop): void {
     for (const post of this.loops) post(message);
+  }
+
+  /** Tells a loop that one of its webhook events is over. Those of one turn are told together. */
+  webhookEventOver(loop: number, id: string): void {
+    const waiting = this.webhookEventsOver.get(loop);
+    if (waiting !== undefined) return void waiting.push(id);
+    const ids = [id];
+    this.webhookEventsOver.set(loop, ids);
+    queueMicrotask(() => {
+      this.webhookEventsOver.delete(loop);
+      this.post(loop, { type: 'webhook-events-over', ids });
+    });
   }
 
   /** Asks one loop. Rejects if no answer comes within 5 s. */

@@ -59,6 +59,17 @@ describe('WebhookRelay', () => {
     expect(sent.slice(1)).toEqual([[event(3)]]);
   });
 
+  it('says once of an event with an id that it is over: stored, or dropped', () => {
+    const { outlet } = stage();
+    const over: number[] = [];
+    for (let n = 0; n < 80_002; n++) {
+      outlet.emit({ ...event(n), id: `id-${n}` }, () => void over.push(n));
+    }
+    expect(over).toEqual([80_000, 80_001]);
+    for (const id of ['id-7', 'id-7', 'unknown']) outlet.over(id);
+    expect(over.slice(2)).toEqual([7]);
+  });
+
   it('sends events at once when it is flushed, and only once', () => {
     jest.useFakeTimers();
     const { sent, outlet } = stage();

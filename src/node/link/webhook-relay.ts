@@ -42,6 +42,8 @@ export class WebhookRelay implements WebhookSink {
   /** The characters of each event in flight, in order. */
   private inFlight: number[] = [];
   private inFlightCharacters = 0;
+  /** By id, for events that are neither stored nor dropped. */
+  private readonly awaited = new Map<string, () => void>();
 
   constructor(options: WebhookRelayOptions) {
     this.options = options;
@@ -50,10 +52,21 @@ export class WebhookRelay implements WebhookSink {
     this.inFlightMax = { items: IN_FLIGHT_MAX.items / loops, bytes: IN_FLIGHT_MAX.bytes / loops };
   }
 
-  emit(event: AppWebhookEvent): void {
+  emit(event: AppWebhookEvent, over?: () => void): void {
+    if (event.id !== undefined && over !== undefined) this.awaited.set(event.id, over);
     const weight = { items: 1, bytes: charactersOf(event.event) };
-    for (const { owner } of this.waiting.push(event.appId, event, weight)) this.dropped(owner);
+    for (const { owner, item } of this.waiting.push(event.appId, event, weight)) {
+      this.dropped(owner);
+      if (item.id !== undefined) this.over(item.id);
+    }
     this.flushSoon();
+  }
+
+  /** The background loop has stored the event with this id, or has dropped it. */
+  over(id: string): void {
+    const over = this.awaited.get(id);
+    this.awaited.delete(id);
+    over?.();
   }
 
   /** The background loop has acknowledged this many events. */

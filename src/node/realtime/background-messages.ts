@@ -17,6 +17,9 @@ export function handleBackgroundMessage(
     case 'webhook-events-taken':
       realtime.webhookEventsTaken(message.events);
       return;
+    case 'webhook-events-over':
+      realtime.webhookEventsOver(message.ids);
+      return;
     case 'push-connections':
       realtime.pushConnectionsAre(message.open);
       return;

@@ -5,6 +5,7 @@ import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory, Authority } from '../../channels/ports.ts';
 import type { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import type { Config } from '../../config/schema.ts';
+import type { EngineFigures, EngineMeter } from '../../engines/engine-meter.ts';
 import type { Home } from '../../engines/home.ts';
 import { MemoryEngine } from '../../engines/memory.ts';
 import { createRedisEngine } from '../../engines/redis/create-engine.ts';
@@ -12,6 +13,7 @@ import { ServerUnusable } from '../../engines/redis/engine-server.ts';
 import { RedisRefused } from '../../engines/redis/link/reply.ts';
 import { ThreadsEngine } from '../../engines/threads/engine.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
 import type { EngineAway } from '../../transports/admin/readiness.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { StartFailed } from '../start-failed.ts';
@@ -32,6 +34,7 @@ export interface LoopEngine {
   readonly counter: ChannelCounter;
   /** Set if the loops of this process are one another's homes: takes what they send. */
   readonly threads: ThreadsEngine | undefined;
+  figures(): EngineFigures;
   /** Connects to what several servers share. Throws `StartFailed` if that cannot be used. */
   connect(): Promise<void>;
   /** Hands over what it has delayed, and lets go of what servers share. */
@@ -45,6 +48,7 @@ export interface LoopEngineOptions {
   readonly channels: LocalChannels;
   readonly timers: Timers;
   readonly log: Log;
+  readonly meter: EngineMeter;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Ends every connection of this loop that is signed in as the user. */
@@ -63,6 +67,7 @@ export function openEngine(options: LoopEngineOptions): LoopEngine {
   }
   const threads = new ThreadsEngine({
     ...options,
+    monotonic: monotonicTimers,
     loop: links.index,
     loops: links.count,
     send: (to, message) => links.send(to, message),
@@ -76,6 +81,7 @@ function ofHome(authority: Authority, home: Home, threads: LoopEngine['threads']
     authority,
     counter: home.holders,
     threads,
+    figures: () => threads?.figures() ?? { waiting: 0, awaySeconds: 0 },
     connect: async () => undefined,
     close: async () => home.flush(),
   };
@@ -107,6 +113,7 @@ function overRedis(
       channelCountOf: (app) => (links.index === 0 ? engine.channelCountOf(app) : 0),
     },
     threads: undefined,
+    figures: () => engine.figures(),
     async connect() {
       try {
         await engine.start();

@@ -1,6 +1,7 @@
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import type { Authority } from '../../channels/ports.ts';
 import type { Usage } from '../../channels/usage.ts';
+import type { EngineFigures } from '../../engines/engine-meter.ts';
 import type { LoopDelay } from '../../observability/loop-delay.ts';
 import type { MetricValues, TableMeter } from '../../observability/meter.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
@@ -15,6 +16,7 @@ export interface FiguresOptions {
   readonly connections: Connections;
   readonly authority: Authority;
   readonly counter: ChannelCounter;
+  readonly engineFigures: () => EngineFigures;
   readonly usage: Usage;
   readonly meter: TableMeter;
   readonly loopDelay: LoopDelay;
@@ -46,11 +48,16 @@ export class Figures {
   }
 
   private metrics(): MetricValues {
-    const { loopName, meter, connections, counter, loopDelay, logLinesDropped } = this.options;
+    const { loopName, meter, connections, counter, loopDelay, logLinesDropped, engineFigures } =
+      this.options;
     meter.set('connections', connections.size);
     meter.set('channels', counter.channelCount());
     meter.set('loopDelay', loopDelay.longestSeconds(), loopName);
     meter.set('logLinesDropped', logLinesDropped(), loopName);
+    const { waiting, awaySeconds } = engineFigures();
+    meter.set('engineUp', awaySeconds === 0 ? 1 : 0, loopName);
+    meter.set('engineAway', awaySeconds, loopName);
+    meter.set('engineWaiting', waiting);
     return meter.snapshot();
   }
 

@@ -97,6 +97,7 @@ export interface Realtime {
   /** Replaces the list of apps; ends the connections of apps that are gone. `changes` is for the log. */
   replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
+  webhookEventsOver(ids: readonly string[]): void;
   /** Sets how many connections the push listener has. */
   pushConnectionsAre(open: number): void;
   /** Uses another certificate for new connections. Throws, and keeps the old one, if it cannot be used. */
@@ -165,6 +166,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     channels: localChannels,
     timers,
     log,
+    meter,
     webhooks,
     broadcaster: { audience, usage },
     terminate: (app, userId) => clients.terminate(app, userId),
@@ -267,6 +269,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     connections,
     authority: engine.authority,
     counter: engine.counter,
+    engineFigures: () => engine.figures(),
     usage,
     meter,
     loopDelay,
@@ -288,6 +291,9 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
     webhookEventsTaken: (events) => webhookRelay.taken(events),
+    webhookEventsOver(ids) {
+      for (const id of ids) webhookRelay.over(id);
+    },
     pushConnectionsAre(open) {
       pushConnections = open;
     },
@@ -309,6 +315,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       // Last, so that no webhook events and usage are lost.
       clearInterval(usageTimer);
       quotas?.stop();
+      webhookRelay.flush();
       // With a limit: Redis may be away.
       await withTimeout(STOP_WAIT_MS, engine.close());
       webhookRelay.flush();

@@ -311,6 +311,14 @@ export const migrations: readonly (readonly string[])[] = [
     `ALTER TABLE publish_pages ADD COLUMN done TEXT NOT NULL DEFAULT ''`,
   ],
   [
+    // Ids of webhook events that several servers may report, for some minutes.
+    `CREATE TABLE outbox_event_ids (
+      id {text} PRIMARY KEY,
+      written_at BIGINT NOT NULL
+    ) {without rowid}`,
+    'CREATE INDEX outbox_event_ids_by_age ON outbox_event_ids (written_at)',
+  ],
+  [
     // The last migration that a server must know to use the store.
     'CREATE TABLE compatibility (needs INTEGER NOT NULL)',
     'INSERT INTO compatibility (needs) VALUES (0)',

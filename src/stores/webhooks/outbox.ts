@@ -17,6 +17,9 @@ import { type BigInteger, inPieces } from '../database/rows.ts';
 /** The `next_attempt_at` of a request that is blocked by another one: the last moment that a date can hold. */
 const BLOCKED_MS = 8_640_000_000_000_000;
 
+/** Ids that one change forgets. */
+const IDS_PER_CHANGE = 5_000;
+
 /** The columns of an `OutboxRequest`. */
 export interface RequestRow {
   readonly id: string;
@@ -68,7 +71,7 @@ export class StoredOutbox implements Outbox {
     settled: readonly Settlement[],
   ): Promise<void> {
     await this.database.write(async (sql) => {
-      for (const some of inPieces(requests)) {
+      for (const some of inPieces(await withoutKnown(sql, requests))) {
         const rows = some.map(newRow);
         // Some may exist already, if the answer to an earlier commit was lost.
         await sql`INSERT INTO outbox_requests ${sql(rows)} ON CONFLICT (id) DO NOTHING`;
@@ -110,6 +113,18 @@ export class StoredOutbox implements Outbox {
     await this.database.write((sql) => unblockWhere(sql, sql`after_id IS NOT NULL`));
   }
 
+  async forgetEventIds(writtenBeforeMs: number): Promise<void> {
+    for (let forgotten = IDS_PER_CHANGE; forgotten === IDS_PER_CHANGE; ) {
+      const rows: unknown[] = await this.database.write(
+        (sql) => sql`DELETE FROM outbox_event_ids WHERE id IN (
+            SELECT id FROM outbox_event_ids WHERE written_at < ${writtenBeforeMs}
+            ORDER BY written_at LIMIT ${IDS_PER_CHANGE})
+          RETURNING 1`,
+      );
+      forgotten = rows.length;
+    }
+  }
+
   async body(id: string): Promise<string | undefined> {
     const rows: { body: string }[] = await this.database.read`
       SELECT body FROM outbox_requests WHERE id = ${id}`;
@@ -129,6 +144,30 @@ export class StoredOutbox implements Outbox {
       dueAtMs: isBlocked(due) ? Number.POSITIVE_INFINITY : Number(due),
     }));
   }
+}
+
+/** Leaves out events whose ids are known, and remembers the other ids. */
+async function withoutKnown(
+  sql: TransactionSQL,
+  requests: readonly NewOutboxRequest[],
+): Promise<readonly NewOutboxRequest[]> {
+  const writtenAt = new Map<string, number>();
+  for (const { repeatable, createdAtMs } of requests) {
+    for (const id of repeatable?.ids ?? []) writtenAt.set(id, createdAtMs);
+  }
+  if (writtenAt.size === 0) return requests;
+  const known = new Set(writtenAt.keys());
+  // In one order on all servers, so that two of them never wait for each other.
+  for (const ids of inPieces([...known].toSorted())) {
+    const rows = ids.map((id) => ({ id, written_at: writtenAt.get(id) ?? 0 }));
+    const added: { id: string }[] = await sql`
+      INSERT INTO outbox_event_ids ${sql(rows)} ON CONFLICT (id) DO NOTHING RETURNING id`;
+    for (const { id } of added) known.delete(id);
+  }
+  if (known.size === 0) return requests;
+  return requests.flatMap((request) =>
+    request.repeatable === undefined ? request : (request.repeatable.without(known) ?? []),
+  );
 }
 
 function newRow(request: NewOutboxRequest) {

@@ -96,6 +96,57 @@ export function outboxContract(
       expect((await claim('one', 5, 9_000, 20_000))[0]?.requests).toMatchObject([{ id: first.id }]);
     });
 
+    /** A request of events that may be reported again; each is a letter of its body, and its id. */
+    const repeatable = (
+      number: number,
+      events: string,
+      more: Partial<NewOutboxRequest> = {},
+    ): NewOutboxRequest =>
+      outboxRequest(number, {
+        ...more,
+        body: events,
+        repeatable: {
+          ids: [...events],
+          without: (known) => {
+            const left = [...events].filter((id) => !known.has(id)).join('');
+            return left === '' ? undefined : repeatable(number, left, more);
+          },
+        },
+      });
+    const bodies = async (...numbers: readonly number[]) =>
+      await Promise.all(numbers.map((n) => ports.outbox.body(outboxRequest(n).id)));
+
+    it('keeps an event once that several servers report, for each endpoint', async () => {
+      const two = { endpoint: 'two' };
+      await ports.outbox.write([repeatable(11, 'ab'), repeatable(12, 'ab', two)], []);
+      // The same commit, after its answer was lost.
+      await ports.outbox.write([repeatable(11, 'ab'), repeatable(12, 'ab', two)], []);
+      await ports.other.write([repeatable(13, 'abc'), repeatable(14, 'b', two)], []);
+      expect(await bodies(11, 12, 13, 14)).toEqual(['ab', 'ab', 'c', undefined]);
+    });
+
+    it('keeps an event once when two servers report it at the same moment', async () => {
+      const letters = [...'abcdefgh'];
+      await Promise.all(
+        letters.flatMap((_, n) => [
+          ports.outbox.write([repeatable(20 + n, letters.join(''))], []),
+          ports.other.write([repeatable(40 + n, letters.toReversed().join(''))], []),
+        ]),
+      );
+      const kept = await bodies(...letters.flatMap((_, n) => [20 + n, 40 + n]));
+      expect([...kept.join('')].toSorted()).toEqual(letters);
+    });
+
+    it('knows an event for as long as it is asked to', async () => {
+      await ports.outbox.write(
+        [repeatable(11, 'a'), repeatable(12, 'b', { createdAtMs: 5_000 })],
+        [],
+      );
+      await ports.other.forgetEventIds(5_000);
+      await ports.outbox.write([repeatable(13, 'ab')], []);
+      expect(await bodies(11, 12, 13)).toEqual(['a', 'b', 'a']);
+    });
+
     it('never claims a request twice, with many concurrent callers', async () => {
       const many = Array.from({ length: 100 }, (_, index) => outboxRequest(100 + index));
       await ports.outbox.write(many, []);

@@ -1,4 +1,5 @@
 import { messageOf } from '../../../runtime/error-code.ts';
+import type { EngineMeter } from '../../engine-meter.ts';
 import type { Endpoint } from './address.ts';
 import { Commands } from './commands.ts';
 import type { Connection, ConnectionOwner } from './connection.ts';
@@ -14,6 +15,7 @@ export interface RedisServerOptions extends ConnectorOptions {
   /** Every script that will be run. */
   readonly scripts: readonly Script[];
   readonly listener: RedisListener;
+  readonly meter: EngineMeter;
   /** The longest silence of the subscriptions before a probe is sent. */
   readonly silenceMs?: number;
   /** Limits for the commands without a reply. Characters are about bytes. */
@@ -76,7 +78,7 @@ export class RedisServer implements AsyncDisposable {
   private isOpened = false;
 
   private constructor(options: RedisServerOptions) {
-    const { timers, prefix } = options;
+    const { timers, prefix, meter } = options;
     const { deadlineMs = DEADLINE_MS, silenceMs = SILENCE_MS } = options;
     this.options = options;
     this.connector = new Connector(options);
@@ -106,12 +108,17 @@ export class RedisServer implements AsyncDisposable {
         silenceMs,
         probeChannel: `${prefix}probe:${crypto.randomUUID()}`,
         publish: (channel, payload) => this.publishProbe(channel, payload),
+        meter,
       },
       owner,
     );
     this.commandsConnection = new KeptConnection({
       timers,
-      connect: (onEnd) => this.connectCommands({ onEnd }),
+      connect: (onEnd) =>
+        this.connectCommands({
+          onEnd,
+          onAnswered: (ms) => meter.observe('engineAnswers', ms / 1000),
+        }),
       onUp: (connection) => {
         this.areCommandsUp = true;
         this.commands.attach(connection);
@@ -120,7 +127,7 @@ export class RedisServer implements AsyncDisposable {
       onDown: (why) => {
         this.areCommandsUp = false;
         this.commands.detach(why);
-        this.leave(why);
+        this.lost('commands', why);
       },
       onFailed: (error) => this.onFailed(error),
     });
@@ -135,7 +142,7 @@ export class RedisServer implements AsyncDisposable {
       onDown: (why) => {
         this.isFollowing = false;
         this.subscriptions.detach();
-        this.leave(why);
+        this.lost('subscriptions', why);
         if (this.isOpened && !this.isClosed) options.listener.onGap(why);
       },
       onFailed: (error) => this.onFailed(error),
@@ -198,6 +205,11 @@ export class RedisServer implements AsyncDisposable {
     });
   }
 
+  private lost(kind: 'commands' | 'subscriptions', why: string): void {
+    if (!this.isClosed) this.options.meter.count('engineConnectionsLost', 1, kind);
+    this.leave(why);
+  }
+
   private leave(why: string): void {
     this.isProbed = false;
     if (this.isClosed) return;
@@ -205,8 +217,9 @@ export class RedisServer implements AsyncDisposable {
       this.awaySince = { ...this.awaySince, why };
       return;
     }
-    const { timers, log, listener } = this.options;
+    const { timers, log, listener, meter } = this.options;
     this.awaySince = { sinceMs: timers.now(), why };
+    meter.count('engineOutages');
     this.commands.hold(why);
     log.warn('Redis is away', { server: this.name, why });
     listener.onAway(why);

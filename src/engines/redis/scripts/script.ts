@@ -4,10 +4,10 @@ import { Script } from '../link/script.ts';
 export const LEASE_MS = 10_000;
 
 /**
- * Milliseconds that a node has to report a webhook event which it has claimed. Then another node claims it, and reports it
- * under the same id.
+ * Milliseconds that a node has to store a webhook event which it has claimed. Then any node claims it, and reports it under the
+ * same id.
  */
-const CLAIM_MS = 10_000;
+export const CLAIM_MS = 10_000;
 
 /**
  * Milliseconds until a vacated channel, a member who left or a user who signed out counts as gone. Source: Channels

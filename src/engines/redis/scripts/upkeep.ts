@@ -1,4 +1,4 @@
-import { LEASE_MS, script } from './script.ts';
+import { CLAIM_MS, LEASE_MS, script } from './script.ts';
 
 /** How many due items one call takes, so that no script runs for long. */
 const DUE_MAX = 100;
@@ -9,8 +9,8 @@ local function claimDue()
   for _, id in ipairs(call('ZRANGEBYSCORE', W, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do
     local kind, rest = string.sub(id, 1, 1), string.sub(id, 2)
     if kind == 'h' then
-      -- The node that had claimed it has not reported it.
-      call('ZADD', W, now + 10000, id)
+      -- The node that had claimed it has not stored it yet.
+      call('ZADD', W, now + ${CLAIM_MS}, id)
       claims[#claims + 1] = id
     else
       call('ZREM', W, id)
@@ -39,15 +39,17 @@ export const CLAIM = script(`${CLAIM_DUE}\nclaimDue()\nreturn {'ok', dueMs, clai
  * sweep. Nothing is swept if the lease had ended: then others may have been unable to renew theirs as well.
  *
  * Returns `ok`, or `late` if the lease had ended and nobody had noticed; how many statements of the node were applied;
- * milliseconds until something is due; claimed webhook events; how much was swept.
+ * milliseconds until something is due; claimed webhook events; how much was swept; how many leases were ended.
  */
 export const TICK = script(`
 ${CLAIM_DUE}
+local ended = 0
 local function sweep(limit)
   for _, node in ipairs(call('ZRANGEBYSCORE', P .. 'L', '-inf', nowMs(), 'LIMIT', 0, 10)) do
     -- From here on its statements are refused.
     call('ZREM', P .. 'L', node)
     call('ZADD', P .. 'D', nowMs(), node)
+    ended = ended + 1
   end
   local node = call('ZRANGE', P .. 'D', 0, 0)[1]
   if not node then return 0 end
@@ -90,7 +92,7 @@ call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, node)
 local swept = 0
 if code == 'ok' and tonumber(ARGV[3]) > 0 then swept = sweep(tonumber(ARGV[3])) end
 claimDue()
-return {code, call('HGET', P .. 'V', node) or '0', dueMs, claims, swept}
+return {code, call('HGET', P .. 'V', node) or '0', dueMs, claims, swept, ended}
 `);
 
 /** Ends the lease of a node that stops, so that others need not wait for its end. Argument: node. */
