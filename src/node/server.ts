@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { createSecureContext } from 'node:tls';
 import type { App } from '../channels/app.ts';
 import type { Config } from '../config/schema.ts';
@@ -74,6 +75,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     logFormat,
     logLinesDropped: opened.droppedLines,
     openLogPort: () => logThread.openPort(),
+    serverName: nameOf(config),
     toBackground: (message) => background.post(message),
     backgroundPorts: channels.map(({ port2 }) => port2),
   });
@@ -113,6 +115,11 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     },
     stop: () => running.disposeAsync(),
   };
+}
+
+/** What operators call this server: its host, and what tells it apart from others of the host. */
+function nameOf({ channels }: Config): string {
+  return `${hostname()}:${channels.port === 0 ? process.pid : channels.port}`;
 }
 
 /** Refuses a configuration that needs a part that this version or this system does not have. */
