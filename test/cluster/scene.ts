@@ -9,7 +9,7 @@ import { type Cluster, ROOM, usersAt } from './cluster.ts';
 import { View } from './view.ts';
 
 /** A public channel of which everybody is sent the number of subscriptions. */
-export const COUNTED = 'prices';
+const COUNTED = 'prices';
 
 const USERS = Array.from({ length: 8 }, (_, n) => `user-${n}`);
 const EVENTS = ['channel_occupied', 'channel_vacated', 'member_added', 'member_removed'];
