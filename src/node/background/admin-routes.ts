@@ -63,11 +63,12 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 
 function adminOf(parts: AdminParts): Admin {
   const { tenants, devices, usage, webhooks, realtime, log } = parts;
-  const { appStore, apps, instanceStore, instances } = tenants;
+  const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   return {
     apps: new AppAdmin({
       store: appStore,
       configured: () => apps.configured,
+      isStoreOwn,
       changed: async () => {
         await apps.poll();
         try {
@@ -82,6 +83,7 @@ function adminOf(parts: AdminParts): Admin {
     instances: new InstanceAdmin({
       store: instanceStore,
       configured: () => instances.configured,
+      isStoreOwn,
       changed: () => instances.poll(),
     }),
     devices: new DeviceAdmin({
