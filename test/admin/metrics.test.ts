@@ -46,6 +46,7 @@ async function until(server: Fanfare, name: string, value: number): Promise<void
 let server: Fanfare;
 beforeAll(async () => {
   server = await startFanfare({
+    onlyOne: 'figures',
     app: { id: APP.id, limits: { connections: 2, messagesPerDay: 1000 } },
     moreApps: [
       {
@@ -242,6 +243,7 @@ describe('on a server with a small buffer', () => {
   let small: Fanfare;
   beforeAll(async () => {
     small = await startFanfare({
+      onlyOne: 'figures',
       channels: { sendBufferBytes: 65_536 },
       config: { webhooks: { allowPrivateAddresses: true } },
     });
