@@ -13,7 +13,7 @@ import { partsOfLoop, silent } from './loop-parts.ts';
 import { LoopStage, type RecordingAudience } from './loop-stage.ts';
 
 /** What becomes of a script that a loop sends; asked before each. */
-export type Fate = () => 'answered' | 'reply-lost' | 'not-run';
+export type Fate = (script: Script) => 'answered' | 'reply-lost' | 'not-run';
 
 /** What one loop has of its own. */
 export interface LoopOptions {
@@ -31,6 +31,8 @@ export interface RedisLoop {
   readonly terminated: string[];
   readonly audience: Audience;
   readonly servers: readonly RedisServer[];
+  /** Says that messages were missed, as if its subscriptions had been cut. */
+  readonly gap: () => void;
   readonly clock: FakeClock;
   /** Runs nothing and reads nothing for now. */
   isSuspended: boolean;
@@ -124,6 +126,7 @@ export class RedisLoops implements OpenCluster {
     const parts = partsOfLoop(clock, this.webhookEvents, emit ?? store);
     const heard = audience ?? parts.broadcaster.audience;
     const servers: RedisServer[] = [];
+    const listeners: RedisListener[] = [];
     const engine = await RedisEngine.open({
       apps: { byId: (id) => this.apps.find((app) => app.id === id), byKey: () => undefined },
       timers: clock,
@@ -138,6 +141,7 @@ export class RedisLoops implements OpenCluster {
         open: async (listener: RedisListener) => {
           const server = await this.openServer(urls[index] ?? '', listener);
           servers.push(server);
+          listeners.push(listener);
           return this.linkOver(server, fate);
         },
       })),
@@ -147,6 +151,13 @@ export class RedisLoops implements OpenCluster {
       terminated: parts.terminated,
       audience: heard,
       servers,
+      gap() {
+        for (const { onAway, onGap, onBack } of listeners) {
+          onAway('cut by the test');
+          onGap('cut by the test');
+          onBack();
+        }
+      },
       clock,
       isSuspended: false,
       isDead: false,
@@ -299,13 +310,16 @@ export class RedisLoops implements OpenCluster {
       get away() {
         return server.away;
       },
+      get serverId() {
+        return server.serverId;
+      },
       subscriptions: server.subscriptions,
       close: () => server.close(),
       commands: {
         run: (args) => counted(() => server.commands.run(args)),
         script: (script, args) =>
           counted(async () => {
-            const becomes = fate();
+            const becomes = fate(script);
             if (becomes === 'not-run') throw new Error('The script did not reach Redis');
             const reply = await server.commands.script(this.scripts.get(script) ?? script, args);
             if (becomes === 'reply-lost') throw new Error('The reply is lost');
