@@ -1,6 +1,7 @@
 #!/bin/sh
 # npm test: installs what the tests need, as far as it may, and runs them. Without arguments all of them; with
 # paths those files or folders; other arguments go to `bun test`. `npm run unit` runs those of src, bench and testing.
+# `npm run test:cluster` runs tests on servers with two threads, and on two servers over Redis that act as one.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
@@ -11,8 +12,10 @@ sh scripts/install-packages.sh develop
 unit='./src ./bench ./testing'
 paths=''
 options=''
+mode=one
 for argument in "$@"; do
   case $argument in
+    --cluster) mode=several ;;
     -*) options="$options $argument" ;;
     *) paths="$paths $argument" ;;
   esac
@@ -41,6 +44,7 @@ tidy_up() {
   for file in "$TEST_RUN_FOLDER"/*postgres*/data/postmaster.pid; do
     if [ -f "$file" ]; then kill -INT "$(head -n 1 "$file")" 2>/dev/null || true; fi
   done
+  if [ -f "$TEST_RUN_FOLDER/redis/pid" ]; then kill "$(cat "$TEST_RUN_FOLDER/redis/pid")" 2>/dev/null || true; fi
   for pid in $(pgrep -f -- "--config $TEST_RUN_FOLDER" 2>/dev/null || true); do kill -KILL "$pid" 2>/dev/null || true; done
   for file in "$TEST_RUN_FOLDER"/*postgres*/data/postmaster.pid; do
     for _ in 1 2 3 4 5 6 7 8 9 10; do [ -f "$file" ] && sleep 0.3; done
@@ -51,22 +55,10 @@ trap tidy_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# The tests that run again against servers with two realtime threads: those in which several clients meet.
-with_two_threads='
-  test/protocol/websocket/cache-channels.test.ts
-  test/protocol/websocket/client-events.test.ts
-  test/protocol/websocket/limits.test.ts
-  test/protocol/websocket/presence.test.ts
-  test/protocol/websocket/subscribing.test.ts
-  test/protocol/websocket/subscription-counts.test.ts
-  test/protocol/websocket/users.test.ts
-  test/protocol/http/channels.test.ts
-  test/protocol/http/trigger.test.ts
-  test/protocol/webhooks/events.test.ts
-  test/compat/pusher.test.ts
-  test/compat/pusher-js.test.ts
-  test/browser/users.test.ts
-'
+# What `npm run test:cluster` runs: all that clients and backends see of a server. Push has nothing to do with threads.
+channels='test/protocol/websocket test/protocol/http test/protocol/webhooks'
+on_two_threads="$channels $(find test/compat test/browser -name '*.test.ts' ! -name 'push-*' | sort | tr '\n' ' ')"
+on_two_servers="$channels test/compat test/browser test/admin"
 
 log=$TEST_RUN_FOLDER/log
 : >"$log"
@@ -83,22 +75,35 @@ run() {
   fi
 }
 
+bundle() {
+  TEST_PROGRAM=$TEST_RUN_FOLDER/bundle/main.js
+  export TEST_PROGRAM
+  sh scripts/bun.sh testing/servers/bundle.ts "$TEST_RUN_FOLDER/bundle"
+}
+
 # Paths and options are words without spaces.
 # shellcheck disable=SC2086
-if is_unit $paths; then
+if [ "$mode" = several ]; then
+  sh scripts/install-tools.sh ${paths:-$on_two_servers} test/cluster
+  bundle
+  echo 'Servers with two realtime threads:'
+  export TEST_THREADS=2
+  run --parallel=4 $options ${paths:-$on_two_threads}
+  unset TEST_THREADS
+  echo 'Two servers over Redis that act as one, each connection to the next of them:'
+  export TEST_SERVERS=2
+  run --parallel=4 $options ${paths:-$on_two_servers}
+elif is_unit $paths; then
   run --parallel=2 --no-isolate $options $paths
 else
-  sh scripts/install-tools.sh $paths
+  sh scripts/install-tools.sh $paths ${TEST_SERVERS:+test/cluster}
   if [ -z "$paths" ]; then
     run --parallel=2 --no-isolate $options $unit
     paths=./test
   fi
+  bundle
   # Most of these tests wait for servers most of the time.
   run --parallel=4 $options $paths
-  if [ "$paths" = ./test ]; then
-    export TEST_THREADS=2
-    run --parallel=4 $options $with_two_threads
-  fi
 fi
 
 # The files that failed, each with its tests.

@@ -1,10 +1,14 @@
-import { type MetricId, type MetricRow, metricRows } from './metrics-table.ts';
+import { type HistogramId, type MetricId, type MetricRow, metricRows } from './metrics-table.ts';
 
 /** The metrics of one loop, in a form that can be sent to another thread. */
 export type MetricValues = ReadonlyMap<MetricId, ReadonlyMap<string, number>>;
 
 /** The label of the only series of a metric without labels. */
 const UNLABELLED = '';
+
+/** The labels of a histogram's last bucket, and of the sum of all values. */
+const INFINITE = '+Inf';
+const SUM = 'sum';
 
 /** The metrics of one loop. A count costs two look-ups and an addition. */
 export class TableMeter {
@@ -14,6 +18,13 @@ export class TableMeter {
   count(id: MetricId, by = 1, label = UNLABELLED): void {
     const series = this.seriesOf(id);
     series.set(label, (series.get(label) ?? 0) + by);
+  }
+
+  /** Adds a value to a histogram. */
+  observe(id: HistogramId, value: number): void {
+    const bound = metricRows[id].buckets.find((most) => value <= most);
+    this.count(id, 1, bound === undefined ? INFINITE : String(bound));
+    this.count(id, value, SUM);
   }
 
   /** Sets a gauge. */
@@ -42,27 +53,49 @@ export class TableMeter {
 export function printMetrics(loops: readonly MetricValues[]): string {
   const lines: string[] = [];
   for (const [id, row] of Object.entries(metricRows) as [MetricId, MetricRow][]) {
-    const { values: always = [UNLABELLED], more = [] } = row.label ?? {};
-    const shown = [...always, ...more].flatMap((label) => {
-      const values = loops.flatMap((loop) => loop.get(id)?.get(label) ?? []);
-      if (values.length === 0 && (row.kind === 'gauge' || more.includes(label))) return [];
-      const value = values.reduce((sum, one) => sum + one, 0);
-      return [
-        `${row.name}${row.label === undefined ? '' : `{${row.label.name}="${label}"}`} ${value}`,
-      ];
-    });
+    const valuesOf = (label: string) => loops.flatMap((loop) => loop.get(id)?.get(label) ?? []);
+    const shown = row.kind === 'histogram' ? histogram(row, valuesOf) : series(row, valuesOf);
     if (shown.length === 0) continue;
     lines.push(`# HELP ${row.name} ${row.help}`, `# TYPE ${row.name} ${row.kind}`, ...shown);
   }
   return `${lines.join('\n')}\n`;
 }
 
+/** The values of one series, by loop. */
+type ValuesOf = (label: string) => readonly number[];
+
+function series({ name, kind, label: named }: MetricRow, valuesOf: ValuesOf): readonly string[] {
+  const { values: always = [UNLABELLED], more = [] } = named ?? {};
+  return [...always, ...more].flatMap((label) => {
+    const values = valuesOf(label);
+    if (values.length === 0 && (kind === 'gauge' || more.includes(label))) return [];
+    return [`${name}${named === undefined ? '' : `{${named.name}="${label}"}`} ${sum(values)}`];
+  });
+}
+
+function histogram({ name, buckets = [] }: MetricRow, valuesOf: ValuesOf): readonly string[] {
+  let count = 0;
+  const lines = [...buckets.map(String), INFINITE].map((bound) => {
+    count += sum(valuesOf(bound));
+    return `${name}_bucket{le="${bound}"} ${count}`;
+  });
+  return [...lines, `${name}_sum ${sum(valuesOf(SUM))}`, `${name}_count ${count}`];
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, one) => total + one, 0);
+}
+
 /** Prints `docs/metrics.md`. */
 export function printMetricsPage(): string {
-  const rows = (Object.values(metricRows) as MetricRow[]).map(({ name, kind, help, label }) => {
-    const labels = label === undefined ? '' : `\`${label.name}\`: ${valuesOf(label)}`;
-    return `| \`${name}\` | ${kind} | ${labels} | ${help} |`;
-  });
+  const rows = (Object.values(metricRows) as MetricRow[]).map(
+    ({ name, kind, help, label, buckets }) => {
+      const bounds = buckets && { name: 'le', values: [`${buckets[0]} to ${buckets.at(-1)}`] };
+      const shown = label ?? bounds;
+      const labels = shown === undefined ? '' : `\`${shown.name}\`: ${valuesOf(shown)}`;
+      return `| \`${name}\` | ${kind} | ${labels} | ${help} |`;
+    },
+  );
   return [
     '# Metrics',
     '',

@@ -1,7 +1,7 @@
 /** One metric. The name ends with the unit, as Prometheus recommends. */
 export interface MetricRow {
   readonly name: string;
-  readonly kind: 'counter' | 'gauge';
+  readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   /** The label of its series, with every value that it can have. No label is open-ended. */
   readonly label?: {
@@ -10,13 +10,13 @@ export interface MetricRow {
     /** Values that occur only on some servers: without a figure, they are not printed. */
     readonly more?: readonly string[];
   };
+  /** The upper bounds of a histogram, the smallest first. A histogram has no other label. */
+  readonly buckets?: readonly number[];
 }
 
-const LOOPS = {
-  name: 'loop',
-  values: ['realtime', 'background'],
-  more: Array.from({ length: 63 }, (_, index) => `realtime-${index + 1}`),
-};
+const MORE_LOOPS = Array.from({ length: 63 }, (_, index) => `realtime-${index + 1}`);
+const REALTIME_LOOPS = { name: 'loop', values: ['realtime'], more: MORE_LOOPS };
+const LOOPS = { name: 'loop', values: ['realtime', 'background'], more: MORE_LOOPS };
 
 /** Every metric, in the order of `/metrics` and `docs/metrics.md`. */
 export const metricRows = {
@@ -96,7 +96,21 @@ export const metricRows = {
     help: 'Requests to the HTTP API of Channels, by status.',
     label: {
       name: 'status',
-      values: ['200', '202', '400', '401', '403', '404', '405', '413', '426', '429', '500'],
+      values: [
+        '200',
+        '202',
+        '400',
+        '401',
+        '403',
+        '404',
+        '405',
+        '408',
+        '413',
+        '426',
+        '429',
+        '500',
+        '503',
+      ],
     },
   },
   clientProblems: {
@@ -243,6 +257,85 @@ export const metricRows = {
     kind: 'gauge',
     help: 'Open circuits: gateways or push services that this server has paused because they fail or refuse the credential.',
   },
+  engineUp: {
+    name: 'fanfare_engine_up',
+    kind: 'gauge',
+    help: '1 if a realtime loop can use all Redis servers, or has none; else 0.',
+    label: REALTIME_LOOPS,
+  },
+  engineAway: {
+    name: 'fanfare_engine_away_seconds',
+    kind: 'gauge',
+    help: 'How long a realtime loop has not been able to use a Redis server; 0 if it can use all.',
+    label: REALTIME_LOOPS,
+  },
+  engineOutages: {
+    name: 'fanfare_engine_outages_total',
+    kind: 'counter',
+    help: 'How often a Redis server could not be used any more.',
+  },
+  engineAnswers: {
+    name: 'fanfare_engine_answer_seconds',
+    kind: 'histogram',
+    help: 'Time until Redis, or another realtime loop, answered.',
+    buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5],
+  },
+  engineWaiting: {
+    name: 'fanfare_engine_waiting_commands',
+    kind: 'gauge',
+    help: 'What Redis, or other realtime loops, have not answered yet.',
+  },
+  enginePublishesRefused: {
+    name: 'fanfare_engine_publishes_refused_total',
+    kind: 'counter',
+    help: 'Events of backends and clients that were refused because Redis did not answer.',
+  },
+  engineWaitsGivenUp: {
+    name: 'fanfare_engine_waits_given_up_total',
+    kind: 'counter',
+    help: 'Subscriptions, sign-ins and watch lists that waited for Redis in vain. Their connections were closed with 4100.',
+  },
+  engineConnectionsLost: {
+    name: 'fanfare_engine_connections_lost_total',
+    kind: 'counter',
+    help: 'Connections to Redis that ended. Redis ends one for subscriptions that reads too slowly.',
+    label: { name: 'kind', values: ['commands', 'subscriptions'] },
+  },
+  engineProbesUnanswered: {
+    name: 'fanfare_engine_probes_unanswered_total',
+    kind: 'counter',
+    help: 'Connections for subscriptions that were replaced because nothing arrived on them any more.',
+  },
+  engineFollowedAgain: {
+    name: 'fanfare_engine_followed_again_total',
+    kind: 'counter',
+    help: 'Channels and users that were followed again on a new connection to Redis.',
+  },
+  engineGaps: {
+    name: 'fanfare_engine_gaps_total',
+    kind: 'counter',
+    help: 'How often messages of Redis were missed: after a lost connection, or in one channel. They are read again.',
+  },
+  engineLosses: {
+    name: 'fanfare_engine_losses_total',
+    kind: 'counter',
+    help: 'How often messages were missed for so long that Redis no longer had them all. Clients may have missed events.',
+  },
+  engineLeasesLost: {
+    name: 'fanfare_engine_leases_lost_total',
+    kind: 'counter',
+    help: 'Leases of this server that others ended, because they took it for dead. A realtime loop has 64.',
+  },
+  engineLeasesSwept: {
+    name: 'fanfare_engine_leases_swept_total',
+    kind: 'counter',
+    help: 'Leases of dead or stopped servers that this one ended. A realtime loop has 64.',
+  },
+  engineDataLost: {
+    name: 'fanfare_engine_data_lost_total',
+    kind: 'counter',
+    help: 'Partitions, of 64, that Redis had lost, and that this server stated again.',
+  },
   loopDelay: {
     name: 'fanfare_event_loop_delay_seconds',
     kind: 'gauge',
@@ -268,3 +361,8 @@ export const metricRows = {
 } as const satisfies Record<string, MetricRow>;
 
 export type MetricId = keyof typeof metricRows;
+
+/** The metrics that are histograms. */
+export type HistogramId = {
+  [Id in MetricId]: (typeof metricRows)[Id]['kind'] extends 'histogram' ? Id : never;
+}[MetricId];

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bu
 import type { Page } from 'playwright-core';
 import { startAutopush } from '../../testing/browsers/autopush.ts';
 import { type BeamsSite, startBeamsSite } from '../../testing/browsers/beams-page.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { type PushServer, startPushServer } from '../../testing/servers/push-server.ts';
 import { startChromium } from './chromium.ts';
 import {
@@ -99,7 +100,12 @@ describe('a push in Chromium', () => {
     const deviceId = await newDevice();
     const notification = { title: 'Hi!', body: 'Donuts are out.', icon: '/donut.png' };
     const { publishId, message } = await publish('interests', { notification, data: { order: 7 } });
-    expect(await statusOf(publishId)).toMatchObject({ delivered: 0, opened: 0 });
+    // The server takes no report before it has planned to whom it sends.
+    const planned = await eventually(
+      () => statusOf(publishId),
+      (status) => Object(status).state !== 'planning',
+    );
+    expect(planned).toMatchObject({ delivered: 0, opened: 0 });
 
     const [delivery] = await Promise.all([nextReport(), deliverPush(page, message)]);
 

@@ -12,9 +12,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { admin } from '../../testing/clients/admin-api.ts';
-import { type Fanfare, spawnFanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import {
+  type Fanfare,
+  PROGRAM,
+  spawnFanfare,
+  startFanfare,
+} from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
-import { FREE_PORTS, fanfare, fanfareProcess, MAIN, temporaryDirectory } from './run-fanfare.ts';
+import { FREE_PORTS, fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
 const beside = (server: Fanfare, ...args: string[]) =>
   fanfare(server.directory, [
@@ -209,7 +214,7 @@ describe('server and command line refuse a password file that', () => {
       writeFileSync(file, 'chosen by somebody\n', { mode: 0o644 });
       for (const owned of [path, file]) chownSync(owned, OTHER_USER, OTHER_USER);
       prepare(file);
-      const command = [process.execPath, MAIN, 'admin', 'password'];
+      const command = [process.execPath, PROGRAM, 'admin', 'password'];
       const child = Bun.spawn(['setpriv', `--reuid=${OTHER_USER}`, '--clear-groups', ...command], {
         cwd: path,
         env: { ...process.env, FANFARE_STORE_URL: 'sqlite:fanfare.db' },

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { type Fanfare, PROGRAM, startFanfare } from '../../testing/servers/fanfare.ts';
 import { INSTANCE, pushSettings } from '../../testing/servers/push-server.ts';
 import { fanfare, temporaryDirectory } from './run-fanfare.ts';
 
-const MAIN = join(import.meta.dir, '../../src/main.ts');
 const FREE = ['--port', '0', '--apns-port', '0', '--fcm-port', '0', '--web-port', '0'];
 
 interface Received {
@@ -29,7 +28,7 @@ interface Running extends AsyncDisposable {
 }
 
 async function run(directory: string, ...args: string[]): Promise<Running> {
-  const child = Bun.spawn([process.execPath, MAIN, 'fake-gateways', '--json', ...args], {
+  const child = Bun.spawn([process.execPath, PROGRAM, 'fake-gateways', '--json', ...args], {
     cwd: directory,
     stdout: 'pipe',
     stderr: 'inherit',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { outputTo } from '../../src/cli/output.ts';
 import { run } from '../../src/cli/run.ts';
+import { PROGRAM } from '../../testing/servers/fanfare.ts';
 
 export interface Ended {
   readonly exitCode: number;
@@ -26,8 +27,6 @@ export const FREE_PORTS = {
   FANFARE_PUSH_PORT: '0',
   FANFARE_DRAIN_SECONDS: '0',
 } as const;
-
-export const MAIN = join(import.meta.dir, '../../src/main.ts');
 
 /** The command that was started last. Working directory and environment belong to the process, so one runs at a time. */
 let last: Promise<unknown> = Promise.resolve();
@@ -72,7 +71,7 @@ export async function fanfareProcess(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+  const child = Bun.spawn([process.execPath, PROGRAM, ...args], {
     cwd: directory,
     env: { ...process.env, ...environment },
     stdout: 'pipe',

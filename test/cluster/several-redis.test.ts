@@ -45,12 +45,21 @@ describe('two servers over two Redis servers', () => {
       new RegExp(`^ready\nrealtime: engine away since \\S+: Redis 127\\.0\\.0\\.1:${away.port}: `),
     );
     expect(ready.text).not.toContain(String(up.port));
+    const metrics = async () => (await admin(server, 'GET', '//metrics')).text;
+    const during = await metrics();
+    expect(during).toContain('fanfare_engine_up{loop="realtime"} 0\n');
+    expect(during).toMatch(/fanfare_engine_away_seconds\{loop="realtime"\} (?!0\n)/);
+    expect(during).toContain('fanfare_engine_publishes_refused_total 1\n');
+    expect(during).toMatch(/fanfare_engine_answer_seconds_count [1-9]/);
     away.signal('SIGCONT');
     await eventually(
       async () => (await list()).status,
       (status) => status === 200,
     );
     expect((await admin(server, 'GET', '//readyz')).text).toBe('ready\n');
+    const after = await metrics();
+    expect(after).toContain('fanfare_engine_up{loop="realtime"} 1\n');
+    expect(after).toContain('fanfare_engine_outages_total 1\n');
 
     // Another list of Redis servers would split the state.
     const urls = [away.url, up.url];

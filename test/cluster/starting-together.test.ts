@@ -10,9 +10,9 @@ import {
 } from '../../testing/clients/push-requests.ts';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { startFanfare } from '../../testing/servers/fanfare.ts';
+import { PROGRAM, startFanfare } from '../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
-import { FREE_PORTS, MAIN, temporaryDirectory } from '../cli/run-fanfare.ts';
+import { FREE_PORTS, temporaryDirectory } from '../cli/run-fanfare.ts';
 
 /** A table that only the newest release creates. */
 const NEW_TABLE = 'rate_uses';
@@ -61,7 +61,7 @@ it.each(['an empty database', 'a database of the release before'])(
     if (kind !== 'an empty database') await makeBefore(sql);
     const resume = await holdMigrations(sql);
     using directory = temporaryDirectory();
-    const killed = Bun.spawn([process.execPath, MAIN, 'serve'], {
+    const killed = Bun.spawn([process.execPath, PROGRAM, 'serve'], {
       cwd: directory.path,
       env: { ...process.env, ...FREE_PORTS, FANFARE_STORE_URL: store.url },
       stdout: 'ignore',

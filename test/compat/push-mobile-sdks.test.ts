@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import PushNotifications from '@pusher/push-notifications-server';
 import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
-import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { type Fanfare, type FanfareOptions, startFanfare } from '../../testing/servers/fanfare.ts';
 import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { holdStore } from '../failure/store-trouble.ts';
 import { InstalledApp } from './installed-app.ts';
@@ -27,9 +27,9 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-function startPush(): Promise<Fanfare> {
+function startPush(options: FanfareOptions = {}): Promise<Fanfare> {
   const settings = { ...instanceSettings(), limits: { publishesPerSecond: 0 } };
-  return startFanfare({ config: { push: pushSettings(settings) } });
+  return startFanfare({ ...options, config: { push: pushSettings(settings) } });
 }
 
 const fetchUserToken = (userId: string) => String(backend.generateToken(userId)['token']);
@@ -439,7 +439,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
   });
 
   it('waits while the store is unavailable, keeps its device, and continues afterwards', async () => {
-    await using server = await startPush();
+    await using server = await startPush({ onlyOne: 'sqlite-file' });
     await using app = await install(server);
     await app.start(token);
     const { deviceId } = app;

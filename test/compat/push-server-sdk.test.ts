@@ -1,9 +1,9 @@
-import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { changeStore } from '../../testing/databases/change-store.ts';
 import { untrusted } from '../../testing/servers/certificates.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
@@ -58,8 +58,7 @@ beforeAll(async () => {
   });
   await register('one', new PushRequests(CROWDED));
   // As if the limit had been lowered after gateways had accepted two.
-  using store = new Database(join(server.directory, 'fanfare.db'));
-  store.run(`UPDATE instance_numbers SET accepted = 2 WHERE id = '${CROWDED.id}'`);
+  await changeStore(server, `UPDATE instance_numbers SET accepted = 2 WHERE id = '${CROWDED.id}'`);
 });
 
 afterAll(async () => {
@@ -403,6 +402,7 @@ for (const [runtime, command] of [
       it('503 while the store is unavailable, and publishes again afterwards', async () => {
         await using server = await startFanfare({
           config: { push: pushSettings(unhurried()) },
+          onlyOne: 'sqlite-file',
         });
         const waiting = library.as(server);
         const asks = [

@@ -463,7 +463,10 @@ describe('connections', () => {
   });
 
   it('are refused with 4100 over the limit of the server, and the client reconnects later', async () => {
-    await using full = await startFanfare({ channels: { maxConnections: 1 } });
+    await using full = await startFanfare({
+      channels: { maxConnections: 1 },
+      onlyOne: 'connections',
+    });
     using first = connect(full);
     await first.connected();
     using second = connect(full);

@@ -59,7 +59,7 @@ async function threads(count: number, apps: readonly App[]): Promise<OpenCluster
     });
   };
   const loops = Array.from({ length: count }, (_, number) => {
-    const { webhooks, broadcaster, audience, terminated, terminate } = partsOfLoop(clock, reported);
+    const { audience, terminated, ...parts } = partsOfLoop(clock, reported);
     const authority = new ThreadsEngine({
       loop: number,
       loops: count,
@@ -68,9 +68,8 @@ async function threads(count: number, apps: readonly App[]): Promise<OpenCluster
         byKey: () => undefined,
       },
       timers: clock,
-      webhooks,
-      broadcaster,
-      terminate,
+      monotonic: clock,
+      ...parts,
       send: (to, message) => send(number, to, message),
       backlog: (to) => waiting.get(`${number} ${to}`)?.length ?? 0,
     });

@@ -27,6 +27,7 @@ export class FakeLink implements RedisLink, RedisEngineServer {
     unfollow: () => undefined,
   };
   readonly commands = {
+    waiting: 0,
     run: async ([name, , value]: readonly (string | number)[]) => {
       if (name === 'SET') this.layout ??= String(value);
       return this.layout;
@@ -43,10 +44,16 @@ export class FakeLink implements RedisLink, RedisEngineServer {
     return this;
   }
 
-  goAway(why = 'it is away'): void {
-    this.away = { sinceMs: 0, why };
+  hears(stream: string, payload: string): void {
+    this.listener?.onMessage(stream, payload);
+  }
+
+  goAway(sinceMs = 0): void {
+    const why = 'it is away';
+    this.away = { sinceMs, why };
     this.back = Promise.withResolvers();
     this.listener?.onAway(why);
+    this.listener?.onGap(why);
   }
 
   comeBack(): void {

@@ -5,7 +5,7 @@ import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
 import { trigger } from '../../testing/clients/sign.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { sampleMachineDelay } from '../../testing/machine-delay.ts';
-import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { APP, type Fanfare, PROGRAM, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
 
 const ROUNDS = 2;
@@ -62,15 +62,7 @@ function endpoint() {
 async function createApp(server: Fanfare): Promise<{ id: string; keys: { key: string }[] }> {
   const config = join(server.directory, 'config.json');
   const child = Bun.spawn(
-    [
-      process.execPath,
-      `${import.meta.dir}/../../src/main.ts`,
-      'apps',
-      'create',
-      '--json',
-      '--config',
-      config,
-    ],
+    [process.execPath, PROGRAM, 'apps', 'create', '--json', '--config', config],
     { cwd: server.directory, stdout: 'pipe', stderr: 'inherit' },
   );
   const text = await child.stdout.text();

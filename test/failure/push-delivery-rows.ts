@@ -1,6 +1,6 @@
-import { Database as Sqlite } from 'bun:sqlite';
 import type { Platform } from '../../src/push/model/device.ts';
-import { openDatabase, sqliteFileOf } from '../../src/stores/database/database.ts';
+import { openDatabase } from '../../src/stores/database/database.ts';
+import { type BigInteger, inPieces } from '../../src/stores/database/rows.ts';
 import { readDevices } from '../../src/stores/push/publishes/page-devices.ts';
 import { readPlaces } from '../../src/stores/push/publishes/page-places.ts';
 import { StoredInstances } from '../../src/stores/tenants/instance-store.ts';
@@ -29,34 +29,44 @@ export async function fillStore(
   interest: string,
   rows: readonly StoredRow[],
 ): Promise<readonly number[]> {
-  let instance: number;
-  {
-    await using database = await openDatabase(url);
-    instance = await new StoredInstances(database).numberOf(instanceId);
-  }
-  using store = new Sqlite(sqliteFileOf(url));
-  const insertDevice = store.query<{ number: number }, (string | number | null)[]>(
-    `INSERT INTO devices (instance, id, platform, token_identity, registered_at, seen_at, bundle_id,
-      token, metadata, sdk, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '{}', '', ?) RETURNING number`,
-  );
-  const insertInterest = store.query('INSERT INTO device_interests VALUES (?, ?, ?)');
+  await using database = await openDatabase(url);
+  const instance = await new StoredInstances(database).numberOf(instanceId);
   const nowMs = Date.now();
-  const insertAll = store.transaction(() => {
-    const numbers = rows.map((row) => {
-      const { id, platform, identity, bundleId = null, token, interests = [] } = row;
-      const acceptedAtMs = row.isTrusted === true ? nowMs : null;
-      const values = [instance, id, platform, identity, nowMs, nowMs, bundleId, token];
-      const number = insertDevice.get(...values, acceptedAtMs)?.number ?? 0;
-      for (const name of [interest, ...interests]) insertInterest.run(instance, name, number);
-      return number;
-    });
-    store.run('UPDATE instance_numbers SET devices = devices + ? WHERE number = ?', [
-      rows.length,
-      instance,
-    ]);
+  return await database.write(async (sql) => {
+    const numberOf = new Map<string, number>();
+    for (const some of inPieces(rows)) {
+      const devices = some.map((row) => ({
+        instance,
+        id: row.id,
+        platform: row.platform,
+        token_identity: row.identity,
+        registered_at: nowMs,
+        seen_at: nowMs,
+        bundle_id: row.bundleId ?? null,
+        token: row.token,
+        metadata: '{}',
+        sdk: '',
+        accepted_at: row.isTrusted === true ? nowMs : null,
+      }));
+      const made: { id: string; number: BigInteger }[] = await sql`
+        INSERT INTO devices ${sql(devices)} RETURNING id, number`;
+      for (const { id, number } of made) numberOf.set(id, Number(number));
+    }
+    const numbers = rows.map(({ id }) => numberOf.get(id) ?? 0);
+    const interests = rows.flatMap((row, at) =>
+      [interest, ...(row.interests ?? [])].map((name) => ({
+        instance,
+        interest: name,
+        device: numbers[at] ?? 0,
+      })),
+    );
+    for (const some of inPieces(interests)) {
+      await sql`INSERT INTO device_interests ${sql(some)}`;
+    }
+    await sql`UPDATE instance_numbers SET devices = devices + ${rows.length}
+      WHERE number = ${instance}`;
     return numbers;
   });
-  return insertAll();
 }
 
 /** Work of a server. */

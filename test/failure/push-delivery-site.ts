@@ -93,6 +93,10 @@ export interface SiteOptions {
   readonly areTrusted?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   readonly program?: string;
+  /** A store in PostgreSQL, which several servers may share. */
+  readonly storeUrl?: string;
+  /** Over the whole configuration. */
+  readonly config?: Readonly<Record<string, unknown>>;
   /** What the gateways take for the time. */
   readonly gatewayNowMs?: () => number;
 }
@@ -161,10 +165,14 @@ export class DeliverySite implements AsyncDisposable {
     const directory = mkdtempSync(join(tmpdir(), 'fanfare-test-'));
     parts.defer(() => rmSync(directory, { recursive: true, force: true }));
     const settings = drafts.map((one) => writeSettings(directory, one, gateways));
-    const config = configOf(directory, { config: { push: pushSettings(...settings) } });
+    const url = options.storeUrl ?? `sqlite:${join(directory, 'fanfare.db')}`;
+    const push = pushSettings(...settings);
+    const config = configOf(directory, { config: { ...options.config, push, store: { url } } });
     writeFileSync(join(directory, 'config.json'), JSON.stringify(config));
     const instances: SiteInstance[] = [];
-    for (const one of drafts) instances.push(await register(directory, one, gateways, options));
+    for (const one of drafts) {
+      instances.push(await register(url, directory, one, gateways, options));
+    }
     const server = await spawn(directory, options, options.environment);
     return new DeliverySite(options, gateways, instances, server, parts.move());
   }
@@ -188,6 +196,12 @@ export class DeliverySite implements AsyncDisposable {
     const found = this.instances[place];
     if (found === undefined) throw new Error(`There is no instance ${place}`);
     return found;
+  }
+
+  /** Starts one more server on the same store. */
+  async another(): Promise<Fanfare> {
+    const { options, server } = this;
+    return this.parts.use(await spawn(server.directory, options, options.environment));
   }
 
   /** Starts the server again, which has ended, on what it has left. */
@@ -365,6 +379,7 @@ function filesOf(directory: string, place: number) {
 
 /** Puts the devices of an instance into the store, as if they had registered. */
 async function register(
+  url: string,
   directory: string,
   one: Draft,
   gateways: Gateways,
@@ -373,7 +388,6 @@ async function register(
   const { place, id, secretKey, signing } = one;
   const { keyFile, accountFile } = filesOf(directory, place);
   const rows = rowsOf(one, gateways);
-  const url = `sqlite:${join(directory, 'fanfare.db')}`;
   const stored = rows.map((row) => ({ ...row, isTrusted }));
   const numbers = await fillStore(url, id, INTEREST, stored);
   const devicesOf = (platform: Platform) =>

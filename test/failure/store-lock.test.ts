@@ -18,11 +18,12 @@ import { runs } from '../../testing/long-run.ts';
 import {
   configOf,
   type Fanfare,
+  PROGRAM,
   spawnFanfare,
   startFanfare,
 } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
-import { type Ended, FREE_PORTS, fanfare, MAIN, temporaryDirectory } from '../cli/run-fanfare.ts';
+import { type Ended, FREE_PORTS, fanfare, temporaryDirectory } from '../cli/run-fanfare.ts';
 import { becomes, readiness, storeOf } from './store-trouble.ts';
 
 /** Starts one more server in the directory of another one; its store is named as `url` has it. */
@@ -228,7 +229,7 @@ it.skipIf(!canMount)(
     for (const command of [['serve'], ['apps', 'list'], ['backup', 'copy.db']]) {
       const mounted = `mount --bind fanfare.db 'a place/alone.db' && exec "$@"`;
       const child = Bun.spawn(
-        ['unshare', '-rm', 'sh', '-c', mounted, 'sh', process.execPath, MAIN, ...command],
+        ['unshare', '-rm', 'sh', '-c', mounted, 'sh', process.execPath, PROGRAM, ...command],
         {
           cwd: server.directory,
           env: {

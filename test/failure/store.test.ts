@@ -4,7 +4,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RawClient } from '../../testing/clients/raw-client.ts';
-import { APP, configOf, startFanfare } from '../../testing/servers/fanfare.ts';
+import { APP, configOf, PROGRAM, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
 import {
   becomes,
@@ -158,10 +158,11 @@ describe('a server whose store', () => {
     const config = join(directory, 'config.json');
     writeFileSync(config, JSON.stringify(configOf(directory)));
 
-    const child = Bun.spawn(
-      [process.execPath, `${import.meta.dir}/../../src/main.ts`, 'serve', '--config', config],
-      { cwd: directory, stdout: 'pipe', stderr: 'pipe' },
-    );
+    const child = Bun.spawn([process.execPath, PROGRAM, 'serve', '--config', config], {
+      cwd: directory,
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
 
     expect(await child.exited).toBe(1);
     const said = await child.stderr.text();

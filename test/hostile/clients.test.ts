@@ -95,9 +95,10 @@ describe('a page of a real client', () => {
 
 describe('a client that reconnects repeatedly', () => {
   it('keeps the count of its frames, and is refused with 429 until time has passed', async () => {
-    // Each thread enforces its share.
+    // Each thread or server enforces its share.
     await using server = await startFanfare({
       threads: 1,
+      onlyOne: 'address-limits',
       channels: { addressLimits: { framesPerSecond: 20 } },
     });
     for (let visits = 0; visits < 2; visits++) {
@@ -117,12 +118,13 @@ describe('a client that sends too much', () => {
   it('gets 4301 once, and is answered again when it has slowed down', async () => {
     await using server = await startFanfare({ channels: { framesPerSecond: 10 } });
     await using client = await RawClient.connect(server);
-    // The burst: twice the rate of 10 per second plus the limit of channels.
-    for (let n = 0; n < 2010; n++) client.says({ event: 'pusher:ping', data: {} });
-    for (let n = 0; n < 2000; n++) {
-      expect(await client.hears()).toMatchObject({ event: 'pusher:pong' });
-    }
-    expect(await client.hears()).toEqual({
+    // The burst is twice the rate of 10 per second plus the limit of channels; each second adds 10.
+    for (let n = 0; n < 2060; n++) client.says({ event: 'pusher:ping', data: {} });
+    let heard = await client.hears();
+    let pongs = 0;
+    for (; heard.event === 'pusher:pong'; heard = await client.hears()) pongs++;
+    expect(pongs).toBeGreaterThanOrEqual(2000);
+    expect(heard).toEqual({
       event: 'pusher:error',
       data: {
         code: 4301,

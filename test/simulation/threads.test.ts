@@ -32,15 +32,14 @@ function stage() {
   const queues = new Map<string, EngineMessage[]>();
   const engines: ThreadsEngine[] = [];
   const loops = Array.from({ length: LOOPS }, (_, number) => {
-    const { webhooks, broadcaster, audience, terminated, terminate } = partsOfLoop(clock, []);
+    const { audience, terminated, ...parts } = partsOfLoop(clock, []);
     const authority = new ThreadsEngine({
       loop: number,
       loops: LOOPS,
       apps: { byId: () => app, byKey: () => app },
       timers: clock,
-      webhooks,
-      broadcaster,
-      terminate,
+      monotonic: clock,
+      ...parts,
       send(to, message) {
         const key = `${number} ${to}`;
         queues.set(key, [...(queues.get(key) ?? []), structuredClone(message)]);

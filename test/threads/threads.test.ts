@@ -87,6 +87,8 @@ describe('a server with several realtime threads', () => {
     expect(await metric(server, 'fanfare_connections ')).toEqual([MANY]);
     expect(await metric(server, 'fanfare_connections_opened_total ')).toEqual([MANY]);
     expect(await metric(server, 'fanfare_events_published_total ')).toEqual([30]);
+    const [answers] = await metric(server, 'fanfare_engine_answer_seconds_count ');
+    expect(answers).toBeGreaterThan(0);
     for (const name of ['fanfare_event_loop_delay_seconds', 'fanfare_log_lines_dropped_total']) {
       for (const loop of ['realtime', 'realtime-1', 'background']) {
         expect(await metric(server, `${name}{loop="${loop}"}`)).toHaveLength(1);

@@ -64,10 +64,19 @@ export async function makeApp(server: AdminServer, settings: object = {}): Promi
   const { status, json, text } = await admin(server, 'POST', '/apps', { body: settings });
   if (status !== 201) throw new Error(`${status} ${text}`);
   const { id, keys } = json as { id: string; keys: { key: string; secret: string }[] };
-  // Other servers learn of it within a second, and at once if they change it themselves.
-  for (const node of server.nodes?.slice(1) ?? [])
-    await admin(node, 'PATCH', `/apps/${id}`, { body: {} });
+  await everyServerTakes(server, `/apps/${id}`);
   return { id, key: keys[0]?.key ?? '', secret: keys[0]?.secret ?? '' };
+}
+
+/**
+ * Settles when all servers that act as one serve an app or instance as it is in the store. The others learn of a change
+ * within a second, and at once of one that they make themselves.
+ */
+export async function everyServerTakes(server: AdminServer, path: string): Promise<void> {
+  for (const node of server.nodes?.slice(1) ?? []) {
+    const { status, text } = await admin(node, 'PATCH', path, { body: {} });
+    if (status !== 200) throw new Error(`${status} ${text}`);
+  }
 }
 
 export interface ListedWebhook {

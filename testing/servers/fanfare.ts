@@ -56,7 +56,8 @@ export interface Fanfare extends AsyncDisposable {
   stop(signal?: NodeJS.Signals): Promise<number>;
 }
 
-const ROOT = join(import.meta.dir, '../..');
+/** What a server runs: in a test run, the bundle of `src/main.ts` that `bundle.ts` made. */
+export const PROGRAM = process.env['TEST_PROGRAM'] ?? join(import.meta.dir, '../../src/main.ts');
 
 /** How many realtime threads a test server has that is not started with another number. */
 export const THREADS = Number(process.env['TEST_THREADS'] ?? 1);
@@ -136,7 +137,10 @@ async function startOne(options: FanfareOptions): Promise<Fanfare> {
     { ...threadsIn(options.threads), ...options.environment },
     options.program,
     options.openFilesMax,
-  );
+  ).catch((error) => {
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
+  });
   const end = server[Symbol.asyncDispose];
   return Object.assign(server, {
     async [Symbol.asyncDispose]() {
@@ -222,7 +226,7 @@ export async function spawnFanfare(
   args: readonly string[],
   directory: string,
   environment: Readonly<Record<string, string>> = {},
-  program = join(ROOT, 'src/main.ts'),
+  program = PROGRAM,
   openFilesMax?: number,
 ): Promise<Fanfare> {
   const limited =

@@ -261,7 +261,10 @@ export class RedisChannel implements Stated {
   private newSequence(): Sequence<ChannelMessage> {
     return new Sequence<ChannelMessage>({
       deliver: (message, isLate) => this.deliver(message, isLate),
-      missed: () => this.reread(),
+      missed: () => {
+        this.loop.meter.count('engineGaps');
+        this.reread();
+      },
     });
   }
 

@@ -33,6 +33,7 @@ export function createRedisEngine({
             prefix: keyPrefix,
             timers: monotonicTimers,
             scripts: ALL_SCRIPTS,
+            meter: parts.meter,
             listener: {
               onMessage: (channel, payload) => listener.onMessage(channel, payload),
               onGap: (why) => listener.onGap(why),

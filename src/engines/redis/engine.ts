@@ -5,7 +5,6 @@ import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import { CACHE_TTL_MS, topicOf } from '../../channels/event.ts';
 import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
-import { mapAll } from '../../channels/maybe-promise.ts';
 import type {
   AppDirectory,
   Authority,
@@ -21,6 +20,7 @@ import type {
 } from '../../channels/ports.ts';
 import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
 import { catchUp } from './catch-up.ts';
 import { RedisChannel, readCached } from './channel.ts';
@@ -31,6 +31,8 @@ import { RedisRefused, type Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
 import { Partition, Unavailable } from './partition.ts';
+import { persist } from './persist.ts';
+import type { ClusterQuotas } from './quotas/cluster-quotas.ts';
 import type { RedisLink } from './redis-link.ts';
 import { PUBLISH } from './scripts/events.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, USERS } from './scripts/queries.ts';
@@ -44,12 +46,15 @@ export interface RedisEngineOptions {
   readonly apps: AppDirectory;
   readonly timers: Timers;
   readonly log: Log;
+  readonly meter: EngineMeter;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Ends every connection of this loop that is signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
   /** All keys and streams begin with this. */
   readonly keyPrefix: string;
+  /** Started and stopped with the engine. */
+  readonly quotas: ClusterQuotas;
   /** Partitions are spread over them in this order. */
   readonly servers: readonly RedisEngineServer[];
 }
@@ -58,12 +63,6 @@ export interface RedisEngineOptions {
 const PUBLISH_WAIT_MS = 2000;
 /** Publishes that wait for Redis; more are refused at once. */
 const PUBLISHES_WAITING_MAX = 10_000;
-/** How long a join or a sign-in waits for Redis at least. */
-const JOIN_WAIT_MS = 30_000;
-/** Those that came at the same moment give up over this time, so that their clients do not all come back at once. */
-const JOIN_WAIT_SPREAD_MS = 10_000;
-/** The pause after a statement that failed while Redis could be reached. */
-const RETRY_MS = 250;
 /** Each partition renews its lease and sweeps once in this time. */
 const TICK_MS = 2000;
 const TICKED_AT_ONCE = 8;
@@ -107,9 +106,9 @@ export class RedisEngine implements Authority {
 
   constructor(options: RedisEngineOptions) {
     this.options = options;
-    const { timers, webhooks, broadcaster, terminate } = options;
+    const { timers, webhooks, broadcaster, terminate, meter } = options;
     const memberChanges = new MemberChanges(timers, (sent) => broadcast(broadcaster, sent));
-    this.loop = { webhooks, broadcaster, memberChanges, terminate };
+    this.loop = { webhooks, broadcaster, memberChanges, terminate, meter };
   }
 
   /** Connects to all servers. Rejects with `ServerUnusable` if one cannot be reached or is laid out differently. */
@@ -154,7 +153,12 @@ export class RedisEngine implements Authority {
         ? []
         : [app.id, remember.name, remember.data, CACHE_TTL_MS, CACHED_EVENTS_MAX, CACHED_BYTES_MAX];
     const args = [`${app.id}/${channel}`, message, ...cached];
-    await this.callSoon(this.partitionOf(app, channel), PUBLISH, args);
+    try {
+      await this.callSoon(this.partitionOf(app, channel), PUBLISH, args);
+    } catch (error) {
+      this.options.meter.count('enginePublishesRefused');
+      throw error;
+    }
   }
 
   async signIn(app: App, userId: string): Promise<void> {
@@ -239,11 +243,20 @@ export class RedisEngine implements Authority {
     });
   }
 
+  figures(): EngineFigures {
+    const links = this.servers.map(({ link }) => link);
+    const now = this.options.timers.now();
+    return {
+      waiting: links.reduce((sum, { commands }) => sum + commands.waiting, 0),
+      awaySeconds: Math.max(0, ...links.map(({ away }) => now - (away?.sinceMs ?? now))) / 1000,
+    };
+  }
+
   /** Ends the leases of this node, and then the connections. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopTicks?.();
-    await this.claimsAreStored();
+    await Promise.all([this.options.quotas.stop(), this.claimsAreStored()]);
     await Promise.all(this.partitions.map((partition) => partition.close()));
     await Promise.all(this.servers.map(({ link }) => link.close()));
   }
@@ -258,7 +271,7 @@ export class RedisEngine implements Authority {
 
   /** Connects to all servers. Nothing else may be called before. Rejects with `ServerUnusable`. */
   async start(): Promise<void> {
-    const { servers, timers, keyPrefix, log, apps, webhooks } = this.options;
+    const { servers, timers, keyPrefix, log, apps, webhooks, meter, quotas } = this.options;
     for (const index of servers.keys()) {
       try {
         await this.openServer(index);
@@ -277,8 +290,11 @@ export class RedisEngine implements Authority {
       this.claims.push(claims);
       const report = (ids: readonly string[]) => claims.report(ids);
       const catchUp = (partition: Partition) => this.catchUp(partition);
-      this.partitions.push(new Partition({ number, keys, link, timers, log, report, catchUp }));
+      const { serverName } = quotas;
+      const parts = { link, timers, log, meter, serverName, report, catchUp };
+      this.partitions.push(new Partition({ number, keys, ...parts }));
     }
+    quotas.start({ partitions: this.partitions, usage: this.loop.broadcaster.usage, apps });
     await Promise.all(this.partitions.map((partition) => partition.recover()));
     this.tickLater();
   }
@@ -336,6 +352,7 @@ export class RedisEngine implements Authority {
   }
 
   private onGap(index: number): void {
+    this.options.meter.count('engineGaps');
     const server = this.serverOf(index);
     const { follows } = server;
     server.gapAtMs = this.options.timers.now();
@@ -351,6 +368,7 @@ export class RedisEngine implements Authority {
     const missedMs = this.options.timers.now() - server.gapAtMs + DEAF_MAX_MS;
     if (reachMs >= missedMs || server.isLossLogged) return;
     server.isLossLogged = true;
+    this.options.meter.count('engineLosses');
     const seconds = Math.round(missedMs / 1000);
     this.options.log.warn('Clients may have missed events', { seconds });
   }
@@ -361,36 +379,13 @@ export class RedisEngine implements Authority {
     }
   }
 
-  /** Follows streams and then asks Redis, again and again until it answers or 30 to 40 s have passed. */
-  private async persist<T>(
+  private persist<T>(
     partition: Partition,
     streams: readonly string[],
     ask: () => Promise<T>,
   ): Promise<T> {
-    const { timers } = this.options;
-    const follows = this.followsOf(partition);
-    const untilMs = timers.now() + JOIN_WAIT_MS + Math.random() * JOIN_WAIT_SPREAD_MS;
-    for (;;) {
-      const following = mapAll(streams, (stream) => follows.follow(stream));
-      if (following instanceof Promise) await this.notLater(untilMs, following);
-      const waiting = partition.whenReady(untilMs);
-      if (waiting !== undefined) await waiting;
-      try {
-        return await ask();
-      } catch (error) {
-        if (!(error instanceof Unavailable) || timers.now() >= untilMs) throw error;
-      }
-      if (partition.isReady) await new Promise<void>((resolve) => timers.after(RETRY_MS, resolve));
-    }
-  }
-
-  private async notLater(untilMs: number, work: Promise<unknown>): Promise<void> {
-    const { timers } = this.options;
-    const late = Promise.withResolvers<void>();
-    const cancel = timers.after(Math.max(0, untilMs - timers.now()), () =>
-      late.reject(new Unavailable('Redis has not confirmed a subscription')),
-    );
-    await Promise.race([work, late.promise]).finally(cancel);
+    const { timers, meter } = this.options;
+    return persist({ timers, meter, follows: this.followsOf(partition), partition, streams, ask });
   }
 
   /** Runs a script once, as soon as Redis can be reached. It is not repeated: its reply may be all that was lost. */

@@ -2,9 +2,11 @@ import type { App } from '../../channels/app.ts';
 import type { Broadcaster } from '../../channels/broadcast.ts';
 import type { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
+import type { EngineMeter } from '../engine-meter.ts';
 
 /** What the topics of a loop need of it. */
 export interface LoopParts {
+  readonly meter: EngineMeter;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   readonly memberChanges: MemberChanges;

@@ -1,5 +1,6 @@
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import type { EngineMeter } from '../engine-meter.ts';
 import type { Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { RedisLink } from './redis-link.ts';
@@ -35,6 +36,9 @@ export interface PartitionOptions {
   readonly link: RedisLink;
   readonly timers: Timers;
   readonly log: Log;
+  /** The name of this server, for operators. */
+  readonly serverName: string;
+  readonly meter: EngineMeter;
   /** Reports webhook events that this node has claimed. */
   readonly report: (ids: readonly string[]) => void;
   /** Reads what was missed while Redis could not be reached. Called after everything was stated. */
@@ -121,6 +125,18 @@ export class Partition {
     return code === 'ok' ? rest : [code ?? null, ...rest];
   }
 
+  /** Runs a script that needs no lease. */
+  async run(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
+    try {
+      return (await this.options.link.commands.script(script, {
+        keys: [this.keys],
+        args,
+      })) as readonly Reply[];
+    } catch (cause) {
+      throw new Unavailable('Redis has not answered', { cause });
+    }
+  }
+
   /** Makes a statement, whose answer begins as that of `STATE`. Returns the answer. */
   async state(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
     const answer = await this.call(script, args);
@@ -175,7 +191,8 @@ export class Partition {
       const sweepMax = this.steadyTicks >= STEADY_TICKS ? SWEEP_MAX : 0;
       const answer = await this.call(TICK, [sweepMax]);
       const isLate = answer[0] === 'late';
-      const [version, dueMs, claims, swept] = isLate ? answer.slice(1) : answer;
+      const [version, dueMs, claims, swept, ended] = isLate ? answer.slice(1) : answer;
+      this.options.meter.count('engineLeasesSwept', Number(ended ?? 0));
       this.steadyTicks = isLate ? 0 : this.steadyTicks + 1;
       this.take(dueMs, claims);
       if (Number(version) < applied) return this.mustRecover();
@@ -255,11 +272,12 @@ export class Partition {
     this.node = newId();
     const isLost = code !== 'fenced';
     await this.enter(isLost ? '1' : '');
+    this.options.meter.count(isLost ? 'engineDataLost' : 'engineLeasesLost');
     return isLost ? 'lost' : 'fenced';
   }
 
   private async enter(isLost: string): Promise<void> {
-    const [, epoch] = await this.run(ENTER, [this.node, newId(), isLost]);
+    const [, epoch] = await this.run(ENTER, [this.node, newId(), isLost, this.options.serverName]);
     this.epoch = String(epoch);
     this.version = 0;
   }
@@ -296,17 +314,6 @@ export class Partition {
   private mustRecover(): void {
     this.away();
     void this.recover();
-  }
-
-  private async run(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
-    try {
-      return (await this.options.link.commands.script(script, {
-        keys: [this.keys],
-        args,
-      })) as readonly Reply[];
-    } catch (cause) {
-      throw new Unavailable('Redis has not answered', { cause });
-    }
   }
 
   /** Takes what every statement returns: when something is due, and what this node has claimed. */

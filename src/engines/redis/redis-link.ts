@@ -8,7 +8,7 @@ export interface RedisLink {
   readonly away: Away | undefined;
   /** The process of Redis that commands go to. Another one may not have all that was written. */
   readonly serverId: string;
-  readonly commands: Pick<Commands, 'run' | 'script'>;
+  readonly commands: Pick<Commands, 'run' | 'script' | 'waiting'>;
   readonly subscriptions: Pick<Subscriptions, 'follow' | 'unfollow'>;
   close(): Promise<void>;
 }

@@ -19,7 +19,8 @@ import type {
   Publication,
 } from '../../channels/ports.ts';
 import { watchChannel } from '../../channels/users/watchlist-events.ts';
-import type { Timers } from '../../runtime/ports.ts';
+import type { Clock, Timers } from '../../runtime/ports.ts';
+import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import type { HoldersWalk } from '../holders.ts';
 import { Home } from '../home.ts';
 import type { Loop, Shares } from '../shares.ts';
@@ -37,6 +38,9 @@ export interface ThreadsEngineOptions {
   readonly loops: number;
   readonly apps: AppDirectory;
   readonly timers: Timers;
+  /** A clock that is never set. */
+  readonly monotonic: Clock;
+  readonly meter: EngineMeter;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Ends every connection of this loop that is signed in as the user. */
@@ -70,13 +74,16 @@ export class ThreadsEngine implements Authority {
 
   constructor(options: ThreadsEngineOptions) {
     const { loop, loops, apps, timers, webhooks, broadcaster, terminate, send, backlog } = options;
+    const { monotonic, meter } = options;
     this.loop = loop;
     this.loops = Array.from({ length: loops }, (_, number) => number);
     this.apps = apps;
     this.broadcaster = broadcaster;
     this.endUser = terminate;
     this.send = send;
-    this.questions = this.loops.map((to) => new Questions((message) => send(to, message)));
+    this.questions = this.loops.map(
+      (to) => new Questions({ send: (message) => send(to, message), monotonic, meter }),
+    );
     this.home = new Home({
       timers,
       webhooks,
@@ -133,6 +140,11 @@ export class ThreadsEngine implements Authority {
       default:
         this.server.answer(from, message);
     }
+  }
+
+  figures(): EngineFigures {
+    const waiting = this.questions.reduce((sum, questions) => sum + questions.waiting, 0);
+    return { waiting, awaySeconds: 0 };
   }
 
   /** Called after messages that another loop sent together. */

@@ -1,49 +1,72 @@
+import type { Clock } from '../../runtime/ports.ts';
+import type { EngineMeter } from '../engine-meter.ts';
 import type { Answer, EngineMessage, Question } from './messages.ts';
 
 /** Answered questions that are kept, since taking them from the front of the list one by one costs more. */
 const ANSWERED_MAX = 10_000;
 
+export interface QuestionsOptions {
+  readonly send: (message: EngineMessage) => void;
+  /** A clock that is never set. */
+  readonly monotonic: Clock;
+  readonly meter: EngineMeter;
+}
+
 interface Pending {
+  readonly askedAtMs: number;
   readonly answered: (answer: Answer) => void;
   readonly failed: (error: Error) => void;
 }
 
 /** The questions of this loop that one home has not answered yet, in their order. */
 export class Questions {
-  private readonly send: (message: EngineMessage) => void;
+  private readonly options: QuestionsOptions;
   private pending: Pending[] = [];
   /** The first of `pending` that is not answered. */
   private next = 0;
 
-  constructor(send: (message: EngineMessage) => void) {
-    this.send = send;
+  constructor(options: QuestionsOptions) {
+    this.options = options;
+  }
+
+  /** How many are not answered. */
+  get waiting(): number {
+    return this.pending.length - this.next;
   }
 
   /** Asks. `answered` runs in the place of the answer among the broadcasts of that home, before the promise settles. */
   ask<T>(question: Question, answered: (answer: Answer) => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.pending.push({ answered: (answer) => resolve(answered(answer)), failed: reject });
-    this.send(question);
+    const { send, monotonic } = this.options;
+    this.pending.push({
+      askedAtMs: monotonic.now(),
+      answered: (answer) => resolve(answered(answer)),
+      failed: reject,
+    });
+    send(question);
     return promise;
   }
 
   /** So many questions needed no answer. */
   done(count: number): void {
-    for (let n = 0; n < count; n++) this.take().answered(undefined);
+    if (count === 0) return;
+    const nowMs = this.options.monotonic.now();
+    for (let n = 0; n < count; n++) this.take(nowMs).answered(undefined);
   }
 
   answer(answer: Answer): void {
-    this.take().answered(answer);
+    this.take(this.options.monotonic.now()).answered(answer);
   }
 
   failed(why: string): void {
-    this.take().failed(new Error(why));
+    this.take(this.options.monotonic.now()).failed(new Error(why));
   }
 
-  private take(): Pending {
+  private take(nowMs: number): Pending {
     const pending = this.pending[this.next];
     if (pending === undefined) throw new Error('An answer came to no question');
     this.next++;
+    this.options.meter.observe('engineAnswers', (nowMs - pending.askedAtMs) / 1000);
     if (this.next === this.pending.length || this.next > ANSWERED_MAX) {
       this.pending.splice(0, this.next);
       this.next = 0;

@@ -5,13 +5,16 @@ import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory, Authority } from '../../channels/ports.ts';
 import type { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import type { Config } from '../../config/schema.ts';
+import type { EngineFigures, EngineMeter } from '../../engines/engine-meter.ts';
 import type { Home } from '../../engines/home.ts';
 import { MemoryEngine } from '../../engines/memory.ts';
 import { createRedisEngine } from '../../engines/redis/create-engine.ts';
 import { ServerUnusable } from '../../engines/redis/engine-server.ts';
 import { RedisRefused } from '../../engines/redis/link/reply.ts';
+import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { ThreadsEngine } from '../../engines/threads/engine.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
 import type { EngineAway } from '../../transports/admin/readiness.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { StartFailed } from '../start-failed.ts';
@@ -32,6 +35,7 @@ export interface LoopEngine {
   readonly counter: ChannelCounter;
   /** Set if the loops of this process are one another's homes: takes what they send. */
   readonly threads: ThreadsEngine | undefined;
+  figures(): EngineFigures;
   /** Connects to what several servers share. Throws `StartFailed` if that cannot be used. */
   connect(): Promise<void>;
   /** Hands over what it has delayed, and lets go of what servers share. */
@@ -42,9 +46,12 @@ export interface LoopEngineOptions {
   readonly settings: Config['engine'];
   readonly links: LoopLinks;
   readonly apps: AppDirectory;
+  /** What holds for an app on all servers. Only an engine that servers share uses it. */
+  readonly quotas: ClusterQuotas;
   readonly channels: LocalChannels;
   readonly timers: Timers;
   readonly log: Log;
+  readonly meter: EngineMeter;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Ends every connection of this loop that is signed in as the user. */
@@ -63,6 +70,7 @@ export function openEngine(options: LoopEngineOptions): LoopEngine {
   }
   const threads = new ThreadsEngine({
     ...options,
+    monotonic: monotonicTimers,
     loop: links.index,
     loops: links.count,
     send: (to, message) => links.send(to, message),
@@ -76,6 +84,7 @@ function ofHome(authority: Authority, home: Home, threads: LoopEngine['threads']
     authority,
     counter: home.holders,
     threads,
+    figures: () => threads?.figures() ?? { waiting: 0, awaySeconds: 0 },
     connect: async () => undefined,
     close: async () => home.flush(),
   };
@@ -85,7 +94,7 @@ function overRedis(
   options: LoopEngineOptions,
   { url, urls = url === undefined ? [] : [url], keyPrefix }: RedisSettings,
 ): LoopEngine {
-  const { links, channels, timers, onState } = options;
+  const { channels, timers, onState } = options;
   const away = new Map<string, EngineAway>();
   const engine = createRedisEngine({
     ...options,
@@ -103,10 +112,10 @@ function overRedis(
     authority: engine,
     counter: {
       channelCount: () => channels.size,
-      // All loops have the same answer, which must count once.
-      channelCountOf: (app) => (links.index === 0 ? engine.channelCountOf(app) : 0),
+      channelCountOf: (app) => engine.channelCountOf(app),
     },
     threads: undefined,
+    figures: () => engine.figures(),
     async connect() {
       try {
         await engine.start();

@@ -69,8 +69,9 @@ export const deliveryLimits: DeliveryLimits = {
 export const STORE_PAUSE_MS = 1_000;
 export const STORE_PAUSE_MS_MAX = 30_000;
 
-/** The store is polled at least this often, because other servers may leave jobs there. */
+/** The store is polled at least this often; more often if other servers may leave jobs there. */
 export const POLL_MS_MAX = 5_000;
+export const POLL_MS_SHARED = 1_000;
 
 /** And at most this often; less often if what is due is not for this server now. */
 export const POLL_MS_MIN = 50;

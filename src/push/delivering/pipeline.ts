@@ -10,6 +10,7 @@ import {
   POLL_MS_MAX,
   POLL_MS_MIN,
   POLL_MS_NOT_FOR_US,
+  POLL_MS_SHARED,
   RECOVERY_MS,
   STORE_PAUSE_MS,
 } from './limits.ts';
@@ -184,7 +185,7 @@ export class Pipeline {
   private async untilDue(except: readonly number[]): Promise<number> {
     const dueAtMs = await this.access.ask(() => this.ports.store.nextDue(except));
     // Instances of `except` may be needed again without waking the poller.
-    const mostMs = except.length > 0 ? CHECK_MS : POLL_MS_MAX;
+    const mostMs = except.length > 0 ? CHECK_MS : this.ports.isAlone ? POLL_MS_MAX : POLL_MS_SHARED;
     if (dueAtMs === undefined) return mostMs;
     const pauseMs = dueAtMs - this.ports.timers.now();
     // Something is due: for the other poller, or another server was faster.

@@ -1,9 +1,12 @@
 import { expect, it } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { appWith, channelName, FakeClock, socketId } from '../../../src/channels/hub.fixture.ts';
+import { partitionOf } from '../../../src/engines/partition.ts';
 import { RedisEngine } from '../../../src/engines/redis/engine.ts';
+import { RECENT } from '../../../src/engines/redis/scripts/events.ts';
 import { FakeLink } from '../../contracts/fake-link.ts';
 import { partsOfLoop, silent } from '../../contracts/loop-parts.ts';
+import { counted } from './link.fixture.ts';
 
 /** What the engine does while Redis is away. */
 
@@ -12,15 +15,16 @@ const app = appWith({ watchlists: true });
 async function stage() {
   const clock = new FakeClock();
   const link = new FakeLink();
+  const parts = partsOfLoop(clock, []);
   const engine = await RedisEngine.open({
-    ...partsOfLoop(clock, []),
+    ...parts,
     apps: { byId: () => app, byKey: () => undefined },
     timers: clock,
     log: silent,
     keyPrefix: '',
     servers: [link],
   });
-  return { clock, link, engine };
+  return { clock, link, engine, meter: parts.meter };
 }
 
 const waits = {
@@ -42,7 +46,7 @@ const waits = {
 it.each(Object.entries(waits))(
   '%s waits 30 s for Redis, and those of the same moment give up one after the other within 10 s',
   async (_, wait) => {
-    const { clock, link, engine } = await stage();
+    const { clock, link, engine, meter } = await stage();
     link.goAway();
     let failed = 0;
     for (let n = 0; n < 200; n++) {
@@ -64,6 +68,7 @@ it.each(Object.entries(waits))(
     }
     await advance(1);
     expect(failed).toBe(200);
+    expect(counted(meter, 'engineWaitsGivenUp')).toBe(200);
   },
 );
 
@@ -74,4 +79,45 @@ it('what waits is answered when Redis is back', async () => {
   clock.advance(20_000);
   link.comeBack();
   expect(await signedIn).toBeUndefined();
+});
+
+it('a message that is missing among those of a channel is noticed and counted', async () => {
+  const { link, engine, meter } = await stage();
+  const channel = channelName('presence-room');
+  const member = { userId: 'ann', userInfo: undefined };
+  const entry = { app, channel, held: 1, member, socketId: socketId('1.1') };
+  await engine.join(entry, () => undefined);
+  const stream = `{${partitionOf(app, channel.text)}}t:app/presence-room`;
+  link.hears(stream, '1-bob');
+  expect(counted(meter, 'engineGaps')).toBe(0);
+  link.hears(stream, '3-eve');
+  expect(counted(meter, 'engineGaps')).toBe(1);
+});
+
+it('what was missed and cannot be read again is counted', async () => {
+  const { link, engine, meter } = await stage();
+  const entry = { app, channel: channelName('room'), held: 1, member: undefined };
+  await engine.join({ ...entry, socketId: socketId('1.1') }, () => undefined);
+  const loseFor = async (keptMs: number) => {
+    link.answers.set(RECENT, ['ok', '', String(keptMs), []]);
+    link.goAway();
+    link.comeBack();
+    await nextTurn();
+  };
+  await loseFor(60_000);
+  expect(counted(meter, 'engineGaps')).toBe(1);
+  expect(counted(meter, 'engineLosses')).toBe(0);
+  await loseFor(0);
+  expect(counted(meter, 'engineLosses')).toBe(1);
+});
+
+it('how long it has been away is told in seconds, until it is back', async () => {
+  const { clock, link, engine } = await stage();
+  expect(engine.figures()).toEqual({ waiting: 0, awaySeconds: 0 });
+  link.commands.waiting = 3;
+  link.goAway(clock.now());
+  clock.advance(12_500);
+  expect(engine.figures()).toEqual({ waiting: 3, awaySeconds: 12.5 });
+  link.comeBack();
+  expect(engine.figures().awaySeconds).toBe(0);
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import type { Audience } from '../../../src/channels/ports.ts';
+import { PARTITIONS } from '../../../src/engines/partition.ts';
 import { createRedisEngine } from '../../../src/engines/redis/create-engine.ts';
 import { type OwnRedis, startRedis } from '../../../testing/servers/redis.ts';
 import { TcpProxy } from '../../../testing/servers/tcp-proxy.ts';
@@ -7,6 +8,7 @@ import { partsOfLoop, silent } from '../../contracts/loop-parts.ts';
 import { RedisLoops } from '../../contracts/redis-loops.ts';
 import { app, Node } from '../../contracts/redis-node.ts';
 import { channel } from '../../contracts/values.ts';
+import { counted } from './link.fixture.ts';
 
 /** Two nodes over a Redis that fails: what their clients are sent, and what webhooks are. */
 
@@ -98,6 +100,11 @@ describe('a node that is cut off from Redis', () => {
     expect(views()).toEqual(Array(4).fill('ann bob eve'));
     expect(reported()).toEqual(['member_added eve']);
     expect(problems).toEqual([]);
+    // Each node has a lease in each partition.
+    expect(counted(near.loop.meter, 'engineLeasesSwept')).toBe(PARTITIONS);
+    expect(counted(far.loop.meter, 'engineLeasesLost')).toBe(PARTITIONS);
+    expect(counted(far.loop.meter, 'engineDataLost')).toBe(0);
+    expect(counted(far.loop.meter, 'engineGaps')).toBe(1);
   });
 
   it('states what was left meanwhile, and sends its clients what they missed', async () => {
@@ -139,6 +146,8 @@ describe('a Redis that has lost its data', () => {
     await cluster.advance(12_000);
     expect(views()).toEqual(Array(4).fill('ann dan eve'));
     expect(reported()).toEqual(['member_added dan']);
+    expect(counted(near.loop.meter, 'engineDataLost')).toBe(PARTITIONS);
+    expect(counted(near.loop.meter, 'engineLeasesLost')).toBe(0);
     expect(await far.loop.engine.counts(app, channel(ROOM))).toEqual({
       subscriptions: 4,
       users: 3,
@@ -178,6 +187,7 @@ describe('a Redis that hangs', () => {
     await until(() => !isUp(near) && !isUp(far));
     await cluster.advance(3000);
     expect(await published).toBe('failed');
+    expect(counted(near.loop.meter, 'enginePublishesRefused')).toBe(1);
     await far.leave(clientOf(far, 'eve'));
     await cluster.advance(20_000);
     redis.signal('SIGCONT');
@@ -315,16 +325,13 @@ describe('scripts that Redis has forgotten', () => {
 
 describe('nodes of another layout', () => {
   it('are refused, so that the state is never split', async () => {
-    const { webhooks, broadcaster, terminate } = partsOfLoop(cluster.clock, []);
     const open = async (urls: readonly string[]) => {
       const engine = createRedisEngine({
+        ...partsOfLoop(cluster.clock, []),
         urls,
         keyPrefix: 'layout-test:',
         apps: { byId: () => app, byKey: () => undefined },
         log: silent,
-        webhooks,
-        broadcaster,
-        terminate,
       });
       await engine.start().catch(async (error) => {
         await engine.close();

@@ -2,6 +2,8 @@ import {
   RedisServer,
   type RedisServerOptions,
 } from '../../../src/engines/redis/link/redis-server.ts';
+import { TableMeter } from '../../../src/observability/meter.ts';
+import type { MetricId } from '../../../src/observability/metrics-table.ts';
 import type { Log } from '../../../src/runtime/ports.ts';
 import { monotonicTimers } from '../../../src/runtime/system-timers.ts';
 
@@ -16,16 +18,23 @@ export interface TestLink extends AsyncDisposable {
   readonly events: readonly string[];
   readonly messages: readonly (readonly [channel: string, payload: string])[];
   readonly warnings: readonly string[];
+  readonly meter: TableMeter;
   /** Called at each `onBack`. */
   onBack: () => void;
 }
 
-type Options = Partial<RedisServerOptions> & Pick<RedisServerOptions, 'url'>;
+/** The value of a counter so far. */
+export function counted(meter: TableMeter, id: MetricId, label = ''): number {
+  return meter.snapshot().get(id)?.get(label) ?? 0;
+}
+
+type Options = Partial<Omit<RedisServerOptions, 'meter'>> & Pick<RedisServerOptions, 'url'>;
 
 export async function openLink(options: Options): Promise<TestLink> {
   const events: string[] = [];
   const messages: (readonly [string, string])[] = [];
   const warnings: string[] = [];
+  const meter = new TableMeter();
   const ignore = () => undefined;
   const log: Log = {
     debug: ignore,
@@ -36,6 +45,7 @@ export async function openLink(options: Options): Promise<TestLink> {
   const server = await RedisServer.open({
     prefix: 'fanfare:',
     scripts: [],
+    meter,
     log,
     timers: monotonicTimers,
     deadlineMs: DEADLINE_MS,
@@ -56,6 +66,7 @@ export async function openLink(options: Options): Promise<TestLink> {
     events,
     messages,
     warnings,
+    meter,
     onBack: ignore,
     [Symbol.asyncDispose]: () => server.close(),
   };

@@ -5,7 +5,7 @@ import { runs, testSeed } from '../../../testing/long-run.ts';
 import { Random } from '../../../testing/random.ts';
 import { startRedis } from '../../../testing/servers/redis.ts';
 import { TcpProxy } from '../../../testing/servers/tcp-proxy.ts';
-import { DEADLINE_MS, openLink, SILENCE_MS } from './link.fixture.ts';
+import { counted, DEADLINE_MS, openLink, SILENCE_MS } from './link.fixture.ts';
 
 /** What a busy machine adds. */
 const SLACK_MS = 1_500;
@@ -81,6 +81,12 @@ describe('subscriptions at Redis', () => {
 
     const round = ['away', 'gap', 'back'];
     expect(site.link.events).toEqual([...round, ...round, ...round]);
+    const { meter } = site.link;
+    expect(counted(meter, 'engineOutages')).toBe(3);
+    // On a busy machine a new connection may be given up before it is used.
+    const lost = counted(meter, 'engineConnectionsLost', 'subscriptions');
+    expect(lost).toBeGreaterThanOrEqual(3);
+    expect(counted(meter, 'engineFollowedAgain')).toBe(3 * lost);
     expect(await site.publish('c:2', 'last')).toBe(1);
     await eventually(
       () => site.link.messages.at(-1),
@@ -96,6 +102,7 @@ describe('subscriptions at Redis', () => {
 
     await eventually(() => site.link.events, isBack);
     expect(site.link.events).toEqual(['away', 'back']);
+    expect(counted(site.link.meter, 'engineConnectionsLost', 'commands')).toBeGreaterThanOrEqual(1);
   });
 
   it.concurrent('are replaced when they fall silent while commands are answered', async () => {
@@ -109,6 +116,7 @@ describe('subscriptions at Redis', () => {
     // Silence, then the wait for the probe.
     expect(performance.now() - startedAtMs).toBeWithin(SILENCE_MS, 2 * SILENCE_MS + SLACK_MS);
     expect(site.link.events).toEqual(['away', 'gap', 'back']);
+    expect(counted(site.link.meter, 'engineProbesUnanswered')).toBeGreaterThanOrEqual(1);
     expect(await site.publish('c:1', 'heard')).toBeGreaterThan(0);
     await eventually(
       () => site.link.messages.length,

@@ -18,7 +18,7 @@ let server: Fanfare;
 let oneThread: Fanfare;
 beforeAll(async () => {
   server = await startFanfare();
-  oneThread = await startFanfare({ threads: 1 });
+  oneThread = await startFanfare({ threads: 1, onlyOne: 'pipelining' });
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();

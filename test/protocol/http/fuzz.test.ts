@@ -12,7 +12,7 @@ import { triggers } from './exchange.ts';
 let server: Fanfare;
 let descriptorsAtRest = 0;
 beforeAll(async () => {
-  server = await startFanfare();
+  server = await startFanfare({ onlyOne: 'pipelining' });
   descriptorsAtRest = descriptors();
 });
 afterAll(() => server[Symbol.asyncDispose]());

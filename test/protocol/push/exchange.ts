@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newP256Pair } from '../../../src/fake-gateways/p256.ts';
 import type { Platform } from '../../../src/push/model/device.ts';
-import { type AdminServer, admin } from '../../../testing/clients/admin-api.ts';
+import { type AdminServer, admin, everyServerTakes } from '../../../testing/clients/admin-api.ts';
 import { type RawAnswer, RawHttp, type RawRequest } from '../../../testing/clients/raw-http.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { configOf, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
@@ -118,6 +118,7 @@ export async function newInstance(
   const { json, status, text } = await admin(server, 'POST', '/instances', { body });
   expect([status, text]).toEqual([201, expect.any(String)]);
   const { id, secretKeys } = json as { id: string; secretKeys: [string] };
+  await everyServerTakes(server, `/instances/${id}`);
   return { pushPort: server.pushPort, id, secretKey: secretKeys[0] };
 }
 

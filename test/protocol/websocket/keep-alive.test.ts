@@ -155,9 +155,11 @@ describe.concurrent('a server that pings after one second, and closes after one 
       client.says({ event: 'pusher:subscribe', data: { channel: loud } });
       expect(await client.hears()).toEqual(confirmation(loud));
       client.listensNoMore();
-      for (let count = 0; count < 4; count++) {
-        await trigger(server, { name: 'e', channel: loud, data: 'x'.repeat(8_000_000) });
-      }
+      const triggering = (async () => {
+        for (let count = 0; count < 4; count++) {
+          await trigger(server, { name: 'e', channel: loud, data: 'x'.repeat(8_000_000) });
+        }
+      })();
 
       let heard = await watcher.hears();
       while (heard.event === 'pusher:ping') {
@@ -170,6 +172,7 @@ describe.concurrent('a server that pings after one second, and closes after one 
         channel: presence,
         data: '{"user_id":"gone"}',
       });
+      await triggering;
     },
     LONG_MS,
   );

@@ -84,7 +84,7 @@ describe('an app that may have two connections', () => {
 describe('a server that may have two connections', () => {
   let full: Fanfare;
   beforeAll(async () => {
-    full = await startFanfare({ channels: { maxConnections: 2 } });
+    full = await startFanfare({ channels: { maxConnections: 2 }, onlyOne: 'connections' });
   });
   afterAll(() => full[Symbol.asyncDispose]());
 

@@ -43,7 +43,8 @@ export class Commands {
   private unsent: Command[] = [];
   /** Scripts that Redis did not know, in their order. They go out before everything unsent. */
   private unknown: Command[] = [];
-  private waiting = 0;
+  /** Commands without a reply, whether they were sent or not. */
+  waiting = 0;
   private waitingCharacters = 0;
   private stopTimer: (() => void) | undefined;
 

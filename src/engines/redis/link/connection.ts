@@ -15,6 +15,8 @@ export interface SentCommand {
 export interface ConnectionOwner {
   /** Called once, before the commands in flight are lost. */
   onEnd(why: string): void;
+  /** A command was answered, after this time. */
+  onAnswered?(ms: number): void;
   /** What a subscription sends. Without this method everything is the reply of a command. */
   onPush?(kind: PushKind, channel: string, payload: Reply): void;
 }
@@ -159,6 +161,7 @@ export class Connection {
       this.inFlight.splice(0, this.settled);
       this.settled = 0;
     }
+    owner.onAnswered?.(this.heardAtMs - first.sentAtMs);
     first.command.onReply(reply);
     // A primary that was demoted refuses writes from then on.
     if (reply instanceof RedisError && reply.code === 'READONLY') this.end(reply.message);

@@ -1,4 +1,5 @@
 import { messageOf } from '../../../runtime/error-code.ts';
+import type { EngineMeter } from '../../engine-meter.ts';
 import type { Endpoint } from './address.ts';
 import { Commands } from './commands.ts';
 import type { Connection, ConnectionOwner } from './connection.ts';
@@ -14,6 +15,7 @@ export interface RedisServerOptions extends ConnectorOptions {
   /** Every script that will be run. */
   readonly scripts: readonly Script[];
   readonly listener: RedisListener;
+  readonly meter: EngineMeter;
   /** The longest silence of the subscriptions before a probe is sent. */
   readonly silenceMs?: number;
   /** Limits for the commands without a reply. Characters are about bytes. */
@@ -77,7 +79,7 @@ export class RedisServer implements AsyncDisposable {
   private isOpened = false;
 
   private constructor(options: RedisServerOptions) {
-    const { timers, prefix } = options;
+    const { timers, prefix, meter } = options;
     const { deadlineMs = DEADLINE_MS, silenceMs = SILENCE_MS } = options;
     this.options = options;
     this.connector = new Connector(options);
@@ -107,12 +109,17 @@ export class RedisServer implements AsyncDisposable {
         silenceMs,
         probeChannel: `${prefix}probe:${crypto.randomUUID()}`,
         publish: (channel, payload) => this.publishProbe(channel, payload),
+        meter,
       },
       owner,
     );
     this.commandsConnection = new KeptConnection({
       timers,
-      connect: (onEnd) => this.connectCommands({ onEnd }),
+      connect: (onEnd) =>
+        this.connectCommands({
+          onEnd,
+          onAnswered: (ms) => meter.observe('engineAnswers', ms / 1000),
+        }),
       onUp: (connection) => {
         this.areCommandsUp = true;
         this.commandsGoTo = connection.serverId;
@@ -122,7 +129,7 @@ export class RedisServer implements AsyncDisposable {
       onDown: (why) => {
         this.areCommandsUp = false;
         this.commands.detach(why);
-        this.leave(why);
+        this.lost('commands', why);
       },
       onFailed: (error) => this.onFailed(error),
     });
@@ -137,7 +144,7 @@ export class RedisServer implements AsyncDisposable {
       onDown: (why) => {
         this.isFollowing = false;
         this.subscriptions.detach();
-        this.leave(why);
+        this.lost('subscriptions', why);
         if (this.isOpened && !this.isClosed) options.listener.onGap(why);
       },
       onFailed: (error) => this.onFailed(error),
@@ -205,6 +212,11 @@ export class RedisServer implements AsyncDisposable {
     });
   }
 
+  private lost(kind: 'commands' | 'subscriptions', why: string): void {
+    if (!this.isClosed) this.options.meter.count('engineConnectionsLost', 1, kind);
+    this.leave(why);
+  }
+
   private leave(why: string): void {
     this.isProbed = false;
     if (this.isClosed) return;
@@ -212,8 +224,9 @@ export class RedisServer implements AsyncDisposable {
       this.awaySince = { ...this.awaySince, why };
       return;
     }
-    const { timers, log, listener } = this.options;
+    const { timers, log, listener, meter } = this.options;
     this.awaySince = { sinceMs: timers.now(), why };
+    meter.count('engineOutages');
     this.commands.hold(why);
     log.warn('Redis is away', { server: this.name, why });
     listener.onAway(why);

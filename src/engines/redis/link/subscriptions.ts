@@ -1,4 +1,5 @@
 import type { Timers } from '../../../runtime/ports.ts';
+import type { EngineMeter } from '../../engine-meter.ts';
 import type { Connection, PushKind } from './connection.ts';
 import { encodeCommand } from './encode-command.ts';
 import { RedisAway, type Reply } from './reply.ts';
@@ -12,6 +13,7 @@ export interface SubscriptionsOptions {
   /** This process' own channel, for the probes. */
   readonly probeChannel: string;
   readonly publish: (channel: string, payload: string) => Promise<unknown>;
+  readonly meter: EngineMeter;
 }
 
 /** What subscriptions report. */
@@ -106,6 +108,7 @@ export class Subscriptions {
   /** Follows everything on a new connection. */
   attach(connection: Connection): void {
     this.connection = connection;
+    this.options.meter.count('engineFollowedAgain', this.channels.size);
     this.changed = [];
     this.unconfirmed = 1;
     this.askedAtMs = this.options.timers.now();
@@ -166,9 +169,12 @@ export class Subscriptions {
     if (isUnconfirmed || isUnanswered) {
       // If this loop was blocked, the answer may lie in the socket, unread: one more tick reads it.
       const why = isUnconfirmed ? 'a subscription is not confirmed' : 'no messages arrive';
-      if (this.isLate) return connection.end(why);
-      this.isLate = true;
-      return;
+      if (!this.isLate) {
+        this.isLate = true;
+        return;
+      }
+      if (isUnanswered) this.options.meter.count('engineProbesUnanswered');
+      return connection.end(why);
     }
     this.isLate = false;
     if (this.probeSentAtMs === undefined && nowMs - connection.heardAtMs > silenceMs) this.probe();

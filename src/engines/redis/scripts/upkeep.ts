@@ -39,25 +39,32 @@ export const CLAIM = script(`${CLAIM_DUE}\nclaimDue()\nreturn {'ok', dueMs, clai
  * sweep. Nothing is swept if the lease had ended: then others may have been unable to renew theirs as well.
  *
  * Returns `ok`, or `late` if the lease had ended and nobody had noticed; how many statements of the node were applied;
- * milliseconds until something is due; claimed webhook events; how much was swept.
+ * milliseconds until something is due; claimed webhook events; how much was swept; how many leases were ended.
  */
 export const TICK = script(`
 ${CLAIM_DUE}
+local ended = 0
 local function sweep(limit)
   for _, node in ipairs(call('ZRANGEBYSCORE', P .. 'L', '-inf', nowMs(), 'LIMIT', 0, 10)) do
     -- From here on its statements are refused.
     call('ZREM', P .. 'L', node)
     call('ZADD', P .. 'D', nowMs(), node)
+    ended = ended + 1
   end
   local node = call('ZRANGE', P .. 'D', 0, 0)[1]
   if not node then return 0 end
-  local M, N, O, swept = P .. 'M:' .. node, P .. 'N:' .. node, P .. 'O:' .. node, 0
+  local M, N, O, H, swept = P .. 'M:' .. node, P .. 'N:' .. node, P .. 'O:' .. node, P .. 'H:' .. node, 0
   local function some(key)
     local left = limit - swept
     if left <= 0 then return {} end
     local fields = call('HRANDFIELD', key, left)
     swept = swept + #fields
     return fields
+  end
+  for _, app in ipairs(some(H)) do
+    local held = tonumber(string.match(call('HGET', H, app), '^%d+'))
+    call('HDEL', H, app)
+    if call('HINCRBY', P .. 'X', app, -held) <= 0 then call('HDEL', P .. 'X', app) end
   end
   for _, field in ipairs(some(M)) do
     local at = string.find(field, '\\n', 1, true)
@@ -76,9 +83,10 @@ local function sweep(limit)
       signOut(topic)
     end
   end
-  if call('EXISTS', M, N, O) == 0 then
+  if call('EXISTS', M, N, O, H) == 0 then
     call('ZREM', P .. 'D', node)
     call('HDEL', P .. 'V', node)
+    call('HDEL', P .. 'J', node)
   end
   return swept
 end
@@ -90,7 +98,7 @@ call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, node)
 local swept = 0
 if code == 'ok' and tonumber(ARGV[3]) > 0 then swept = sweep(tonumber(ARGV[3])) end
 claimDue()
-return {code, call('HGET', P .. 'V', node) or '0', dueMs, claims, swept}
+return {code, call('HGET', P .. 'V', node) or '0', dueMs, claims, swept, ended}
 `);
 
 /** Ends the lease of a node that stops, so that others need not wait for its end. Argument: node. */

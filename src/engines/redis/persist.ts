@@ -1,0 +1,52 @@
+import { mapAll } from '../../channels/maybe-promise.ts';
+import type { Timers } from '../../runtime/ports.ts';
+import type { EngineMeter } from '../engine-meter.ts';
+import type { Follows } from './follows.ts';
+import { type Partition, Unavailable } from './partition.ts';
+
+/** How long a join or a sign-in waits for Redis at least. */
+const JOIN_WAIT_MS = 30_000;
+/** Those that came at the same moment give up over this time, so that their clients do not all come back at once. */
+const JOIN_WAIT_SPREAD_MS = 10_000;
+/** The pause after a statement that failed while Redis could be reached. */
+const RETRY_MS = 250;
+
+export interface PersistOptions<T> {
+  readonly timers: Timers;
+  readonly meter: EngineMeter;
+  readonly follows: Follows;
+  readonly partition: Partition;
+  readonly streams: readonly string[];
+  readonly ask: () => Promise<T>;
+}
+
+/** Follows streams and then asks Redis, again and again until it answers or 30 to 40 s have passed. */
+export async function persist<T>(options: PersistOptions<T>): Promise<T> {
+  const { timers, meter, follows, partition, streams, ask } = options;
+  const untilMs = timers.now() + JOIN_WAIT_MS + Math.random() * JOIN_WAIT_SPREAD_MS;
+  try {
+    for (;;) {
+      const following = mapAll(streams, (stream) => follows.follow(stream));
+      if (following instanceof Promise) await notLater(following, untilMs, timers);
+      const waiting = partition.whenReady(untilMs);
+      if (waiting !== undefined) await waiting;
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(error instanceof Unavailable) || timers.now() >= untilMs) throw error;
+      }
+      if (partition.isReady) await new Promise<void>((resolve) => timers.after(RETRY_MS, resolve));
+    }
+  } catch (error) {
+    if (error instanceof Unavailable) meter.count('engineWaitsGivenUp');
+    throw error;
+  }
+}
+
+async function notLater(work: Promise<unknown>, untilMs: number, timers: Timers): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const cancel = timers.after(Math.max(0, untilMs - timers.now()), () =>
+    late.reject(new Unavailable('Redis has not confirmed a subscription')),
+  );
+  await Promise.race([work, late.promise]).finally(cancel);
+}

@@ -1,0 +1,25 @@
+import { expect, it } from 'bun:test';
+import { printMetrics, TableMeter } from './meter.ts';
+
+it('prints a histogram as Prometheus expects it, added up over loops', () => {
+  const [one, two] = [new TableMeter(), new TableMeter()];
+  one.observe('engineAnswers', 2 ** -14);
+  one.observe('engineAnswers', 2 ** -12);
+  two.observe('engineAnswers', 2 ** -12);
+  two.observe('engineAnswers', 8);
+  const lines = printMetrics([one.snapshot(), two.snapshot()])
+    .split('\n')
+    .filter((line) => line.includes('fanfare_engine_answer_seconds'));
+  expect(lines[1]).toBe('# TYPE fanfare_engine_answer_seconds histogram');
+  expect(lines.slice(2, 5)).toEqual([
+    'fanfare_engine_answer_seconds_bucket{le="0.0001"} 1',
+    'fanfare_engine_answer_seconds_bucket{le="0.00025"} 3',
+    'fanfare_engine_answer_seconds_bucket{le="0.0005"} 3',
+  ]);
+  expect(lines.slice(-4)).toEqual([
+    'fanfare_engine_answer_seconds_bucket{le="2.5"} 3',
+    'fanfare_engine_answer_seconds_bucket{le="+Inf"} 4',
+    'fanfare_engine_answer_seconds_sum 8.00054931640625',
+    'fanfare_engine_answer_seconds_count 4',
+  ]);
+});
