@@ -39,7 +39,7 @@ export interface ChannelsListenerOptions {
   readonly settings: ListenerSettings;
   readonly hub: Hub;
   readonly sockets: WebSocketTransport;
-  readonly fallback: FallbackTransport;
+  readonly fallback: Pick<FallbackTransport, 'answer'>;
   readonly api: ChannelsApi;
   readonly addresses: ClientAddresses;
   readonly meter: ListenerMeter;

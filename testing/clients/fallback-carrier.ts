@@ -1,4 +1,4 @@
-import type { Closed } from './raw-client.ts';
+import type { Closed } from './closed.ts';
 
 /** The HTTP transports of pusher-js, by the names that it gives them. */
 export type FallbackTransportName = 'xhr_streaming' | 'xhr_polling';

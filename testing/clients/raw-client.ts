@@ -1,4 +1,5 @@
 import { APP, type Fanfare } from '../servers/fanfare.ts';
+import type { Closed } from './closed.ts';
 import { FallbackCarrier, type FallbackTransportName } from './fallback-carrier.ts';
 import { threadsSettled } from './settled.ts';
 import { Waiting } from './waiting.ts';
@@ -13,12 +14,6 @@ export interface Heard {
   readonly channel?: string;
   readonly data?: unknown;
   readonly user_id?: string;
-}
-
-export interface Closed {
-  /** `undefined` if the connection ended without a close frame. */
-  readonly code: number | undefined;
-  readonly reason: string;
 }
 
 export interface RawClientOptions {

@@ -1,8 +1,8 @@
+import type { Timers } from '../../runtime/ports.ts';
 import { Connection, type ConnectionOptions } from '../clients/connection.ts';
 import { closeLine, elementOf, KEEP_ALIVE, messagesLine } from './lines.ts';
 import type { Receiver } from './receiver.ts';
 import { SendOrder } from './send-order.ts';
-import type { SessionEvents } from './sessions.ts';
 
 /** Messages of one send request. */
 export interface Send {
@@ -17,6 +17,19 @@ export interface FallbackConnectionOptions extends ConnectionOptions {
 
 /** How a session ended. */
 export type SessionEnd = 'closed' | 'left' | 'too-slow' | 'terminated';
+
+/** What a connection reports to the sessions of its loop. */
+export interface SessionEvents {
+  readonly timers: Timers;
+  /** It has something to write. */
+  queued(connection: FallbackConnection): void;
+  /** The next messages of its client, in order. */
+  sent(connection: FallbackConnection, send: Send): void;
+  /** It is no connection any more. With `'closed'` the client may still have to be told. */
+  ended(connection: FallbackConnection, how: SessionEnd): void;
+  /** The client has the line that closes it. */
+  closeSent(connection: FallbackConnection): void;
+}
 
 /**
  * A connection over HTTP requests: frames wait in a queue until a receive request can carry them. After `close` it lives on

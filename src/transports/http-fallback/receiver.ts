@@ -14,7 +14,7 @@ export interface Outlet {
  * After a line that makes a stream longer than this, pusher-js drops what follows and sends a new request. UTF-16 units.
  * Source: HTTP transports, §6.3.
  */
-export const STREAM_UNITS = 262_144;
+const STREAM_UNITS = 262_144;
 
 /** A receive request that a session may answer. */
 export class Receiver {

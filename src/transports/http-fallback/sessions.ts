@@ -8,7 +8,12 @@ import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
 import { Connections } from '../clients/connections.ts';
 import { addressOf, type PackedAddress } from '../clients/packed-address.ts';
-import { FallbackConnection, type Send, type SessionEnd } from './fallback-connection.ts';
+import {
+  FallbackConnection,
+  type Send,
+  type SessionEnd,
+  type SessionEvents,
+} from './fallback-connection.ts';
 import { FlushTurns } from './flush-turns.ts';
 import { HalfOpenSessions } from './half-open.ts';
 import { closeLine, OPENED } from './lines.ts';
@@ -51,19 +56,6 @@ export interface SessionHome {
   send(request: SendRequest): void;
   /** Ends a session whose client sent more than it may. */
   tooLarge(session: string): void;
-}
-
-/** What a connection reports to the sessions of its loop. */
-export interface SessionEvents {
-  readonly timers: Timers;
-  /** It has something to write. */
-  queued(connection: FallbackConnection): void;
-  /** The next messages of its client, in order. */
-  sent(connection: FallbackConnection, send: Send): void;
-  /** It is no connection any more. With `'closed'` the client may still have to be told. */
-  ended(connection: FallbackConnection, how: SessionEnd): void;
-  /** The client has the line that closes it. */
-  closeSent(connection: FallbackConnection): void;
 }
 
 /** A receive request that may open a session. */

@@ -1,5 +1,6 @@
 import { expect } from 'bun:test';
-import type { Closed, Heard, RawClient } from '../../../testing/clients/raw-client.ts';
+import type { Closed } from '../../../testing/clients/closed.ts';
+import type { Heard, RawClient } from '../../../testing/clients/raw-client.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import {
   type AppClient,
