@@ -44,6 +44,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'admin',
     'config',
     'doctor',
+    'engines/redis/examine.ts',
     'fake-gateways',
     'node',
     'push/explain',

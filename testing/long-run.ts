@@ -3,7 +3,7 @@
  * TEST_SEED repeats the choices of a run that failed.
  */
 // Not called FANFARE_...: servers that tests start inherit the environment, and refuse settings that they do not know.
-const isLong = process.env['TEST_LONG'] === '1';
+export const isLong = process.env['TEST_LONG'] === '1';
 
 /** How much of something a test does: `usual`, or `long` in a long run. */
 export function runs(usual: number, long: number): number {

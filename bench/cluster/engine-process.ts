@@ -11,7 +11,8 @@ import { eventMessage } from '../../src/channels/wire.ts';
 import { appSettings } from '../../src/config/channels-settings.ts';
 import { createRedisEngine } from '../../src/engines/redis/create-engine.ts';
 import type { RedisEngine } from '../../src/engines/redis/engine.ts';
-import { systemTimers } from '../../src/runtime/system-timers.ts';
+import { ClusterQuotas } from '../../src/engines/redis/quotas/cluster-quotas.ts';
+import { monotonicTimers, systemTimers } from '../../src/runtime/system-timers.ts';
 import { benchApp } from '../bench-app.ts';
 import { answerCalls, type Call } from '../machine/called-process.ts';
 import type { Busy, Channels, EngineCalls } from './engine-calls.ts';
@@ -54,6 +55,11 @@ async function start(url: string): Promise<null> {
     // The engine only sends.
     broadcaster: { usage, audience: audience as Audience },
     terminate: nothing,
+    quotas: new ClusterQuotas({
+      serverName: 'bench',
+      timers: monotonicTimers,
+      openConnections: () => [],
+    }),
   });
   await engine.start();
   return null;

@@ -1,7 +1,7 @@
 import { hasPostgres, throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { startRedis } from '../../testing/servers/redis.ts';
+import { LoadBalancer } from './load-balancer.ts';
 import { DemoNode } from './nodes.ts';
-import { RoundRobin } from './round-robin.ts';
 import { serveSite } from './site.ts';
 
 const NODES = 3;
@@ -31,7 +31,7 @@ export async function startDemo(port: number): Promise<Demo> {
   // At the same time, as after a power failure: they agree on who prepares the database.
   await Promise.all(nodes.map((node) => node.start()));
   const balancer = parts.use(
-    await RoundRobin.start(port === 0 ? 0 : port + 1, () =>
+    await LoadBalancer.start(port === 0 ? 0 : port + 1, () =>
       nodes.flatMap(({ number, port }) => (port === undefined ? [] : [{ number, port }])),
     ),
   );

@@ -35,12 +35,20 @@ async function run(): Promise<number> {
     return 1;
   }
   const stopped = Promise.withResolvers<void>();
+  let isStopping = false;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => stopped.resolve());
+    process.on(signal, () => {
+      isStopping = true;
+      stopped.resolve();
+    });
   }
   console.log('Starting Redis, PostgreSQL and three servers ...');
-  // A signal during the start is obeyed once everything that was started can be stopped.
-  await using demo = await startDemo(port);
+  // A signal during the start is obeyed once all that was started can be stopped. Ctrl-C may have ended a part of it already.
+  await using demo = await startDemo(port).catch((error) => {
+    if (isStopping) return undefined;
+    throw error;
+  });
+  if (demo === undefined) return 0;
   console.log(`
 Page      http://127.0.0.1:${demo.pagePort}
 Channels  http://127.0.0.1:${demo.balancerPort}  (load balancer; app ${APP.id}, key ${APP.key}, secret ${APP.secret})

@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import Pusher from 'pusher';
 import { APP } from '../../testing/servers/fanfare.ts';
 import type { OwnRedis } from '../../testing/servers/redis.ts';
+import type { LoadBalancer } from './load-balancer.ts';
 import type { DemoNode } from './nodes.ts';
-import type { RoundRobin } from './round-robin.ts';
 
 export interface SiteOptions {
   readonly port: number;
   readonly nodes: readonly DemoNode[];
-  readonly balancer: RoundRobin;
+  readonly balancer: LoadBalancer;
   readonly redis: OwnRedis;
 }
 

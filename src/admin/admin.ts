@@ -4,7 +4,7 @@ import type { InstanceAdmin } from '../tenants/manage-instances.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { DeviceAdmin } from './device-admin.ts';
 
-/** What one app does now. */
+/** What one app does now, on all servers. */
 export interface AppActivity {
   readonly appId: string;
   readonly connections: number;
@@ -13,6 +13,26 @@ export interface AppActivity {
   /** Messages of today, UTC, including those that clients caused. */
   readonly messages: number;
   readonly clientMessages: number;
+}
+
+/** What one server has of one app. */
+export interface ServerApp {
+  readonly appId: string;
+  readonly connections: number;
+}
+
+/** One of the servers that act as one. */
+export interface ServerActivity {
+  /** Host and port. */
+  readonly name: string;
+  /** The apps that have connections there. */
+  readonly apps: readonly ServerApp[];
+}
+
+/** What happens now, on all servers. */
+export interface LiveFigures {
+  readonly apps: readonly AppActivity[];
+  readonly servers: readonly ServerActivity[];
 }
 
 /** One occupied channel. `users` counts the members of a presence channel. */
@@ -40,9 +60,9 @@ export interface Admin {
   readonly apps: AppAdmin;
   readonly instances: InstanceAdmin;
   readonly devices: DeviceAdmin;
-  /** Throws `OperationRefused` if the realtime loop does not answer. */
+  /** Throws `OperationRefused` if a realtime loop or the engine does not answer. */
   readonly live: {
-    apps(): Promise<readonly AppActivity[]>;
+    figures(): Promise<LiveFigures>;
     /** May return fewer channels than `limit` although there are more. */
     channels(query: ChannelQuery): Promise<ChannelPage>;
   };

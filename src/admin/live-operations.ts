@@ -10,7 +10,8 @@ export const liveOperations: readonly Operation[] = [
     id: 'live',
     method: 'GET',
     path: '/live',
-    summary: 'Show the current activity of each app.',
+    summary:
+      'Show the current activity of each app on all servers, and the connections of each server.',
     answer: z.strictObject({
       apps: z.array(
         z.strictObject({
@@ -21,18 +22,33 @@ export const liveOperations: readonly Operation[] = [
           clientMessagesToday: count.describe('Messages of today that clients caused.'),
         }),
       ),
+      servers: z.array(
+        z.strictObject({
+          name: z.string().describe('Host and port of the server.'),
+          connections: count,
+          apps: z
+            .array(z.strictObject({ id: z.string(), connections: count }))
+            .describe('The apps that have connections to the server.'),
+        }),
+      ),
     }),
-    act: async ({ live }) => ({
-      apps: (await live.apps()).map(
-        ({ appId, connections, channels, messages, clientMessages }) => ({
+    act: async ({ live }) => {
+      const { apps, servers } = await live.figures();
+      return {
+        apps: apps.map(({ appId, connections, channels, messages, clientMessages }) => ({
           id: appId,
           connections,
           channels,
           messagesToday: messages,
           clientMessagesToday: clientMessages,
-        }),
-      ),
-    }),
+        })),
+        servers: servers.map((server) => ({
+          name: server.name,
+          connections: server.apps.reduce((sum, { connections }) => sum + connections, 0),
+          apps: server.apps.map(({ appId, connections }) => ({ id: appId, connections })),
+        })),
+      };
+    },
   }),
   operation({
     id: 'listChannels',

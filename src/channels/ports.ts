@@ -178,6 +178,18 @@ export interface CachedEvent {
   readonly expiresAt: number;
 }
 
+/**
+ * The connections of each app that count for its `limits.connections`. Part of an engine, since the limit holds for all loops.
+ *
+ * An engine that cannot answer lets a connection in.
+ */
+export interface ConnectionQuota {
+  /** Takes a place for a connection. `false`: the app has as many connections as it may have. Never fails. */
+  take(app: App): MaybePromise<boolean>;
+  /** Gives a place back. */
+  release(app: App): void;
+}
+
 /** The apps that this server serves. Must answer at once, from memory, and never fail. */
 export interface AppDirectory {
   byKey(key: string): App | undefined;

@@ -29,8 +29,8 @@ interface Tally {
 const UNKNOWN_SHARE = 1 / 10;
 
 export interface UnsharedUsageOptions {
-  /** The number of loops. */
-  readonly loops: number;
+  /** Returns the number of loops. */
+  readonly loops: () => number;
   /** Called when other loops must soon know what this one has taken. */
   readonly shareSoon: () => void;
 }
@@ -79,7 +79,7 @@ export class UnsharedUsage {
   }
 
   private isLarge(unshared: number, left: number): boolean {
-    return unshared >= (left * UNKNOWN_SHARE) / this.options.loops;
+    return unshared >= (left * UNKNOWN_SHARE) / this.options.loops();
   }
 
   private tallyOf(appId: string): Tally {

@@ -275,11 +275,14 @@ function loopsOf(count: number) {
   const warned: number[] = [];
   let due = 0;
   const loops = Array.from({ length: count }, (_, index) => {
-    const unshared = new UnsharedUsage({ loops: count, shareSoon: () => due++ });
+    const unshared = new UnsharedUsage({ loops: () => count, shareSoon: () => due++ });
     const warn = () => void warned.push(index);
     const log = { debug: warn, info: warn, warn, error: warn };
     const meter = { count: () => undefined };
-    return { unshared, usage: new Usage(clock, log, meter, { unshared, isFirst: index === 0 }) };
+    return {
+      unshared,
+      usage: new Usage(clock, log, meter, { unshared, warns: index === 0, isFirst: index === 0 }),
+    };
   });
   const share = (app: App): readonly TakenUsage[] => {
     const taken = loops.map(({ unshared }) => unshared.take());

@@ -41,7 +41,9 @@ export interface DayUsage {
 export interface SharedUsage {
   /** Collects what the other loops must know. */
   readonly unshared: UnsharedUsage;
-  /** The first loop logs the warnings of quotas. */
+  /** Whether this loop logs the warnings of quotas that it sees passed. */
+  readonly warns: boolean;
+  /** Whether this loop shows the usage before a restart as its own, so that the figures of all loops add up. */
   readonly isFirst: boolean;
 }
 
@@ -108,6 +110,26 @@ export class Usage {
     }
     this.chargeBucket(app, 'triggers', requests.triggers);
     this.chargeBucket(app, 'queries', requests.queries);
+  }
+
+  /** Messages of today that this loop knows of, on all loops. */
+  knownOf(app: App): Readonly<Record<Cause, number>> {
+    return { ...this.dayOf(app.id).messages };
+  }
+
+  /** Takes over what is left of a rate for all loops. */
+  setLeft(app: App, kind: RatedRequest, left: number): void {
+    if (limitOf(app, kind) > 0) this.chargeBucket(app, kind, this.leftOf(app, kind) - left);
+  }
+
+  /** Logs the warnings between two sums of messages of backends. */
+  warnBetween(app: App, before: number, after: number): void {
+    const { messagesPerDay } = app.limits;
+    if (messagesPerDay === 0) return;
+    for (const { share, label } of WARNINGS) {
+      const limit = messagesPerDay * (1 - share);
+      if (before < limit && after >= limit) this.warnThat(app, label, after);
+    }
   }
 
   /** Counts the messages of a request; `false`, and nothing counted, if they exceed the quota. */
@@ -188,10 +210,13 @@ export class Usage {
   private chargeBucket(app: App, kind: RatedRequest, requests: number): void {
     const limit = limitOf(app, kind);
     if (limit === 0 || requests === 0) return;
-    const bucket = this.bucketOf(app, kind);
     // Refilled first: what has come in since the last request must not pay for this one.
-    bucket.left(perSecond(limit), this.clock.now());
-    bucket.charge(requests);
+    this.leftOf(app, kind);
+    this.bucketOf(app, kind).charge(requests);
+  }
+
+  private leftOf(app: App, kind: RatedRequest): number {
+    return this.bucketOf(app, kind).left(perSecond(limitOf(app, kind)), this.clock.now());
   }
 
   /** Only for a rate that is limited. */
@@ -205,7 +230,8 @@ export class Usage {
     return bucket;
   }
 
-  private today(): number {
+  /** Days since 1970, UTC. */
+  today(): number {
     return Math.floor(this.clock.now() / DAY_MS);
   }
 
@@ -225,18 +251,18 @@ export class Usage {
 
   private warn(app: App, day: Day): void {
     const { messagesPerDay } = app.limits;
-    if (messagesPerDay === 0 || this.shared?.isFirst === false) return;
+    if (messagesPerDay === 0 || this.shared?.warns === false) return;
     for (let next = WARNINGS[day.warned]; next !== undefined; next = WARNINGS[day.warned]) {
       if (day.messages.backend < messagesPerDay * (1 - next.share)) return;
       day.warned++;
-      this.meter.count('quotaWarnings', 1, next.label);
-      this.log.warn('Daily quota of messages', {
-        app: app.id,
-        left: next.label,
-        used: day.messages.backend,
-        quota: messagesPerDay,
-      });
+      this.warnThat(app, next.label, day.messages.backend);
     }
+  }
+
+  private warnThat(app: App, left: string, used: number): void {
+    this.meter.count('quotaWarnings', 1, left);
+    const quota = app.limits.messagesPerDay;
+    this.log.warn('Daily quota of messages', { app: app.id, left, used, quota });
   }
 }
 

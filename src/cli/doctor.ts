@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Subject } from '../doctor/examination.ts';
+import type { Check } from '../doctor/report.ts';
+import type { ExamineOptions } from '../engines/redis/examine.ts';
 import { messageOf } from '../runtime/error-code.ts';
 import type { Invocation } from './invocation.ts';
-import { type Arguments, JSON_OPTION, noOperand, type Option } from './options.ts';
+import { type Arguments, CONFIG_OPTION, JSON_OPTION, noOperand, type Option } from './options.ts';
 import { type ExitCode, UsageError } from './output.ts';
+import { readConfig } from './read-config.ts';
 
 const TIMEOUT_SECONDS = 5;
 const IDLE_SECONDS = 5;
@@ -43,27 +46,57 @@ export const DOCTOR_OPTIONS: readonly Option[] = [
     help: `How long a silent connection must stay open. Default: ${IDLE_SECONDS}. Many proxies close it after 60: --idle 130 checks that.`,
   },
   { name: 'ca', value: 'FILE', help: 'A certificate authority to trust as well, as PEM.' },
+  {
+    name: 'redis',
+    help: 'Check the Redis servers of the configuration instead, as a server uses them.',
+  },
+  CONFIG_OPTION,
   { name: 'insecure', help: 'Continue even if the certificate is not trusted.' },
   JSON_OPTION,
 ];
 
 /** `fanfare doctor`: finds what is wrong between here and a server, and says how to fix it. */
-export async function doctor({ given, output }: Invocation): Promise<ExitCode> {
+export async function doctor(invocation: Invocation): Promise<ExitCode> {
+  const { given, output } = invocation;
   // Loaded only here: a server starts faster without them.
   const { examine } = await import('../doctor/examine.ts');
   const { formatCheck, Report } = await import('../doctor/report.ts');
-  const subject = readSubject(given);
   const asJson = given.has('json');
-  const report = new Report(subject.secret, (check) => {
+  const show = (check: Check) => {
     if (!asJson) output.print(formatCheck(check));
-  });
-  await examine(subject, report);
+  };
+  let report: InstanceType<typeof Report>;
+  if (given.has('redis')) {
+    const servers = readRedis(invocation);
+    if (servers === undefined) return 2;
+    const { examineRedis } = await import('../engines/redis/examine.ts');
+    report = new Report(undefined, show);
+    for await (const finding of examineRedis(servers)) report.add(finding.name, finding);
+  } else {
+    const subject = readSubject(given);
+    report = new Report(subject.secret, show);
+    await examine(subject, report);
+  }
   output.print(
     asJson
       ? JSON.stringify({ ok: report.ok, checks: report.checks }, undefined, 2)
       : `\n${report.conclusion}`,
   );
   return report.ok ? 0 : 1;
+}
+
+/** The Redis servers of the configuration; `undefined`, and a line that says why, if there are none. */
+function readRedis(invocation: Invocation): ExamineOptions | undefined {
+  const { given, output } = invocation;
+  noOperand(given);
+  const config = readConfig(invocation);
+  if (config === undefined) return undefined;
+  if (config.engine.type !== 'redis') {
+    output.complain('fanfare: engine.type is "memory": there is no Redis to check');
+    return undefined;
+  }
+  const { url, urls = url === undefined ? [] : [url], keyPrefix } = config.engine;
+  return { urls, keyPrefix, timeoutMs: timeoutOf(given) * 1000 };
 }
 
 function readSubject(given: Arguments): Subject {

@@ -30,4 +30,15 @@ export const checkNames = [
   'close',
 ] as const;
 
-export type CheckName = (typeof checkNames)[number];
+/** What is checked of each Redis server of a cluster. */
+export const redisCheckNames = [
+  'redis',
+  'redis-memory',
+  'redis-clock',
+  'redis-layout',
+  'redis-scripts',
+  'redis-publish',
+  'redis-connections',
+] as const;
+
+export type CheckName = (typeof checkNames)[number] | (typeof redisCheckNames)[number];

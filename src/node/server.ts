@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { createSecureContext } from 'node:tls';
 import type { App } from '../channels/app.ts';
+import { hasOwnStore } from '../config/own-store.ts';
 import type { Config } from '../config/schema.ts';
 import { LogThread } from '../observability/log-thread.ts';
 import { openLog } from '../observability/open-log.ts';
@@ -74,6 +76,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     logFormat,
     logLinesDropped: opened.droppedLines,
     openLogPort: () => logThread.openPort(),
+    serverName: nameOf(config),
     toBackground: (message) => background.post(message),
     backgroundPorts: channels.map(({ port2 }) => port2),
   });
@@ -101,6 +104,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     log,
     died: Promise.race([background.died, realtime.died]),
     async reload(changed) {
+      refuseUnsupported(changed);
       const certificate = readTls(changed);
       if ((certificate === undefined) !== (tls === undefined)) {
         throw new StartFailed({
@@ -115,6 +119,11 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   };
 }
 
+/** What operators call this server: its host, and what tells it apart from others of the host. */
+function nameOf({ channels }: Config): string {
+  return `${hostname()}:${channels.port === 0 ? process.pid : channels.port}`;
+}
+
 /** Refuses a configuration that needs a part that this version or this system does not have. */
 function refuseUnsupported(config: Config): void {
   const { threads } = config.realtime;
@@ -122,9 +131,11 @@ function refuseUnsupported(config: Config): void {
     const message = `realtime.threads: only Linux shares a port among several threads; set "auto" or 1, not ${threads}`;
     throw new StartFailed({ exitCode: 2, message });
   }
-  if (config.engine.type === 'redis' && config.store.url.startsWith('sqlite:')) {
+  const { instances } = config.push;
+  const hasStored = config.channels.apps === undefined || instances === undefined;
+  if (hasOwnStore(config) && (hasStored || instances.length > 0)) {
     const message =
-      'engine.type: "redis" is for several servers, which need one store: set store.url to postgres://…';
+      'engine.type: "redis" is for several servers, which need one store: set store.url to postgres://…; or, without push, list all apps in channels.apps and set push.instances to []';
     throw new StartFailed({ exitCode: 2, message });
   }
 }

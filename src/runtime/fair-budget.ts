@@ -34,6 +34,11 @@ export class FairBudget<Owner = string> {
     return this.sum;
   }
 
+  /** All owners that hold something, with what they hold. */
+  all(): Iterable<readonly [owner: Owner, amount: number]> {
+    return this.held;
+  }
+
   /** What one owner holds. */
   of(owner: Owner): number {
     return this.held.get(owner) ?? 0;

@@ -34,6 +34,7 @@ export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
   create(given: NewApp): Promise<string> {
     const { id = newAppId(), name = '', enabled = true, keys = [newAppKey()] } = given;
     return this.enqueue(async () => {
+      this.requireSharedStore();
       const settings = withWholeUrls(given.settings);
       const names = keys.map(({ key }) => key);
       checkKeys('keys', names);

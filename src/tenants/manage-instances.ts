@@ -37,6 +37,7 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
     const made = newInstance(given.name ?? '');
     const { id = made.id, secretKeys = made.secretKeys } = given;
     return this.enqueue(async () => {
+      this.requireSharedStore();
       checkKeys('secretKeys', secretKeys);
       const instance = checkedAsWhole({
         id,

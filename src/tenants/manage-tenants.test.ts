@@ -25,11 +25,13 @@ async function open() {
       store: new AppStore(database),
       configured: () => configured.apps,
       changed,
+      isStoreOwn: false,
     }),
     instances: new InstanceAdmin({
       store: new StoredInstances(database),
       configured: () => configured.instances,
       changed,
+      isStoreOwn: false,
     }),
     store: new StoredInstances(database),
     changes: () => changes,

@@ -17,6 +17,8 @@ export interface TenantAdminOptions<Store, Settings> {
   readonly configured: () => readonly Settings[];
   /** Makes a running server take over a change in the store. Settles when it has. */
   readonly changed: () => Promise<void>;
+  /** Whether other servers do not see this store, so that nothing may be created in it. */
+  readonly isStoreOwn: boolean;
 }
 
 interface TenantStore<Stored> {
@@ -37,16 +39,18 @@ export abstract class TenantAdmin<
   protected readonly configured: () => readonly Settings[];
   private readonly kind: TenantKind<Stored, Settings>;
   private readonly changed: () => Promise<void>;
+  private readonly isStoreOwn: boolean;
   private readonly changes = new Mutex();
 
   protected constructor(
     kind: TenantKind<Stored, Settings>,
-    { store, configured, changed }: TenantAdminOptions<Store, Settings>,
+    { store, configured, changed, isStoreOwn }: TenantAdminOptions<Store, Settings>,
   ) {
     this.kind = kind;
     this.store = store;
     this.configured = configured;
     this.changed = changed;
+    this.isStoreOwn = isStoreOwn;
   }
 
   /** Tenants of the configuration first, then those of the store, the oldest first. */
@@ -106,6 +110,13 @@ export abstract class TenantAdmin<
       await this.changed();
       return made;
     });
+  }
+
+  protected requireSharedStore(): void {
+    if (!this.isStoreOwn) return;
+    const { noun, setting } = this.kind;
+    const why = `The servers share no database, so each ${noun} must be in the configuration, at ${setting}`;
+    throw new OperationRefused('conflict', why);
   }
 
   protected notFound(id: string): OperationRefused {

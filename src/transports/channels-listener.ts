@@ -1,10 +1,11 @@
 import type { Server } from 'bun';
 import type { Hub } from '../channels/hub.ts';
+import { after } from '../channels/maybe-promise.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
 import type { ClientAddresses } from './client-address.ts';
 import { requestTarget } from './request-target.ts';
-import type { WebSocketTransport } from './websocket/transport.ts';
+import type { HandshakeOutcome, WebSocketTransport } from './websocket/transport.ts';
 import type { SocketData } from './websocket/websocket-connection.ts';
 
 export interface ListenerSettings {
@@ -44,6 +45,24 @@ export function listenForChannels({
   addresses,
   meter,
 }: ChannelsListenerOptions): Server<SocketData> {
+  /** Answers a handshake that has not become a connection. */
+  const refuseHandshake = (
+    outcome: HandshakeOutcome,
+    path: string,
+    sender: () => string,
+  ): Response | undefined => {
+    if (outcome === 'taken') return undefined;
+    if (outcome === 'too-often') {
+      return refuseRequest('rate-limited', 'Too many connections from this address', {
+        'retry-after': '10',
+        connection: 'close',
+      });
+    }
+    const why = 'This is not a valid WebSocket handshake';
+    meter.count('connectionsRefused', 1, 'handshake');
+    hub.rateLimitedLog.info('Connection refused', { address: sender() }, { path, why });
+    return refuseRequest('bad-handshake', why);
+  };
   return Bun.serve<SocketData>({
     hostname: settings.host,
     port: settings.port,
@@ -60,21 +79,7 @@ export function listenForChannels({
       // The method first: reading headers costs time, and most requests are triggers.
       if (request.method === 'GET' && asksForWebSocket(request)) {
         const outcome = sockets.upgrade(server, request, target);
-        if (outcome === 'taken') return undefined;
-        if (outcome === 'too-often') {
-          return refuseRequest('rate-limited', 'Too many connections from this address', {
-            'retry-after': '10',
-            connection: 'close',
-          });
-        }
-        const why = 'This is not a valid WebSocket handshake';
-        meter.count('connectionsRefused', 1, 'handshake');
-        hub.rateLimitedLog.info(
-          'Connection refused',
-          { address: sender() },
-          { path: target.path, why },
-        );
-        return refuseRequest('bad-handshake', why);
+        return after(outcome, (known) => refuseHandshake(known, target.path, sender));
       }
       return api.answer(request, target, sender);
     },

@@ -69,6 +69,22 @@ describe('the limits of waiting requests', () => {
     expect(queues.admit(request(endpoint(0)))).toBe('admitted');
   });
 
+  it('forget no due request if another server wrote those that were sent', () => {
+    const queues = new EndpointQueues();
+    queues.admit(request('a'));
+    queues.dueFrom('a', 5);
+    // The claim found the other server's request; this one's own is still due.
+    queues.addClaimed({ endpoint: 'a', requests: [claimed('a')], dueAtMs: 5 });
+    const sent = queues.next();
+    if (sent === undefined) throw new Error('nothing to send');
+    queues.done('a', false);
+    const next = { state: 'delivered', atMs: 6, reason: '' } as const;
+    queues.settled({ request: sent, attempt: undefined, next });
+    expect(queues.wanted(6).map(({ endpoint }) => endpoint)).toEqual(['a']);
+    queues.addClaimed({ endpoint: 'a', requests: [], dueAtMs: undefined });
+    expect(queues.wanted(6)).toEqual([]);
+  });
+
   it('are counted anew from the store', () => {
     const queues = new EndpointQueues();
     queues.admit(request('gone', 5));

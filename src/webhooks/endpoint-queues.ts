@@ -242,8 +242,9 @@ export class EndpointQueues {
 
   /** Endpoints come and go with the configuration, so empty queues are forgotten. */
   private removeIfIdle(queue: EndpointQueue): void {
-    const idle = queue.rows <= 0 && queue.inFlight === 0 && queue.claimed.length === 0;
-    if (!idle) return;
+    const isEmpty = queue.rows <= 0 && queue.inFlight === 0 && queue.claimed.length === 0;
+    // Those counted may have been written by other servers, and this server's own may still wait: only a claim tells.
+    if (!isEmpty || queue.dueAtMs < Number.POSITIVE_INFINITY) return;
     this.queues.delete(queue.endpoint);
     this.shares.leave(queue.share);
     this.owners.leave(queue.owner);

@@ -4,19 +4,39 @@ import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event
 import { WebhookEvents } from '../../src/channels/lifecycle/webhook-events.ts';
 import type { Audience, WebhookSink } from '../../src/channels/ports.ts';
 import { Usage } from '../../src/channels/usage.ts';
+import { ClusterQuotas } from '../../src/engines/redis/quotas/cluster-quotas.ts';
 import { TableMeter } from '../../src/observability/meter.ts';
+import type { Log } from '../../src/runtime/ports.ts';
 import { RecordingAudience } from './loop-stage.ts';
 
 const nothing = () => undefined;
 export const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+interface PartsOptions {
+  readonly log?: Log;
+  /** Of one of several servers, which share the usage of apps. */
+  readonly serverName?: string;
+}
 
 /** What a loop gives to its engine. */
 export function partsOfLoop(
   clock: FakeClock,
   reported: AppWebhookEvent[],
   emit: WebhookSink['emit'] = (event) => void reported.push(event),
+  { log = silent, serverName }: PartsOptions = {},
 ) {
-  const usage = new Usage(clock, silent, { count: nothing });
+  const open = new Map<App, number>();
+  const quotas = new ClusterQuotas({
+    serverName: serverName ?? '',
+    timers: clock,
+    openConnections: () => open,
+  });
+  const usage = new Usage(
+    clock,
+    log,
+    { count: nothing },
+    serverName === undefined ? undefined : quotas.usage,
+  );
   const webhooks = new WebhookEvents({
     clock,
     usage,
@@ -26,5 +46,6 @@ export function partsOfLoop(
   const terminated: string[] = [];
   const terminate = (_: App, userId: string) => void terminated.push(userId);
   const broadcaster = { usage, audience: audience as unknown as Audience };
-  return { webhooks, broadcaster, audience, terminated, terminate, meter: new TableMeter() };
+  const meter = new TableMeter();
+  return { webhooks, broadcaster, audience, terminated, terminate, meter, quotas, open };
 }

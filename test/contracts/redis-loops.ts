@@ -2,12 +2,15 @@ import type { App } from '../../src/channels/app.ts';
 import { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
 import type { Audience, WebhookSink } from '../../src/channels/ports.ts';
+import type { Usage } from '../../src/channels/usage.ts';
 import { RedisEngine } from '../../src/engines/redis/engine.ts';
 import { type RedisListener, RedisServer } from '../../src/engines/redis/link/redis-server.ts';
 import { Script } from '../../src/engines/redis/link/script.ts';
+import type { ClusterQuotas } from '../../src/engines/redis/quotas/cluster-quotas.ts';
 import type { RedisLink } from '../../src/engines/redis/redis-link.ts';
 import { ALL_SCRIPTS } from '../../src/engines/redis/scripts/all-scripts.ts';
 import type { TableMeter } from '../../src/observability/meter.ts';
+import type { Log } from '../../src/runtime/ports.ts';
 import { monotonicTimers } from '../../src/runtime/system-timers.ts';
 import type { OpenCluster } from './authority.contract.ts';
 import { partsOfLoop, silent } from './loop-parts.ts';
@@ -34,6 +37,10 @@ export interface RedisLoop {
   readonly servers: readonly RedisServer[];
   readonly meter: TableMeter;
   readonly clock: FakeClock;
+  readonly usage: Usage;
+  readonly quotas: ClusterQuotas;
+  /** Its open connections. */
+  readonly open: Map<App, number>;
   /** Runs nothing and reads nothing for now. */
   isSuspended: boolean;
   isDead: boolean;
@@ -66,6 +73,12 @@ const PATIENT: LinkTimes = { deadlineMs: 60_000, silenceMs: 60_000 };
 /** Loops of several processes that share one Redis and the clock of the test. */
 export class RedisLoops implements OpenCluster {
   readonly clock = new FakeClock();
+  /** The warnings of quotas, of all loops. */
+  readonly warnings: string[] = [];
+  private readonly log: Log = {
+    ...silent,
+    warn: (_, fields) => void this.warnings.push(String(fields?.['left'])),
+  };
   readonly loops: LoopStage[] = [];
   readonly all: RedisLoop[] = [];
   private readonly urls: readonly string[];
@@ -123,7 +136,10 @@ export class RedisLoops implements OpenCluster {
     // What it has not stored when it dies is lost, and what it has not confirmed is reported again.
     const store: WebhookSink['emit'] = (event, over) =>
       this.store(event, { isDead: () => loop?.isDead === true, over });
-    const parts = partsOfLoop(clock, this.webhookEvents, emit ?? store);
+    const parts = partsOfLoop(clock, this.webhookEvents, emit ?? store, {
+      log: this.log,
+      serverName: `server-${this.all.length}`,
+    });
     const heard = audience ?? parts.broadcaster.audience;
     const servers: RedisServer[] = [];
     const engine = await RedisEngine.open({
@@ -135,6 +151,7 @@ export class RedisLoops implements OpenCluster {
       broadcaster: { ...parts.broadcaster, audience: heard },
       terminate: parts.terminate,
       keyPrefix: this.prefix,
+      quotas: parts.quotas,
       servers: urls.map((_, index) => ({
         // Loops may reach a server in different ways.
         name: `server-${index}`,
@@ -149,9 +166,12 @@ export class RedisLoops implements OpenCluster {
       engine,
       terminated: parts.terminated,
       audience: heard,
+      usage: parts.broadcaster.usage,
       servers,
       meter: parts.meter,
       clock,
+      open: parts.open,
+      quotas: parts.quotas,
       isSuspended: false,
       isDead: false,
     };

@@ -56,9 +56,8 @@ async function sharedCluster(): Promise<number> {
   const shared = await oncePerRun('postgres', startCluster);
   if (shared !== undefined) return shared;
   const folder = mkdtempSync(join(tmpdir(), 'fanfare-postgres-'));
-  const port = await startCluster(folder);
   removeAfterwards(folder);
-  return port;
+  return await startCluster(folder);
 }
 
 async function startCluster(folder: string): Promise<number> {

@@ -137,7 +137,10 @@ async function startOne(options: FanfareOptions): Promise<Fanfare> {
     { ...threadsIn(options.threads), ...options.environment },
     options.program,
     options.openFilesMax,
-  );
+  ).catch((error) => {
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
+  });
   const end = server[Symbol.asyncDispose];
   return Object.assign(server, {
     async [Symbol.asyncDispose]() {

@@ -84,7 +84,10 @@ async function startRedisProcess({
   command,
   folder = mkdtempSync(join(tmpdir(), 'fanfare-redis-')),
 }: ProcessOptions): Promise<OwnRedis> {
-  let child = await startChild(port, command, folder);
+  let child = await startChild(port, command, folder).catch((error) => {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  });
   return {
     port,
     folder,
@@ -112,9 +115,11 @@ async function startChild(port: number, command: readonly string[], folder: stri
     cwd: folder,
     stdout: 'pipe',
     stderr: 'inherit',
+    // Ctrl-C is for the process that uses it, which may need it to stop.
+    detached: true,
   });
   try {
-    await untilItAccepts(port, () => child.exitCode !== null);
+    await untilItAccepts(port, () => child.exitCode !== null || child.signalCode !== null);
   } catch (cause) {
     throw new Error(`Redis did not start: ${await new Response(child.stdout).text()}`, { cause });
   }

@@ -1,3 +1,4 @@
+import { hasOwnStore } from '../../config/own-store.ts';
 import { printable } from '../../runtime/printable.ts';
 import { AppStore, type StoredApp } from '../../stores/tenants/app-store.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
@@ -10,12 +11,13 @@ type Call = TenantCall<AppAdmin>;
 
 export const appCommands: TenantCommands<AppAdmin> = {
   noun: 'app',
-  adminOf: (database) =>
+  adminOf: (database, config) =>
     new AppAdmin({
       store: new AppStore(database),
       // A stored app that the configuration replaces is managed here, for example to delete it.
       configured: () => [],
       changed: async () => undefined,
+      isStoreOwn: hasOwnStore(config),
     }),
 };
 

@@ -1,3 +1,4 @@
+import { hasOwnStore } from '../../config/own-store.ts';
 import { vapidSubject } from '../../config/push-settings.ts';
 import { secretKeyName } from '../../config/secret-key-name.ts';
 import { printable } from '../../runtime/printable.ts';
@@ -21,12 +22,13 @@ export const VAPID_SUBJECT_OPTION: Option = {
 
 export const instanceCommands: TenantCommands<InstanceAdmin> = {
   noun: 'instance',
-  adminOf: (database, { push }) =>
+  adminOf: (database, config) =>
     new InstanceAdmin({
       store: new StoredInstances(database),
       // Deleting one of them would delete the devices of the configured instance.
-      configured: () => push.instances ?? [],
+      configured: () => config.push.instances ?? [],
       changed: async () => undefined,
+      isStoreOwn: hasOwnStore(config),
     }),
 };
 

@@ -32,6 +32,7 @@ import type { Script } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
 import { Partition, type Stated, Unavailable } from './partition.ts';
 import { persist } from './persist.ts';
+import type { ClusterQuotas } from './quotas/cluster-quotas.ts';
 import type { RedisLink } from './redis-link.ts';
 import { PUBLISH } from './scripts/events.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, USERS } from './scripts/queries.ts';
@@ -52,6 +53,8 @@ export interface RedisEngineOptions {
   readonly terminate: (app: App, userId: string) => void;
   /** All keys and streams begin with this. */
   readonly keyPrefix: string;
+  /** Started and stopped with the engine. */
+  readonly quotas: ClusterQuotas;
   /** Partitions are spread over them in this order. */
   readonly servers: readonly RedisEngineServer[];
 }
@@ -253,7 +256,7 @@ export class RedisEngine implements Authority {
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopTicks?.();
-    await this.claimsAreStored();
+    await Promise.all([this.options.quotas.stop(), this.claimsAreStored()]);
     await Promise.all(this.partitions.map((partition) => partition.close()));
     await Promise.all(this.servers.map(({ link }) => link.close()));
   }
@@ -268,7 +271,7 @@ export class RedisEngine implements Authority {
 
   /** Connects to all servers. Nothing else may be called before. Rejects with `ServerUnusable`. */
   async start(): Promise<void> {
-    const { servers, timers, keyPrefix, log, apps, webhooks, meter } = this.options;
+    const { servers, timers, keyPrefix, log, apps, webhooks, meter, quotas } = this.options;
     for (const index of servers.keys()) {
       try {
         await this.openServer(index);
@@ -287,9 +290,11 @@ export class RedisEngine implements Authority {
       this.claims.push(claims);
       const report = (ids: readonly string[]) => claims.report(ids);
       const catchUp = (partition: Partition) => this.catchUp(partition);
-      const parts = { link, timers, log, meter, report, catchUp };
+      const { serverName } = quotas;
+      const parts = { link, timers, log, meter, serverName, report, catchUp };
       this.partitions.push(new Partition({ number, keys, ...parts }));
     }
+    quotas.start({ partitions: this.partitions, usage: this.loop.broadcaster.usage, apps });
     await Promise.all(this.partitions.map((partition) => partition.recover()));
     this.tickLater();
   }

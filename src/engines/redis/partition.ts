@@ -36,6 +36,8 @@ export interface PartitionOptions {
   readonly link: RedisLink;
   readonly timers: Timers;
   readonly log: Log;
+  /** The name of this server, for operators. */
+  readonly serverName: string;
   readonly meter: EngineMeter;
   /** Reports webhook events that this node has claimed. */
   readonly report: (ids: readonly string[]) => void;
@@ -119,6 +121,18 @@ export class Partition {
     if (code === 'incomplete')
       throw new Unavailable('Redis has lost data, and not all is known yet');
     return code === 'ok' ? rest : [code ?? null, ...rest];
+  }
+
+  /** Runs a script that needs no lease. */
+  async run(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
+    try {
+      return (await this.options.link.commands.script(script, {
+        keys: [this.keys],
+        args,
+      })) as readonly Reply[];
+    } catch (cause) {
+      throw new Unavailable('Redis has not answered', { cause });
+    }
   }
 
   /** Makes a statement, whose answer begins as that of `STATE`. Returns the answer. */
@@ -247,7 +261,7 @@ export class Partition {
   }
 
   private async enter(isLost: string): Promise<void> {
-    const [, epoch] = await this.run(ENTER, [this.node, newId(), isLost]);
+    const [, epoch] = await this.run(ENTER, [this.node, newId(), isLost, this.options.serverName]);
     this.epoch = String(epoch);
     this.version = 0;
   }
@@ -284,17 +298,6 @@ export class Partition {
   private mustRecover(): void {
     this.away();
     void this.recover();
-  }
-
-  private async run(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
-    try {
-      return (await this.options.link.commands.script(script, {
-        keys: [this.keys],
-        args,
-      })) as readonly Reply[];
-    } catch (cause) {
-      throw new Unavailable('Redis has not answered', { cause });
-    }
   }
 
   /** Takes what every statement returns: when something is due, and what this node has claimed. */

@@ -13,7 +13,7 @@ import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type AdminAnswer, JSON_TYPE, TEXT } from '../../transports/admin/answers.ts';
 import type { AdminCall, AdminRoute } from '../../transports/admin/routes.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
-import { addActivity, type RealtimeClient } from '../link/realtime-client.ts';
+import { addFigures, type RealtimeClient } from '../link/realtime-client.ts';
 import { logChange, logRefusedChange } from './admin-change-log.ts';
 import type { BackgroundMetrics } from './metrics.ts';
 import type { Tenants } from './tenants.ts';
@@ -63,11 +63,12 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 
 function adminOf(parts: AdminParts): Admin {
   const { tenants, devices, usage, webhooks, realtime, log } = parts;
-  const { appStore, apps, instanceStore, instances } = tenants;
+  const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   return {
     apps: new AppAdmin({
       store: appStore,
       configured: () => apps.configured,
+      isStoreOwn,
       changed: async () => {
         await apps.poll();
         try {
@@ -82,6 +83,7 @@ function adminOf(parts: AdminParts): Admin {
     instances: new InstanceAdmin({
       store: instanceStore,
       configured: () => instances.configured,
+      isStoreOwn,
       changed: () => instances.poll(),
     }),
     devices: new DeviceAdmin({
@@ -90,7 +92,11 @@ function adminOf(parts: AdminParts): Admin {
       log,
     }),
     live: {
-      apps: async () => addActivity(await answered(realtime.askAll({ what: 'live-apps' }))),
+      async figures() {
+        // First, so that an answer of any loop has what all loops of this process know.
+        await answered(realtime.askAll({ what: 'share-figures' }));
+        return addFigures(await answered(realtime.askAll({ what: 'live-figures' })));
+      },
       channels: (query) => answered(realtime.ask({ what: 'live-channels', ...query })),
     },
     usage,

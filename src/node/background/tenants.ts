@@ -1,3 +1,4 @@
+import { hasOwnStore } from '../../config/own-store.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { Database } from '../../stores/database/database.ts';
@@ -10,6 +11,7 @@ import {
   openLiveApps,
   openLiveInstances,
 } from '../../tenants/live-tenants.ts';
+import { StartFailed } from '../start-failed.ts';
 import type { StoreHealth } from './store-health.ts';
 
 export interface TenantsOptions {
@@ -29,9 +31,14 @@ export interface Tenants extends AsyncDisposable {
   readonly instances: LiveInstances;
   /** The id of the instance that was created because there was none. */
   readonly createdInstance: string | undefined;
+  /** Whether other servers of the cluster do not see the store. */
+  readonly isStoreOwn: boolean;
 }
 
-/** Reads the apps and the instances, and creates one of each if there is none. Throws what the store throws. */
+/**
+ * Reads the apps and the instances, and creates one of each if there is none. Throws `StartFailed`, or what the store
+ * throws.
+ */
 export async function openTenants({
   config,
   database,
@@ -54,6 +61,13 @@ export async function openTenants({
       storeState: health.reporter('instances'),
     }),
   );
+  const isStoreOwn = hasOwnStore(config);
+  if (isStoreOwn) {
+    const stored = [...(await appStore.list()), ...(await instanceStore.list())].map(
+      ({ id }) => id,
+    );
+    if (stored.length > 0) throw new StartFailed({ exitCode: 2, message: notShared(stored) });
+  }
   const running = parts.move();
   return {
     appStore,
@@ -62,6 +76,11 @@ export async function openTenants({
     instanceStore,
     instances,
     createdInstance,
+    isStoreOwn,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+function notShared(ids: readonly string[]): string {
+  return `store.url: the store holds ${ids.join(', ')}, which other servers do not see; move them to the configuration and delete them here, or set store.url to postgres://…`;
 }

@@ -1,4 +1,4 @@
-import type { AppActivity, ChannelPage, ChannelQuery } from '../../admin/admin.ts';
+import type { ChannelPage, ChannelQuery, LiveFigures } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { TakenUsage } from '../../channels/unshared-usage.ts';
@@ -32,7 +32,10 @@ export type RealtimeState = 'starting' | 'listening' | 'stopping';
 /** The questions of the background loop to a realtime loop, with their answers. */
 export interface Questions {
   metrics: { ask: Record<never, never>; answer: MetricValues };
-  'live-apps': { ask: Record<never, never>; answer: readonly AppActivity[] };
+  /** The loop states to the engine what other servers do not know yet of its figures. */
+  'share-figures': { ask: Record<never, never>; answer: 'shared' };
+  /** The figures of all loops add up. */
+  'live-figures': { ask: Record<never, never>; answer: LiveFigures };
   'live-channels': { ask: ChannelQuery; answer: ChannelPage };
   /** Answered after all earlier messages have been handled. */
   ping: { ask: Record<never, never>; answer: 'pong' };
@@ -140,6 +143,7 @@ export interface RealtimeStart {
   readonly backgroundPort: MessagePort;
   /** Lead to the other realtime loops. */
   readonly loopPorts: LoopPorts;
+  readonly serverName: string;
   /** The memory in which the links count handled messages. */
   readonly handled: SharedArrayBuffer;
   readonly totals: LoopTotals;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from 'bun:test';
 import type { BackgroundToLoop } from './messages.ts';
-import { addActivity, RealtimeClient } from './realtime-client.ts';
+import { addFigures, RealtimeClient } from './realtime-client.ts';
 
 afterEach(() => {
   jest.useRealTimers();
@@ -33,7 +33,7 @@ function stage(loops: number) {
 describe('the questions to realtime loops', () => {
   it('are answered by each loop for itself, in any order', async () => {
     const { client, asked } = stage(3);
-    const answers = client.askAll({ what: 'live-apps' });
+    const answers = client.askAll({ what: 'live-figures' });
     for (const [loop, [number = 0]] of [...asked.entries()].reverse()) {
       client.answered(number, `of loop ${loop}`);
     }
@@ -68,11 +68,30 @@ describe('the questions to realtime loops', () => {
   });
 });
 
-it('adds up the activity of an app on all loops', () => {
+it('adds up the figures of all loops, app by app and server by server', () => {
   const activity = { appId: 'a', connections: 2, channels: 1, messages: 10, clientMessages: 3 };
   const other = { ...activity, appId: 'b' };
-  expect(addActivity([[activity, other], [{ ...activity, messages: 12 }]])).toEqual([
-    { appId: 'a', connections: 4, channels: 2, messages: 22, clientMessages: 6 },
-    other,
-  ]);
+  const serverOf = (appId: string, connections: number) => ({
+    name: 'one:6001',
+    apps: [{ appId, connections }],
+  });
+  expect(
+    addFigures([
+      { apps: [activity, other], servers: [serverOf('a', 2)] },
+      { apps: [{ ...activity, messages: 12 }], servers: [serverOf('a', 3)] },
+      { apps: [], servers: [serverOf('b', 1), { name: 'two:6001', apps: [] }] },
+    ]),
+  ).toEqual({
+    apps: [{ appId: 'a', connections: 4, channels: 2, messages: 22, clientMessages: 6 }, other],
+    servers: [
+      {
+        name: 'one:6001',
+        apps: [
+          { appId: 'a', connections: 5 },
+          { appId: 'b', connections: 1 },
+        ],
+      },
+      { name: 'two:6001', apps: [] },
+    ],
+  });
 });

@@ -1,4 +1,4 @@
-import type { AppActivity } from '../../admin/admin.ts';
+import type { LiveFigures } from '../../admin/admin.ts';
 import { loopName } from './loop-name.ts';
 import type { BackgroundToLoop, Question, Questions } from './messages.ts';
 
@@ -92,23 +92,49 @@ export class RealtimeClient {
   }
 }
 
-/** Adds up the activity of apps on all loops. */
-export function addActivity(loops: readonly (readonly AppActivity[])[]): readonly AppActivity[] {
-  const sums = new Map<string, AppActivity>();
-  for (const activity of loops.flat()) {
-    const sum = sums.get(activity.appId);
-    sums.set(
-      activity.appId,
-      sum === undefined
-        ? activity
-        : {
-            appId: activity.appId,
-            connections: sum.connections + activity.connections,
-            channels: sum.channels + activity.channels,
-            messages: sum.messages + activity.messages,
-            clientMessages: sum.clientMessages + activity.clientMessages,
-          },
-    );
+/** Adds up the figures of all loops. */
+export function addFigures(loops: readonly LiveFigures[]): LiveFigures {
+  return {
+    apps: addUp(
+      loops.flatMap(({ apps }) => apps),
+      ({ appId }) => appId,
+      (a, b) => ({
+        appId: a.appId,
+        connections: a.connections + b.connections,
+        channels: a.channels + b.channels,
+        messages: a.messages + b.messages,
+        clientMessages: a.clientMessages + b.clientMessages,
+      }),
+    ),
+    servers: addUp(
+      loops.flatMap(({ servers }) => servers),
+      ({ name }) => name,
+      (a, b) => ({
+        name: a.name,
+        apps: addUp(
+          [...a.apps, ...b.apps],
+          ({ appId }) => appId,
+          ({ appId, connections }, more) => ({
+            appId,
+            connections: connections + more.connections,
+          }),
+        ),
+      }),
+    ),
+  };
+}
+
+/** Adds up the items that have the same name. */
+function addUp<T>(
+  items: readonly T[],
+  nameOf: (item: T) => string,
+  add: (a: T, b: T) => T,
+): readonly T[] {
+  const sums = new Map<string, T>();
+  for (const item of items) {
+    const name = nameOf(item);
+    const sum = sums.get(name);
+    sums.set(name, sum === undefined ? item : add(sum, item));
   }
   return [...sums.values()];
 }

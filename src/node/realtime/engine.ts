@@ -11,6 +11,7 @@ import { MemoryEngine } from '../../engines/memory.ts';
 import { createRedisEngine } from '../../engines/redis/create-engine.ts';
 import { ServerUnusable } from '../../engines/redis/engine-server.ts';
 import { RedisRefused } from '../../engines/redis/link/reply.ts';
+import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { ThreadsEngine } from '../../engines/threads/engine.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
@@ -45,6 +46,8 @@ export interface LoopEngineOptions {
   readonly settings: Config['engine'];
   readonly links: LoopLinks;
   readonly apps: AppDirectory;
+  /** What holds for an app on all servers. Only an engine that servers share uses it. */
+  readonly quotas: ClusterQuotas;
   readonly channels: LocalChannels;
   readonly timers: Timers;
   readonly log: Log;
@@ -91,7 +94,7 @@ function overRedis(
   options: LoopEngineOptions,
   { url, urls = url === undefined ? [] : [url], keyPrefix }: RedisSettings,
 ): LoopEngine {
-  const { links, channels, timers, onState } = options;
+  const { channels, timers, onState } = options;
   const away = new Map<string, EngineAway>();
   const engine = createRedisEngine({
     ...options,
@@ -109,8 +112,7 @@ function overRedis(
     authority: engine,
     counter: {
       channelCount: () => channels.size,
-      // All loops have the same answer, which must count once.
-      channelCountOf: (app) => (links.index === 0 ? engine.channelCountOf(app) : 0),
+      channelCountOf: (app) => engine.channelCountOf(app),
     },
     threads: undefined,
     figures: () => engine.figures(),

@@ -1,7 +1,9 @@
+import type { LiveFigures } from '../../admin/admin.ts';
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import type { Authority } from '../../channels/ports.ts';
 import type { Usage } from '../../channels/usage.ts';
 import type { EngineFigures } from '../../engines/engine-meter.ts';
+import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import type { LoopDelay } from '../../observability/loop-delay.ts';
 import type { MetricValues, TableMeter } from '../../observability/meter.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
@@ -16,6 +18,11 @@ export interface FiguresOptions {
   readonly connections: Connections;
   readonly authority: Authority;
   readonly counter: ChannelCounter;
+  /** What apps do on all servers, if there are several. */
+  readonly cluster: ClusterQuotas | undefined;
+  readonly serverName: string;
+  /** Whether this is the first loop of its process. */
+  readonly isFirst: boolean;
   readonly engineFigures: () => EngineFigures;
   readonly usage: Usage;
   readonly meter: TableMeter;
@@ -36,8 +43,10 @@ export class Figures {
     switch (question.what) {
       case 'metrics':
         return this.metrics();
-      case 'live-apps':
-        return this.liveApps();
+      case 'share-figures':
+        return after(this.options.cluster?.share(), () => 'shared');
+      case 'live-figures':
+        return this.options.cluster === undefined ? this.ownFigures() : this.figuresOfCluster();
       case 'live-channels':
         return this.liveChannels(question);
       case 'ping':
@@ -61,9 +70,13 @@ export class Figures {
     return meter.snapshot();
   }
 
-  private liveApps(): MaybePromise<Questions['live-apps']['answer']> {
-    const { apps, connections, counter, usage } = this.options;
-    return mapAll([...apps.all()], (app) =>
+  private ownFigures(): MaybePromise<LiveFigures> {
+    const { apps, connections, counter, usage, serverName } = this.options;
+    const open = Array.from(connections.openByApp(), ([app, count]) => ({
+      appId: app.id,
+      connections: count,
+    }));
+    const activity = mapAll([...apps.all()], (app) =>
       after(counter.channelCountOf(app), (channels) => {
         const { backend, clients } = usage.todayOf(app);
         return {
@@ -75,6 +88,21 @@ export class Figures {
         };
       }),
     );
+    return after(activity, (all) => ({ apps: all, servers: [{ name: serverName, apps: open }] }));
+  }
+
+  /** Each loop would return the same, so only the first one does. */
+  private async figuresOfCluster(): Promise<LiveFigures> {
+    const { isFirst, cluster, apps, usage } = this.options;
+    if (cluster === undefined || !isFirst) return { apps: [], servers: [] };
+    const figures = await cluster.figures([...apps.all()], usage.today());
+    return {
+      apps: figures.apps,
+      servers: figures.servers.map(({ name, connections }) => ({
+        name,
+        apps: Array.from(connections, ([appId, count]) => ({ appId, connections: count })),
+      })),
+    };
   }
 
   private liveChannels({

@@ -16,10 +16,11 @@ export class QuotaExchange {
   constructor(links: LoopLinks) {
     this.links = links;
     const unshared = new UnsharedUsage({
-      loops: links.count,
+      loops: () => links.count,
       shareSoon: () => this.shareUsage(),
     });
-    this.usage = { unshared, isFirst: links.index === 0 };
+    const isFirst = links.index === 0;
+    this.usage = { unshared, warns: isFirst, isFirst };
   }
 
   start(): void {

@@ -52,7 +52,8 @@ export class RealtimeLoops {
 
   /** Opens the other loops, one after the other: starting many threads at once under load has crashed Bun. */
   async openThreads(): Promise<void> {
-    const { config, logFormat, backgroundPorts, openLogPort, apps, usage, tls } = this.options;
+    const { config, logFormat, backgroundPorts, openLogPort, serverName, apps, usage, tls } =
+      this.options;
     for (const [place, backgroundPort] of backgroundPorts.entries()) {
       const index = place + 1;
       const thread = new RealtimeThread(index);
@@ -66,6 +67,7 @@ export class RealtimeLoops {
         backgroundPort,
         loopPorts: this.ports[index] ?? [],
         totals: this.totals,
+        serverName,
         handled: this.handled,
         apps,
         usage,

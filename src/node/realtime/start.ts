@@ -6,6 +6,8 @@ import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Config } from '../../config/schema.ts';
+import { LocalConnectionQuota } from '../../engines/local-connection-quota.ts';
+import { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
@@ -85,6 +87,8 @@ export interface RealtimeOptions {
   /** To the other realtime loops. */
   readonly links: LoopLinks;
   readonly totals: LoopTotals;
+  /** The name of this server, for operators. */
+  readonly serverName: string;
   readonly toBackground: (message: LoopToBackground) => void;
 }
 
@@ -116,34 +120,43 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const { config, timers, log, tls, links } = options;
   const channels = settingsOfLoop(config.channels, links.count);
   const isFirst = links.index === 0;
+  const isOneOfSeveral = links.count > 1;
   const totalOf = (memory: SharedArrayBuffer) => new SharedTotal(memory, links.index);
-  const quotas = links.count > 1 ? new QuotaExchange(links) : undefined;
+  const isOneOfCluster = config.engine.type === 'redis';
+  const clusterQuotas = new ClusterQuotas({
+    serverName: options.serverName,
+    timers: monotonicTimers,
+    openConnections: () => connections.openByApp(),
+  });
+  const quotas = isOneOfSeveral && !isOneOfCluster ? new QuotaExchange(links) : undefined;
 
   const apps = new MemoryAppDirectory();
   apps.replace(options.apps);
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
-  const usage = new Usage(timers, log, meter, quotas?.usage);
+  const usage = new Usage(timers, log, meter, isOneOfCluster ? clusterQuotas.usage : quotas?.usage);
   usage.restore(options.usage);
   const webhookRelay = new WebhookRelay({
     send: (events) => options.toBackground({ type: 'webhook-events', events }),
     meter,
     log: rateLimitedLog,
     loops: links.count,
-    waiting: quotas && {
-      items: totalOf(options.totals.webhookEvents),
-      bytes: totalOf(options.totals.webhookCharacters),
-    },
+    waiting: isOneOfSeveral
+      ? {
+          items: totalOf(options.totals.webhookEvents),
+          bytes: totalOf(options.totals.webhookCharacters),
+        }
+      : undefined,
   });
 
   const openFiles = readOpenFiles();
   const connections = new Connections(
     connectionLimit(channels, openFiles),
-    quotas && {
-      total: totalOf(options.totals.connections),
-      ofApps: new SharedCounts(options.totals.appConnections),
-    },
+    isOneOfSeveral ? totalOf(options.totals.connections) : undefined,
+  );
+  const localQuota = new LocalConnectionQuota(
+    isOneOfSeveral ? new SharedCounts(options.totals.appConnections) : undefined,
   );
   const slowConsumers = new SlowConsumers({
     connections,
@@ -157,12 +170,13 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const webhooks = new WebhookEvents({ clock: timers, usage, sink: webhookRelay });
   const localChannels = new LocalChannels(
     subscriptionLimit(channels),
-    quotas && totalOf(options.totals.subscriptions),
+    isOneOfSeveral ? totalOf(options.totals.subscriptions) : undefined,
   );
   const engine = openEngine({
     settings: config.engine,
     links,
     apps,
+    quotas: clusterQuotas,
     channels: localChannels,
     timers,
     log,
@@ -195,11 +209,14 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const clients = new Clients({
     hub,
     connections,
+    quota: isOneOfCluster ? clusterQuotas : localQuota,
     slowConsumers,
     settings: channels,
     monotonic: monotonicTimers,
     meter,
-    slowConnectionsClosed: quotas && totalOf(options.totals.slowConnectionsClosed),
+    slowConnectionsClosed: isOneOfSeveral
+      ? totalOf(options.totals.slowConnectionsClosed)
+      : undefined,
   });
   const transport = new WebSocketTransport({
     clients,
@@ -269,6 +286,9 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     connections,
     authority: engine.authority,
     counter: engine.counter,
+    cluster: isOneOfCluster ? clusterQuotas : undefined,
+    serverName: options.serverName,
+    isFirst,
     engineFigures: () => engine.figures(),
     usage,
     meter,

@@ -91,6 +91,7 @@ function openLoop(start: RealtimeStart): RealtimeLoop {
     logLinesDropped: opened.droppedLines,
     links: new LoopLinks({ index, ports: loopPorts, handled: start.handled }),
     totals: start.totals,
+    serverName: start.serverName,
     toBackground,
   });
   backgroundPort.onmessage = ({ data }: { readonly data: BackgroundToLoop }) =>

@@ -3,6 +3,7 @@ import type { App } from '../../channels/app.ts';
 import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { after, type MaybePromise, recover } from '../../channels/maybe-promise.ts';
+import type { ConnectionQuota } from '../../channels/ports.ts';
 import { reportProblem } from '../../channels/report-problem.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
 import { connectionEstablished, PONG, readClientMessage } from '../../channels/wire.ts';
@@ -46,6 +47,7 @@ export interface ClientMeter {
 export interface ClientsOptions {
   readonly hub: Hub;
   readonly connections: Connections;
+  readonly quota: ConnectionQuota;
   readonly slowConsumers: SlowConsumers;
   readonly settings: ClientSettings;
   /** A clock that is never set. */
@@ -63,12 +65,16 @@ export interface RefusedClient {
   readonly app?: App | undefined;
 }
 
+/** In place of the deadline of an authorised connection that waits for a place in the quota of its app. */
+const TAKING_PLACE = -1;
+
 /** Takes every connection through its life, whatever carries it: admission, frames, heartbeats, limits and its end. */
 export class Clients {
   readonly departures: Departures;
 
   private readonly hub: Hub;
   private readonly connections: Connections;
+  private readonly quota: ConnectionQuota;
   private readonly slowConsumers: SlowConsumers;
   private readonly settings: ClientSettings;
   private readonly monotonic: Clock;
@@ -85,6 +91,7 @@ export class Clients {
   constructor(options: ClientsOptions) {
     this.hub = options.hub;
     this.connections = options.connections;
+    this.quota = options.quota;
     this.slowConsumers = options.slowConsumers;
     this.settings = options.settings;
     this.monotonic = options.monotonic;
@@ -133,14 +140,33 @@ export class Clients {
     endWith(connection, problem, message);
   }
 
-  /** Makes room for a new connection. If there is none, returns why it must be refused. */
+  /**
+   * Takes a place in the quota of the app for a new connection; `false`: there is none. A connection that must still be
+   * authorised takes its place once it is.
+   */
+  takePlace(app: App): MaybePromise<boolean> {
+    if (app.authorizedConnectionsOnly) return true;
+    return after(this.quota.take(app), (isTaken) => {
+      // The app may have been changed meanwhile.
+      if (isTaken && app.authorizedConnectionsOnly) this.quota.release(app);
+      return isTaken;
+    });
+  }
+
+  /** Gives the place of a connection back that was not opened. */
+  releasePlace(app: App): void {
+    if (!app.authorizedConnectionsOnly) this.quota.release(app);
+  }
+
+  /** Makes room for a new connection. If there is none, gives its place back, and returns why it must be refused. */
   makeRoomFor({ app, address }: Connection): RefusedClient | undefined {
-    const problem = this.overQuotaAtOnce(app) ?? this.overCapacity(app, address);
+    const problem = this.overCapacity(app, address);
     if (problem === undefined) return undefined;
+    this.releasePlace(app);
     return { problem, message: closeCodes[problem].message, address: addressOf(address), app };
   }
 
-  /** Registers and greets a connection that there is room for and that can send. */
+  /** Registers and greets a connection that has a place, that there is room for and that can send. */
   open(connection: Connection): void {
     const { app } = connection;
     this.heard(connection);
@@ -148,7 +174,7 @@ export class Clients {
       const timeoutMs = this.settings.authorizationTimeoutSeconds * 1000;
       this.authoriseByMs.set(connection, connection.heardAtMs + timeoutMs);
     }
-    this.connections.add(connection, { counts: !app.authorizedConnectionsOnly });
+    this.connections.add(connection);
     this.meter.count('connectionsOpened');
     connection.send(
       connectionEstablished(connection.socketId, this.settings.activityTimeoutSeconds),
@@ -174,7 +200,8 @@ export class Clients {
   closed(connection: Connection): boolean {
     // Before its departure is published: that may make the slow consumers be looked for again.
     const wasTooSlow = this.slowConsumers.wasTooSlow(connection);
-    this.connections.remove(connection, { counted: !this.authoriseByMs.delete(connection) });
+    this.connections.remove(connection);
+    if (!this.authoriseByMs.delete(connection)) this.quota.release(connection.app);
     this.frameQueue.forget(connection);
     this.addressRates.count(connection.address, connection.frameDebt);
     this.departures.add(connection);
@@ -255,11 +282,6 @@ export class Clients {
     }
   }
 
-  /** A connection that must still be authorised does not use up the quota until it is. */
-  private overQuotaAtOnce(app: App): ConnectionProblem | undefined {
-    return app.authorizedConnectionsOnly ? undefined : this.overQuota(app);
-  }
-
   private overCapacity(app: App, address: PackedAddress): ConnectionProblem | undefined {
     const room = this.connections.roomFor(app, address);
     if (room === 'room') return undefined;
@@ -282,25 +304,22 @@ export class Clients {
     connection.terminate();
   }
 
-  private overQuota(app: App): ConnectionProblem | undefined {
-    const { connections } = app.limits;
-    return connections > 0 && this.connections.countOf(app) >= connections
-      ? 'app-over-quota'
-      : undefined;
-  }
-
-  /** Ends a connection that was not authorised in time; counts it for the quota once it is. Source: §8.5. */
+  /** Ends a connection that was not authorised in time; takes its place in the quota once it is. Source: §8.5. */
   private checkAuthorised(connection: Connection, nowMs: number): void {
     const byMs = this.authoriseByMs.get(connection);
-    if (byMs === undefined) return;
+    if (byMs === undefined || byMs === TAKING_PLACE) return;
     if (!connection.authorised) {
       if (nowMs >= byMs) endWith(connection, 'not-authorised-in-time');
       return;
     }
-    const overQuota = this.overQuota(connection.app);
-    if (overQuota !== undefined) return endWith(connection, overQuota);
-    this.authoriseByMs.delete(connection);
-    this.connections.count(connection.app);
+    this.authoriseByMs.set(connection, TAKING_PLACE);
+    void after(this.quota.take(connection.app), (isTaken) => this.placed(connection, isTaken));
+  }
+
+  private placed(connection: Connection, isTaken: boolean): void {
+    if (!isTaken) return endWith(connection, 'app-over-quota');
+    // It may have closed meanwhile.
+    if (!this.authoriseByMs.delete(connection)) this.quota.release(connection.app);
   }
 
   /** Answers one frame. Never rejects: this is where every failure under an answer ends. */

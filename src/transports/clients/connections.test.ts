@@ -19,7 +19,7 @@ describe('the connections of a node', () => {
     for (const id of ['1.2', '01.1', '1.01', '4.1']) {
       expect(connections.get(socketId(id))).toBeUndefined();
     }
-    expect([connections.countOf(app), connections.countOf(other)]).toEqual([2, 1]);
+    expect([connections.openOf(app), connections.openOf(other)]).toEqual([2, 1]);
     expect(connections.size).toBe(3);
 
     connections.remove(first);
@@ -28,7 +28,7 @@ describe('the connections of a node', () => {
     connections.remove(new FakeConnection({ id: '2.2', app }));
 
     expect(connections.get(socketId('1.1'))).toBeUndefined();
-    expect([connections.countOf(app), connections.countOf(other)]).toEqual([1, 1]);
+    expect([connections.openOf(app), connections.openOf(other)]).toEqual([1, 1]);
     expect(connections.size).toBe(2);
   });
 

@@ -1,7 +1,6 @@
 import type { App } from '../../channels/app.ts';
 import { firstHalfOf, newHalf, type SocketId } from '../../channels/socket-id.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
-import type { SharedCounts } from '../../runtime/shared-memory/shared-counts.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import type { Connection } from './connection.ts';
 import { ConnectionsByAddress } from './connections-by-address.ts';
@@ -13,14 +12,6 @@ const LOOKED_MAX = 100;
 /** Below this share of the limit, a server that was full counts as one that has room again. */
 const HAS_ROOM = 3 / 4;
 
-/** What all loops of this process count together, because limits hold for the sum. */
-export interface SharedConnections {
-  /** Open connections. */
-  readonly total: SharedTotal;
-  /** The connections of each app that count for its quota, by app id. */
-  readonly ofApps: SharedCounts;
-}
-
 /** The registry of this node's open connections. */
 export class Connections {
   /** By the first halves of their ids, which are unique here. */
@@ -29,9 +20,6 @@ export class Connections {
   private readonly byApp: FairBudget<App>;
   /** By app and address. Kept only while the server is full or nearly so: it takes memory for each connection. */
   private byAddress: Map<App, ConnectionsByAddress> | undefined;
-  /** How many connections of each app count for its `limits.connections`. */
-  private readonly counted = new Map<App, number>();
-  private readonly shared: SharedConnections | undefined;
   /** The current round of `nextPart`: how many parts and connections are left in it. */
   private walk = this.byFirstHalf.values();
   private partsLeft = 0;
@@ -39,24 +27,23 @@ export class Connections {
   /** The current position of `find`. */
   private search: Iterator<Connection> = this.byFirstHalf.values();
 
-  /** `limit`: connections in all, those of other loops included. */
-  constructor(limit = Number.POSITIVE_INFINITY, shared?: SharedConnections) {
-    this.byApp = new FairBudget(limit, shared?.total);
-    this.shared = shared;
+  /** `limit`: connections in all, those of other loops included. `shared`: the total of all loops of this process. */
+  constructor(limit = Number.POSITIVE_INFINITY, shared?: SharedTotal) {
+    this.byApp = new FairBudget(limit, shared);
   }
 
   get size(): number {
     return this.byFirstHalf.size;
   }
 
-  /** The connections of an app that count for its quota, on all loops. */
-  countOf(app: App): number {
-    return this.shared?.ofApps.of(app.id) ?? this.countedHere(app);
-  }
-
   /** All open connections of an app. */
   openOf(app: App): number {
     return this.byApp.of(app);
+  }
+
+  /** The apps that have open connections, with their numbers. */
+  openByApp(): Iterable<readonly [app: App, open: number]> {
+    return this.byApp.all();
   }
 
   get(id: SocketId): Connection | undefined {
@@ -100,21 +87,13 @@ export class Connections {
     return largest;
   }
 
-  /** Adds a connection. One with `counts: false` does not use up the quota of its app until `count` is called. */
-  add(connection: Connection, { counts = true } = {}): void {
+  add(connection: Connection): void {
     this.byFirstHalf.set(connection.firstHalf, connection);
     this.byApp.add(connection.app);
     if (this.byAddress !== undefined) addTo(this.byAddress, connection);
-    if (counts) this.count(connection.app);
   }
 
-  /** Lets a connection that was added with `counts: false` count for the quota of its app. */
-  count(app: App): void {
-    this.addCounted(app, 1);
-  }
-
-  /** Removes a connection; `counted`: whether it counts for the quota. */
-  remove(connection: Connection, { counted = true } = {}): void {
+  remove(connection: Connection): void {
     const { firstHalf, app } = connection;
     if (this.byFirstHalf.get(firstHalf) !== connection) return;
     this.byFirstHalf.delete(firstHalf);
@@ -123,7 +102,6 @@ export class Connections {
     ofApp?.remove(connection);
     if (ofApp?.isEmpty) this.byAddress?.delete(app);
     if (this.size < HAS_ROOM * this.byApp.capacity) this.byAddress = undefined;
-    if (counted) this.addCounted(app, -1);
   }
 
   /** All of them. Connections may be added and removed while this is iterated. */
@@ -145,17 +123,6 @@ export class Connections {
     this.toVisit -= count;
     this.partsLeft--;
     return [...this.walk.take(count)];
-  }
-
-  private countedHere(app: App): number {
-    return this.counted.get(app) ?? 0;
-  }
-
-  private addCounted(app: App, by: number): void {
-    const count = this.countedHere(app) + by;
-    if (count === 0) this.counted.delete(app);
-    else this.counted.set(app, count);
-    this.shared?.ofApps.add(app.id, by);
   }
 
   private sortByAddress(): Map<App, ConnectionsByAddress> {

@@ -25,6 +25,7 @@ function stage(mode: EngineMode) {
   const clients = new Clients({
     hub,
     connections,
+    quota: { take: () => true, release: () => undefined },
     slowConsumers: new SlowConsumers({
       connections,
       bytesMax: 1_000_000,

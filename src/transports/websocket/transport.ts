@@ -1,9 +1,12 @@
 import type { Serve, Server } from 'bun';
+import type { App } from '../../channels/app.ts';
+import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import type { ClientAddresses } from '../client-address.ts';
 import { admit, knownSubprotocol } from '../clients/admission.ts';
-import type { Clients } from '../clients/clients.ts';
+import type { Clients, RefusedClient } from '../clients/clients.ts';
+import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
 import type { Connections } from '../clients/connections.ts';
 import { endWith } from '../clients/end.ts';
 import { addressOf, type PackedAddress, packAddress } from '../clients/packed-address.ts';
@@ -34,6 +37,9 @@ export interface TransportOptions {
   readonly rateLimitedLog: RateLimitedLog;
 }
 
+/** What has become of a handshake. `taken`: there is nothing to answer. */
+export type HandshakeOutcome = 'taken' | 'invalid' | 'too-often';
+
 /** Carries connections over Bun's WebSockets; what they have in common with others is in `Clients`. */
 export class WebSocketTransport {
   private readonly options: TransportOptions;
@@ -52,21 +58,28 @@ export class WebSocketTransport {
     server: Server<SocketData>,
     request: Request,
     target: RequestTarget,
-  ): 'taken' | 'invalid' | 'too-often' {
+  ): MaybePromise<HandshakeOutcome> {
     const { addresses } = this.options;
     const client = addresses.of(server.requestIP(request)?.address ?? '', request.headers);
     const address = packAddress(client);
     if (!this.clients.mayConnect(address)) return 'too-often';
-    const data = this.dataOf(server, target, { client, address });
-    const offered = request.headers.get('sec-websocket-protocol');
-    // Always set, if only to '': Bun would accept the first subprotocol offered, whatever it is.
-    const headers =
-      offered === null ? undefined : { 'sec-websocket-protocol': knownSubprotocol(offered) ?? '' };
-    const isTaken =
-      headers === undefined
-        ? server.upgrade(request, { data })
-        : server.upgrade(request, { data, headers });
-    return isTaken ? 'taken' : 'invalid';
+    const handshake = { server, request, client, address };
+    const { settings, apps } = this.options;
+    const admission = admit(target, settings.pathPrefix, apps);
+    if (admission.app === undefined) return this.upgradeRefused(handshake, admission);
+    const { app } = admission;
+    // Before the upgrade: a client may send as soon as its handshake is answered.
+    const place = this.clients.takePlace(app);
+    if (!(place instanceof Promise)) return this.upgradeAdmitted(handshake, app, place);
+    return place.then((hasPlace) => {
+      // The app may have been disabled meanwhile, and the client may have gone.
+      const isGone = admit(target, settings.pathPrefix, apps).app !== app;
+      if (isGone && hasPlace) this.clients.releasePlace(app);
+      const outcome = isGone
+        ? this.upgradeRefused(handshake, { app, ...refusalFor('app-disabled') })
+        : this.upgradeAdmitted(handshake, app, hasPlace);
+      return request.signal.aborted ? 'taken' : outcome;
+    });
   }
 
   /** The callbacks and settings for Bun. */
@@ -87,23 +100,23 @@ export class WebSocketTransport {
     };
   }
 
-  private dataOf(
-    server: Server<SocketData>,
-    target: RequestTarget,
-    { client, address }: { readonly client: string; readonly address: PackedAddress },
-  ): SocketData {
-    const { settings, apps, connections, coalescer } = this.options;
-    const admission = admit(target, settings.pathPrefix, apps);
-    if (admission.app === undefined) {
-      return new RefusedConnection({ ...admission, address: client });
-    }
-    return new WebSocketConnection({
-      app: admission.app,
-      firstHalf: connections.newFirstHalf(),
-      address,
-      server,
-      coalescer,
-    });
+  private upgradeAdmitted(handshake: Handshake, app: App, hasPlace: boolean): HandshakeOutcome {
+    if (!hasPlace) return this.upgradeRefused(handshake, { app, ...refusalFor('app-over-quota') });
+    const { connections, coalescer } = this.options;
+    const { server, address } = handshake;
+    const firstHalf = connections.newFirstHalf();
+    const data = new WebSocketConnection({ app, firstHalf, address, server, coalescer });
+    if (upgradeWith(handshake, data)) return 'taken';
+    this.clients.releasePlace(app);
+    return 'invalid';
+  }
+
+  private upgradeRefused(
+    handshake: Handshake,
+    refusal: Omit<RefusedClient, 'address'>,
+  ): HandshakeOutcome {
+    const data = new RefusedConnection({ ...refusal, address: handshake.client });
+    return upgradeWith(handshake, data) ? 'taken' : 'invalid';
   }
 
   private opened(socket: AnySocket): void {
@@ -149,4 +162,25 @@ export class WebSocketTransport {
 /** Whether the connection is open: a refused client may have written before it read the refusal. */
 function isInUse(socket: AnySocket): socket is Socket {
   return isAdmitted(socket) && socket.data.socket !== undefined && !socket.data.closed;
+}
+
+interface Handshake {
+  readonly server: Server<SocketData>;
+  readonly request: Request;
+  /** The address of the client, as text and packed. */
+  readonly client: string;
+  readonly address: PackedAddress;
+}
+
+function refusalFor(problem: ConnectionProblem): Omit<RefusedClient, 'address'> {
+  return { problem, message: closeCodes[problem].message };
+}
+
+/** Upgrades a request, which calls `opened` at once; `false` if it is no valid handshake or its client is gone. */
+function upgradeWith({ server, request }: Handshake, data: SocketData): boolean {
+  const offered = request.headers.get('sec-websocket-protocol');
+  if (offered === null) return server.upgrade(request, { data });
+  // Always set, if only to '': Bun would accept the first subprotocol offered, whatever it is.
+  const headers = { 'sec-websocket-protocol': knownSubprotocol(offered) ?? '' };
+  return server.upgrade(request, { data, headers });
 }

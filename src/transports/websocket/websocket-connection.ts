@@ -1,4 +1,6 @@
 import type { Server, ServerWebSocket } from 'bun';
+import type { App } from '../../channels/app.ts';
+import type { RefusedClient } from '../clients/clients.ts';
 import type { ConnectionProblem } from '../clients/close-codes.ts';
 import { Connection, type ConnectionOptions } from '../clients/connection.ts';
 import type { Coalescer } from './coalescing/coalescer.ts';
@@ -8,11 +10,13 @@ export class RefusedConnection {
   readonly problem: ConnectionProblem;
   readonly message: string;
   readonly address: string;
+  readonly app: App | undefined;
 
-  constructor({ problem, message, address }: RefusedConnection) {
+  constructor({ problem, message, address, app }: RefusedClient) {
     this.problem = problem;
     this.message = message;
     this.address = address;
+    this.app = app;
   }
 }
 

@@ -320,17 +320,13 @@ describe('scripts that Redis has forgotten', () => {
 
 describe('nodes of another layout', () => {
   it('are refused, so that the state is never split', async () => {
-    const { webhooks, broadcaster, terminate, meter } = partsOfLoop(cluster.clock, []);
     const open = async (urls: readonly string[]) => {
       const engine = createRedisEngine({
+        ...partsOfLoop(cluster.clock, []),
         urls,
         keyPrefix: 'layout-test:',
         apps: { byId: () => app, byKey: () => undefined },
         log: silent,
-        meter,
-        webhooks,
-        broadcaster,
-        terminate,
       });
       await engine.start().catch(async (error) => {
         await engine.close();

@@ -11,15 +11,10 @@ const CLOCK_DIFFERENCE_MAX_MS = 5_000;
  * cannot be used, and `RedisAway` for one that cannot be used yet.
  */
 export function checkServer(info: string): readonly string[] {
-  const fields = new Map(
-    info.split('\r\n').map((line) => {
-      const colon = line.indexOf(':');
-      return [line.slice(0, colon), line.slice(colon + 1)];
-    }),
-  );
+  const fields = fieldsOf(info);
   const valkey = fields.get('valkey_version');
   const number = valkey ?? fields.get('redis_version') ?? '';
-  const version = `${valkey === undefined ? 'Redis' : 'Valkey'} ${number}`;
+  const version = versionOf(fields);
   const least = valkey === undefined ? REDIS_MIN : VALKEY_MIN;
   if (!isAtLeast(number, least)) {
     throw new RedisRefused(`${version} is too old: Redis 7.0 or Valkey 7.2 is needed`);
@@ -31,6 +26,22 @@ export function checkServer(info: string): readonly string[] {
   if (fields.get('role') === 'slave') throw new RedisAway('the server is a replica', false);
   if (fields.get('loading') === '1') throw new RedisAway('Redis is loading its data', false);
   return evictionWarnings(fields);
+}
+
+/** Reads the reply of `INFO`. */
+export function fieldsOf(info: string): ReadonlyMap<string, string> {
+  return new Map(
+    info.split('\r\n').map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1)];
+    }),
+  );
+}
+
+/** The name and version of a server, for people. */
+export function versionOf(fields: ReadonlyMap<string, string>): string {
+  const valkey = fields.get('valkey_version');
+  return valkey === undefined ? `Redis ${fields.get('redis_version') ?? ''}` : `Valkey ${valkey}`;
 }
 
 function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {

@@ -1,6 +1,7 @@
 import type { Script } from '../link/script.ts';
 import { PUBLISH, RECENT } from './events.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, ROSTER, USERS } from './queries.ts';
+import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
 import { ENTER, SIGN, STATE, TERMINATE } from './statements.ts';
 import { CLAIM, EXIT, TICK } from './upkeep.ts';
 
@@ -19,6 +20,10 @@ export const ALL_SCRIPTS: readonly Script[] = [
   CHANNEL_COUNT,
   PAGE,
   USERS,
+  HOLD,
+  USE,
+  ACTIVITY,
+  SERVERS,
   CLAIM,
   TICK,
   EXIT,

@@ -1,7 +1,7 @@
 import { script } from './script.ts';
 
 /** Refuses while nodes are still stating what they hold after a loss of data, so that no answer is a part of the truth. */
-const COMPLETE = `
+export const COMPLETE = `
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
 local incomplete = call('GET', P .. 'Y')

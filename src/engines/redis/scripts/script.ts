@@ -25,6 +25,11 @@ const GRACE_MS = 3000;
  * | `L`, `D` | sorted sets: nodes by the end of their lease; dead nodes that are being swept |
  * | `V` | per node, how many statements were applied |
  * | `N:node`, `M:node`, `O:node` | what a node states: subscriptions by topic; members; users who are signed in |
+ * | `J` | per node, the name of its server |
+ * | `H:node`, `X` | by app: connections that a node has a place for, and open ones; connections of all nodes that have a place |
+ * | `Q:day/app` | messages of an app on a day: `b` of backends, `c` of clients |
+ * | `B:app` | what is left of the rates of an app, and when that was: `t` triggers, `q` queries |
+ * | `u:loop` | the number of the last statement of a loop about usage |
  * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `x` last termination |
  * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |
  * | `C:app`, `A` | sorted set of the occupied channels, in the order in which they became so; the last number by app |

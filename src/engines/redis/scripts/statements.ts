@@ -2,12 +2,13 @@ import { LEASE_MS, script } from './script.ts';
 
 /**
  * Registers a node under a new id. Arguments: node, the epoch to begin if there is none, `1` if the node knows that data
- * were lost. Returns the epoch.
+ * were lost, the name of its server. Returns the epoch.
  */
 export const ENTER = script(`
 call('SET', P .. 'E', ARGV[2], 'NX')
 call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, ARGV[1])
 call('HSET', P .. 'V', ARGV[1], 0)
+call('HSET', P .. 'J', ARGV[1], ARGV[4])
 if ARGV[3] == '1' then call('SET', P .. 'Y', text(nowMs() + ${LEASE_MS})) end
 return {'ok', call('GET', P .. 'E')}
 `);

@@ -53,13 +53,18 @@ local function sweep(limit)
   end
   local node = call('ZRANGE', P .. 'D', 0, 0)[1]
   if not node then return 0 end
-  local M, N, O, swept = P .. 'M:' .. node, P .. 'N:' .. node, P .. 'O:' .. node, 0
+  local M, N, O, H, swept = P .. 'M:' .. node, P .. 'N:' .. node, P .. 'O:' .. node, P .. 'H:' .. node, 0
   local function some(key)
     local left = limit - swept
     if left <= 0 then return {} end
     local fields = call('HRANDFIELD', key, left)
     swept = swept + #fields
     return fields
+  end
+  for _, app in ipairs(some(H)) do
+    local held = tonumber(string.match(call('HGET', H, app), '^%d+'))
+    call('HDEL', H, app)
+    if call('HINCRBY', P .. 'X', app, -held) <= 0 then call('HDEL', P .. 'X', app) end
   end
   for _, field in ipairs(some(M)) do
     local at = string.find(field, '\\n', 1, true)
@@ -78,9 +83,10 @@ local function sweep(limit)
       signOut(topic)
     end
   end
-  if call('EXISTS', M, N, O) == 0 then
+  if call('EXISTS', M, N, O, H) == 0 then
     call('ZREM', P .. 'D', node)
     call('HDEL', P .. 'V', node)
+    call('HDEL', P .. 'J', node)
   end
   return swept
 end

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { SQL } from 'bun';
 import { admin } from '../../testing/clients/admin-api.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
@@ -35,6 +36,42 @@ async function madeAtTheOther(settings: object = {}): Promise<TestApp> {
   await answers(app, 200);
   return app;
 }
+
+/** How many webhooks a server has delivered. */
+async function deliveredBy(server: Fanfare): Promise<number> {
+  const { text } = await admin(server, 'GET', '//metrics');
+  return Number(/^fanfare_webhook_attempts_total\{outcome="delivered"\} (\d+)$/m.exec(text)?.[1]);
+}
+
+it('two servers send the webhooks of both, each once', async () => {
+  using backend = startWebhookEndpoint();
+  const webhook = { url: backend.url, events: ['channel_occupied'], batching: false };
+  const there = await madeAtTheOther({ webhooks: [webhook] });
+  const before = await Promise.all(cluster.servers.map(deliveredBy));
+  const clients = await Promise.all([new TestApp(one, there).connect(), there.connect()]);
+  const channels: string[] = [];
+  for (let n = 0; n < 30; n++) {
+    for (const [place, client] of clients.entries()) {
+      channels.push(`channel-${place}-${n}`);
+      await client.subscribes(`channel-${place}-${n}`);
+    }
+  }
+  const heard: string[] = [];
+  while (heard.length < channels.length) heard.push((await backend.events.next()).channel);
+  expect(heard.toSorted()).toEqual(channels.toSorted());
+  await using sql = new SQL(cluster.store.url, { max: 1 });
+  const rows: readonly object[] = await eventually(
+    () => sql`SELECT state, attempts FROM outbox_requests
+      WHERE owner_id = ${there.id} AND finished_at IS NOT NULL`,
+    ({ length }: readonly object[]) => length >= channels.length,
+  );
+  expect(rows).toEqual(channels.map(() => ({ state: 'delivered', attempts: 1 })));
+  const after = await Promise.all(cluster.servers.map(deliveredBy));
+  const delivered = after.map((count, place) => count - (before[place] ?? 0));
+  expect(Math.min(...delivered)).toBeGreaterThan(0);
+  expect(delivered.reduce((a, b) => a + b)).toBe(channels.length);
+  for (const client of clients) await client[Symbol.asyncDispose]();
+});
 
 describe('a server serves what was changed at another one:', () => {
   it('a new app, and its settings and webhooks', async () => {

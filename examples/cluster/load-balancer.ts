@@ -12,7 +12,7 @@ const SOCKET_ID = /socket_id\\":\\"(\d+\.\d+)/;
 const HEAD_CHARACTERS_MAX = 4000;
 
 /** A load balancer for TCP: gives each connection to the next server that is up, and remembers which one has it. */
-export class RoundRobin implements AsyncDisposable {
+export class LoadBalancer implements AsyncDisposable {
   private readonly targets: () => readonly Target[];
   private readonly listener: Server;
   private readonly open = new Set<Socket>();
@@ -26,8 +26,8 @@ export class RoundRobin implements AsyncDisposable {
   }
 
   /** Listens on a port; 0 takes any. `targets` returns the servers that are up now. */
-  static async start(port: number, targets: () => readonly Target[]): Promise<RoundRobin> {
-    const balancer = new RoundRobin(targets);
+  static async start(port: number, targets: () => readonly Target[]): Promise<LoadBalancer> {
+    const balancer = new LoadBalancer(targets);
     await new Promise<void>((resolve, reject) => {
       balancer.listener.once('error', reject);
       balancer.listener.listen(port, '127.0.0.1', resolve);

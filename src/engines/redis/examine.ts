@@ -1,0 +1,224 @@
+import { messageOf } from '../../runtime/error-code.ts';
+import type { Log } from '../../runtime/ports.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { layoutKey, refusalOf } from './layout.ts';
+import { serverName } from './link/address.ts';
+import { checkServer, clockWarnings, fieldsOf, versionOf } from './link/check-server.ts';
+import type { Connection, ConnectionOwner } from './link/connection.ts';
+import { Connector } from './link/connector.ts';
+import { encodeCommand } from './link/encode-command.ts';
+import { RedisRefused } from './link/reply.ts';
+import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
+
+type Result =
+  | { readonly result: 'ok'; readonly detail: string }
+  | { readonly result: 'warning' | 'failed'; readonly detail: string; readonly advice: string };
+
+/** What one check has found. */
+export type RedisFinding = Result & {
+  readonly name:
+    | 'redis'
+    | 'redis-memory'
+    | 'redis-clock'
+    | 'redis-layout'
+    | 'redis-scripts'
+    | 'redis-publish'
+    | 'redis-connections';
+};
+
+export interface ExamineOptions {
+  /** As in the configuration. */
+  readonly urls: readonly string[];
+  readonly keyPrefix: string;
+  /** How long each step may take. */
+  readonly timeoutMs: number;
+}
+
+/** The fastest answer of these counts. One that takes longer than this delays each event noticeably. */
+const ATTEMPTS = 5;
+const SLOW_MS = 20;
+/** The share of memory or connections from which on more should be had. */
+const NEARLY_FULL = 0.8;
+
+/** What a check works with. */
+interface Site {
+  readonly options: ExamineOptions;
+  /** The place of the server in the list. */
+  readonly index: number;
+  readonly connection: Connection;
+  readonly info: string;
+  connect(owner: ConnectionOwner): Promise<Connection>;
+}
+
+/** The checks of a server that can be reached, in their order. */
+const checks: Readonly<
+  Record<Exclude<RedisFinding['name'], 'redis'>, (site: Site) => Promise<Result> | Result>
+> = {
+  'redis-memory': checkMemory,
+  'redis-clock': checkClock,
+  'redis-layout': checkLayout,
+  'redis-scripts': checkScripts,
+  'redis-publish': checkPublish,
+  'redis-connections': checkConnections,
+};
+
+/** Examines each Redis server as a node uses it, and changes nothing there. */
+export async function* examineRedis(options: ExamineOptions): AsyncGenerator<RedisFinding> {
+  for (const [index, url] of options.urls.entries()) {
+    for await (const finding of examineServer(options, index)) {
+      yield { ...finding, detail: `${serverName(url)}: ${finding.detail}` };
+    }
+  }
+}
+
+async function* examineServer(
+  options: ExamineOptions,
+  index: number,
+): AsyncGenerator<RedisFinding> {
+  using connections = new DisposableStack();
+  let site: Site;
+  try {
+    const { urls, timeoutMs: deadlineMs } = options;
+    const url = urls[index] ?? '';
+    const connector = new Connector({ url, log: SILENT, timers: monotonicTimers, deadlineMs });
+    const primary = await connector.findPrimary();
+    const connect = async (owner: ConnectionOwner) => {
+      const connection = await connector.connect(primary, owner);
+      connections.defer(() => connection.end('examined'));
+      return connection;
+    };
+    const connection = await connect(NOBODY);
+    const info = String(await connection.request(['INFO']));
+    site = { options, index, connection, info, connect };
+    yield { name: 'redis', ...(await checkAnswer(site)) };
+  } catch (error) {
+    const advice =
+      error instanceof RedisRefused
+        ? 'Change the setting, or the configuration of Redis, as the text says.'
+        : 'Check that Redis runs, its address and port, the `bind` setting of Redis, and firewalls on the way.';
+    yield { name: 'redis', ...failed(messageOf(error), advice) };
+    return;
+  }
+  for (const [name, check] of Object.entries(checks) as Checks) {
+    try {
+      yield { name, ...(await check(site)) };
+    } catch (error) {
+      const advice = 'If the user lacks a right (NOPERM), give it: `ACL SETUSER NAME +@all`.';
+      yield { name, ...failed(messageOf(error), advice) };
+    }
+  }
+}
+
+type Checks = [keyof typeof checks, (typeof checks)[keyof typeof checks]][];
+
+async function checkAnswer({ connection, info }: Site): Promise<Result> {
+  let tookMs = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const sentAtMs = performance.now();
+    await connection.request(['TIME']);
+    tookMs = Math.min(tookMs, performance.now() - sentAtMs);
+  }
+  const detail = `${versionOf(fieldsOf(info))} answers in ${tookMs.toFixed(1)} ms`;
+  if (tookMs < SLOW_MS) return ok(detail);
+  return warning(
+    detail,
+    'Each event waits for Redis: put it near the servers, and look at its load.',
+  );
+}
+
+function checkMemory({ info }: Site): Result {
+  const fields = fieldsOf(info);
+  const numberOf = (name: string) => Number(fields.get(name) ?? 0);
+  const [used, most] = [numberOf('used_memory'), numberOf('maxmemory')];
+  const detail = `${megabytes(used)} used, ${most === 0 ? 'no limit' : `${megabytes(most)} allowed`}`;
+  const [evicts] = checkServer(info);
+  if (evicts !== undefined) return warning(evicts, 'CONFIG SET maxmemory-policy noeviction');
+  if (most > 0 && used > NEARLY_FULL * most) {
+    return warning(
+      detail,
+      'Raise maxmemory: without memory Redis refuses events and subscriptions.',
+    );
+  }
+  return ok(detail);
+}
+
+async function checkClock({ connection }: Site): Promise<Result> {
+  const [differs] = clockWarnings(await connection.request(['TIME']), Date.now());
+  if (differs === undefined) return ok('its clock agrees with that of this machine');
+  return warning(
+    differs,
+    'Run NTP on both machines. The servers do without it; log lines are hard to compare.',
+  );
+}
+
+async function checkLayout({ connection, options, index }: Site): Promise<Result> {
+  const { urls, keyPrefix } = options;
+  const layout = { keyPrefix, servers: urls.map(serverName), index };
+  const found = await connection.request(['GET', layoutKey(layout)]);
+  if (found === null) return ok('no server has used it yet');
+  const why = refusalOf(found, layout);
+  if (why === undefined) return ok('it is used by servers with this configuration');
+  return failed(why, 'All servers need the same version, and the same list of Redis servers.');
+}
+
+async function checkScripts({ connection }: Site): Promise<Result> {
+  for (const { source } of ALL_SCRIPTS) await connection.request(['SCRIPT', 'LOAD', source]);
+  return ok(`it takes all ${ALL_SCRIPTS.length} scripts`);
+}
+
+async function checkPublish({ connection, connect, options }: Site): Promise<Result> {
+  const { keyPrefix, timeoutMs } = options;
+  const channel = `${keyPrefix}probe:doctor-${crypto.randomUUID()}`;
+  const came = Promise.withResolvers<void>();
+  const followed = Promise.withResolvers<void>();
+  const late = () => came.reject(new Error(`No message within ${timeoutMs} ms`));
+  const stop = monotonicTimers.after(timeoutMs, late);
+  // Whichever fails first is told.
+  followed.promise.catch(() => undefined);
+  came.promise.catch((error: unknown) => followed.reject(error));
+  try {
+    const subscriber = await connect({
+      onEnd: (why) => came.reject(new Error(why)),
+      onPush: (kind) => (kind === 'message' ? came.resolve() : followed.resolve()),
+    });
+    subscriber.write(encodeCommand(['SUBSCRIBE', channel]));
+    await followed.promise;
+    const sentAtMs = performance.now();
+    await connection.request(['PUBLISH', channel, '']);
+    await came.promise;
+    return ok(`a message came back in ${(performance.now() - sentAtMs).toFixed(1)} ms`);
+  } finally {
+    stop();
+  }
+}
+
+function checkConnections({ info }: Site): Result {
+  const fields = fieldsOf(info);
+  const [open, most] = [fields.get('connected_clients') ?? '?', fields.get('maxclients') ?? '?'];
+  const detail = `${open} of ${most} connections are open`;
+  if (Number(open) > NEARLY_FULL * Number(most)) {
+    return warning(detail, 'Raise maxclients: each realtime thread of each server needs two.');
+  }
+  return ok(detail);
+}
+
+const nothing = () => undefined;
+const NOBODY: ConnectionOwner = { onEnd: nothing };
+/** What the connections would warn of is checked here. */
+const SILENT: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+function ok(detail: string): Result {
+  return { result: 'ok', detail };
+}
+
+function warning(detail: string, advice: string): Result {
+  return { result: 'warning', detail, advice };
+}
+
+function failed(detail: string, advice: string): Result {
+  return { result: 'failed', detail, advice };
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1_000_000)} MB`;
+}

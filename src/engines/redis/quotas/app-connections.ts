@@ -1,0 +1,175 @@
+import type { App } from '../../../channels/app.ts';
+import type { ConnectionQuota } from '../../../channels/ports.ts';
+import type { Reply } from '../link/reply.ts';
+import type { Partition, Stated } from '../partition.ts';
+import { HOLD } from '../scripts/quotas.ts';
+
+/** Connections of one partition that wait for their place at once. More are let in without asking. */
+const WAITING_MAX = 1000;
+
+/** Apps in one statement, so that no script runs for long. */
+const APPS_MAX = 100;
+
+/** What this loop has of one app. */
+interface Held {
+  readonly app: App;
+  /** Connections with a place. */
+  taken: number;
+  open: number;
+  /** Connections that wait for a place, in the order in which they came. */
+  waiting: ((isTaken: boolean) => void)[];
+}
+
+/** What was stated of one app. */
+interface Statement {
+  readonly held: Held;
+  readonly taken: number;
+  readonly waiting: number;
+}
+
+/**
+ * The connections of the apps of one partition. This loop states how many it has, and the authority of the app decides how
+ * many more it may have. One statement is in flight at a time, so many connections share one.
+ */
+export class AppConnections implements ConnectionQuota, Stated {
+  private readonly partition: Partition;
+  private readonly apps = new Map<string, Held>();
+  /** What the authority does not know yet. */
+  private readonly changed = new Set<Held>();
+  private waiting = 0;
+  private stating: Promise<void> | undefined;
+  /** A connection waits, or has left a place that others may wait for. */
+  private isUrgent = false;
+
+  constructor(partition: Partition) {
+    this.partition = partition;
+    // What is stated here is stated again like topics.
+    partition.topics.add(this);
+  }
+
+  take(app: App): boolean | Promise<boolean> {
+    const held = this.of(app);
+    this.changed.add(held);
+    const mustAsk = app.limits.connections > 0 && this.partition.isReady;
+    if (!mustAsk || this.waiting >= WAITING_MAX) {
+      held.taken++;
+      return true;
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    held.waiting.push(resolve);
+    this.waiting++;
+    this.stateSoon();
+    return promise;
+  }
+
+  release(app: App): void {
+    const held = this.of(app);
+    held.taken--;
+    this.changed.add(held);
+    if (app.limits.connections > 0) this.stateSoon();
+  }
+
+  /** Sets how many connections of an app are open, for the figures of the cluster. */
+  setOpen(app: App, open: number): void {
+    const held = this.of(app);
+    if (held.open === open) return;
+    held.open = open;
+    this.changed.add(held);
+  }
+
+  /** The apps of which something was stated. */
+  known(): readonly App[] {
+    return Array.from(this.apps.values(), ({ app }) => app);
+  }
+
+  /** States what has changed. What cannot be stated now is stated by a later call. */
+  async share(): Promise<void> {
+    if (this.partition.isReady) await this.state().catch(() => undefined);
+  }
+
+  async restate(): Promise<void> {
+    for (const held of this.apps.values()) this.changed.add(held);
+    await this.state();
+  }
+
+  complete(): void {
+    // Nothing was withheld that must be told now.
+  }
+
+  private of(app: App): Held {
+    let held = this.apps.get(app.id);
+    if (held === undefined) {
+      held = { app, taken: 0, open: 0, waiting: [] };
+      this.apps.set(app.id, held);
+    }
+    return held;
+  }
+
+  /** States at the end of this turn, or after the statement in flight. */
+  private stateSoon(): void {
+    this.isUrgent = true;
+    if (this.stating !== undefined) return;
+    queueMicrotask(() => {
+      if (this.isUrgent && this.stating === undefined) this.state().catch(() => undefined);
+    });
+  }
+
+  /** Makes statements one after the other: those who wait are counted in one of them. */
+  private state(): Promise<void> {
+    if (this.stating !== undefined) return this.stating.then(() => this.state());
+    const stating = this.stateAll();
+    const end = () => {
+      this.stating = undefined;
+      if (this.isUrgent) this.stateSoon();
+    };
+    this.stating = stating.then(end, end);
+    return stating;
+  }
+
+  private async stateAll(): Promise<void> {
+    this.isUrgent = false;
+    const all = [...this.changed];
+    this.changed.clear();
+    for (let n = 0; n < all.length; n += APPS_MAX) {
+      const statements = all
+        .slice(n, n + APPS_MAX)
+        .map((held): Statement => ({ held, taken: held.taken, waiting: held.waiting.length }));
+      try {
+        this.answer(statements, await this.stateApps(statements));
+      } catch (error) {
+        // The limit cannot be known now, so those who wait are let in.
+        this.answer(statements);
+        for (const held of all.slice(n)) this.changed.add(held);
+        throw error;
+      }
+    }
+  }
+
+  private async stateApps(statements: readonly Statement[]): Promise<Reply> {
+    const args = statements.flatMap(({ held: { app, open }, taken, waiting }) => [
+      app.id,
+      taken,
+      taken + waiting,
+      app.limits.connections,
+      open,
+    ]);
+    const answer = await this.partition.state(HOLD, args);
+    return answer[4] ?? [];
+  }
+
+  /** Lets as many in as the authority allows. `answer`: how many of each app may have a place; none: all may. */
+  private answer(statements: readonly Statement[], answer?: Reply): void {
+    const allowed = answer as readonly number[] | undefined;
+    for (const [n, { held, taken, waiting }] of statements.entries()) {
+      const places = allowed === undefined ? waiting : (allowed[n] ?? 0) - taken;
+      this.waiting -= waiting;
+      for (const [place, resolve] of held.waiting.splice(0, waiting).entries()) {
+        const isTaken = place < places;
+        if (isTaken) held.taken++;
+        resolve(isTaken);
+      }
+      const isIdle = held.taken === 0 && held.open === 0 && held.waiting.length === 0;
+      if (isIdle && !this.changed.has(held)) this.apps.delete(held.app.id);
+    }
+  }
+}

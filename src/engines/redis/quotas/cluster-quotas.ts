@@ -1,0 +1,169 @@
+import type { App } from '../../../channels/app.ts';
+import type { ConnectionQuota } from '../../../channels/ports.ts';
+import type { SharedUsage } from '../../../channels/usage.ts';
+import type { Timers } from '../../../runtime/ports.ts';
+import { partitionOf } from '../../partition.ts';
+import type { Reply } from '../link/reply.ts';
+import type { Script } from '../link/script.ts';
+import { type Partition, Unavailable } from '../partition.ts';
+import { ACTIVITY, SERVERS } from '../scripts/quotas.ts';
+import { AppConnections } from './app-connections.ts';
+import { ClusterUsage, type ClusterUsageParts } from './cluster-usage.ts';
+
+/** Apps in one question, so that no script runs for long. */
+const APPS_MAX = 200;
+
+/** How often this loop states what others need not know at once. */
+const SHARE_MS = 1000;
+
+/** What one app does now, on all servers. */
+export interface ClusterActivity {
+  readonly appId: string;
+  readonly connections: number;
+  readonly channels: number;
+  /** Messages of the day. */
+  readonly messages: number;
+  readonly clientMessages: number;
+}
+
+/** What one server has of each app. */
+export interface ServerConnections {
+  readonly name: string;
+  /** Open connections, by app. */
+  readonly connections: ReadonlyMap<string, number>;
+}
+
+export interface ClusterFigures {
+  readonly apps: readonly ClusterActivity[];
+  readonly servers: readonly ServerConnections[];
+}
+
+export interface ClusterQuotasOptions {
+  /** The name of this server, for operators. */
+  readonly serverName: string;
+  readonly timers: Timers;
+  /** The open connections of each app on this loop. */
+  readonly openConnections: () => Iterable<readonly [app: App, open: number]>;
+}
+
+/** What holds for an app on all servers together, and what apps do there. */
+export class ClusterQuotas implements ConnectionQuota {
+  readonly serverName: string;
+  private readonly options: ClusterQuotasOptions;
+  private readonly clusterUsage = new ClusterUsage();
+  private partitions: readonly Partition[] = [];
+  private connections: readonly AppConnections[] = [];
+  private stopSharing: (() => void) | undefined;
+
+  constructor(options: ClusterQuotasOptions) {
+    this.options = options;
+    this.serverName = options.serverName;
+  }
+
+  /** For the usage of this loop. */
+  get usage(): SharedUsage {
+    return this.clusterUsage.shared;
+  }
+
+  /** Begins to share. Nothing else may be called before. */
+  start(parts: ClusterUsageParts): void {
+    this.partitions = parts.partitions;
+    this.connections = this.partitions.map((partition) => new AppConnections(partition));
+    this.clusterUsage.start(parts);
+    this.shareLater();
+  }
+
+  /** Shares the usage that others do not know yet, for the last time. */
+  async stop(): Promise<void> {
+    this.stopSharing?.();
+    await this.clusterUsage.share();
+  }
+
+  take(app: App): boolean | Promise<boolean> {
+    return this.connectionsOf(app).take(app);
+  }
+
+  release(app: App): void {
+    this.connectionsOf(app).release(app);
+  }
+
+  /** States what other servers need not know at once. */
+  async share(): Promise<void> {
+    const open = new Map(this.options.openConnections());
+    for (const [app, count] of open) this.connectionsOf(app).setOpen(app, count);
+    for (const connections of this.connections) {
+      for (const app of connections.known()) if (!open.has(app)) connections.setOpen(app, 0);
+    }
+    await Promise.all([
+      this.clusterUsage.share(),
+      ...this.connections.map((connections) => connections.share()),
+    ]);
+  }
+
+  /** Returns what apps do now. `day`: days since 1970, UTC. Rejects rather than to return a part. */
+  async figures(apps: readonly App[], day: number): Promise<ClusterFigures> {
+    const sums = new Map(apps.map(({ id }) => [id, { channels: 0, backend: 0, clients: 0 }]));
+    for (let n = 0; n < apps.length; n += APPS_MAX) {
+      const some = apps.slice(n, n + APPS_MAX).map(({ id }) => id);
+      for (const rows of await this.askAll(ACTIVITY, [day, ...some])) {
+        for (const [place, row] of (rows as readonly string[][]).entries()) {
+          const sum = sums.get(some[place] ?? '');
+          if (sum === undefined) continue;
+          sum.channels += Number(row[0]);
+          sum.backend += Number(row[1]);
+          sum.clients += Number(row[2]);
+        }
+      }
+    }
+    const servers = await this.servers();
+    const connectionsOf = (appId: string) =>
+      servers.reduce((sum, { connections }) => sum + (connections.get(appId) ?? 0), 0);
+    return {
+      servers,
+      apps: Array.from(sums, ([appId, { channels, backend, clients }]) => ({
+        appId,
+        connections: connectionsOf(appId),
+        channels,
+        messages: backend + clients,
+        clientMessages: clients,
+      })),
+    };
+  }
+
+  private shareLater(): void {
+    this.stopSharing = this.options.timers.after(SHARE_MS, () => {
+      this.shareLater();
+      void this.share();
+    });
+  }
+
+  private async servers(): Promise<readonly ServerConnections[]> {
+    const servers = new Map<string, Map<string, number>>();
+    for (const rows of await this.askAll(SERVERS, [])) {
+      for (const [name, fields] of rows as readonly [string, readonly string[]][]) {
+        const connections = servers.get(name) ?? new Map<string, number>();
+        servers.set(name, connections);
+        for (let n = 0; n < fields.length; n += 2) {
+          const [appId = '', held = ''] = fields.slice(n, n + 2);
+          const open = Number(held.split(' ')[1]);
+          connections.set(appId, (connections.get(appId) ?? 0) + open);
+        }
+      }
+    }
+    return Array.from(servers, ([name, connections]) => ({ name, connections }));
+  }
+
+  private async askAll(
+    script: Script,
+    args: readonly (string | number)[],
+  ): Promise<readonly (readonly Reply[])[]> {
+    if (this.partitions.some(({ isReady }) => !isReady)) throw new Unavailable('Redis is away');
+    return await Promise.all(this.partitions.map((partition) => partition.call(script, args)));
+  }
+
+  private connectionsOf(app: App): AppConnections {
+    const connections = this.connections[partitionOf(app, '')];
+    if (connections === undefined) throw new Error('The engine has not started');
+    return connections;
+  }
+}

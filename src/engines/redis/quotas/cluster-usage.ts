@@ -1,0 +1,69 @@
+import type { AppDirectory } from '../../../channels/ports.ts';
+import { UnsharedUsage } from '../../../channels/unshared-usage.ts';
+import type { SharedUsage, Usage } from '../../../channels/usage.ts';
+import { partitionOf } from '../../partition.ts';
+import type { Partition } from '../partition.ts';
+import { AppUsages } from './app-usage.ts';
+
+export interface ClusterUsageParts {
+  readonly partitions: readonly Partition[];
+  readonly usage: Usage;
+  readonly apps: AppDirectory;
+}
+
+/** What this loop and all others take from the quotas and rates of apps, over Redis. */
+export class ClusterUsage {
+  readonly shared: SharedUsage;
+  private readonly unshared: UnsharedUsage;
+  /** By partition. */
+  private all: readonly AppUsages[] = [];
+  private loops = 1;
+
+  constructor() {
+    this.unshared = new UnsharedUsage({
+      loops: () => this.loops,
+      shareSoon: () => this.shareSoon(),
+    });
+    // Redis says which loop has passed a warning.
+    this.shared = { unshared: this.unshared, warns: false, isFirst: false };
+  }
+
+  start({ partitions, usage, apps }: ClusterUsageParts): void {
+    const loop = crypto.randomUUID();
+    this.all = partitions.map(
+      (partition) =>
+        new AppUsages({
+          partition,
+          loop,
+          usage,
+          apps,
+          collect: () => void this.collect(),
+          onLoops: (loops) => {
+            this.loops = Math.max(1, loops);
+          },
+        }),
+    );
+  }
+
+  /** States what was taken, and learns what others have taken of the quotas of the same apps. */
+  async share(): Promise<void> {
+    this.collect();
+    await Promise.all(this.all.map((usages) => usages.shareAll()));
+  }
+
+  private shareSoon(): void {
+    for (const usages of this.collect()) usages.shareSoon();
+  }
+
+  /** Hands what was taken over to its partitions, and returns these. */
+  private collect(): ReadonlySet<AppUsages> {
+    const touched = new Set<AppUsages>();
+    if (this.all.length === 0) return touched;
+    for (const taken of this.unshared.take()) {
+      const usages = this.all[partitionOf({ id: taken.appId }, '')];
+      usages?.add(taken);
+      if (usages !== undefined) touched.add(usages);
+    }
+    return touched;
+  }
+}

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { admin } from '../../testing/clients/admin-api.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { eventually } from '../../testing/eventually.ts';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
+import { TestApp } from '../../testing/servers/test-app.ts';
+import { type Cluster, startCluster } from './cluster.ts';
+
+/** The apps of both servers, one for each test. */
+const APPS = {
+  connections: { limits: { connections: 4 } },
+  authorised: { limits: { connections: 1 }, authorizedConnectionsOnly: true },
+  figures: {},
+};
+
+let cluster: Cluster;
+beforeAll(async () => {
+  const moreApps = Object.entries(APPS).map(([name, settings]) => ({
+    id: name,
+    keys: [{ key: `${name}-key`, secret: 'secret' }],
+    ...settings,
+  }));
+  cluster = await startCluster(2, { threads: 2, moreApps });
+}, 60_000);
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+/** The app at each server. */
+function appsOf(name: keyof typeof APPS): readonly [TestApp, TestApp] {
+  const made = { id: name, key: `${name}-key`, secret: 'secret' };
+  const [one, two] = cluster.servers.map((server) => new TestApp(server, made));
+  return [one as TestApp, two as TestApp];
+}
+
+async function refusalAt({ port, key }: TestApp): Promise<number | undefined> {
+  await using client = await RawClient.open({ port }, { path: `/app/${key}?protocol=7` });
+  expect(await client.hears()).toMatchObject({ event: 'pusher:error' });
+  return (await client.closed).code;
+}
+
+describe('two servers together', () => {
+  it('take as many connections of an app as it may have', async () => {
+    const [one, two] = appsOf('connections');
+    const clients = [await one.connect(), await two.connect(), await one.connect()];
+    const last = await two.connect();
+    for (const app of [one, two, one]) expect(await refusalAt(app)).toBe(4004);
+    await last[Symbol.asyncDispose]();
+    const again = await eventually(
+      async () => await one.connect().catch(() => undefined),
+      (client) => client !== undefined,
+    );
+    expect(await refusalAt(two)).toBe(4004);
+    for (const client of [...clients, again]) await client?.[Symbol.asyncDispose]();
+  });
+
+  it('count authorised connections once they are authorised, where only these are taken', async () => {
+    const [one, two] = appsOf('authorised');
+    await using ann = await one.connect();
+    await using bob = await two.connect();
+    ann.says(one.signIn(ann, { id: 'ann' }));
+    expect(await ann.hears()).toMatchObject({ event: 'pusher:signin_success' });
+    await eventually(
+      async () => (await figuresAt(0, 'authorised')).connections,
+      (connections) => connections === 2,
+    );
+    bob.says(two.signIn(bob, { id: 'bob' }));
+    expect(await bob.closed).toMatchObject({ code: 4004 });
+    await ann.hearsNothing();
+  });
+
+  it('show what an app does on both, and the connections of each', async () => {
+    const [one, two] = appsOf('figures');
+    await using first = await one.connect();
+    await using second = await two.connect();
+    await using third = await two.connect();
+    await first.subscribes('a');
+    await second.subscribes('a');
+    await third.subscribes('b');
+    await one.trigger({ name: 'e', channel: 'a', data: 'x' });
+    for (const server of [0, 1]) {
+      // The other server tells what it has within a second.
+      await eventually(
+        async () => await figuresAt(server, 'figures'),
+        (figures) =>
+          Bun.deepEquals(figures, { connections: 3, channels: 2, messages: 3, servers: [1, 2] }),
+      );
+    }
+  });
+
+  it('show nothing rather than a part while Redis is away', async () => {
+    cluster.redis.signal('SIGSTOP');
+    try {
+      const { status, text } = await admin(cluster.servers[0] as Fanfare, 'GET', '/live');
+      expect([status, text]).toEqual([503, expect.stringContaining('Redis')]);
+    } finally {
+      cluster.redis.signal('SIGCONT');
+    }
+  }, 30_000);
+});
+
+interface Live {
+  readonly apps: readonly {
+    readonly id: string;
+    readonly connections: number;
+    readonly channels: number;
+    readonly messagesToday: number;
+  }[];
+  readonly servers: readonly {
+    readonly name: string;
+    readonly apps: readonly { readonly id: string; readonly connections: number }[];
+  }[];
+}
+
+/** The live figures of an app as one server shows them; its connections to each server in ascending order. */
+async function figuresAt(server: number, appId: keyof typeof APPS) {
+  const { json } = await admin(cluster.servers[server] as Fanfare, 'GET', '/live');
+  const { apps, servers } = json as Live;
+  const app = apps.find(({ id }) => id === appId);
+  return {
+    connections: app?.connections,
+    channels: app?.channels,
+    messages: app?.messagesToday,
+    servers: servers
+      .flatMap((one) => one.apps)
+      .filter(({ id }) => id === appId)
+      .map(({ connections }) => connections)
+      .toSorted(),
+  };
+}

@@ -1,0 +1,111 @@
+import { expect, it } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from '../../../src/cli/run.ts';
+import { redisCheckNames } from '../../../src/doctor/check-names.ts';
+import type { Check } from '../../../src/doctor/report.ts';
+import { freePort } from '../../../testing/servers/free-port.ts';
+import { startRedis } from '../../../testing/servers/redis.ts';
+import { openLink } from './link.fixture.ts';
+
+/** `fanfare doctor --redis`. */
+
+/** Examines the Redis servers of a configuration; gives the exit code and what is not ok. */
+async function examine(engine: object) {
+  const directory = mkdtempSync(join(tmpdir(), 'fanfare-doctor-'));
+  const config = join(directory, 'fanfare.json');
+  writeFileSync(config, JSON.stringify({ engine: { type: 'redis', ...engine } }));
+  const printed: string[] = [];
+  const said = (text: string) => void printed.push(text);
+  const code = await run(['doctor', '--redis', '--json', '--timeout', '2', '--config', config], {
+    print: said,
+    complain: said,
+  });
+  rmSync(directory, { recursive: true });
+  const text = printed.join('\n');
+  const checks: Check[] = text.startsWith('{') ? JSON.parse(text).checks : [];
+  return { code, text, checks, wrong: checks.filter(({ result }) => result !== 'ok') };
+}
+
+it('examines each Redis server, and says so if nothing is wrong', async () => {
+  await using one = await startRedis();
+  await using two = await startRedis();
+  const { code, checks, wrong } = await examine({ urls: [one.url, two.url] });
+  expect(wrong).toEqual([]);
+  expect(code).toBe(0);
+  expect(checks.map(({ name }) => name)).toEqual([...redisCheckNames, ...redisCheckNames]);
+  expect(checks[0]?.detail).toMatch(
+    new RegExp(`^127\\.0\\.0\\.1:${one.port}: (Redis|Valkey) [\\d.]+ answers in [\\d.]+ ms$`),
+  );
+  expect(checks[redisCheckNames.length]?.detail).toContain(`127.0.0.1:${two.port}: `);
+});
+
+it('says what is wrong, and never the password', async () => {
+  const memory = ['--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lru'];
+  await using redis = await startRedis([...memory, '--requirepass', 'secret']);
+  const at = `127.0.0.1:${redis.port}`;
+  await using link = await openLink({ url: `redis://:secret@${at}` });
+  await link.server.commands.run(['SET', 'fanfare:layout', 'version 0']);
+  await link.server.commands.run(['CONFIG', 'SET', 'maxclients', '3']);
+  const { code, text, wrong } = await examine({ url: `redis://:secret@${at}` });
+  expect(text).not.toContain('secret');
+  expect(code).toBe(1);
+  expect(wrong).toEqual([
+    expect.objectContaining({
+      name: 'redis-memory',
+      result: 'warning',
+      detail: expect.stringContaining('maxmemory-policy is allkeys-lru'),
+    }),
+    expect.objectContaining({
+      name: 'redis-layout',
+      result: 'failed',
+      detail: expect.stringContaining('another layout (version 0)'),
+    }),
+    expect.objectContaining({
+      name: 'redis-publish',
+      result: 'failed',
+      detail: expect.stringContaining('max number of clients'),
+    }),
+    expect.objectContaining({
+      name: 'redis-connections',
+      result: 'warning',
+      detail: `${at}: 3 of 3 connections are open`,
+    }),
+  ]);
+});
+
+it('names the right that a user lacks', async () => {
+  const rights = '~* &* +@all -subscribe -script|load'.split(' ');
+  await using redis = await startRedis(['--user', 'ann', 'on', '>pw', ...rights]);
+  const { wrong } = await examine({ url: `redis://ann:pw@127.0.0.1:${redis.port}` });
+  expect(wrong.map(({ name, result }) => [name, result])).toEqual([
+    ['redis-scripts', 'failed'],
+    ['redis-publish', 'failed'],
+  ]);
+  for (const { detail } of wrong) expect(detail).toContain('NOPERM');
+});
+
+it.each([
+  ['nobody listens there', '', /ECONNREFUSED|refused/i, /Check that Redis runs/],
+  ['the password is wrong', 'ann:pw@', /WRONGPASS/, /Change the setting/],
+])('says that it cannot use a server: %s', async (_, login, why, advice) => {
+  await using redis = await startRedis();
+  const port = login === '' ? await freePort() : redis.port;
+  const { code, wrong } = await examine({ url: `redis://${login}127.0.0.1:${port}` });
+  expect(code).toBe(1);
+  expect(wrong).toEqual([
+    expect.objectContaining({
+      name: 'redis',
+      result: 'failed',
+      detail: expect.stringMatching(why),
+    }),
+  ]);
+  expect(wrong[0]?.advice).toMatch(advice);
+});
+
+it('has nothing to do if the configuration has no Redis', async () => {
+  const { code, text } = await examine({ type: 'memory' });
+  expect(code).toBe(2);
+  expect(text).toContain('there is no Redis to check');
+});
