@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { admin } from '../../testing/clients/admin-api.ts';
 import { trigger } from '../../testing/clients/sign.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
 import { newApp } from '../../testing/servers/test-app.ts';
@@ -21,10 +22,18 @@ describe('the admin API shows', () => {
     await two.subscribes('a');
     await two.subscribes('b');
     await app.trigger({ name: 'e', channel: 'a', data: 'x' });
-    const { status, json } = await admin(server, 'GET', '/live');
-    expect(status).toBe(200);
+    const live = async () => {
+      const { status, json } = await admin(server, 'GET', '/live');
+      expect(status).toBe(200);
+      return (json as { apps: { id: string; connections: number; messagesToday: number }[] }).apps;
+    };
+    // Of other servers they are up to a second old.
+    const apps = await eventually(live, (all) => {
+      const own = all.find(({ id }) => id === app.id);
+      return own?.connections === 2 && own.messagesToday === 3;
+    });
     const none = { connections: 0, channels: 0, messagesToday: 0, clientMessagesToday: 0 };
-    expect((json as { apps: unknown }).apps).toEqual(
+    expect(apps).toEqual(
       expect.arrayContaining([
         // The trigger, and each of its two deliveries.
         { ...none, id: app.id, connections: 2, channels: 2, messagesToday: 3 },
