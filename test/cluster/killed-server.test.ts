@@ -1,27 +1,25 @@
-import { describe, expect, it } from 'bun:test';
-import type { TestApp } from '../../testing/servers/test-app.ts';
-import { enters, startCluster, usersAt } from './cluster.ts';
+import { expect, it } from 'bun:test';
+import { startCluster } from './cluster.ts';
+import { Scene } from './scene.ts';
 
-describe('a server that is killed', () => {
-  it('leaves no ghost: its members are gone for the others within 15 s, each reported once', async () => {
-    await using servers = await startCluster(2);
-    const [one, two] = servers.apps as [TestApp, TestApp];
-    await using ann = await one.connect();
-    await enters(one, ann, 'ann');
-    const others = await Promise.all(Array.from({ length: 5 }, () => two.connect()));
-    for (const [n, client] of others.entries()) await enters(two, client, `user-${n}`);
-    for (const _ of others) {
-      expect(await ann.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
+it('a server that is killed leaves no ghost: who was on it is gone, told once to people and webhooks, and may return', async () => {
+  await using cluster = await startCluster(2);
+  await using scene = await Scene.open(cluster, 3);
+  await scene.reports(['occupied', ...scene.people.map(({ userId }) => `+${userId}`)]);
+  const gone = scene.peopleAt(1);
+  cluster.servers[1]?.process.kill('SIGKILL');
+  for (const person of gone) await scene.goes(person);
+  // Their lease ends after 10 s.
+  await scene.settles();
+  await scene.reports(gone.map(({ userId }) => `-${userId}`));
+  for (const { userId } of gone) await scene.comes(0, userId);
+  await scene.settles();
+  await scene.reports(gone.map(({ userId }) => `+${userId}`));
+  for (const { view } of scene.peopleAt(0).slice(0, 3)) {
+    for (const { userId } of gone) {
+      // As a member, and as a watched user.
+      const changes = view.changes.filter((change) => change.endsWith(userId)).slice(-4);
+      expect(changes.toSorted()).toEqual([`+${userId}`, `+${userId}`, `-${userId}`, `-${userId}`]);
     }
-    servers.servers[1]?.process.kill('SIGKILL');
-    const gone: string[] = [];
-    for (const _ of others) {
-      const { event, data } = Object(await ann.hears());
-      expect(event).toBe('pusher_internal:member_removed');
-      gone.push(JSON.parse(data).user_id);
-    }
-    expect(gone.toSorted()).toEqual(others.map((_, n) => `user-${n}`));
-    expect(await usersAt(one)).toEqual(['ann']);
-    await ann.hearsNothing();
-  }, 60_000);
-});
+  }
+}, 90_000);

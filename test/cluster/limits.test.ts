@@ -10,6 +10,8 @@ import { type Cluster, startCluster } from './cluster.ts';
 const APPS = {
   connections: { limits: { connections: 4 } },
   authorised: { limits: { connections: 1 }, authorizedConnectionsOnly: true },
+  messages: { limits: { messagesPerDay: 40 } },
+  rate: { limits: { triggersPerSecond: 20 } },
   figures: {},
 };
 
@@ -67,6 +69,39 @@ describe('two servers together', () => {
     await ann.hearsNothing();
   });
 
+  it('take as many messages of an app as it may have in a day, and about a second more', async () => {
+    const apps = appsOf('messages');
+    const event = { name: 'e', channel: 'nobody', data: 'x' };
+    let accepted = 0;
+    for (let n = 0; n < 36; n++) if (await isAccepted(apps, n, event)) accepted++;
+    expect(accepted).toBe(36);
+    await eventually(
+      async () => (await figuresAt(1, 'messages')).messages,
+      (messages) => messages === 36,
+    );
+    // From here on, a server tells at once what it has taken.
+    for (let n = 0; n < 30; n++) if (await isAccepted(apps, n, event)) accepted++;
+    expect(accepted).toBeGreaterThanOrEqual(40);
+    expect(accepted).toBeLessThanOrEqual(46);
+    for (const app of apps) expect((await app.post('/events', event)).status).toBe(403);
+  });
+
+  it('take triggers of an app at its rate, together', async () => {
+    const apps = appsOf('rate');
+    const event = { name: 'e', channel: 'nobody', data: 'x' };
+    let accepted = 0;
+    const startedAtMs = performance.now();
+    let seconds = 0;
+    for (let n = 0; seconds < 3; n += 4) {
+      const some = [n, n + 1, n + 2, n + 3].map((one) => isAccepted(apps, one, event));
+      for (const isTaken of await Promise.all(some)) if (isTaken) accepted++;
+      seconds = (performance.now() - startedAtMs) / 1000;
+    }
+    // The burst of one second, the rate, and a second's worth of tolerance.
+    expect(accepted).toBeLessThanOrEqual(20 * (2 + seconds));
+    expect(accepted).toBeGreaterThan(20 * seconds * 0.8);
+  });
+
   it('show what an app does on both, and the connections of each', async () => {
     const [one, two] = appsOf('figures');
     await using first = await one.connect();
@@ -96,6 +131,13 @@ describe('two servers together', () => {
     }
   }, 30_000);
 });
+
+/** Triggers an event at the servers in turn. */
+async function isAccepted(apps: readonly TestApp[], turn: number, event: object): Promise<boolean> {
+  const response = await apps[turn % apps.length]?.post('/events', event);
+  await response?.text();
+  return response?.status === 200;
+}
 
 interface Live {
   readonly apps: readonly {

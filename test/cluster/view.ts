@@ -19,6 +19,8 @@ export class View implements AsyncDisposable {
   private readonly subscribed = new Map<string, PromiseWithResolvers<void>>();
   private readonly signedIn = Promise.withResolvers<void>();
   private readonly app: TestApp;
+  /** Whether the first list of watched users has come. */
+  private isWatching = false;
 
   private constructor(app: TestApp, client: AppClient) {
     this.app = app;
@@ -95,8 +97,9 @@ export class View implements AsyncDisposable {
         return this.change(this.members.get(channel), JSON.parse(data).user_id, false);
       case 'pusher_internal:watchlist_events':
         for (const { name, user_ids: userIds } of JSON.parse(data).events) {
-          for (const userId of userIds) this.change(this.online, userId, name === 'online');
+          for (const userId of userIds) this.watch(userId, name === 'online');
         }
+        this.isWatching = true;
         return;
       case 'pusher_internal:subscription_count':
         this.counts.set(channel, JSON.parse(data).subscription_count);
@@ -107,6 +110,11 @@ export class View implements AsyncDisposable {
         if (event.startsWith('pusher')) this.problems.push(`${event} ${data}`);
         else this.events.set(channel, [...this.eventsOf(channel), event]);
     }
+  }
+
+  private watch(userId: string, isOnline: boolean): void {
+    if (this.isWatching) this.change(this.online, userId, isOnline);
+    else if (isOnline) this.online.add(userId);
   }
 
   private change(all: Set<string> | undefined, userId: string, isThere: boolean): void {

@@ -21,6 +21,8 @@ export type Fate = () => 'answered' | 'reply-lost' | 'not-run';
 
 /** What one loop has of its own. */
 export interface LoopOptions {
+  /** How far its own clock is ahead of that of the cluster. */
+  readonly clockAheadMs?: number;
   readonly fate?: Fate;
   /** Through which each server is reached, instead of those of the cluster. */
   readonly urls?: readonly string[];
@@ -45,6 +47,9 @@ export interface RedisLoop {
   isSuspended: boolean;
   isDead: boolean;
 }
+
+/** Between the clocks of two nodes. */
+const CLOCKS_APART_MS = 90_000;
 
 /** Two loops never see each other's keys, unless they have the same prefix. */
 let clusters = 0;
@@ -110,7 +115,9 @@ export class RedisLoops implements OpenCluster {
   ): Promise<RedisLoops> {
     const cluster = new RedisLoops(urls, apps);
     for (let number = 0; number < count; number++) {
-      const { engine, audience, terminated } = await cluster.add();
+      // Nothing may depend on the clocks of nodes.
+      const clockAheadMs = number * CLOCKS_APART_MS;
+      const { engine, audience, terminated } = await cluster.add({ clockAheadMs });
       cluster.loops.push(
         new LoopStage({
           number,
@@ -126,12 +133,13 @@ export class RedisLoops implements OpenCluster {
   /** Adds a loop of a new process. */
   async add({
     fate = () => 'answered',
+    clockAheadMs = 0,
     audience,
     urls = this.urls,
     emit,
   }: LoopOptions = {}): Promise<RedisLoop> {
     const clock = new FakeClock();
-    clock.setBack(clock.now() - this.clock.now());
+    clock.setBack(clock.now() - this.clock.now() - clockAheadMs);
     let loop: RedisLoop | undefined;
     // What it has not stored when it dies is lost, and what it has not confirmed is reported again.
     const store: WebhookSink['emit'] = (event, over) =>
