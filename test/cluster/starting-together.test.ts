@@ -6,12 +6,15 @@ import {
   askPush,
   markedPublish,
   newMarker,
+  PushConnection,
   PushRequests,
 } from '../../testing/clients/push-requests.ts';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { PROGRAM, startFanfare } from '../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
+import { newApp } from '../../testing/servers/test-app.ts';
+import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
 import { FREE_PORTS, temporaryDirectory } from '../cli/run-fanfare.ts';
 
 /** A table that only the newest release creates. */
@@ -88,3 +91,41 @@ it.each(['an empty database', 'a database of the release before'])(
   },
   60_000,
 );
+
+it('a server works beside a newer release that has added to every table', async () => {
+  await using store = await throwAwayPostgres();
+  using backend = startWebhookEndpoint();
+  const config = {
+    push: pushSettings(instanceSettings()),
+    store: { url: store.url },
+    webhooks: { allowPrivateAddresses: true },
+  };
+  await using before = await startFanfare({ config });
+  await using sql = new SQL(store.url, { max: 1 });
+  const tables: { name: string }[] = await sql`
+    SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'`;
+  for (const { name } of tables) {
+    await sql`ALTER TABLE ${sql(name)} ADD COLUMN newer TEXT NOT NULL DEFAULT ''`;
+  }
+  await sql`INSERT INTO migrations (number) VALUES (999)`;
+  // One that runs already, and one that is started again.
+  await using after = await startFanfare({ config });
+  const requests = new PushRequests();
+  for (const server of [before, after]) {
+    const webhook = { url: backend.url, events: ['channel_occupied'], batching: false };
+    const app = await newApp(server, { webhooks: [webhook] });
+    await using client = await app.connect();
+    await client.subscribes('news');
+    expect(await backend.events.next()).toMatchObject({ channel: 'news' });
+    await using connection = await PushConnection.open(server);
+    const { id } = await connection.does(requests.registerFcm(`fcm:${server.port}`));
+    await connection.does(requests.setInterests(String(id), ['news']));
+    const publish = requests.publish(markedPublish(newMarker()), { idempotencyKey: newMarker() });
+    const { publishId } = await connection.does(publish);
+    const { state } = await eventually(
+      () => connection.does(requests.readPublish(String(publishId))),
+      (status) => status['state'] === 'finished',
+    );
+    expect(state).toBe('finished');
+  }
+}, 60_000);
