@@ -1,4 +1,4 @@
-import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
+import { hasPostgres, throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { startRedis } from '../../testing/servers/redis.ts';
 import { type Subject, startUnderLoad, tryStep, WARMUP_SECONDS } from '../fan-out/measure.ts';
 import { type ByKey, inRounds } from '../in-rounds.ts';
@@ -51,6 +51,11 @@ export interface ClusterFigures {
 
 /** What the servers of one cluster share. */
 type Shared = NonNullable<Parameters<typeof startFanfare>[1]['shared']>;
+
+/** Whether the programs that servers share are installed. */
+export function canMeasureCluster(): boolean {
+  return Bun.which('redis-server') !== null && hasPostgres();
+}
 
 export async function measureCluster(bench: Bench): Promise<ClusterFigures> {
   await using parts = new AsyncDisposableStack();

@@ -174,8 +174,8 @@ export interface ChannelPage {
 export interface CachedEvent {
   readonly name: string;
   readonly data: string;
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number;
+  /** How long it is still remembered. Milliseconds: the clock of whoever remembers it may differ. */
+  readonly leftMs: number;
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { Topic } from '../channels/event.ts';
-import type { CachedEvent } from '../channels/ports.ts';
 import { FairBudget } from '../runtime/fair-budget.ts';
 import type { Clock } from '../runtime/ports.ts';
 
@@ -7,8 +6,15 @@ import type { Clock } from '../runtime/ports.ts';
 export const EVENTS_MAX = 100_000;
 export const CHARACTERS_MAX = 128 * 1024 * 1024;
 
+export interface RememberedEvent {
+  readonly name: string;
+  readonly data: string;
+  /** By the clock of the cache. */
+  readonly expiresAt: number;
+}
+
 /** In the order in which they were put, and so in which they expire. */
-type AppEvents = Map<Topic, CachedEvent>;
+type AppEvents = Map<Topic, RememberedEvent>;
 
 /** The last event of each cache channel. At a limit, the app with the most loses its oldest event. */
 export class EventCache {
@@ -25,7 +31,7 @@ export class EventCache {
     this.characters = new FairBudget(charactersMax);
   }
 
-  put(topic: Topic, event: CachedEvent): void {
+  put(topic: Topic, event: RememberedEvent): void {
     const app = appOf(topic);
     this.forget(app, topic);
     this.forgetExpired(app);
@@ -43,7 +49,7 @@ export class EventCache {
     this.characters.add(app, event.data.length);
   }
 
-  get(topic: Topic): CachedEvent | undefined {
+  get(topic: Topic): RememberedEvent | undefined {
     const app = appOf(topic);
     const event = this.apps.get(app)?.get(topic);
     if (event === undefined || event.expiresAt > this.clock.now()) return event;

@@ -140,7 +140,10 @@ export class Home {
   }
 
   cached(app: App, channel: ChannelName): CachedEvent | undefined {
-    return this.cache.get(topicOf(app, channel));
+    const event = this.cache.get(topicOf(app, channel));
+    if (event === undefined) return undefined;
+    const { name, data, expiresAt } = event;
+    return { name, data, leftMs: expiresAt - this.timers.now() };
   }
 
   channelCountOf(app: App): number {

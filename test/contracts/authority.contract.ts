@@ -292,7 +292,7 @@ export function authorityContract(
 
     it('remembers the last event of a cache channel for all loops, for 30 minutes', async () => {
       const cluster = await stage();
-      const { at, clock } = cluster;
+      const { at } = cluster;
       for (let n = 0; n < 6; n++) {
         const text = `cache-${n}`;
         expect(await at(0).join(app, text)).toEqual({ members: [], cached: undefined });
@@ -300,12 +300,12 @@ export function authorityContract(
         await cluster.settled();
         expect(names(cluster.reported()).filter((one) => one === 'cache_miss')).toHaveLength(1);
         await at(2).publish(app, text, 'last');
-        const cached = { name: 'last', data: 'data', expiresAt: clock.now() + 1_800_000 };
+        const cached = { name: 'last', data: 'data', leftMs: 1_800_000 };
         expect(await at(3).join(app, text)).toEqual({ members: [], cached });
         expect(await at(1).authority.cached(app, channel(text))).toEqual(cached);
         expect(await at(1).authority.cached(other, channel(text))).toBeUndefined();
         await cluster.advance(1_799_999);
-        expect(await at(0).authority.cached(app, channel(text))).toEqual(cached);
+        expect(await at(0).authority.cached(app, channel(text))).toEqual({ ...cached, leftMs: 1 });
         await cluster.advance(1);
         expect(await at(0).authority.cached(app, channel(text))).toBeUndefined();
       }
@@ -332,6 +332,26 @@ export function authorityContract(
       await cluster.settled();
       expect(at(1).watched()).toEqual(['offline user-1']);
       expect(await at(2).watch(app, ['user-1'])).toEqual(new Set());
+    });
+
+    it('tells nobody of a user who signs in on another loop within 3 s', async () => {
+      const cluster = await stage();
+      const { at } = cluster;
+      await at(0).signIn(app, 'ann');
+      await at(2).watch(app, ['ann']);
+      for (const [from, to] of [
+        [0, 1],
+        [1, 2],
+      ] as const) {
+        await at(from).signOut(app, 'ann');
+        await cluster.settled();
+        await cluster.advance(2999);
+        await at(to).signIn(app, 'ann');
+        await cluster.settled();
+        await cluster.advance(10_000);
+        await cluster.settled();
+      }
+      expect(at(2).watched()).toEqual([]);
     });
 
     it('tells nobody who has stopped watching', async () => {

@@ -17,10 +17,12 @@ import { partsOfLoop, silent } from './loop-parts.ts';
 import { LoopStage, type RecordingAudience } from './loop-stage.ts';
 
 /** What becomes of a script that a loop sends; asked before each. */
-export type Fate = () => 'answered' | 'reply-lost' | 'not-run';
+export type Fate = (script: Script) => 'answered' | 'reply-lost' | 'not-run';
 
 /** What one loop has of its own. */
 export interface LoopOptions {
+  /** How far its own clock is ahead of that of the cluster. */
+  readonly clockAheadMs?: number;
   readonly fate?: Fate;
   /** Through which each server is reached, instead of those of the cluster. */
   readonly urls?: readonly string[];
@@ -35,6 +37,8 @@ export interface RedisLoop {
   readonly terminated: string[];
   readonly audience: Audience;
   readonly servers: readonly RedisServer[];
+  /** Says that messages were missed, as if its subscriptions had been cut. */
+  readonly gap: () => void;
   readonly meter: TableMeter;
   readonly clock: FakeClock;
   readonly usage: Usage;
@@ -45,6 +49,9 @@ export interface RedisLoop {
   isSuspended: boolean;
   isDead: boolean;
 }
+
+/** Between the clocks of two nodes. */
+const CLOCKS_APART_MS = 90_000;
 
 /** Two loops never see each other's keys, unless they have the same prefix. */
 let clusters = 0;
@@ -110,7 +117,9 @@ export class RedisLoops implements OpenCluster {
   ): Promise<RedisLoops> {
     const cluster = new RedisLoops(urls, apps);
     for (let number = 0; number < count; number++) {
-      const { engine, audience, terminated } = await cluster.add();
+      // Nothing may depend on the clocks of nodes.
+      const clockAheadMs = number * CLOCKS_APART_MS;
+      const { engine, audience, terminated } = await cluster.add({ clockAheadMs });
       cluster.loops.push(
         new LoopStage({
           number,
@@ -126,12 +135,13 @@ export class RedisLoops implements OpenCluster {
   /** Adds a loop of a new process. */
   async add({
     fate = () => 'answered',
+    clockAheadMs = 0,
     audience,
     urls = this.urls,
     emit,
   }: LoopOptions = {}): Promise<RedisLoop> {
     const clock = new FakeClock();
-    clock.setBack(clock.now() - this.clock.now());
+    clock.setBack(clock.now() - this.clock.now() - clockAheadMs);
     let loop: RedisLoop | undefined;
     // What it has not stored when it dies is lost, and what it has not confirmed is reported again.
     const store: WebhookSink['emit'] = (event, over) =>
@@ -142,6 +152,7 @@ export class RedisLoops implements OpenCluster {
     });
     const heard = audience ?? parts.broadcaster.audience;
     const servers: RedisServer[] = [];
+    const listeners: RedisListener[] = [];
     const engine = await RedisEngine.open({
       apps: { byId: (id) => this.apps.find((app) => app.id === id), byKey: () => undefined },
       timers: clock,
@@ -158,6 +169,7 @@ export class RedisLoops implements OpenCluster {
         open: async (listener: RedisListener) => {
           const server = await this.openServer(urls[index] ?? '', listener, parts.meter);
           servers.push(server);
+          listeners.push(listener);
           return this.linkOver(server, fate);
         },
       })),
@@ -168,6 +180,13 @@ export class RedisLoops implements OpenCluster {
       audience: heard,
       usage: parts.broadcaster.usage,
       servers,
+      gap() {
+        for (const { onAway, onGap, onBack } of listeners) {
+          onAway('cut by the test');
+          onGap('cut by the test');
+          onBack();
+        }
+      },
       meter: parts.meter,
       clock,
       open: parts.open,
@@ -328,6 +347,9 @@ export class RedisLoops implements OpenCluster {
       get away() {
         return server.away;
       },
+      get serverId() {
+        return server.serverId;
+      },
       subscriptions: server.subscriptions,
       close: () => server.close(),
       commands: {
@@ -337,7 +359,7 @@ export class RedisLoops implements OpenCluster {
         run: (args) => counted(() => server.commands.run(args)),
         script: (script, args) =>
           counted(async () => {
-            const becomes = fate();
+            const becomes = fate(script);
             if (becomes === 'not-run') throw new Error('The script did not reach Redis');
             const reply = await server.commands.script(this.scripts.get(script) ?? script, args);
             if (becomes === 'reply-lost') throw new Error('The reply is lost');

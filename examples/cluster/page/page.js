@@ -172,6 +172,8 @@ function addClient() {
 
 function removeClient(client) {
   clients.splice(clients.indexOf(client), 1);
+  note(`${client.name} leaves server ${client.node ?? '–'}`);
+  client.node = undefined;
   client.pusher.disconnect();
   showClients();
   showMembers();

@@ -401,9 +401,9 @@ export class RedisChannel implements Stated {
   }
 }
 
-/** Reads a cached event: when it expires, name and data. */
+/** Reads a cached event: the milliseconds that are left, name and data. */
 export function readCached(reply: Reply | undefined): CachedEvent | undefined {
-  const [expiresAt, name, data] = (reply ?? []) as readonly string[];
-  if (expiresAt === undefined || name === undefined || data === undefined) return undefined;
-  return { name, data, expiresAt: Number(expiresAt) };
+  const [leftMs, name, data] = (reply ?? []) as readonly string[];
+  if (leftMs === undefined || name === undefined || data === undefined) return undefined;
+  return { name, data, leftMs: Number(leftMs) };
 }

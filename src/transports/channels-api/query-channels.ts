@@ -55,9 +55,7 @@ export function describeChannel({ hub, app, parameters, channelText }: Call): Ma
         json: JSON.stringify({
           occupied: counts.subscriptions > 0,
           ...applicableCounts(channel, attributes, counts),
-          ...(attributes.includes('cache')
-            ? { cache: describeCached(event, hub.clock.now()) }
-            : {}),
+          ...(attributes.includes('cache') ? { cache: describeCached(event) } : {}),
         }),
       }),
     ),
@@ -123,10 +121,7 @@ function refuseNotApplicable(
   return undefined;
 }
 
-function describeCached(
-  event: CachedEvent | undefined,
-  nowMs: number,
-): { data: string; ttl: number } | null {
+function describeCached(event: CachedEvent | undefined): { data: string; ttl: number } | null {
   if (event === undefined) return null;
-  return { data: event.data, ttl: Math.ceil((event.expiresAt - nowMs) / 1000) };
+  return { data: event.data, ttl: Math.ceil(event.leftMs / 1000) };
 }

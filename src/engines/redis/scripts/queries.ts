@@ -30,11 +30,9 @@ export const COUNTS = script(
   `${COMPLETE}return {'ok', call('HGET', P .. 'T:' .. ARGV[3], '#') or '0', call('HLEN', P .. 'I:' .. ARGV[3])}`,
 );
 
-/** Returns the cached event of a channel: when it expires, name and data. Arguments: node, epoch, topic. */
+/** Returns the cached event of a channel: the milliseconds that are left, name and data. Arguments: node, epoch, topic. */
 export const CACHED = script(`${COMPLETE}
-local event = call('HMGET', P .. 'K:' .. ARGV[3], 'x', 'n', 'd')
-if event[1] and tonumber(event[1]) > nowMs() then return {'ok', event} end
-return {'ok', {}}
+return {'ok', remembered(ARGV[3]) or {}}
 `);
 
 /** Returns how many channels of an app are occupied. Arguments: node, epoch, app. */

@@ -125,6 +125,13 @@ local function counted(topic, total, flags)
   if total > 0 then publish(topic, step(topic), '#' .. text(total)) end
   if has(flags, 'n') then report('n', topic .. '\\n' .. text(total)) end
 end
+-- The event that a cache channel remembers: the milliseconds that are left, name and data.
+local function remembered(topic)
+  local event = call('HMGET', P .. 'K:' .. topic, 'x', 'n', 'd')
+  local left = tonumber(event[1] or '0') - nowMs()
+  if left > 0 then return {text(left), event[2], event[3]} end
+  return nil
+end
 local function signOut(topic)
   local T = P .. 'T:' .. topic
   if call('HINCRBY', T, '#', -1) > 0 then return end

@@ -47,8 +47,8 @@ if held > 0 then
   call('HSET', N, topic, held)
   call('HSET', T, 'f', flags)
   if has(flags, 'k') then
-    local event = call('HMGET', P .. 'K:' .. topic, 'x', 'n', 'd')
-    if event[1] and tonumber(event[1]) > nowMs() then cached = event
+    local event = remembered(topic)
+    if event then cached = event
     elseif has(flags, 'm') and ARGV[8] ~= '' and call('HSETNX', T, 'm', '1') == 1 then report('m', topic) end
   end
 elseif old > 0 then call('HDEL', N, topic) end
