@@ -334,6 +334,26 @@ export function authorityContract(
       expect(await at(2).watch(app, ['user-1'])).toEqual(new Set());
     });
 
+    it('tells nobody of a user who signs in on another loop within 3 s', async () => {
+      const cluster = await stage();
+      const { at } = cluster;
+      await at(0).signIn(app, 'ann');
+      await at(2).watch(app, ['ann']);
+      for (const [from, to] of [
+        [0, 1],
+        [1, 2],
+      ] as const) {
+        await at(from).signOut(app, 'ann');
+        await cluster.settled();
+        await cluster.advance(2999);
+        await at(to).signIn(app, 'ann');
+        await cluster.settled();
+        await cluster.advance(10_000);
+        await cluster.settled();
+      }
+      expect(at(2).watched()).toEqual([]);
+    });
+
     it('tells nobody who has stopped watching', async () => {
       const cluster = await stage();
       const { at } = cluster;

@@ -10,6 +10,7 @@ import { TICK } from '../../src/engines/redis/scripts/upkeep.ts';
 export class FakeLink implements RedisLink, RedisEngineServer {
   readonly name: string;
   away: RedisLink['away'];
+  serverId = 'fake';
   /** What scripts answer in place of `ok`. */
   readonly answers = new Map<Script, readonly Reply[]>();
   private back = Promise.withResolvers<void>();

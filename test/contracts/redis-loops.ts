@@ -17,7 +17,7 @@ import { partsOfLoop, silent } from './loop-parts.ts';
 import { LoopStage, type RecordingAudience } from './loop-stage.ts';
 
 /** What becomes of a script that a loop sends; asked before each. */
-export type Fate = () => 'answered' | 'reply-lost' | 'not-run';
+export type Fate = (script: Script) => 'answered' | 'reply-lost' | 'not-run';
 
 /** What one loop has of its own. */
 export interface LoopOptions {
@@ -37,6 +37,8 @@ export interface RedisLoop {
   readonly terminated: string[];
   readonly audience: Audience;
   readonly servers: readonly RedisServer[];
+  /** Says that messages were missed, as if its subscriptions had been cut. */
+  readonly gap: () => void;
   readonly meter: TableMeter;
   readonly clock: FakeClock;
   readonly usage: Usage;
@@ -150,6 +152,7 @@ export class RedisLoops implements OpenCluster {
     });
     const heard = audience ?? parts.broadcaster.audience;
     const servers: RedisServer[] = [];
+    const listeners: RedisListener[] = [];
     const engine = await RedisEngine.open({
       apps: { byId: (id) => this.apps.find((app) => app.id === id), byKey: () => undefined },
       timers: clock,
@@ -166,6 +169,7 @@ export class RedisLoops implements OpenCluster {
         open: async (listener: RedisListener) => {
           const server = await this.openServer(urls[index] ?? '', listener, parts.meter);
           servers.push(server);
+          listeners.push(listener);
           return this.linkOver(server, fate);
         },
       })),
@@ -176,6 +180,13 @@ export class RedisLoops implements OpenCluster {
       audience: heard,
       usage: parts.broadcaster.usage,
       servers,
+      gap() {
+        for (const { onAway, onGap, onBack } of listeners) {
+          onAway('cut by the test');
+          onGap('cut by the test');
+          onBack();
+        }
+      },
       meter: parts.meter,
       clock,
       open: parts.open,
@@ -336,6 +347,9 @@ export class RedisLoops implements OpenCluster {
       get away() {
         return server.away;
       },
+      get serverId() {
+        return server.serverId;
+      },
       subscriptions: server.subscriptions,
       close: () => server.close(),
       commands: {
@@ -345,7 +359,7 @@ export class RedisLoops implements OpenCluster {
         run: (args) => counted(() => server.commands.run(args)),
         script: (script, args) =>
           counted(async () => {
-            const becomes = fate();
+            const becomes = fate(script);
             if (becomes === 'not-run') throw new Error('The script did not reach Redis');
             const reply = await server.commands.script(this.scripts.get(script) ?? script, args);
             if (becomes === 'reply-lost') throw new Error('The reply is lost');

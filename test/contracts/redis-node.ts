@@ -63,6 +63,7 @@ export class Client {
 export class Node implements Pick<Audience, 'send'> {
   loop!: RedisLoop;
   readonly clients = new Set<Client>();
+  private readonly byTopic = new Map<Topic, Set<Client>>();
   /** Those who have not entered yet. */
   readonly entering = new Set<Client>();
   readonly signedIn = new Map<string, number>();
@@ -80,9 +81,8 @@ export class Node implements Pick<Audience, 'send'> {
 
   send(topic: Topic, makeFrame: () => string, { except }: SendOptions = {}): number {
     if (topic.includes('/#watch-')) return this.watched(makeFrame());
-    const heard = [...this.clients].filter(
-      ({ text, socketId }) => topicOf(app, channel(text)) === topic && socketId !== except,
-    );
+    const inside = this.byTopic.get(topic) ?? [];
+    const heard = [...inside].filter(({ socketId }) => socketId !== except);
     for (const client of heard) {
       try {
         client.receive(makeFrame());
@@ -110,6 +110,8 @@ export class Node implements Pick<Audience, 'send'> {
           this.problems.push(new Error(`A newcomer is not among the members of ${text}`));
         }
         this.clients.add(client);
+        const inside = this.byTopic.get(shared.topic) ?? new Set();
+        this.byTopic.set(shared.topic, inside.add(client));
       })
       .catch((error) => {
         this.channels.leave(app, shared.topic, member);
@@ -121,6 +123,7 @@ export class Node implements Pick<Audience, 'send'> {
 
   async leave(client: Client): Promise<void> {
     this.clients.delete(client);
+    this.byTopic.get(topicOf(app, channel(client.text)))?.delete(client);
     await this.stateLeft(client);
   }
 

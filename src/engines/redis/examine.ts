@@ -131,7 +131,7 @@ function checkMemory({ info }: Site): Result {
   const numberOf = (name: string) => Number(fields.get(name) ?? 0);
   const [used, most] = [numberOf('used_memory'), numberOf('maxmemory')];
   const detail = `${megabytes(used)} used, ${most === 0 ? 'no limit' : `${megabytes(most)} allowed`}`;
-  const [evicts] = checkServer(info);
+  const [evicts] = checkServer(info).warnings;
   if (evicts !== undefined) return warning(evicts, 'CONFIG SET maxmemory-policy noeviction');
   if (most > 0 && used > NEARLY_FULL * most) {
     return warning(

@@ -73,6 +73,8 @@ export class Partition {
   private readonly options: PartitionOptions;
   private node = newId();
   private epoch: string | undefined;
+  /** The process of Redis that knows this node. */
+  private serverId: string | undefined;
   /** How many of this node's statements Redis has applied, as far as we know. */
   private version = 0;
   private steadyTicks = 0;
@@ -244,9 +246,23 @@ export class Partition {
   }
 
   private async renewOrEnter(): Promise<RestateReason> {
+    const { serverId } = this.options.link;
+    const isKnown = this.serverId === serverId;
+    const reason = await this.renewOrEnterAt(isKnown);
+    this.serverId = serverId;
+    return reason;
+  }
+
+  private async renewOrEnterAt(isKnownServer: boolean): Promise<RestateReason> {
     if (this.epoch === undefined) {
       await this.enter('');
       return 'fenced';
+    }
+    if (!isKnownServer) {
+      // It may lack the last writes, and number anew what others have heard already.
+      this.node = newId();
+      await this.enter('1');
+      return 'lost';
     }
     const [code, version, dueMs, claims] = await this.run(TICK, [this.node, this.epoch, 0]);
     if (code === 'ok' || code === 'late') {

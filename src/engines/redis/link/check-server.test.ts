@@ -18,7 +18,10 @@ describe('the check of a server', () => {
     ['Valkey 7.2', { ...valkey, valkey_version: '7.2.5' }],
     ['Valkey 8', { ...valkey, valkey_version: '8.0.0' }],
   ])('accepts %s', (_, fields) => {
-    expect(checkServer(info(fields))).toEqual([]);
+    expect(checkServer(info({ ...fields, run_id: 'a1' }))).toEqual({
+      serverId: 'a1',
+      warnings: [],
+    });
   });
 
   it.each([
@@ -46,7 +49,7 @@ describe('the check of a server', () => {
     ['allkeys-lru', '0', 0],
   ])('warns of keys that may be evicted: %s with maxmemory %s', (policy, maxmemory, count) => {
     const fields = { ...usable, maxmemory, maxmemory_policy: policy };
-    expect(checkServer(info(fields))).toHaveLength(count);
+    expect(checkServer(info(fields)).warnings).toHaveLength(count);
   });
 
   it.each([

@@ -6,11 +6,19 @@ const VALKEY_MIN = [7, 2] as const;
 /** A difference that makes log lines of several machines hard to compare. */
 const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 
+/** A server that can be used. */
+interface UsableServer {
+  /** Of the process: another one after each start, and on each machine. */
+  readonly serverId: string;
+  /** For the operator. */
+  readonly warnings: readonly string[];
+}
+
 /**
- * Checks a server by its reply of `INFO`, and returns warnings for the operator. Throws `RedisRefused` for a server that
- * cannot be used, and `RedisAway` for one that cannot be used yet.
+ * Reads a server's reply of `INFO`. Throws `RedisRefused` for a server that cannot be used, and `RedisAway` for one that
+ * cannot be used yet.
  */
-export function checkServer(info: string): readonly string[] {
+export function checkServer(info: string): UsableServer {
   const fields = fieldsOf(info);
   const valkey = fields.get('valkey_version');
   const number = valkey ?? fields.get('redis_version') ?? '';
@@ -25,7 +33,7 @@ export function checkServer(info: string): readonly string[] {
   }
   if (fields.get('role') === 'slave') throw new RedisAway('the server is a replica', false);
   if (fields.get('loading') === '1') throw new RedisAway('Redis is loading its data', false);
-  return evictionWarnings(fields);
+  return { serverId: fields.get('run_id') ?? '', warnings: evictionWarnings(fields) };
 }
 
 /** Reads the reply of `INFO`. */

@@ -48,6 +48,8 @@ const DROP_STEP = 1024;
  * connection: Redis answers in order, so nothing behind it could be read either.
  */
 export class Connection {
+  /** The process of Redis at the other end, once that is known. */
+  serverId = '';
   private readonly socket: Socket;
   private readonly owner: ConnectionOwner;
   private readonly options: ConnectionOptions;

@@ -72,7 +72,8 @@ export class Connector {
         connection.request(['INFO']),
         connection.request(['TIME']),
       ]);
-      const warnings = checkServer(String(info));
+      const { serverId, warnings } = checkServer(String(info));
+      connection.serverId = serverId;
       this.warn([...warnings, ...clockWarnings(time, Date.now())], endpoint);
       return connection;
     } catch (error) {

@@ -69,6 +69,7 @@ export class RedisServer implements AsyncDisposable {
   private stopTicks: (() => void) | undefined;
   private stopPoll: (() => void) | undefined;
   private primary: Endpoint | undefined;
+  private commandsGoTo = '';
   private areCommandsUp = false;
   private isFollowing = false;
   private isProbed = false;
@@ -121,6 +122,7 @@ export class RedisServer implements AsyncDisposable {
         }),
       onUp: (connection) => {
         this.areCommandsUp = true;
+        this.commandsGoTo = connection.serverId;
         this.commands.attach(connection);
         if (this.isFollowing) this.subscriptions.verify();
       },
@@ -173,6 +175,11 @@ export class RedisServer implements AsyncDisposable {
   /** `undefined` while Redis can be used. */
   get away(): Away | undefined {
     return this.awaySince;
+  }
+
+  /** The process of Redis that commands go to. */
+  get serverId(): string {
+    return this.commandsGoTo;
   }
 
   /** Ends both connections. Commands without a reply are rejected. */
