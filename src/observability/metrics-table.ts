@@ -126,6 +126,8 @@ export const metricRows = {
         'no-subscription',
         'subscription-unauthorised',
         'subscription-limit',
+        'subscription-rate',
+        'frame-rate',
         'client-events-off',
         'client-event-not-subscribed',
         'client-event-wrong-channel',

@@ -59,6 +59,9 @@ async function launch(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      '--disable-extensions',
+      // All pages are of one site, and starting a process for each took a quarter of the CPU time.
+      '--process-per-site',
     ],
   });
 }
