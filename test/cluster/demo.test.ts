@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { chmodSync, mkdtempSync, readdirSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type HeardEvent } from '../../testing/clients/official-client.ts';
@@ -93,4 +93,5 @@ it('npm run cluster-demo shows an event and the members of three servers, also w
     () => readdirSync(demo.folder),
     (left) => left.length === 0,
   );
+  rmdirSync(demo.folder);
 }, 90_000);
