@@ -96,7 +96,7 @@ if [ "$mode" = several ]; then
 elif is_unit $paths; then
   run --parallel=2 --no-isolate $options $paths
 else
-  sh scripts/install-tools.sh $paths ${TEST_SERVERS:+test/cluster}
+  sh scripts/install-tools.sh $paths ${paths:+${TEST_SERVERS:+test/cluster}}
   if [ -z "$paths" ]; then
     run --parallel=2 --no-isolate $options $unit
     paths=./test

@@ -1,5 +1,9 @@
 import { expect, it } from 'bun:test';
+import { inBandProblems } from '../channels/problems.ts';
+import { statuses as channelsStatuses } from '../transports/channels-api/problems.ts';
+import { statuses as pushStatuses } from '../transports/push-api/problems.ts';
 import { printMetrics, TableMeter } from './meter.ts';
+import { metricRows } from './metrics-table.ts';
 
 it('prints a histogram as Prometheus expects it, added up over loops', () => {
   const [one, two] = [new TableMeter(), new TableMeter()];
@@ -22,4 +26,14 @@ it('prints a histogram as Prometheus expects it, added up over loops', () => {
     'fanfare_engine_answer_seconds_sum 8.00054931640625',
     'fanfare_engine_answer_seconds_count 4',
   ]);
+});
+
+/** A label without a row here would be counted and never shown. */
+it.each([
+  ['clientProblems', Object.keys(inBandProblems)],
+  ['requests', Object.values(channelsStatuses).map(({ status }) => String(status))],
+  ['pushRequests', Object.values(pushStatuses).map(({ status }) => String(status))],
+] as const)('shows every label that %s is counted by', (id, labels) => {
+  const shown: readonly string[] = metricRows[id].label.values;
+  expect(labels.filter((label) => !shown.includes(label))).toEqual([]);
 });

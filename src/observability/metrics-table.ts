@@ -143,6 +143,8 @@ export const metricRows = {
         'no-subscription',
         'subscription-unauthorised',
         'subscription-limit',
+        'subscription-rate',
+        'frame-rate',
         'client-events-off',
         'client-event-not-subscribed',
         'client-event-wrong-channel',
@@ -351,7 +353,7 @@ export const metricRows = {
   engineDataLost: {
     name: 'fanfare_engine_data_lost_total',
     kind: 'counter',
-    help: 'Partitions, of 64, that Redis had lost, and that this server stated again.',
+    help: 'Partitions, of 64, that Redis had lost, or perhaps a part of them at a restart or failover, and that this server stated again.',
   },
   loopDelay: {
     name: 'fanfare_event_loop_delay_seconds',

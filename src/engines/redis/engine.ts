@@ -30,7 +30,7 @@ import { checkLayout } from './layout.ts';
 import { RedisRefused, type Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
-import { Partition, Unavailable } from './partition.ts';
+import { Partition, type Stated, Unavailable } from './partition.ts';
 import { persist } from './persist.ts';
 import type { ClusterQuotas } from './quotas/cluster-quotas.ts';
 import type { RedisLink } from './redis-link.ts';
@@ -340,7 +340,12 @@ export class RedisEngine implements Authority {
   private async tick(partition: Partition): Promise<void> {
     const unsure = [...partition.unsure];
     await partition.tick();
-    for (const one of unsure) {
+    this.letGo(unsure);
+  }
+
+  /** Forgets those that nothing is held of any more. */
+  private letGo(topics: Iterable<Stated>): void {
+    for (const one of topics) {
       if (one instanceof RedisChannel) this.letGoOfChannel(one);
       if (one instanceof RedisUser) this.letGoOfUser(one);
     }
@@ -363,6 +368,8 @@ export class RedisEngine implements Authority {
   }
 
   private async catchUp(partition: Partition): Promise<void> {
+    // What was left while Redis was away has been stated by now.
+    this.letGo(partition.topics);
     const reachMs = await catchUp(partition);
     const server = this.serverOf(partition.number);
     const missedMs = this.options.timers.now() - server.gapAtMs + DEAF_MAX_MS;

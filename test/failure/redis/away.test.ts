@@ -121,3 +121,22 @@ it('how long it has been away is told in seconds, until it is back', async () =>
   link.comeBack();
   expect(engine.figures().awaySeconds).toBe(0);
 });
+
+it('channels and users that were left while Redis was away are forgotten when it is back', async () => {
+  const { link, engine } = await stage();
+  const topics = () =>
+    ['channelsByStream', 'usersByStream'].map((name) => Reflect.get(engine, name).size);
+  await waits['a subscription'](engine, 1);
+  await waits['a sign-in'](engine, 1);
+  expect(topics()).toEqual([1, 1]);
+  link.goAway();
+  await engine.leave({ app, channel: channelName('room-1'), held: 0, userId: undefined });
+  await engine.signOut(app, 'user-1');
+  expect(topics()).toEqual([1, 1]);
+
+  link.comeBack();
+  for (let turn = 0; turn < 10; turn++) await nextTurn();
+
+  expect(topics()).toEqual([0, 0]);
+  await engine.close();
+});
