@@ -42,11 +42,23 @@ export class HomeServer {
     this.answer = answer;
   }
 
+  /** Whether no response of the other loop is open. */
+  get isIdle(): boolean {
+    return this.receiving.size === 0;
+  }
+
+  /** Messages of the other loop may be missing: what it had under way has ended. */
+  lost(): void {
+    for (const { ended } of this.receiving.values()) ended();
+    this.receiving.clear();
+  }
+
   asked(question: SessionQuestion): void {
     switch (question.ask) {
       case 'receive': {
         const { request, receive } = question;
         const outlet = new RemoteOutlet(request, this.answer);
+        this.answer({ answer: 'received', request });
         this.receiving.set(request, { outlet, ended: this.home.receive(receive, outlet) });
         return;
       }

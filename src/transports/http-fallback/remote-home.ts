@@ -1,9 +1,19 @@
+import type { Timers } from '../../runtime/ports.ts';
 import type { Outlet } from './receiver.ts';
 import type { SessionAnswer, SessionQuestion } from './session-messages.ts';
 import type { ReceiveRequest, ResponseEnded, SendRequest, SessionHome } from './sessions.ts';
 
+/** How long the home has to say that it has a request. Milliseconds. */
+const SILENT_MS = 1000;
+
+/** A home that has written nothing for this long is gone: it writes a line after 25 s at the latest. Milliseconds. */
+const GONE_MS = 40_000;
+
 interface Remote {
   readonly outlet: Outlet;
+  readonly cancelWait: () => void;
+  /** When the home last wrote. Monotonic milliseconds. */
+  writtenAtMs: number;
   /** Waiting bytes that the home knows of. */
   reportedBytes: number;
 }
@@ -12,6 +22,10 @@ export interface RemoteHomeOptions {
   /** Sends a message to the loop where the sessions live. Messages arrive in order. */
   readonly ask: (question: SessionQuestion) => void;
   readonly sendBufferBytes: number;
+  /** Monotonic. */
+  readonly timers: Timers;
+  /** Answers a request instead of a home that does not. */
+  readonly instead: SessionHome;
 }
 
 /** The sessions of another loop, for the requests of their clients that have come to this one. */
@@ -25,21 +39,40 @@ export class RemoteHome implements SessionHome {
     this.options = options;
   }
 
+  /** Whether nothing is under way. */
+  get isIdle(): boolean {
+    return this.receiving.size === 0 && this.asked.size === 0;
+  }
+
   receive(receive: ReceiveRequest, outlet: Outlet): ResponseEnded {
+    const { ask, timers, instead } = this.options;
     const request = ++this.requests;
-    this.receiving.set(request, { outlet, reportedBytes: 0 });
-    this.options.ask({ ask: 'receive', request, receive });
+    let endedElsewhere: ResponseEnded | undefined;
+    const cancelWait = timers.after(SILENT_MS, () => {
+      if (!this.receiving.delete(request)) return;
+      ask({ ask: 'ended', request });
+      endedElsewhere = instead.receive(receive, outlet);
+    });
+    const writtenAtMs = timers.now();
+    this.receiving.set(request, { outlet, cancelWait, writtenAtMs, reportedBytes: 0 });
+    ask({ ask: 'receive', request, receive });
     return (why) => {
-      if (this.receiving.delete(request))
-        this.options.ask({ ask: 'ended', request, ...(why && { why }) });
+      cancelWait();
+      if (this.receiving.delete(request)) ask({ ask: 'ended', request, ...(why && { why }) });
+      else endedElsewhere?.(why);
     };
   }
 
   appOf(session: string): Promise<string | undefined> {
+    const { ask, timers } = this.options;
     const request = ++this.requests;
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
-    this.asked.set(request, resolve);
-    this.options.ask({ ask: 'app-of', request, session });
+    const cancelWait = timers.after(SILENT_MS, () => this.told(request, undefined));
+    this.asked.set(request, (app) => {
+      cancelWait();
+      resolve(app);
+    });
+    ask({ ask: 'app-of', request, session });
     return promise;
   }
 
@@ -54,20 +87,28 @@ export class RemoteHome implements SessionHome {
   /** Takes an answer of the other loop. */
   answered(answer: SessionAnswer): void {
     const { request } = answer;
-    if (answer.answer === 'app') {
-      this.asked.get(request)?.(answer.app);
-      this.asked.delete(request);
-      return;
-    }
-    const outlet = this.receiving.get(request)?.outlet;
-    if (outlet === undefined) return;
-    if (answer.answer === 'write') return this.write(request, outlet, answer.lines);
-    outlet[answer.answer]();
+    if (answer.answer === 'app') return this.told(request, answer.app);
+    const remote = this.receiving.get(request);
+    if (remote === undefined) return;
+    remote.cancelWait();
+    if (answer.answer === 'write') this.write(request, remote, answer.lines);
+    else if (answer.answer !== 'received') remote.outlet[answer.answer]();
   }
 
-  /** Tells the home how much waits for slow clients. Called about once a second. */
+  /** Messages of the home may be missing: breaks all responses, whose clients then begin anew. */
+  lost(): void {
+    for (const { outlet } of [...this.receiving.values()]) outlet.break();
+    for (const request of [...this.asked.keys()]) this.told(request, undefined);
+  }
+
+  /** Tells the home how much waits for slow clients, and ends what it has forgotten. Called about once a second. */
   check(): void {
+    const nowMs = this.options.timers.now();
     for (const [request, remote] of this.receiving) {
+      if (nowMs - remote.writtenAtMs > GONE_MS) {
+        remote.outlet.break();
+        continue;
+      }
       const bytes = remote.outlet.waitingBytes();
       if (bytes === remote.reportedBytes) continue;
       remote.reportedBytes = bytes;
@@ -75,11 +116,19 @@ export class RemoteHome implements SessionHome {
     }
   }
 
-  private write(request: number, outlet: Outlet, lines: string): void {
-    outlet.write(lines);
-    if (outlet.waitingBytes() <= this.options.sendBufferBytes) return;
+  private told(request: number, app: string | undefined): void {
+    const resolve = this.asked.get(request);
+    this.asked.delete(request);
+    resolve?.(app);
+  }
+
+  private write(request: number, remote: Remote, lines: string): void {
+    const { ask, timers, sendBufferBytes } = this.options;
+    remote.writtenAtMs = timers.now();
+    remote.outlet.write(lines);
+    if (remote.outlet.waitingBytes() <= sendBufferBytes) return;
     this.receiving.delete(request);
-    this.options.ask({ ask: 'ended', request, why: 'too-slow' });
-    outlet.break();
+    ask({ ask: 'ended', request, why: 'too-slow' });
+    remote.outlet.break();
   }
 }

@@ -1,7 +1,8 @@
+import type { Timers } from '../../runtime/ports.ts';
 import { HomeServer } from './home-server.ts';
 import { RemoteHome } from './remote-home.ts';
 import { isQuestion, type SessionMessage } from './session-messages.ts';
-import type { SessionHome, Sessions } from './sessions.ts';
+import type { SessionHome, SessionHomes, Sessions } from './sessions.ts';
 
 export interface SessionLinksOptions {
   /** The number of this loop, and of all loops. */
@@ -12,19 +13,21 @@ export interface SessionLinksOptions {
   /** Sends a message to another loop. */
   readonly send: (loop: number, message: SessionMessage) => void;
   readonly sendBufferBytes: number;
+  /** Monotonic. */
+  readonly timers: Timers;
 }
 
 /**
  * The sessions of all loops of this process. Each request of a session may come to any loop, because all share the port; a
  * session lives on the loop that its path chooses.
  */
-export class SessionLinks {
+export class SessionLinks implements SessionHomes {
   private readonly options: SessionLinksOptions;
   private readonly homes: readonly (RemoteHome | undefined)[];
   private readonly servers: readonly HomeServer[];
 
   constructor(options: SessionLinksOptions) {
-    const { loop, loops, sessions, send, sendBufferBytes } = options;
+    const { loop, loops, sessions, send, sendBufferBytes, timers } = options;
     this.options = options;
     const all = Array.from({ length: loops }, (_, index) => index);
     this.homes = all.map((index) =>
@@ -33,6 +36,8 @@ export class SessionLinks {
         : new RemoteHome({
             ask: (question) => send(index, { type: 'session', ...question }),
             sendBufferBytes,
+            timers,
+            instead: sessions,
           }),
     );
     this.servers = all.map(
@@ -40,8 +45,15 @@ export class SessionLinks {
     );
   }
 
-  /** Returns where a session lives. */
-  homeOf(session: string): SessionHome {
+  receivingAt(session: string): SessionHome {
+    return this.homeOf(session);
+  }
+
+  knowing(session: string): SessionHome {
+    return this.homeOf(session);
+  }
+
+  private homeOf(session: string): SessionHome {
     const { loops, sessions } = this.options;
     if (loops === 1) return sessions;
     return this.homes[Number(Bun.hash.crc32(session)) % loops] ?? sessions;

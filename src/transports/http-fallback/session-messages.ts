@@ -19,6 +19,8 @@ export type SessionQuestion =
 
 /** To the loop that has the request. */
 export type SessionAnswer =
+  /** It has the request. */
+  | { readonly answer: 'received'; readonly request: number }
   | { readonly answer: 'write'; readonly request: number; readonly lines: string }
   | { readonly answer: 'end'; readonly request: number }
   | { readonly answer: 'break'; readonly request: number }

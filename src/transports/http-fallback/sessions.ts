@@ -1,5 +1,5 @@
 import type { App } from '../../channels/app.ts';
-import { after } from '../../channels/maybe-promise.ts';
+import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
@@ -58,6 +58,14 @@ export interface SessionHome {
   tooLarge(session: string): void;
 }
 
+/** Finds where sessions live. */
+export interface SessionHomes {
+  /** Returns who answers a receive request; the session may be new. Never rejects. */
+  receivingAt(session: string): MaybePromise<SessionHome>;
+  /** Returns who may know a session; `undefined`: it is known nowhere. Never rejects. */
+  knowing(session: string): MaybePromise<SessionHome | undefined>;
+}
+
 /** A receive request that may open a session. */
 interface Opening {
   readonly request: ReceiveRequest;
@@ -96,6 +104,8 @@ export interface SessionsOptions {
   readonly afterTurn: (run: () => void) => void;
   readonly log: Pick<RateLimitedLog, 'info'>;
   readonly meter: SessionMeter;
+  /** Called when a session was forgotten that was open or half-open. */
+  readonly onForgotten?: (session: string) => void;
 }
 
 /** Counts opened sessions by their transport. */

@@ -8,11 +8,10 @@ import { OPEN_TO_ALL, PREFLIGHT_HEADERS } from './headers.ts';
 import { PollOutlet, StreamOutlet } from './outlets.ts';
 import { readMessages } from './read-messages.ts';
 import { numberOf, readSessionPath, type SessionPath } from './session-path.ts';
-import type { SessionHome } from './sessions.ts';
+import type { ReceiveRequest, ResponseEnded, SessionHome, SessionHomes } from './sessions.ts';
 
 export interface FallbackTransportOptions {
-  /** Returns where a session lives. */
-  readonly homeOf: (session: string) => SessionHome;
+  readonly homes: SessionHomes;
   readonly addresses: ClientAddresses;
   /** With the limit of `sendLimit`. */
   readonly bodies: BodyIntake;
@@ -69,44 +68,61 @@ export class FallbackTransport {
       request.headers,
     );
     const isStream = purpose === 'stream';
-    let ended = false;
-    let tellHome = () => {
-      ended = true;
+    let isOver = false;
+    let tellHome: ResponseEnded = () => {
+      isOver = true;
     };
     const Outlet = isStream ? StreamOutlet : PollOutlet;
     const outlet = new Outlet(request.signal, () => tellHome());
-    const onEnd = this.options
-      .homeOf(session)
-      .receive(
-        { session, key, query, isStream, number: numberOf(query), address: packAddress(client) },
-        outlet,
-      );
-    if (ended) onEnd();
-    else tellHome = onEnd;
+    const receive: ReceiveRequest = {
+      session,
+      key,
+      query,
+      isStream,
+      number: numberOf(query),
+      address: packAddress(client),
+    };
+    void after(this.options.homes.receivingAt(session), (home) => {
+      // The client may have gone meanwhile.
+      if (isOver) return;
+      const onEnd = home.receive(receive, outlet);
+      if (isOver) onEnd();
+      else tellHome = onEnd;
+    });
     return outlet.response;
   }
 
   private send({ session }: SessionPath, { request, target }: Exchange): MaybePromise<Response> {
-    const home = this.options.homeOf(session);
-    return after(home.appOf(session), (owner) => {
+    return after(this.options.homes.knowing(session), (home) => {
       // Usual right after a client has disconnected.
-      if (owner === undefined) return refuse(404, 'No such session\n');
-      const { bodies } = this.options;
-      const length = announcedLength(request);
-      const tooLarge = bodies.refuseLength(length);
-      if (tooLarge !== undefined) return this.refuseBody(home, session, tooLarge);
-      return bodies.read({ request, length, owner }, (body) => {
-        if (body instanceof BodyRefusal) return this.refuseBody(home, session, body);
-        const frames = readMessages(body);
-        if (frames === undefined) return refuse(400, 'The body must be a JSON array of strings\n');
-        const { clientFrameBytes } = this.options;
-        if (frames.some((frame) => Buffer.byteLength(frame) > clientFrameBytes)) {
-          home.tooLarge(session);
-          return refuse(413, `A message is longer than ${clientFrameBytes} bytes\n`);
-        }
-        home.send({ session, number: numberOf(target.query), frames });
-        return new Response(null, { status: 204, headers: OPEN_TO_ALL });
-      });
+      if (home === undefined) return refuse(404, 'No such session\n');
+      return after(home.appOf(session), (owner) =>
+        owner === undefined
+          ? refuse(404, 'No such session\n')
+          : this.read({ session, home, owner }, request, target),
+      );
+    });
+  }
+
+  private read(
+    { session, home, owner }: { session: string; home: SessionHome; owner: string },
+    request: Request,
+    target: RequestTarget,
+  ): MaybePromise<Response> {
+    const { bodies, clientFrameBytes } = this.options;
+    const length = announcedLength(request);
+    const tooLarge = bodies.refuseLength(length);
+    if (tooLarge !== undefined) return this.refuseBody(home, session, tooLarge);
+    return bodies.read({ request, length, owner }, (body) => {
+      if (body instanceof BodyRefusal) return this.refuseBody(home, session, body);
+      const frames = readMessages(body);
+      if (frames === undefined) return refuse(400, 'The body must be a JSON array of strings\n');
+      if (frames.some((frame) => Buffer.byteLength(frame) > clientFrameBytes)) {
+        home.tooLarge(session);
+        return refuse(413, `A message is longer than ${clientFrameBytes} bytes\n`);
+      }
+      home.send({ session, number: numberOf(target.query), frames });
+      return new Response(null, { status: 204, headers: OPEN_TO_ALL });
     });
   }
 

@@ -1,0 +1,133 @@
+import type { RedisLink } from './redis-link.ts';
+
+/** How long a claim outlives its last renewal. Seconds. */
+const CLAIM_SECONDS = 60;
+
+/** Claims that are renewed in one go. */
+const RENEWED_AT_ONCE = 500;
+
+export interface LoopBusListener {
+  /** A message of another loop; `text` as it was sent. */
+  onMessage(from: string, text: string): void;
+  /** Messages of a loop may be missing. `undefined`: of any. */
+  onLoss(from: string | undefined): void;
+}
+
+/**
+ * Carries messages between the loops of all servers, and knows which loop has claimed what. A message may be lost; the next
+ * one of the same loop shows it.
+ */
+export class LoopBus {
+  /** Names this loop. */
+  readonly self = crypto.randomUUID();
+  private readonly keyPrefix: string;
+  private link: RedisLink | undefined;
+  private listener: LoopBusListener | undefined;
+  /** Messages sent to each loop, and received from each. */
+  private readonly sent = new Map<string, number>();
+  private readonly received = new Map<string, number>();
+
+  constructor(keyPrefix: string) {
+    this.keyPrefix = keyPrefix;
+  }
+
+  /** The stream of this loop. */
+  get stream(): string {
+    return this.streamOf(this.self);
+  }
+
+  listen(listener: LoopBusListener): void {
+    this.listener = listener;
+  }
+
+  async start(link: RedisLink): Promise<void> {
+    this.link = link;
+    await link.subscriptions.follow(this.stream);
+  }
+
+  /** Returns the loop that has claimed something; this one if nobody had. Rejects if Redis cannot be asked. */
+  async claim(name: string): Promise<string> {
+    // Atomic: sets it unless it is there, and gives what was there.
+    const owner = await this.run(['SET', this.keyOf(name), this.self, 'NX', 'GET', ...EXPIRY]);
+    return owner === null ? this.self : String(owner);
+  }
+
+  /** Returns the loop that has claimed something. Rejects if Redis cannot be asked. */
+  async find(name: string): Promise<string | undefined> {
+    const owner = await this.run(['GET', this.keyOf(name)]);
+    return owner === null ? undefined : String(owner);
+  }
+
+  /** Claims something although another loop may have it. What Redis does not hear is repeated by `renew`. */
+  take(name: string): void {
+    void this.run(['SET', this.keyOf(name), this.self, ...EXPIRY]).catch(ignored);
+  }
+
+  /** Keeps claims. Called more often than they expire. */
+  async renew(names: readonly string[]): Promise<void> {
+    for (let at = 0; at < names.length; at += RENEWED_AT_ONCE) {
+      const some = names.slice(at, at + RENEWED_AT_ONCE);
+      const renewed = some.map((name) =>
+        this.run(['SET', this.keyOf(name), this.self, ...EXPIRY]).catch(ignored),
+      );
+      await Promise.all(renewed);
+    }
+  }
+
+  release(name: string): void {
+    void this.run(['DEL', this.keyOf(name)]).catch(ignored);
+  }
+
+  /** Sends a message to another loop. Messages to one loop arrive in their order, or `onLoss` is called there. */
+  send(to: string, text: string): void {
+    const number = (this.sent.get(to) ?? 0) + 1;
+    this.sent.set(to, number);
+    const payload = `${this.self}\n${number}\n${text}`;
+    this.run(['PUBLISH', this.streamOf(to), payload]).then(
+      (receivers) => {
+        // Nobody follows its stream: it has ended.
+        if (receivers === 0) this.listener?.onLoss(to);
+      },
+      () => this.listener?.onLoss(to),
+    );
+  }
+
+  /** Takes what came over the stream of this loop. */
+  receive(payload: string): void {
+    const [from = '', number = ''] = payload.split('\n', 2);
+    const expected = (this.received.get(from) ?? 0) + 1;
+    this.received.set(from, Number(number));
+    if (Number(number) !== expected) this.listener?.onLoss(from);
+    this.listener?.onMessage(from, payload.slice(from.length + number.length + 2));
+  }
+
+  /** The stream was interrupted. */
+  missed(): void {
+    this.listener?.onLoss(undefined);
+  }
+
+  /** Forgets a loop that has nothing under way here. Its next message counts as one after a loss. */
+  forget(loop: string): void {
+    this.sent.delete(loop);
+    this.received.delete(loop);
+  }
+
+  private run(args: readonly string[]) {
+    if (this.link === undefined) return Promise.reject(new Error('Redis is not connected yet'));
+    return this.link.commands.run(args);
+  }
+
+  private keyOf(name: string): string {
+    return `${this.keyPrefix}session:${name}`;
+  }
+
+  private streamOf(loop: string): string {
+    return `${this.keyPrefix}loop:${loop}`;
+  }
+}
+
+const EXPIRY = ['EX', String(CLAIM_SECONDS)];
+
+function ignored(): void {
+  // Redis is away: a claim that is missing there is made again by the next renewal.
+}

@@ -1,0 +1,139 @@
+import type { Timers } from '../../runtime/ports.ts';
+import { HomeServer } from './home-server.ts';
+import { RemoteHome } from './remote-home.ts';
+import { isQuestion, type SessionMessage } from './session-messages.ts';
+import type { SessionHome, SessionHomes, Sessions } from './sessions.ts';
+
+/** How often this loop says again which sessions it has. Milliseconds. */
+const RENEW_MS = 20_000;
+
+/** Carries messages between the loops of all servers, and knows which of them has a session. */
+export interface SessionBus {
+  readonly self: string;
+  /** Returns the loop that has the session, which is this one if none had. Rejects while that cannot be found out. */
+  claim(session: string): Promise<string>;
+  /** Returns the loop that has the session. Rejects while that cannot be found out. */
+  find(session: string): Promise<string | undefined>;
+  /** Says that this loop has the session now, whoever had it before. */
+  take(session: string): void;
+  renew(sessions: readonly string[]): Promise<void>;
+  release(session: string): void;
+  send(to: string, text: string): void;
+  listen(listener: SessionBusListener): void;
+  forget(loop: string): void;
+}
+
+export interface SessionBusListener {
+  onMessage(from: string, text: string): void;
+  /** Messages of a loop may be missing; `undefined`: of any. */
+  onLoss(from: string | undefined): void;
+}
+
+export interface SessionClusterOptions {
+  readonly bus: SessionBus;
+  /** Those of this loop. */
+  readonly sessions: Sessions;
+  readonly sendBufferBytes: number;
+  /** Monotonic. */
+  readonly timers: Timers;
+}
+
+/** Another loop, as far as this one has to do with it. */
+interface Peer {
+  /** Its sessions. */
+  readonly home: RemoteHome;
+  /** Its requests for sessions of this loop. */
+  readonly server: HomeServer;
+}
+
+/**
+ * The sessions of all loops of several servers. A session lives on the loop that got its first request; each request that
+ * comes to another loop is passed on.
+ */
+export class SessionCluster implements SessionHomes {
+  private readonly options: SessionClusterOptions;
+  private readonly peers = new Map<string, Peer>();
+  private renewedAtMs: number;
+
+  constructor(options: SessionClusterOptions) {
+    this.options = options;
+    this.renewedAtMs = options.timers.now();
+    options.bus.listen({
+      onMessage: (from, text) => this.receive(from, JSON.parse(text)),
+      onLoss: (from) => this.lost(from),
+    });
+  }
+
+  receivingAt(session: string): SessionHome | Promise<SessionHome> {
+    const { bus, sessions } = this.options;
+    if (sessions.has(session)) return sessions;
+    return bus.claim(session).then(
+      (owner) => (owner === bus.self ? sessions : this.peer(owner).home),
+      // While the claims cannot be read, this loop has the session: the client begins anew if another had it.
+      () => sessions,
+    );
+  }
+
+  knowing(session: string): SessionHome | undefined | Promise<SessionHome | undefined> {
+    const { bus, sessions } = this.options;
+    if (sessions.has(session)) return sessions;
+    return bus.find(session).then(
+      (owner) => (owner === undefined || owner === bus.self ? undefined : this.peer(owner).home),
+      () => undefined,
+    );
+  }
+
+  /** Renews claims, and forgets loops that have nothing under way here. Called about once a second. */
+  check(): void {
+    const { bus, sessions, timers } = this.options;
+    for (const [loop, { home, server }] of this.peers) {
+      home.check();
+      if (!home.isIdle || !server.isIdle) continue;
+      this.peers.delete(loop);
+      bus.forget(loop);
+    }
+    if (timers.now() - this.renewedAtMs < RENEW_MS) return;
+    this.renewedAtMs = timers.now();
+    void bus.renew(sessions.names());
+  }
+
+  private receive(from: string, message: SessionMessage): void {
+    const { home, server } = this.peer(from);
+    if (isQuestion(message)) server.asked(message);
+    else home.answered(message);
+  }
+
+  private lost(from: string | undefined): void {
+    for (const [loop, { home, server }] of this.peers) {
+      if (from !== undefined && loop !== from) continue;
+      home.lost();
+      server.lost();
+    }
+  }
+
+  private peer(loop: string): Peer {
+    const known = this.peers.get(loop);
+    if (known !== undefined) return known;
+    const { bus, sessions, sendBufferBytes, timers } = this.options;
+    const send = (message: SessionMessage) => bus.send(loop, JSON.stringify(message));
+    const peer: Peer = {
+      home: new RemoteHome({
+        ask: (question) => send({ type: 'session', ...question }),
+        sendBufferBytes,
+        timers,
+        instead: {
+          appOf: () => undefined,
+          send: () => undefined,
+          tooLarge: () => undefined,
+          receive(request, outlet) {
+            bus.take(request.session);
+            return sessions.receive(request, outlet);
+          },
+        },
+      }),
+      server: new HomeServer(sessions, (answer) => send({ type: 'session', ...answer })),
+    };
+    this.peers.set(loop, peer);
+    return peer;
+  }
+}
