@@ -295,7 +295,7 @@ export const metricRows = {
   engineWaitsGivenUp: {
     name: 'fanfare_engine_waits_given_up_total',
     kind: 'counter',
-    help: 'Subscriptions, sign-ins and watch lists that waited for Redis in vain. Their connections were closed with 4100.',
+    help: 'Subscriptions, sign-ins, and parts of watch lists, that waited for Redis in vain. Their connections were closed with 4100.',
   },
   engineConnectionsLost: {
     name: 'fanfare_engine_connections_lost_total',
@@ -336,7 +336,7 @@ export const metricRows = {
   engineDataLost: {
     name: 'fanfare_engine_data_lost_total',
     kind: 'counter',
-    help: 'Partitions, of 64, that Redis had lost, and that this server stated again.',
+    help: 'Partitions, of 64, that this server stated again, because Redis was restarted or replaced, or had lost them.',
   },
   loopDelay: {
     name: 'fanfare_event_loop_delay_seconds',

@@ -248,8 +248,11 @@ export class Partition {
   private async renewOrEnter(): Promise<RestateReason> {
     const { serverId } = this.options.link;
     const isKnown = this.serverId === serverId;
+    const isFirst = this.epoch === undefined;
     const reason = await this.renewOrEnterAt(isKnown);
     this.serverId = serverId;
+    const counter = reason === 'lost' ? 'engineDataLost' : 'engineLeasesLost';
+    if (!isFirst && reason !== 'unsure') this.options.meter.count(counter);
     return reason;
   }
 
@@ -272,7 +275,6 @@ export class Partition {
     this.node = newId();
     const isLost = code !== 'fenced';
     await this.enter(isLost ? '1' : '');
-    this.options.meter.count(isLost ? 'engineDataLost' : 'engineLeasesLost');
     return isLost ? 'lost' : 'fenced';
   }
 
