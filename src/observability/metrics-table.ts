@@ -30,6 +30,23 @@ export const metricRows = {
     kind: 'counter',
     help: 'Accepted connections.',
   },
+  fallbackConnections: {
+    name: 'fanfare_fallback_connections',
+    kind: 'gauge',
+    help: 'Open connections over HTTP requests instead of a WebSocket. `fanfare_connections` contains them.',
+  },
+  fallbackConnectionsOpened: {
+    name: 'fanfare_fallback_connections_opened_total',
+    kind: 'counter',
+    help: 'Accepted connections over HTTP requests, by the transport that opened them.',
+    label: { name: 'transport', values: ['xhr_streaming', 'xhr_polling'] },
+  },
+  statisticsReports: {
+    name: 'fanfare_statistics_reports_total',
+    kind: 'counter',
+    help: 'Reports of pusher-js about its own connections (`enableStats`), by how they were sent. They are answered and not read.',
+    label: { name: 'transport', values: ['jsonp', 'xhr'] },
+  },
   connectionsRefused: {
     name: 'fanfare_connections_refused_total',
     kind: 'counter',
@@ -295,7 +312,7 @@ export const metricRows = {
   engineWaitsGivenUp: {
     name: 'fanfare_engine_waits_given_up_total',
     kind: 'counter',
-    help: 'Subscriptions, sign-ins, and parts of watch lists, that waited for Redis in vain. Their connections were closed with 4100.',
+    help: 'Subscriptions, sign-ins and watch lists that waited for Redis in vain. Their connections were closed with 4100.',
   },
   engineConnectionsLost: {
     name: 'fanfare_engine_connections_lost_total',
@@ -336,7 +353,7 @@ export const metricRows = {
   engineDataLost: {
     name: 'fanfare_engine_data_lost_total',
     kind: 'counter',
-    help: 'Partitions, of 64, that this server stated again, because Redis was restarted or replaced, or had lost them.',
+    help: 'Partitions, of 64, that Redis had lost, or perhaps a part of them at a restart or failover, and that this server stated again.',
   },
   loopDelay: {
     name: 'fanfare_event_loop_delay_seconds',

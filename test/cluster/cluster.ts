@@ -16,7 +16,7 @@ export interface Cluster extends AsyncDisposable {
   readonly servers: readonly Fanfare[];
   /** The same app at each server. */
   readonly apps: readonly TestApp[];
-  /** Through which each server reaches Redis, if there is one. */
+  /** Through which each server reaches Redis, if there is only one. */
   readonly proxies: readonly TcpProxy[];
   /** Starts one more server; `options` are over those of the others. */
   add(options?: FanfareOptions): Promise<Fanfare>;
@@ -39,14 +39,13 @@ export async function startCluster(
   const store = parts.use(await throwAwayPostgres());
   const servers: Fanfare[] = [];
   const proxies: TcpProxy[] = [];
-  const urls = redisServers.map(({ url }) => url);
   const add = async (owner: AsyncDisposableStack, more: FanfareOptions = {}) => {
     const proxy = owner.use(await TcpProxy.start(redis.port));
     const config = {
       engine: {
         type: 'redis',
         // All servers must have the same list.
-        ...(redisCount === 1 ? { url: proxy.url } : { urls }),
+        ...(redisCount === 1 ? { url: proxy.url } : { urls: redisServers.map(({ url }) => url) }),
       },
       store: { url: store.url },
       webhooks: { allowPrivateAddresses: true },

@@ -25,6 +25,7 @@ describe('a fault of the store', () => {
     ['the store failed (SQLITE_ERROR)', sqlite('SQLITE_ERROR')],
     ['the disk is full', server('53100')],
     ['the store is read-only', server('25006')],
+    ['this server did not run for a while, and the database ended its connection', server('25P03')],
     ['the database cannot be reached', server('57P01')],
     ['the database takes too long', server('57014')],
     ['the tables in the database are missing or were changed', server('42P01')],

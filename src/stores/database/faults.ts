@@ -66,6 +66,8 @@ const meanings: readonly (readonly [string, string])[] = [
   ['53200', 'the database is out of memory'],
   ['53300', 'the database accepts no more connections'],
   ['25006', 'the store is read-only'],
+  // After 15 s in the middle of a change.
+  ['25P03', 'this server did not run for a while, and the database ended its connection'],
   ['42501', 'the database does not allow it'],
   // Only this program may change its tables.
   ['42', 'the tables in the database are missing or were changed'],
