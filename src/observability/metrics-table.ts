@@ -30,6 +30,23 @@ export const metricRows = {
     kind: 'counter',
     help: 'Accepted connections.',
   },
+  fallbackConnections: {
+    name: 'fanfare_fallback_connections',
+    kind: 'gauge',
+    help: 'Open connections over HTTP requests instead of a WebSocket. `fanfare_connections` contains them.',
+  },
+  fallbackConnectionsOpened: {
+    name: 'fanfare_fallback_connections_opened_total',
+    kind: 'counter',
+    help: 'Accepted connections over HTTP requests, by the transport that opened them.',
+    label: { name: 'transport', values: ['xhr_streaming', 'xhr_polling'] },
+  },
+  statisticsReports: {
+    name: 'fanfare_statistics_reports_total',
+    kind: 'counter',
+    help: 'Reports of pusher-js about its own connections (`enableStats`), by how they were sent. They are answered and not read.',
+    label: { name: 'transport', values: ['jsonp', 'xhr'] },
+  },
   connectionsRefused: {
     name: 'fanfare_connections_refused_total',
     kind: 'counter',
@@ -336,7 +353,7 @@ export const metricRows = {
   engineDataLost: {
     name: 'fanfare_engine_data_lost_total',
     kind: 'counter',
-    help: 'Partitions, of 64, that Redis had lost, and that this server stated again.',
+    help: 'Partitions, of 64, that Redis had lost, or perhaps a part of them at a restart or failover, and that this server stated again.',
   },
   loopDelay: {
     name: 'fanfare_event_loop_delay_seconds',

@@ -16,7 +16,7 @@ export interface Cluster extends AsyncDisposable {
   readonly servers: readonly Fanfare[];
   /** The same app at each server. */
   readonly apps: readonly TestApp[];
-  /** Through which each server reaches the first Redis. */
+  /** Through which each server reaches Redis, if there is only one. */
   readonly proxies: readonly TcpProxy[];
   /** Starts one more server; `options` are over those of the others. */
   add(options?: FanfareOptions): Promise<Fanfare>;
@@ -39,13 +39,13 @@ export async function startCluster(
   const store = parts.use(await throwAwayPostgres());
   const servers: Fanfare[] = [];
   const proxies: TcpProxy[] = [];
-  const otherUrls = redisServers.slice(1).map(({ url }) => url);
   const add = async (owner: AsyncDisposableStack, more: FanfareOptions = {}) => {
     const proxy = owner.use(await TcpProxy.start(redis.port));
     const config = {
       engine: {
         type: 'redis',
-        ...(redisCount === 1 ? { url: proxy.url } : { urls: [proxy.url, ...otherUrls] }),
+        // All servers must have the same list.
+        ...(redisCount === 1 ? { url: proxy.url } : { urls: redisServers.map(({ url }) => url) }),
       },
       store: { url: store.url },
       webhooks: { allowPrivateAddresses: true },

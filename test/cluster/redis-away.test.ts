@@ -37,6 +37,11 @@ describe('while Redis does not answer', () => {
       if (heard.event === 'lost') heard = Object(await client.hears());
       expect(heard.event).toBe('back');
     }
+    // The other server may be back a moment later.
+    await eventually(
+      async () => (await one.api('GET', `/channels/${ROOM}/users`)).status,
+      (status) => status === 200,
+    );
     expect(await usersAt(one)).toEqual(['ann', 'bob']);
     // Without its data, it is told everything again, and nobody is told anything.
     await redis.kill();

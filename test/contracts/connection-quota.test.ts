@@ -148,6 +148,25 @@ describe('the connections of an app on several servers', () => {
     expect(await placesAt(two.quotas, app, 2)).toBe(1);
   });
 
+  it('are let in beyond 1,000 that wait for Redis at once, and count afterwards', async () => {
+    const { loops } = await loopsOverRedis(2);
+    const [one, two] = loops as [RedisLoop, RedisLoop];
+    const app = limited();
+    const taken = await Promise.all(Array.from({ length: 1010 }, () => one.quotas.take(app)));
+    expect(taken.filter(Boolean)).toHaveLength(10);
+    expect(await two.quotas.take(app)).toBe(false);
+    for (let n = 0; n < 6; n++) one.quotas.release(app);
+    expect(await placesAt(one.quotas, app, 3)).toBe(1);
+  });
+
+  it('follow the limit of an app that was removed and created again', async () => {
+    const { loops } = await loopsOverRedis(1);
+    const [one] = loops as [RedisLoop];
+    const app = limited();
+    expect(await placesAt(one.quotas, app, 6)).toBe(5);
+    expect(await placesAt(one.quotas, appWith({ connections: 7 }, app.id), 3)).toBe(2);
+  });
+
   it('count once when a reply was lost', async () => {
     let fate: ReturnType<Fate> = 'answered';
     const { cluster, loops } = await loopsOverRedis(2, [], () => fate);

@@ -247,30 +247,25 @@ export class Partition {
 
   private async renewOrEnter(): Promise<RestateReason> {
     const { serverId } = this.options.link;
-    const isKnown = this.serverId === serverId;
-    const reason = await this.renewOrEnterAt(isKnown);
+    const reason = await this.renewOrEnterAt(serverId);
     this.serverId = serverId;
     return reason;
   }
 
-  private async renewOrEnterAt(isKnownServer: boolean): Promise<RestateReason> {
+  private async renewOrEnterAt(serverId: string): Promise<RestateReason> {
     if (this.epoch === undefined) {
       await this.enter('');
       return 'fenced';
     }
-    if (!isKnownServer) {
-      // It may lack the last writes, and number anew what others have heard already.
-      this.node = newId();
-      await this.enter('1');
-      return 'lost';
-    }
+    // Another process may lack the last writes, and number anew what others have heard already.
+    const mayHaveLost = serverId !== this.serverId;
     const [code, version, dueMs, claims] = await this.run(TICK, [this.node, this.epoch, 0]);
     if (code === 'ok' || code === 'late') {
       this.take(dueMs, claims);
-      if (Number(version) >= this.version) return 'unsure';
+      if (Number(version) >= this.version && !mayHaveLost) return 'unsure';
     }
     this.node = newId();
-    const isLost = code !== 'fenced';
+    const isLost = code !== 'fenced' || mayHaveLost;
     await this.enter(isLost ? '1' : '');
     this.options.meter.count(isLost ? 'engineDataLost' : 'engineLeasesLost');
     return isLost ? 'lost' : 'fenced';
