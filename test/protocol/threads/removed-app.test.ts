@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { admin } from '../../../testing/clients/admin-api.ts';
+import { admin, everyServerTakes } from '../../../testing/clients/admin-api.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { startFanfare } from '../../../testing/servers/fanfare.ts';
 import { newApp, TestApp } from '../../../testing/servers/test-app.ts';
@@ -21,6 +21,7 @@ it('an app that is deleted while clients of all threads are in its channels begi
   const key = { key: app.key, secret: app.secret };
   const again = await admin(server, 'POST', '/apps', { body: { id: app.id, keys: [key] } });
   expect(again.status).toBe(201);
+  await everyServerTakes(server, `/apps/${app.id}`);
 
   const same = new TestApp(server, app);
   await eventually(
