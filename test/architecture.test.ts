@@ -71,7 +71,10 @@ const besideMayImport: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Which folders of `transports` may import which others of it. */
-const mayShare: Readonly<Record<string, readonly string[]>> = { websocket: ['clients'] };
+const mayShare: Readonly<Record<string, readonly string[]>> = {
+  websocket: ['clients'],
+  'http-fallback': ['clients'],
+};
 
 /** What the runtime offers to the pure folders: only what computes. */
 const PURE = ['channels', 'push', 'runtime'];

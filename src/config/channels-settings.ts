@@ -140,6 +140,11 @@ export const channelsSettings = z
       0,
       'Subscriptions of the whole server. At the limit, the app with the most subscriptions is refused more, or loses a connection to another app; 0 = as many as half of the memory holds.',
     ),
+    maxFallbackConnections: wholeNumber(
+      { min: 0, max: COUNT_MAX },
+      10_000,
+      'Open connections of the whole server that use HTTP requests instead of a WebSocket. Each costs more per event than a WebSocket. At the limit, the app and address with the most lose one (4100); 0 = none.',
+    ),
     activityTimeoutSeconds: wholeNumber(
       { min: 1, max: SECONDS_MAX },
       120,

@@ -16,6 +16,7 @@ describe('a configuration', () => {
           pathPrefix: '',
           maxConnections: 0,
           maxSubscriptions: 0,
+          maxFallbackConnections: 10_000,
           activityTimeoutSeconds: 120,
           pongTimeoutSeconds: 30,
           authorizationTimeoutSeconds: 10,

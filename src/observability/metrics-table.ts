@@ -30,6 +30,23 @@ export const metricRows = {
     kind: 'counter',
     help: 'Accepted connections.',
   },
+  fallbackConnections: {
+    name: 'fanfare_fallback_connections',
+    kind: 'gauge',
+    help: 'Open connections over HTTP requests instead of a WebSocket. `fanfare_connections` contains them.',
+  },
+  fallbackConnectionsOpened: {
+    name: 'fanfare_fallback_connections_opened_total',
+    kind: 'counter',
+    help: 'Accepted connections over HTTP requests, by the transport that opened them.',
+    label: { name: 'transport', values: ['xhr_streaming', 'xhr_polling'] },
+  },
+  statisticsReports: {
+    name: 'fanfare_statistics_reports_total',
+    kind: 'counter',
+    help: 'Reports of pusher-js about its own connections (`enableStats`), by how they were sent. They are answered and not read.',
+    label: { name: 'transport', values: ['jsonp', 'xhr'] },
+  },
   connectionsRefused: {
     name: 'fanfare_connections_refused_total',
     kind: 'counter',

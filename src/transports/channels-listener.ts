@@ -4,21 +4,29 @@ import { after } from '../channels/maybe-promise.ts';
 import type { ChannelsApi } from './channels-api/api.ts';
 import { refuseRequest } from './channels-api/problems.ts';
 import type { ClientAddresses } from './client-address.ts';
-import { requestTarget } from './request-target.ts';
+import { isFallbackPath } from './http-fallback/session-path.ts';
+import { answerStatistics, type StatisticsMeter } from './http-fallback/statistics.ts';
+import type { FallbackTransport } from './http-fallback/transport.ts';
+import { requestTarget, withoutPrefix } from './request-target.ts';
 import type { HandshakeOutcome, WebSocketTransport } from './websocket/transport.ts';
 import type { SocketData } from './websocket/websocket-connection.ts';
 
 export interface ListenerSettings {
   readonly host: string;
   readonly port: number;
+  readonly pathPrefix: string;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Whether several listeners of this process share the port. */
   readonly reusePort: boolean;
 }
 
 /** What this listener counts. */
-export interface ListenerMeter {
-  count(counter: 'connectionsRefused' | 'requests', by: number, label: string): void;
+export interface ListenerMeter extends StatisticsMeter {
+  count(
+    counter: 'connectionsRefused' | 'requests' | 'statisticsReports',
+    by: number,
+    label: string,
+  ): void;
 }
 
 /**
@@ -31,6 +39,7 @@ export interface ChannelsListenerOptions {
   readonly settings: ListenerSettings;
   readonly hub: Hub;
   readonly sockets: WebSocketTransport;
+  readonly fallback: Pick<FallbackTransport, 'answer'>;
   readonly api: ChannelsApi;
   readonly addresses: ClientAddresses;
   readonly meter: ListenerMeter;
@@ -41,6 +50,7 @@ export function listenForChannels({
   settings,
   hub,
   sockets,
+  fallback,
   api,
   addresses,
   meter,
@@ -81,7 +91,9 @@ export function listenForChannels({
         const outcome = sockets.upgrade(server, request, target);
         return after(outcome, (known) => refuseHandshake(known, target.path, sender));
       }
-      return api.answer(request, target, sender);
+      const path = withoutPrefix(target.path, settings.pathPrefix);
+      if (isFallbackPath(path)) return fallback.answer(path, { request, server, target });
+      return answerStatistics(request.method, path, meter) ?? api.answer(request, target, sender);
     },
     error(error) {
       hub.rateLimitedLog.error(

@@ -2,6 +2,7 @@ import PusherJs, { type Channel, type Options } from 'pusher-js';
 import { Inbox } from '../inbox.ts';
 import type { AppBackend } from '../servers/app-backend.ts';
 import { APP, type Fanfare } from '../servers/fanfare.ts';
+import { TRANSPORT } from './raw-client.ts';
 
 /** An event as a handler of pusher-js gets it. */
 export type HeardEvent = readonly [event: string, data: unknown];
@@ -30,7 +31,9 @@ export interface HeardChannel extends Inbox<HeardEvent> {
   subscribed(): Promise<unknown>;
 }
 
-export interface OfficialClientOptions extends Partial<Options> {
+export interface OfficialClientOptions extends Omit<Partial<Options>, 'enabledTransports'> {
+  /** `undefined`: those that pusher-js chooses by itself. */
+  readonly enabledTransports?: Options['enabledTransports'] | undefined;
   /** The user that the backend signs in. */
   readonly user?: string;
   /** The watchlist of this user. */
@@ -42,14 +45,18 @@ export interface OfficialClientOptions extends Partial<Options> {
 /** The options with which pusher-js is pointed at a server of one's own. */
 export function optionsFor(
   server: Pick<Fanfare, 'port'>,
-  { user, watchlist = [], backend, key: _key, ...options }: OfficialClientOptions = {},
+  { user, watchlist = [], backend, key: _key, ...given }: OfficialClientOptions = {},
 ): Options {
   const headers = user === undefined ? {} : { 'x-user': user };
+  const { enabledTransports = TRANSPORT === 'ws' ? ['ws', 'wss'] : [TRANSPORT], ...options } =
+    given;
+  const choosesItself = 'enabledTransports' in given && given.enabledTransports === undefined;
   return {
     wsHost: '127.0.0.1',
     wsPort: server.port,
+    httpHost: '127.0.0.1',
+    httpPort: server.port,
     forceTLS: false,
-    enabledTransports: ['ws', 'wss'],
     // Required by pusher-js and not used once `wsHost` is given.
     cluster: 'local',
     ...(backend === undefined
@@ -67,6 +74,7 @@ export function optionsFor(
               watchlist.length === 0 ? headers : { ...headers, 'x-watchlist': watchlist.join() },
           },
         }),
+    ...(choosesItself ? {} : { enabledTransports }),
     ...options,
   };
 }

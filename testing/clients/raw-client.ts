@@ -1,4 +1,6 @@
 import { APP, type Fanfare } from '../servers/fanfare.ts';
+import type { Closed } from './closed.ts';
+import { FallbackCarrier, type FallbackTransportName } from './fallback-carrier.ts';
 import { threadsSettled } from './settled.ts';
 import { Waiting } from './waiting.ts';
 
@@ -14,12 +16,6 @@ export interface Heard {
   readonly user_id?: string;
 }
 
-export interface Closed {
-  /** `undefined` if the connection ended without a close frame. */
-  readonly code: number | undefined;
-  readonly reason: string;
-}
-
 export interface RawClientOptions {
   /** Path and query; otherwise that of the test app. */
   readonly path?: string;
@@ -29,7 +25,15 @@ export interface RawClientOptions {
   readonly ignores?: string;
   /** Reads nothing at all after the handshake. */
   readonly deaf?: boolean;
+  /** What carries the messages: a WebSocket, unless `TEST_TRANSPORT` names another. */
+  readonly transport?: 'ws' | FallbackTransportName;
 }
+
+/** What carries the messages of clients that do not say it. */
+export const TRANSPORT = (process.env['TEST_TRANSPORT'] ?? 'ws') as 'ws' | FallbackTransportName;
+
+/** Masked, with a mask of zeros. */
+const CLOSE_1000 = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
 
 const MASK = [0x12, 0x34, 0x56, 0x78];
 
@@ -75,6 +79,8 @@ export class RawClient implements AsyncDisposable {
   private closeFrame: Closed | undefined;
   private over = false;
   private socket: Bun.Socket | undefined;
+  /** Instead of the socket, for the HTTP transports. */
+  private carrier: FallbackCarrier | undefined;
 
   private readonly server: Pick<Fanfare, 'port'>;
 
@@ -90,6 +96,13 @@ export class RawClient implements AsyncDisposable {
   ): Promise<RawClient> {
     const client = new RawClient(server);
     client.ignored = options.ignores;
+    const transport = options.transport ?? TRANSPORT;
+    const path = options.path ?? pathOf(options.protocol);
+    // Headers and unread bytes are matters of one connection.
+    if (transport !== 'ws' && options.headers === undefined && options.deaf !== true) {
+      client.opensSession(transport, path);
+      return client;
+    }
     client.socket = await Bun.connect({
       hostname: '127.0.0.1',
       port: server.port,
@@ -105,7 +118,7 @@ export class RawClient implements AsyncDisposable {
     );
     client.writeBytes(
       Buffer.from(
-        `GET ${options.path ?? pathOf(options.protocol)} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n` +
+        `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n` +
           'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n' +
           `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${headers.join('')}\r\n`,
       ),
@@ -134,13 +147,31 @@ export class RawClient implements AsyncDisposable {
 
   /** Sends one text frame: a message, or any text. */
   says(message: object | string): void {
-    this.writeBytes(
-      clientFrame(1, typeof message === 'string' ? message : JSON.stringify(message)),
-    );
+    const text = typeof message === 'string' ? message : JSON.stringify(message);
+    if (this.carrier === undefined) this.writeBytes(clientFrame(1, text));
+    else this.carrier.send(text);
+  }
+
+  /** Sends several messages in one piece. */
+  saysAtOnce(messages: readonly (object | string)[]): void {
+    const texts = messages.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+    if (this.carrier === undefined) {
+      this.writeBytes(Buffer.concat(texts.map((text) => clientFrame(1, text))));
+    } else {
+      this.carrier.send(...texts);
+    }
+  }
+
+  /** Closes the connection as a client does that goes away. The server has removed it when this settles. */
+  async leaves(): Promise<Closed> {
+    if (this.carrier === undefined) this.writeBytes(CLOSE_1000);
+    else await this.carrier.leave();
+    return this.closed;
   }
 
   /** Sends any bytes, in order. Bytes that the system does not take at once are sent later. */
   writeBytes(bytes: Uint8Array): void {
+    if (this.carrier !== undefined) throw new Error('Only a WebSocket has bytes of its own');
     const idle = this.unsent.length === 0;
     this.unsent.push(bytes);
     if (idle) this.flush();
@@ -236,8 +267,28 @@ export class RawClient implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.carrier?.terminate();
     this.socket?.terminate();
     this.end();
+  }
+
+  private opensSession(transport: FallbackTransportName, target: string): void {
+    const [path = '', query = ''] = target.split('?');
+    this.responseHead = 'HTTP/1.1 200 OK';
+    this.carrier = new FallbackCarrier({
+      port: this.server.port,
+      transport,
+      path,
+      query,
+      heard: (frame) => {
+        this.hear(frame);
+        this.waiting.wake();
+      },
+      closed: (closed) => {
+        if (closed.code !== undefined) this.closeFrame = closed;
+        this.end();
+      },
+    });
   }
 
   private receive(bytes: Uint8Array): void {

@@ -10,6 +10,7 @@ import type { PushInstance } from '../../push/model/instance.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import type { EngineAway } from '../../transports/admin/readiness.ts';
+import type { SessionMessage } from '../../transports/http-fallback/session-messages.ts';
 import type { StartFault } from '../start-failed.ts';
 import type { LoopTotals } from './loop-totals.ts';
 
@@ -51,7 +52,7 @@ export type LoopPorts = readonly (MessagePort | undefined)[];
 /** From a realtime loop to another one. */
 export type LoopMessage =
   /** What the engines of two loops have to say to each other; the only messages that are arrays. */
-  EngineMessage | UsageMessage;
+  EngineMessage | UsageMessage | SessionMessage;
 
 /** What a loop has taken from quotas and rates since its last message. */
 export interface UsageMessage {

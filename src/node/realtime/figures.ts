@@ -8,6 +8,7 @@ import type { LoopDelay } from '../../observability/loop-delay.ts';
 import type { MetricValues, TableMeter } from '../../observability/meter.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { Connections } from '../../transports/clients/connections.ts';
+import type { Sessions } from '../../transports/http-fallback/sessions.ts';
 import type { Question, Questions } from '../link/messages.ts';
 import type { ChannelCounter } from './engine.ts';
 
@@ -16,6 +17,8 @@ export interface FiguresOptions {
   readonly loopName: string;
   readonly apps: MemoryAppDirectory;
   readonly connections: Connections;
+  /** Those that HTTP requests carry. */
+  readonly sessions: Pick<Sessions, 'size'>;
   readonly authority: Authority;
   readonly counter: ChannelCounter;
   /** What apps do on all servers, if there are several. */
@@ -60,6 +63,7 @@ export class Figures {
     const { loopName, meter, connections, counter, loopDelay, logLinesDropped, engineFigures } =
       this.options;
     meter.set('connections', connections.size);
+    meter.set('fallbackConnections', this.options.sessions.size);
     meter.set('channels', counter.channelCount());
     meter.set('loopDelay', loopDelay.longestSeconds(), loopName);
     meter.set('logLinesDropped', logLinesDropped(), loopName);

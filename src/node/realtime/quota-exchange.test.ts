@@ -25,7 +25,7 @@ function loopsWith(count: number, app = appWith(), { onTimer = true } = {}) {
     const heard = Promise.withResolvers<void>();
     links.receive((_, messages) => {
       for (const message of messages) {
-        if (isOfEngine(message)) continue;
+        if (isOfEngine(message) || message.type !== 'usage') continue;
         quotas.receive(message, apps, usage);
         heard.resolve();
       }

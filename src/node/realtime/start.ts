@@ -19,8 +19,8 @@ import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
+import { BodyIntake } from '../../transports/body-intake.ts';
 import { ChannelsApi } from '../../transports/channels-api/api.ts';
-import { BodyIntake } from '../../transports/channels-api/body-intake.ts';
 import { listenForChannels } from '../../transports/channels-listener.ts';
 import { ClientAddresses } from '../../transports/client-address.ts';
 import { ClientAudience } from '../../transports/clients/audience.ts';
@@ -29,6 +29,9 @@ import { Connections } from '../../transports/clients/connections.ts';
 import { drain } from '../../transports/clients/drain.ts';
 import { endWith } from '../../transports/clients/end.ts';
 import { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
+import { SessionLinks } from '../../transports/http-fallback/session-links.ts';
+import { Sessions } from '../../transports/http-fallback/sessions.ts';
+import { FallbackTransport, sendLimit } from '../../transports/http-fallback/transport.ts';
 import { Coalescer } from '../../transports/websocket/coalescing/coalescer.ts';
 import { LoopShare } from '../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
@@ -227,6 +230,34 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     addresses,
     rateLimitedLog,
   });
+  const sessions = new Sessions({
+    clients,
+    apps,
+    connections,
+    connectionsMax: Math.ceil(channels.maxFallbackConnections / links.count),
+    sendBufferBytes: channels.sendBufferBytes,
+    timers: monotonicTimers,
+    afterTurn: (run) => void setImmediate(run),
+    log: rateLimitedLog,
+    meter,
+  });
+  const sessionLinks = new SessionLinks({
+    loop: links.index,
+    loops: links.count,
+    sessions,
+    send: (loop, message) => links.send(loop, message),
+    sendBufferBytes: channels.sendBufferBytes,
+  });
+  const sendBodies = new BodyIntake(
+    { ...channels, requestBytes: sendLimit(channels.clientFrameBytes) },
+    monotonicTimers,
+  );
+  const fallback = new FallbackTransport({
+    homeOf: (session) => sessionLinks.homeOf(session),
+    addresses,
+    bodies: sendBodies,
+    clientFrameBytes: channels.clientFrameBytes,
+  });
   const bodies = new BodyIntake(channels, monotonicTimers);
   const api = new ChannelsApi({
     hub,
@@ -242,6 +273,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
         settings: { ...channels, port, tls: certificate, reusePort: links.count > 1 },
         hub,
         sockets: transport,
+        fallback,
         api,
         addresses,
         meter,
@@ -263,6 +295,9 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     listeners.forgetEmpty();
     clients.checkPart(CHECK_PARTS);
     bodies.check();
+    sendBodies.check();
+    sessions.check();
+    sessionLinks.check();
   }, CHECK_INTERVAL_MS);
   const keepUsage = () => {
     const unsaved = usage.unsaved();
@@ -274,6 +309,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   links.receive((from, messages) => {
     for (const message of messages) {
       if (isOfEngine(message)) engine.threads?.receive(from, message);
+      else if (message.type === 'session') sessionLinks.receive(from, message);
       else quotas?.receive(message, apps, usage);
     }
     engine.threads?.received(from);
@@ -284,6 +320,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     loopName: loopName(links.index),
     apps,
     connections,
+    sessions,
     authority: engine.authority,
     counter: engine.counter,
     cluster: isOneOfCluster ? clusterQuotas : undefined,
@@ -320,6 +357,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     answer: (question) => figures.answer(question),
     backgroundSaidGoodbye: () => goodbye.resolve(),
     async drain() {
+      sessions.stop();
       const stopped = listeners.close();
       await drain(connections, config.drainSeconds, (connection) =>
         endWith(connection, 'server-stopping'),

@@ -3,9 +3,9 @@ import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts
 import type { Hub } from '../../channels/hub.ts';
 import { after, type MaybePromise, recover } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
+import { announcedLength, type BodyIntake, BodyRefusal } from '../body-intake.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
-import { announcedLength, type BodyIntake } from './body-intake.ts';
 import type { Answer, Endpoint } from './call.ts';
 import { Listings } from './listings.ts';
 import { ApiRefusal, refuseRequest } from './problems.ts';
@@ -101,7 +101,7 @@ export class ChannelsApi {
     const over = this.refuseOverRate(route, app);
     if (over !== undefined) return this.refuse(exchange, over, { app });
     return this.bodies.read({ request, length, owner: app.id }, (body) => {
-      if (body instanceof ApiRefusal) return this.refuse(exchange, body, { app, closes: true });
+      if (body instanceof BodyRefusal) return this.refuse(exchange, body, { app, closes: true });
       const refused = refuseBody(parameters, body);
       return refused === undefined
         ? this.respond(exchange, this.run(endpoint, route, known, body), app)
@@ -186,7 +186,7 @@ export class ChannelsApi {
 
   private refuse(
     { request, path, sender }: Exchange,
-    { problem, text, headers }: ApiRefusal,
+    { problem, text, headers }: ApiRefusal | BodyRefusal,
     { app, closes = false }: { readonly app?: App; readonly closes?: boolean } = {},
   ): Response {
     const response = refuseRequest(problem, text, {

@@ -17,11 +17,15 @@ export function admit(target: RequestTarget, prefix: string, apps: AppDirectory)
   const match = APP_PATH.exec(withoutPrefix(target.path, prefix));
   if (match === null) return refused('path-not-found');
 
-  const { query } = target;
+  return admitKey(match[1] ?? '', target.query, apps);
+}
+
+/** Decides about a client whose path was read already; `keyText`: the key as it stands in the path. */
+export function admitKey(keyText: string, query: string, apps: AppDirectory): Admission {
   const protocol = protocolOf(parameterOf(query, 'protocol'), parameterOf(query, 'version'));
   if (typeof protocol === 'string') return refused(protocol);
 
-  const key = decodeLeniently(match[1] ?? '');
+  const key = decodeLeniently(keyText);
   const app = apps.byKey(key);
   if (app === undefined) {
     return refused(

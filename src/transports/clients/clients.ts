@@ -102,7 +102,7 @@ export class Clients {
       now: () => options.monotonic.now(),
       afterTurn: (run) => void setImmediate(run),
       answer: (connection, frame) => this.answer(connection, frame),
-      giveUp: (connection) => this.makeRoom(connection),
+      giveUp: (connection) => this.endForRoom(connection),
     });
     this.addressRates = new AddressRates(options.settings.addressLimits, options.monotonic);
     this.departures = new Departures(options.hub, (session, error) =>
@@ -263,7 +263,7 @@ export class Clients {
   /** Ends a connection with many subscriptions of an app, because another app needs room. */
   endConnectionOf(appId: string): void {
     const connection = this.connections.findLarge(appId);
-    if (connection !== undefined) this.makeRoom(connection);
+    if (connection !== undefined) this.endForRoom(connection);
   }
 
   /** Ends the connections of some apps. */
@@ -286,12 +286,12 @@ export class Clients {
     const room = this.connections.roomFor(app, address);
     if (room === 'room') return undefined;
     if (room === 'full') return 'server-over-capacity';
-    this.makeRoom(room);
+    this.endForRoom(room);
     return undefined;
   }
 
   /** Ends a connection of the app or address that has the most, because another needs room. */
-  private makeRoom(connection: Connection): void {
+  endForRoom(connection: Connection): void {
     const { app, address, socketId } = connection;
     this.hub.rateLimitedLog.warn(
       'Connection closed: the server is full, and its app or address has the most connections',
@@ -380,7 +380,8 @@ export class Clients {
     );
   }
 
-  private heard(connection: Connection): void {
+  /** Notes that the client has sent something, so that it is not pinged. */
+  heard(connection: Connection): void {
     connection.heardAtMs = this.monotonic.now();
     connection.pingedAtMs = 0;
   }

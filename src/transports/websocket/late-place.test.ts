@@ -5,8 +5,8 @@ import { appWith, hubWith } from '../../channels/hub.fixture.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
+import { BodyIntake } from '../body-intake.ts';
 import { ChannelsApi } from '../channels-api/api.ts';
-import { BodyIntake } from '../channels-api/body-intake.ts';
 import { listenForChannels } from '../channels-listener.ts';
 import { ClientAddresses } from '../client-address.ts';
 import { Clients } from '../clients/clients.ts';
@@ -85,9 +85,10 @@ function stage(settings: object = {}) {
     monotonicTimers,
   );
   const server = listenForChannels({
-    settings: { host: '127.0.0.1', port: 0, tls: undefined, reusePort: false },
+    settings: { host: '127.0.0.1', port: 0, pathPrefix: '', tls: undefined, reusePort: false },
     hub,
     sockets,
+    fallback: { answer: () => new Response(null, { status: 404 }) },
     api: new ChannelsApi({ hub, apps, pathPrefix: '', bodies, meter }),
     addresses,
     meter,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { clientFrame, type Heard } from '../../../testing/clients/raw-client.ts';
+import type { Heard } from '../../../testing/clients/raw-client.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 import {
@@ -34,12 +34,12 @@ const PONG: Heard = { event: 'pusher:pong', data: '{}' };
 const RATE = error('Client event rejected due to rate limit', 4301);
 
 /** Many events in one write, so that the server reads them at once. */
-function events(channel: string, count: number): Buffer {
-  return Buffer.concat(
-    Array.from({ length: count }, (_, index) =>
-      clientFrame(1, JSON.stringify({ event: 'client-e', channel, data: `${index}` })),
-    ),
-  );
+function events(channel: string, count: number): readonly object[] {
+  return Array.from({ length: count }, (_, index) => ({
+    event: 'client-e',
+    channel,
+    data: `${index}`,
+  }));
 }
 
 describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
@@ -213,7 +213,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
 
-    speaker.writeBytes(events(channel, 13));
+    speaker.saysAtOnce(events(channel, 13));
 
     for (let index = 0; index < 10; index++) {
       expect(await listener.hears()).toEqual({ event: 'client-e', channel, data: `${index}` });
@@ -230,7 +230,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     const channel = fresh('private-');
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
-    speaker.writeBytes(events(channel, 11));
+    speaker.saysAtOnce(events(channel, 11));
     for (let index = 0; index < 10; index++) await listener.hears();
     expect(await speaker.hears()).toEqual(RATE);
 
@@ -299,7 +299,7 @@ describe('an app', () => {
       await using speaker = await member(fast, channel);
       await using listener = await member(fast, channel);
 
-      speaker.writeBytes(events(channel, 200));
+      speaker.saysAtOnce(events(channel, 200));
 
       for (let index = 0; index < heard; index++) {
         expect(await listener.hears()).toMatchObject({ data: `${index}` });

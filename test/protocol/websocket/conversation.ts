@@ -1,5 +1,6 @@
 import { expect } from 'bun:test';
-import type { Closed, Heard, RawClient } from '../../../testing/clients/raw-client.ts';
+import type { Closed } from '../../../testing/clients/closed.ts';
+import type { Heard, RawClient } from '../../../testing/clients/raw-client.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import {
   type AppClient,
@@ -109,15 +110,11 @@ export async function hearsEnd(client: RawClient, code: number, message?: string
   return closed;
 }
 
-/** Closes a connection as in RFC 6455. The server has removed it when this settles. */
+/** Closes a connection as a client does. The server has removed it when this settles. */
 export async function leaves(client: RawClient): Promise<void> {
-  client.writeBytes(CLOSE_1000);
-  expect(await client.closed).toEqual({ code: 1000, reason: '' });
+  expect(await client.leaves()).toEqual({ code: 1000, reason: '' });
   await client.serverSettled();
 }
-
-/** Masked, with a mask of zeros. */
-const CLOSE_1000 = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
 
 /** The occupied channels of an app. */
 export async function channels(at: AppLocation): Promise<Record<string, object>> {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { clientFrame } from '../../../testing/clients/raw-client.ts';
 import { channelAuth, trigger } from '../../../testing/clients/sign.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import {
@@ -141,9 +140,11 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   it('may unsubscribe before it has heard the confirmation', async () => {
     const channel = fresh();
     await using client = await connect(server, protocol);
-    const says = (event: string) => clientFrame(1, JSON.stringify({ event, data: { channel } }));
 
-    client.writeBytes(Buffer.concat([says('pusher:subscribe'), says('pusher:unsubscribe')]));
+    client.saysAtOnce([
+      { event: 'pusher:subscribe', data: { channel } },
+      { event: 'pusher:unsubscribe', data: { channel } },
+    ]);
 
     expect(await client.hears()).toEqual(confirmation(channel));
     await client.hearsNothing();

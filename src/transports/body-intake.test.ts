@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { announcedLength, BodyIntake, type BodySettings } from './body-intake.ts';
-import { ApiRefusal } from './problems.ts';
+import { announcedLength, BodyIntake, BodyRefusal, type BodySettings } from './body-intake.ts';
 
 const SETTINGS: BodySettings = {
   requestBytes: 1000,
@@ -35,8 +34,8 @@ function stage(settings: Partial<BodySettings> = {}) {
 const read = async (intake: BodyIntake, request: Request, owner: string) =>
   await intake.read({ request, length: announcedLength(request), owner }, (body) => body);
 
-const problemOf = (read: Uint8Array | ApiRefusal) =>
-  read instanceof ApiRefusal ? read.problem : `${read.length} bytes`;
+const problemOf = (read: Uint8Array | BodyRefusal) =>
+  read instanceof BodyRefusal ? read.problem : `${read.length} bytes`;
 
 describe('a body', () => {
   it('is read whole, in whatever pieces it comes', async () => {

@@ -1,7 +1,23 @@
-import type { MaybePromise } from '../../channels/maybe-promise.ts';
-import { FairBudget } from '../../runtime/fair-budget.ts';
-import type { Clock } from '../../runtime/ports.ts';
-import { ApiRefusal } from './problems.ts';
+import type { MaybePromise } from '../channels/maybe-promise.ts';
+import { FairBudget } from '../runtime/fair-budget.ts';
+import type { Clock } from '../runtime/ports.ts';
+
+/** Why a body was not read to its end. */
+export class BodyRefusal {
+  readonly problem: 'invalid' | 'request-too-large' | 'overloaded' | 'timeout';
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(
+    problem: BodyRefusal['problem'],
+    text: string,
+    headers?: Readonly<Record<string, string>>,
+  ) {
+    this.problem = problem;
+    this.text = text;
+    this.headers = headers;
+  }
+}
 
 export interface BodySettings {
   /** Bytes of one body. */
@@ -36,7 +52,7 @@ interface Unfinished {
   /** The announced length; if none was announced, what has arrived. */
   bytes: number;
   isOver: boolean;
-  readonly refuse: (refusal: ApiRefusal) => void;
+  readonly refuse: (refusal: BodyRefusal) => void;
 }
 
 /** New bodies, or their share of all bytes, that may begin before memory is reserved for those that are not over. */
@@ -46,7 +62,7 @@ const FRESH_PART = 1 / 16;
 const NOTHING = new Uint8Array(0);
 
 /**
- * Receives the bodies of requests whose signature was checked. All unfinished bodies share one limit of memory: when it is
+ * Receives the bodies of requests of known apps. All unfinished bodies share one limit of memory: when it is
  * reached, the app with the most loses its newest body. A body that arrives too slowly is refused.
  */
 export class BodyIntake {
@@ -73,7 +89,7 @@ export class BodyIntake {
   }
 
   /** Refuses a body by its announced length, so that nothing of it is read. */
-  refuseLength(length: number | undefined): ApiRefusal | undefined {
+  refuseLength(length: number | undefined): BodyRefusal | undefined {
     const { requestBytes } = this.settings;
     return length !== undefined && length > requestBytes ? tooLarge(requestBytes) : undefined;
   }
@@ -84,13 +100,13 @@ export class BodyIntake {
    */
   read<Result>(
     { request, length, owner }: ReadOptions,
-    use: (body: Uint8Array | ApiRefusal) => MaybePromise<Result>,
+    use: (body: Uint8Array | BodyRefusal) => MaybePromise<Result>,
   ): MaybePromise<Result> {
     // Reading `request.body` makes a stream, which costs more than everything else here.
     const isEmpty = length === undefined ? request.body === null : length === 0;
     if (isEmpty) return use(NOTHING);
     return new Promise((resolve, reject) => {
-      const end = (result: Uint8Array | ApiRefusal) => {
+      const end = (result: Uint8Array | BodyRefusal) => {
         // It was refused meanwhile.
         if (body.isOver) return;
         body.isOver = true;
@@ -111,7 +127,7 @@ export class BodyIntake {
       this.begin(body);
       const arriving = length === undefined ? this.readParts(request, body) : request.bytes();
       // The client is gone or its framing was wrong, so the answer does not matter.
-      const broken = () => end(new ApiRefusal('invalid', 'The request ended before its body did'));
+      const broken = () => end(new BodyRefusal('invalid', 'The request ended before its body did'));
       arriving.then(end, broken);
     });
   }
@@ -128,7 +144,7 @@ export class BodyIntake {
     }
   }
 
-  private async readParts(request: Request, body: Unfinished): Promise<Uint8Array | ApiRefusal> {
+  private async readParts(request: Request, body: Unfinished): Promise<Uint8Array | BodyRefusal> {
     const { requestBytes } = this.settings;
     const parts: Uint8Array[] = [];
     let bytes = 0;
@@ -189,19 +205,19 @@ export class BodyIntake {
   }
 }
 
-function tooLarge(bytesMax: number): ApiRefusal {
-  return new ApiRefusal(
+function tooLarge(bytesMax: number): BodyRefusal {
+  return new BodyRefusal(
     'request-too-large',
     `The body of the request exceeds the allowed maximum (${bytesMax} bytes)`,
   );
 }
 
-function tooMuch(): ApiRefusal {
-  return new ApiRefusal('overloaded', 'Server is overloaded, try again', { 'retry-after': '1' });
+function tooMuch(): BodyRefusal {
+  return new BodyRefusal('overloaded', 'Server is overloaded, try again', { 'retry-after': '1' });
 }
 
-function tooSlow(bytesPerSecond: number): ApiRefusal {
-  return new ApiRefusal(
+function tooSlow(bytesPerSecond: number): BodyRefusal {
+  return new BodyRefusal(
     'timeout',
     `The body arrives too slowly: at least ${bytesPerSecond} bytes per second are needed`,
   );

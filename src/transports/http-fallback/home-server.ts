@@ -1,0 +1,74 @@
+import type { Outlet } from './receiver.ts';
+import type { SessionAnswer, SessionQuestion } from './session-messages.ts';
+import type { ResponseEnded, Sessions } from './sessions.ts';
+
+/** A response that another loop writes. */
+class RemoteOutlet implements Outlet {
+  bytes = 0;
+  private readonly answer: (answer: SessionAnswer) => void;
+  private readonly request: number;
+
+  constructor(request: number, answer: (answer: SessionAnswer) => void) {
+    this.request = request;
+    this.answer = answer;
+  }
+
+  write(lines: string): void {
+    this.answer({ answer: 'write', request: this.request, lines });
+  }
+
+  end(): void {
+    this.answer({ answer: 'end', request: this.request });
+  }
+
+  break(): void {
+    this.answer({ answer: 'break', request: this.request });
+  }
+
+  waitingBytes(): number {
+    return this.bytes;
+  }
+}
+
+/** Answers another loop that has requests of clients whose sessions live on this one. */
+export class HomeServer {
+  private readonly home: Sessions;
+  private readonly answer: (answer: SessionAnswer) => void;
+  private readonly receiving = new Map<number, { outlet: RemoteOutlet; ended: ResponseEnded }>();
+
+  /** `answer` sends a message to the other loop. */
+  constructor(home: Sessions, answer: (answer: SessionAnswer) => void) {
+    this.home = home;
+    this.answer = answer;
+  }
+
+  asked(question: SessionQuestion): void {
+    switch (question.ask) {
+      case 'receive': {
+        const { request, receive } = question;
+        const outlet = new RemoteOutlet(request, this.answer);
+        this.receiving.set(request, { outlet, ended: this.home.receive(receive, outlet) });
+        return;
+      }
+      case 'ended': {
+        const { request, why } = question;
+        this.receiving.get(request)?.ended(why);
+        this.receiving.delete(request);
+        return;
+      }
+      case 'waiting': {
+        const remote = this.receiving.get(question.request);
+        if (remote !== undefined) remote.outlet.bytes = question.bytes;
+        return;
+      }
+      case 'app-of': {
+        const { request, session } = question;
+        return this.answer({ answer: 'app', request, app: this.home.appOf(session) });
+      }
+      case 'send':
+        return this.home.send(question.send);
+      case 'too-large':
+        return this.home.tooLarge(question.session);
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import type { Timers } from '../../runtime/ports.ts';
+
+/** How long a send waits for those that the client sent before it. Milliseconds. */
+const WAIT_MS = 50;
+
+/** Sends that may wait; with more, all are taken in their order. */
+const HELD_MAX = 64;
+
+/** Numbers that are remembered, so that a repeated send is known. */
+const REMEMBERED = 256;
+
+/**
+ * Puts the sends of one session in order. Browsers send up to five requests at a time, and these overtake one another by a
+ * few places; they also repeat a request whose connection broke. Source: HTTP transports, §8.
+ */
+export class SendOrder<Send> {
+  private readonly timers: Timers;
+  private readonly take: (send: Send) => void;
+  /** All numbers up to here were used or given up. */
+  private highest: number | undefined;
+  private readonly used = new Set<number>();
+  /** Sends that came too early, by number. */
+  private readonly held = new Map<number, Send>();
+  private cancelWait: (() => void) | undefined;
+
+  /** `take` gets each send once, in order. */
+  constructor(timers: Timers, take: (send: Send) => void) {
+    this.timers = timers;
+    this.take = take;
+  }
+
+  /** A receive request has used a number. */
+  receiving(number: number | undefined): void {
+    if (number === undefined) return;
+    this.remember(number);
+    // Sends begin behind the first receive request.
+    this.highest ??= number;
+    this.advance();
+  }
+
+  /** Takes a send, or holds it until those before it are there. `false`: it was there before. */
+  arrived(number: number | undefined, send: Send): boolean {
+    if (number === undefined || this.highest === undefined) {
+      this.take(send);
+      return true;
+    }
+    if (this.used.has(number) || this.held.has(number)) return false;
+    if (number <= this.highest + 1) {
+      this.remember(number);
+      this.take(send);
+      this.advance();
+      return true;
+    }
+    this.held.set(number, send);
+    if (this.held.size > HELD_MAX) this.giveUpWaiting();
+    else this.cancelWait ??= this.timers.after(WAIT_MS, () => this.giveUpWaiting());
+    return true;
+  }
+
+  /** Drops what is held: the session has ended. */
+  forget(): void {
+    this.held.clear();
+    this.cancelWait?.();
+    this.cancelWait = undefined;
+  }
+
+  /** Goes on through numbers that were used, and takes the sends that waited for them. */
+  private advance(): void {
+    let highest: number | undefined = this.highest;
+    if (highest === undefined) return;
+    for (;;) {
+      const next: number = highest + 1;
+      const send = this.held.get(next);
+      if (send !== undefined) {
+        this.held.delete(next);
+        this.remember(next);
+        this.take(send);
+      } else if (!this.used.has(next)) {
+        break;
+      }
+      highest = next;
+      this.highest = next;
+    }
+    if (this.held.size === 0) this.forget();
+  }
+
+  /** Takes everything that is held: what is missing between was another object's of the page, or is late. */
+  private giveUpWaiting(): void {
+    this.cancelWait = undefined;
+    const inOrder = [...this.held].sort(([a], [b]) => a - b);
+    this.held.clear();
+    for (const [number, send] of inOrder) {
+      this.remember(number);
+      this.highest = Math.max(this.highest ?? 0, number);
+      this.take(send);
+    }
+    this.advance();
+  }
+
+  private remember(number: number): void {
+    this.used.add(number);
+    if (this.used.size <= REMEMBERED) return;
+    for (const oldest of this.used) {
+      this.used.delete(oldest);
+      break;
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { HomeServer } from './home-server.ts';
+import { RemoteHome } from './remote-home.ts';
+import { isQuestion, type SessionMessage } from './session-messages.ts';
+import type { SessionHome, Sessions } from './sessions.ts';
+
+export interface SessionLinksOptions {
+  /** The number of this loop, and of all loops. */
+  readonly loop: number;
+  readonly loops: number;
+  /** Those of this loop. */
+  readonly sessions: Sessions;
+  /** Sends a message to another loop. */
+  readonly send: (loop: number, message: SessionMessage) => void;
+  readonly sendBufferBytes: number;
+}
+
+/**
+ * The sessions of all loops of this process. Each request of a session may come to any loop, because all share the port; a
+ * session lives on the loop that its path chooses.
+ */
+export class SessionLinks {
+  private readonly options: SessionLinksOptions;
+  private readonly homes: readonly (RemoteHome | undefined)[];
+  private readonly servers: readonly HomeServer[];
+
+  constructor(options: SessionLinksOptions) {
+    const { loop, loops, sessions, send, sendBufferBytes } = options;
+    this.options = options;
+    const all = Array.from({ length: loops }, (_, index) => index);
+    this.homes = all.map((index) =>
+      index === loop
+        ? undefined
+        : new RemoteHome({
+            ask: (question) => send(index, { type: 'session', ...question }),
+            sendBufferBytes,
+          }),
+    );
+    this.servers = all.map(
+      (index) => new HomeServer(sessions, (answer) => send(index, { type: 'session', ...answer })),
+    );
+  }
+
+  /** Returns where a session lives. */
+  homeOf(session: string): SessionHome {
+    const { loops, sessions } = this.options;
+    if (loops === 1) return sessions;
+    return this.homes[Number(Bun.hash.crc32(session)) % loops] ?? sessions;
+  }
+
+  receive(from: number, message: SessionMessage): void {
+    if (isQuestion(message)) this.servers[from]?.asked(message);
+    else this.homes[from]?.answered(message);
+  }
+
+  /** Called about once a second. */
+  check(): void {
+    for (const home of this.homes) home?.check();
+  }
+}

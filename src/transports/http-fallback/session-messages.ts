@@ -1,0 +1,31 @@
+import type { ReceiveRequest, SendRequest } from './sessions.ts';
+
+/**
+ * What two loops say to each other about a session that lives on one of them, while the other one has a request of its client.
+ * `request` numbers what the asking loop has under way.
+ */
+export type SessionMessage = { readonly type: 'session' } & (SessionQuestion | SessionAnswer);
+
+/** To the loop where the session lives. */
+export type SessionQuestion =
+  | { readonly ask: 'receive'; readonly request: number; readonly receive: ReceiveRequest }
+  /** The response has ended; `why`: unless its client has read it or broken it. */
+  | { readonly ask: 'ended'; readonly request: number; readonly why?: 'too-slow' }
+  /** Bytes that the client has not taken yet. */
+  | { readonly ask: 'waiting'; readonly request: number; readonly bytes: number }
+  | { readonly ask: 'app-of'; readonly request: number; readonly session: string }
+  | { readonly ask: 'send'; readonly send: SendRequest }
+  | { readonly ask: 'too-large'; readonly session: string };
+
+/** To the loop that has the request. */
+export type SessionAnswer =
+  | { readonly answer: 'write'; readonly request: number; readonly lines: string }
+  | { readonly answer: 'end'; readonly request: number }
+  | { readonly answer: 'break'; readonly request: number }
+  | { readonly answer: 'app'; readonly request: number; readonly app: string | undefined };
+
+export function isQuestion(
+  message: SessionMessage,
+): message is { readonly type: 'session' } & SessionQuestion {
+  return 'ask' in message;
+}

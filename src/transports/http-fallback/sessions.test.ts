@@ -1,0 +1,322 @@
+import { describe, expect, it } from 'bun:test';
+import { FakeTime } from '../../../testing/fake-time.ts';
+import { appWith } from '../../channels/hub.fixture.ts';
+import { Connections } from '../clients/connections.ts';
+import { endWith } from '../clients/end.ts';
+import type { FallbackConnection } from './fallback-connection.ts';
+import type { Outlet } from './receiver.ts';
+import { Sessions } from './sessions.ts';
+
+/** Source: HTTP transports, §6.3, §9, §10.2 and §14. */
+
+const app = appWith();
+
+/** A response that keeps what is written to it. */
+class FakeOutlet implements Outlet {
+  readonly written: string[] = [];
+  end: () => void = () => void this.written.push('(ended)');
+  waiting = 0;
+
+  write(lines: string): void {
+    this.written.push(lines);
+  }
+
+  break(): void {
+    this.written.push('(broken)');
+  }
+
+  waitingBytes(): number {
+    return this.waiting;
+  }
+
+  /** What was written since the last call. */
+  news(): string {
+    return this.written.splice(0).join('');
+  }
+}
+
+function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
+  const time = new FakeTime();
+  const opened: FallbackConnection[] = [];
+  const ended: string[] = [];
+  const heard: string[] = [];
+  const turns: (() => void)[] = [];
+  let made = 0;
+  const sessions = new Sessions({
+    clients: {
+      mayConnect: () => true,
+      refuse: (connection, { problem }) => endWith(connection, problem),
+      takePlace: () => true,
+      releasePlace: () => undefined,
+      makeRoomFor: () => undefined,
+      endForRoom: (connection) => endWith(connection, 'server-over-capacity'),
+      open(connection) {
+        opened.push(connection as FallbackConnection);
+        connection.send('established');
+      },
+      heard: () => undefined,
+      received: (_, frame) => void heard.push(frame),
+      receivedControl: () => undefined,
+      closed(connection) {
+        ended.push(String(connection.firstHalf));
+        return false;
+      },
+      closedTooSlow: () => void ended.push('too slow'),
+    },
+    apps: { byKey: (key) => (key === 'key' ? app : undefined), byId: () => app },
+    connections: Object.assign(new Connections(), { newFirstHalf: () => ++made }),
+    connectionsMax,
+    sendBufferBytes,
+    timers: time,
+    afterTurn: (run) => void turns.push(run),
+    log: { info: () => undefined },
+    meter: { count: () => undefined },
+  });
+  let number = 0;
+  const receive = (session: string, isStream: boolean, address = 1) => {
+    const outlet = new FakeOutlet();
+    const request = { session, key: 'key', query: 'protocol=7', isStream, address };
+    const gone = sessions.receive({ ...request, number: ++number }, outlet);
+    return Object.assign(outlet, { gone });
+  };
+  return {
+    time,
+    sessions,
+    opened,
+    ended,
+    heard,
+    stream: (session: string, address?: number) => receive(session, true, address),
+    poll: (session: string, address?: number) => receive(session, false, address),
+    /** Lets turns of the loop pass until nothing is left to write. */
+    turn() {
+      for (const run of turns.splice(0)) run();
+    },
+    /** Lets time pass, and checks the sessions once a second. */
+    async pass(seconds: number) {
+      for (let n = 0; n < seconds; n++) {
+        await time.advance(1000);
+        sessions.check();
+      }
+    },
+  };
+}
+
+describe('a stream', () => {
+  it('has all messages of one turn in one line', () => {
+    const { stream, opened, turn } = loop();
+    const outlet = stream('a');
+    turn();
+    expect(outlet.news()).toBe('o\na["established"]\n');
+    opened[0]?.send('one');
+    opened[0]?.send('"two"');
+    turn();
+    expect(outlet.news()).toBe('a["one","\\"two\\""]\n');
+  });
+
+  it('gets a line after 25 s of silence', async () => {
+    const { stream, opened, turn, pass } = loop();
+    const outlet = stream('a');
+    turn();
+    outlet.news();
+    await pass(24);
+    expect(outlet.news()).toBe('');
+    await pass(1);
+    expect(outlet.news()).toBe('a[]\n');
+    await pass(20);
+    opened[0]?.send('x');
+    turn();
+    await pass(24);
+    expect(outlet.news()).toBe('a["x"]\n');
+    await pass(1);
+    expect(outlet.news()).toBe('a[]\n');
+  });
+
+  it('gets no message after 262,144 units, and its session lives on for 10 s after it has ended', async () => {
+    const { stream, opened, ended, turn, pass, sessions } = loop({ sendBufferBytes: 1_000_000 });
+    const outlet = stream('a');
+    turn();
+    outlet.news();
+    // `o`, the established connection, and `a["` + `"]` with their line feeds.
+    const before = 'o\na["established"]\n'.length;
+    opened[0]?.send('x'.repeat(262_144 - before - 'a[""]\n'.length));
+    turn();
+    opened[0]?.send('the last');
+    turn();
+    opened[0]?.send('one more');
+    turn();
+    expect(outlet.news()).toEndWith('xx"]\na["the last"]\n');
+    await pass(24);
+    expect(sessions.appOf('a')).toBe(app.id);
+
+    outlet.gone();
+    await pass(9);
+    const next = stream('a');
+    expect(next.news()).toBe('a["one more"]\n');
+    expect(ended).toEqual([]);
+  });
+
+  it('that was full and is not opened again ends after 10 s', async () => {
+    const { stream, opened, ended, turn, pass } = loop({ sendBufferBytes: 1_000_000 });
+    const outlet = stream('a');
+    opened[0]?.send('x'.repeat(262_144));
+    turn();
+    outlet.gone();
+    await pass(9);
+    expect(ended).toEqual([]);
+    await pass(1);
+    expect(ended).toEqual(['1']);
+  });
+
+  it('keeps its close until the client has reopened it, if it is full', async () => {
+    const { stream, opened, ended, turn, sessions } = loop({ sendBufferBytes: 1_000_000 });
+    const outlet = stream('a');
+    opened[0]?.send('x'.repeat(262_144));
+    turn();
+    outlet.news();
+    opened[0]?.close(4009, 'terminated');
+    turn();
+    expect(outlet.news()).toBe('');
+    // It is no connection any more.
+    expect(ended).toEqual(['1']);
+    expect(sessions.size).toBe(0);
+    expect(stream('a').news()).toBe('c[4009,"terminated"]\n(ended)');
+    expect(stream('a').news()).toBe('o\n');
+  });
+
+  it('is ended at once when its client breaks it', () => {
+    const { stream, ended, sessions } = loop();
+    stream('a').gone();
+    expect(ended).toEqual(['1']);
+    expect(sessions.appOf('a')).toBeUndefined();
+  });
+
+  it('whose client broke it late is not ended, if another has taken over', () => {
+    const { stream, ended, turn } = loop();
+    const first = stream('a');
+    turn();
+    first.news();
+    const second = stream('a');
+    expect(first.news()).toBe('(ended)');
+    first.gone();
+    turn();
+    expect(second.news()).toBe('a[]\n');
+    expect(ended).toEqual([]);
+  });
+
+  it('with too many waiting bytes is broken, counted and forgotten', () => {
+    const { stream, opened, ended, turn, sessions } = loop({ sendBufferBytes: 1000 });
+    const outlet = stream('a');
+    turn();
+    outlet.news();
+    outlet.waiting = 1001;
+    opened[0]?.send('x');
+    turn();
+    expect(outlet.news()).toBe('a["x"]\n(broken)');
+    expect(ended).toEqual(['1', 'too slow']);
+    expect(sessions.appOf('a')).toBeUndefined();
+  });
+});
+
+describe('a poll', () => {
+  it('is answered after 25 s of silence, and the session ends 10 s later without another one', async () => {
+    const { poll, ended, turn, pass } = loop();
+    expect(poll('a').news()).toBe('o\n(ended)');
+    const second = poll('a');
+    turn();
+    expect(second.news()).toBe('a["established"]\n');
+    const third = poll('a');
+    await pass(24);
+    expect(third.news()).toBe('');
+    await pass(1);
+    expect(third.news()).toBe('a[]\n');
+    await pass(9);
+    expect(ended).toEqual([]);
+    await pass(1);
+    expect(ended).toEqual(['1']);
+  });
+
+  it('opens nothing alone, and is forgotten after 10 s', async () => {
+    const { poll, opened, pass } = loop();
+    poll('a');
+    await pass(10);
+    expect(poll('a').news()).toBe('o\n(ended)');
+    expect(opened).toEqual([]);
+  });
+
+  it('has the line that closes the session, also if it comes later', async () => {
+    const { poll, opened, turn, pass } = loop();
+    poll('a');
+    poll('a');
+    turn();
+    opened[0]?.send('first');
+    opened[0]?.close(4200, 'stopping');
+    await pass(9);
+    expect(poll('a').news()).toBe('a["first"]\nc[4200,"stopping"]\n(ended)');
+    // The next request begins anew.
+    expect(poll('a').news()).toBe('o\n(ended)');
+  });
+
+  it('finds nothing of a close that waited for 10 s', async () => {
+    const { poll, opened, turn, pass } = loop();
+    poll('a');
+    poll('a');
+    turn();
+    opened[0]?.close(4200, 'stopping');
+    await pass(10);
+    expect(poll('a').news()).toBe('o\n(ended)');
+  });
+
+  it('has large messages and the close behind them in two answers', () => {
+    const { poll, opened, turn } = loop();
+    poll('a');
+    poll('a');
+    turn();
+    const long = 'x'.repeat(262_144);
+    opened[0]?.send(long);
+    opened[0]?.close(4200, 'stopping');
+    expect(poll('a').news()).toBe(`a["${long}"]\n`);
+    expect(poll('a').news()).toBe('c[4200,"stopping"]\n(ended)');
+  });
+});
+
+describe('sessions', () => {
+  it('are refused with 4100 while the server stops', () => {
+    const { stream, poll, sessions } = loop();
+    poll('a');
+    sessions.stop();
+    expect(stream('b').news()).toBe('o\nc[4100,"Over capacity"]\n(ended)');
+    expect(poll('c').news()).toBe('o\nc[4100,"Over capacity"]\n(ended)');
+    // The client has its `o` already.
+    expect(poll('a').news()).toBe('c[4100,"Over capacity"]\n(ended)');
+  });
+
+  it('of the address with the most make room for others at the limit', () => {
+    const { stream, ended } = loop({ connectionsMax: 3 });
+    for (const session of ['a', 'b', 'c']) stream(session, 1);
+    expect(stream('d', 2).news()).toBe('o\n');
+    expect(ended).toHaveLength(1);
+    expect(stream('e', 1).news()).toStartWith('o\nc[4100,');
+  });
+
+  it('that have polled once are bounded: the address with the most loses its oldest', () => {
+    const { poll } = loop();
+    poll('other', 2);
+    for (let n = 0; n < 8192; n++) poll(`a${n}`, 1);
+    // Opened, and not greeted again.
+    expect(poll('other', 2).news()).toBe('');
+    expect(poll('a1', 1).news()).toBe('');
+    expect(poll('a0', 1).news()).toBe('o\n(ended)');
+  });
+
+  it('take messages in order, and none after their end', async () => {
+    const { stream, opened, heard, sessions, time } = loop();
+    stream('a');
+    sessions.send({ session: 'a', number: 3, frames: ['two'] });
+    sessions.send({ session: 'a', number: 2, frames: ['one'] });
+    sessions.send({ session: 'nobody', number: 1, frames: ['lost'] });
+    sessions.send({ session: 'a', number: 9, frames: ['held'] });
+    opened[0]?.close(4009, '');
+    await time.advance(50);
+    expect(heard).toEqual(['one', 'two']);
+  });
+});

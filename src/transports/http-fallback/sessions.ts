@@ -1,0 +1,359 @@
+import type { App } from '../../channels/app.ts';
+import { after } from '../../channels/maybe-promise.ts';
+import type { AppDirectory } from '../../channels/ports.ts';
+import type { Timers } from '../../runtime/ports.ts';
+import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
+import { admitKey } from '../clients/admission.ts';
+import type { Clients, RefusedClient } from '../clients/clients.ts';
+import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
+import { Connections } from '../clients/connections.ts';
+import { addressOf, type PackedAddress } from '../clients/packed-address.ts';
+import {
+  FallbackConnection,
+  type Send,
+  type SessionEnd,
+  type SessionEvents,
+} from './fallback-connection.ts';
+import { FlushTurns } from './flush-turns.ts';
+import { HalfOpenSessions } from './half-open.ts';
+import { closeLine, OPENED } from './lines.ts';
+import { type Outlet, Receiver } from './receiver.ts';
+
+/** How long a session lives without a receive request, and how long a close waits for one. Milliseconds. Source: §10.2. */
+const ALONE_MS = 10_000;
+
+/** A response that is silent for this long gets a line: proxies cut from 30 s on. Milliseconds. Source: §9. */
+const SILENT_MS = 25_000;
+
+/** A request that asks for what a session has to say. */
+export interface ReceiveRequest {
+  /** See `SessionPath`. */
+  readonly session: string;
+  readonly key: string;
+  readonly query: string;
+  readonly isStream: boolean;
+  /** Its place among the requests of the page. */
+  readonly number: number | undefined;
+  readonly address: PackedAddress;
+}
+
+/** A request with messages of a client. */
+export interface SendRequest extends Send {
+  readonly session: string;
+  readonly number: number | undefined;
+}
+
+/** Called when a response has ended; `why`: unless its client has read it or broken it. */
+export type ResponseEnded = (why?: 'too-slow') => void;
+
+/** Where a session lives: on this loop, or behind a link to another one. */
+export interface SessionHome {
+  /** Answers through the outlet. Returns what must be called when the response has ended. */
+  receive(request: ReceiveRequest, outlet: Outlet): ResponseEnded;
+  /** Returns the id of the session's app; `undefined`: no such session is open. */
+  appOf(session: string): string | undefined | Promise<string | undefined>;
+  /** Takes messages; those of an unknown session are lost. */
+  send(request: SendRequest): void;
+  /** Ends a session whose client sent more than it may. */
+  tooLarge(session: string): void;
+}
+
+/** A receive request that may open a session. */
+interface Opening {
+  readonly request: ReceiveRequest;
+  readonly receiver: Receiver;
+  /** Whether its first poll was answered. */
+  readonly isGreeted: boolean;
+}
+
+/** What sessions need of the connections of this loop. */
+export type SessionClients = Pick<
+  Clients,
+  | 'mayConnect'
+  | 'refuse'
+  | 'takePlace'
+  | 'releasePlace'
+  | 'makeRoomFor'
+  | 'endForRoom'
+  | 'open'
+  | 'heard'
+  | 'received'
+  | 'receivedControl'
+  | 'closed'
+  | 'closedTooSlow'
+>;
+
+export interface SessionsOptions {
+  readonly clients: SessionClients;
+  readonly apps: AppDirectory;
+  /** Of this loop, whatever carries them. */
+  readonly connections: Connections;
+  /** The limit of sessions with a connection on this loop. */
+  readonly connectionsMax: number;
+  readonly sendBufferBytes: number;
+  /** Monotonic. */
+  readonly timers: Timers;
+  readonly afterTurn: (run: () => void) => void;
+  readonly log: Pick<RateLimitedLog, 'info'>;
+  readonly meter: SessionMeter;
+}
+
+/** Counts opened sessions by their transport. */
+export interface SessionMeter {
+  count(
+    counter: 'fallbackConnectionsOpened',
+    by: number,
+    label: 'xhr_streaming' | 'xhr_polling',
+  ): void;
+}
+
+/** The sessions that live on this loop. */
+export class Sessions implements SessionHome, SessionEvents {
+  readonly timers: Timers;
+  private readonly options: SessionsOptions;
+  private readonly clients: SessionClients;
+  private readonly open = new Map<string, FallbackConnection>();
+  private readonly halfOpen = new HalfOpenSessions();
+  /** Those that are connections, to find who must make room. */
+  private readonly own: Connections;
+  private readonly flushTurns: FlushTurns;
+  private isStopping = false;
+
+  constructor(options: SessionsOptions) {
+    this.options = options;
+    this.timers = options.timers;
+    this.clients = options.clients;
+    this.own = new Connections(options.connectionsMax);
+    this.flushTurns = new FlushTurns({
+      now: () => options.timers.now(),
+      afterTurn: options.afterTurn,
+      flush: (connection) => this.flush(connection),
+    });
+  }
+
+  /** Open connections. */
+  get size(): number {
+    return this.own.size;
+  }
+
+  receive(request: ReceiveRequest, outlet: Outlet): ResponseEnded {
+    const { session, isStream, number } = request;
+    const receiver = new Receiver(outlet, { isStream, nowMs: this.timers.now() });
+    const known = this.open.get(session);
+    if (known !== undefined) return this.receiveAgain(known, receiver, number);
+    const polled = this.halfOpen.take(session);
+    const opening: Opening = { request, receiver, isGreeted: polled !== undefined };
+    if (!opening.isGreeted && !this.clients.mayConnect(request.address)) {
+      writeRefusal(opening, 'server-over-capacity', this.timers.now());
+      return nothing;
+    }
+    const app = this.admit(opening);
+    if (app === undefined) return nothing;
+    let ended: ResponseEnded | undefined;
+    let isGone = false;
+    void after(this.clients.takePlace(app), (hasPlace) => {
+      // The client may have gone meanwhile, and the app may have been changed.
+      if (!isGone && this.admit(opening) === app) ended = this.placed(opening, app, hasPlace);
+      else if (hasPlace) this.clients.releasePlace(app);
+    });
+    return (why) => {
+      isGone = true;
+      ended?.(why);
+    };
+  }
+
+  appOf(session: string): string | undefined {
+    const connection = this.open.get(session);
+    return connection?.isOpen === true ? connection.app.id : undefined;
+  }
+
+  send({ session, number, frames }: SendRequest): void {
+    const connection = this.open.get(session);
+    if (connection?.isOpen !== true) return;
+    this.clients.heard(connection);
+    connection.order.arrived(number, { frames });
+  }
+
+  tooLarge(session: string): void {
+    const connection = this.open.get(session);
+    if (connection?.isOpen !== true) return;
+    const why = 'Received too big message';
+    this.options.log.info(
+      'Connection closed: the client broke a rule',
+      { app: connection.app.id },
+      { address: addressOf(connection.address), connection: connection.socketId, why },
+    );
+    connection.close(1009, why);
+  }
+
+  /** Refuses new sessions from now on. */
+  stop(): void {
+    this.isStopping = true;
+  }
+
+  /** Ends sessions that nobody asks for any more, and keeps silent responses alive. Called about once a second. */
+  check(): void {
+    const nowMs = this.timers.now();
+    this.halfOpen.check(nowMs);
+    for (const connection of this.open.values()) {
+      if (connection.isReceiving) connection.keepAlive(nowMs - SILENT_MS);
+      else if (nowMs - connection.aloneSinceMs >= ALONE_MS) this.forget(connection);
+    }
+  }
+
+  queued(connection: FallbackConnection): void {
+    this.flushTurns.add(connection);
+  }
+
+  sent(connection: FallbackConnection, { frames }: Send): void {
+    if (frames.length === 0) {
+      this.clients.receivedControl(connection, 0);
+      connection.oweLine();
+    }
+    for (const frame of frames) {
+      if (!connection.isOpen) return;
+      this.clients.received(connection, frame);
+    }
+  }
+
+  ended(connection: FallbackConnection, how: SessionEnd): void {
+    const wasTooSlow = this.clients.closed(connection);
+    this.own.remove(connection);
+    if (how === 'too-slow' || (how === 'terminated' && wasTooSlow)) {
+      this.clients.closedTooSlow(connection);
+    }
+    if (how !== 'closed') this.open.delete(connection.session);
+  }
+
+  closeSent(connection: FallbackConnection): void {
+    this.open.delete(connection.session);
+  }
+
+  private receiveAgain(
+    connection: FallbackConnection,
+    receiver: Receiver,
+    number: number | undefined,
+  ): ResponseEnded {
+    this.clients.heard(connection);
+    // Requests that take over from one another cost the server more than they cost a client.
+    if (connection.isReceiving) this.clients.receivedControl(connection, 0);
+    connection.order.receiving(number);
+    connection.attach(receiver);
+    return (why) => connection.detach(receiver, why);
+  }
+
+  /** Decides whether a client may have a session; if not, tells it why. */
+  private admit(opening: Opening): App | undefined {
+    const { key, query, address } = opening.request;
+    const admission = admitKey(key, query, this.options.apps);
+    if (admission.app === undefined) {
+      this.refuse(opening, { ...admission, address: addressOf(address) });
+      return undefined;
+    }
+    // Not 4200: the client would come back within milliseconds.
+    if (!this.isStopping) return admission.app;
+    writeRefusal(opening, 'server-over-capacity', this.timers.now());
+    return undefined;
+  }
+
+  /** Goes on when it is known whether the quota of the app has a place. */
+  private placed(opening: Opening, app: App, hasPlace: boolean): ResponseEnded {
+    const { request, receiver, isGreeted } = opening;
+    const { session, isStream, number } = request;
+    if (!hasPlace) {
+      const problem = 'app-over-quota';
+      const address = addressOf(request.address);
+      this.refuse(opening, { problem, message: closeCodes[problem].message, address, app });
+      return nothing;
+    }
+    const known = this.open.get(session);
+    if (isStream || isGreeted) {
+      if (known === undefined) return this.openSession(opening, app);
+      // Another request of the session was faster.
+      this.clients.releasePlace(app);
+      return this.receiveAgain(known, receiver, number);
+    }
+    // The second poll takes the place: there is no connection before.
+    this.clients.releasePlace(app);
+    this.halfOpen.add(session, { ...request, nowMs: this.timers.now() });
+    receiver.write(OPENED, this.timers.now());
+    receiver.end();
+    return nothing;
+  }
+
+  private openSession(opening: Opening, app: App): ResponseEnded {
+    const { clients } = this;
+    const { request, receiver, isGreeted } = opening;
+    const { session, address, number } = request;
+    const connection = new FallbackConnection({
+      app,
+      firstHalf: this.options.connections.newFirstHalf(),
+      address,
+      session,
+      events: this,
+    });
+    const full = this.makeRoomFor(connection);
+    if (full !== undefined) clients.releasePlace(app);
+    const refused = full ?? clients.makeRoomFor(connection);
+    if (refused !== undefined) {
+      this.refuse(opening, refused);
+      return nothing;
+    }
+    if (!isGreeted) receiver.write(OPENED, this.timers.now());
+    this.open.set(session, connection);
+    this.own.add(connection);
+    connection.order.receiving(number);
+    connection.attach(receiver);
+    clients.open(connection);
+    const transport = receiver.isPoll ? 'xhr_polling' : 'xhr_streaming';
+    this.options.meter.count('fallbackConnectionsOpened', 1, transport);
+    return (why) => connection.detach(receiver, why);
+  }
+
+  private makeRoomFor({ app, address }: FallbackConnection): RefusedClient | undefined {
+    const room = this.own.roomFor(app, address);
+    if (room === 'room') return undefined;
+    if (room !== 'full') {
+      this.clients.endForRoom(room);
+      return undefined;
+    }
+    const problem: ConnectionProblem = 'server-over-capacity';
+    const { message } = closeCodes[problem];
+    return { problem, message, address: addressOf(address), app };
+  }
+
+  private refuse(opening: Opening, refused: RefusedClient): void {
+    this.clients.refuse(
+      {
+        // The line that closes it says the same.
+        send: nothing,
+        close: (code, reason) => writeClose(opening, closeLine(code, reason), this.timers.now()),
+      },
+      refused,
+    );
+  }
+
+  private flush(connection: FallbackConnection): void {
+    connection.flush();
+    if (connection.waitingBytes() > this.options.sendBufferBytes) connection.drop('too-slow');
+  }
+
+  private forget(connection: FallbackConnection): void {
+    connection.drop('left');
+    this.open.delete(connection.session);
+  }
+}
+
+function writeRefusal(opening: Opening, problem: ConnectionProblem, nowMs: number): void {
+  const { code, message } = closeCodes[problem];
+  writeClose(opening, closeLine(code, message), nowMs);
+}
+
+function writeClose({ receiver, isGreeted }: Opening, line: string, nowMs: number): void {
+  receiver.write(isGreeted ? line : `${OPENED}${line}`, nowMs);
+  receiver.end();
+}
+
+function nothing(): void {
+  // There is no session whose request could end.
+}

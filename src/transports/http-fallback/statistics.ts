@@ -1,0 +1,30 @@
+import { OPEN_TO_ALL } from './headers.ts';
+
+const PATH = /^\/timeline\/v2\/(jsonp|xhr)\/\d{1,15}$/;
+
+/** A script without a statement: that it was loaded is enough for the client, and nothing of the request is echoed. */
+const SCRIPT = new Headers({ 'content-type': 'text/javascript; charset=utf-8' });
+const JSON_TYPE = new Headers({ ...OPEN_TO_ALL, 'content-type': 'application/json' });
+
+export interface StatisticsMeter {
+  count(counter: 'statisticsReports', by: number, label: 'jsonp' | 'xhr'): void;
+}
+
+/**
+ * Answers a report of pusher-js about its own connections (`enableStats`); `undefined` if it is none. Nothing of it is read:
+ * anybody may send anything. Source: HTTP transports, §15.
+ */
+export function answerStatistics(
+  method: string,
+  path: string,
+  meter: StatisticsMeter,
+): Response | undefined {
+  if (method !== 'GET' || !path.startsWith('/timeline/')) return undefined;
+  const kind = PATH.exec(path)?.[1];
+  if (kind === undefined) return undefined;
+  const isScript = kind === 'jsonp';
+  meter.count('statisticsReports', 1, isScript ? 'jsonp' : 'xhr');
+  return isScript
+    ? new Response('', { headers: SCRIPT })
+    : new Response('{}', { headers: JSON_TYPE });
+}

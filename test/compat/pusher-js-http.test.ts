@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { connect, createServer, type Socket } from 'node:net';
+import {
+  connect as connectClient,
+  type HeardEvent,
+} from '../../testing/clients/official-client.ts';
+import { type AppBackend, startAppBackend } from '../../testing/servers/app-backend.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+
+/** The official JavaScript client, unchanged from npm, where it has no WebSocket. Source: HTTP transports, §6.3, §12. */
+
+let server: Fanfare;
+let backend: AppBackend;
+
+beforeAll(async () => {
+  server = await startFanfare({ app: { limits: { eventDataBytes: 300_000 } } });
+  backend = startAppBackend(server);
+});
+
+afterAll(async () => {
+  backend[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+const TRANSPORTS = ['xhr_streaming', 'xhr_polling'] as const;
+
+describe.each(TRANSPORTS)('pusher-js over %s', (transport) => {
+  const forced = { enabledTransports: [transport] };
+
+  it('misses nothing of 2,000 events in a hurry, in their order', async () => {
+    using client = connectClient(server, forced);
+    const channel = `hurry-${transport}`;
+    const heard = client.subscribe(channel);
+    await heard.subscribed();
+    const errors: HeardEvent[] = [];
+    client.pusher.connection.bind('error', (error: unknown) => errors.push(['error', error]));
+    // Together more than 16 times what a client reads of one response.
+    const text = '€'.repeat(2000);
+    const batches = Array.from({ length: 200 }, (_, batch) =>
+      Array.from({ length: 10 }, (__, n) => ({
+        channel,
+        name: 'e',
+        data: { number: batch * 10 + n, text },
+      })),
+    );
+
+    for (const batch of batches) await backend.library.triggerBatch(batch);
+
+    for (let number = 0; number < 2000; number++) {
+      const [, data] = await heard.next();
+      expect((data as { number: number }).number).toBe(number);
+    }
+    expect(errors).toEqual([]);
+    expect(client.pusher.connection.state).toBe('connected');
+  });
+
+  it('gets one event that is longer than what it reads of one response', async () => {
+    using client = connectClient(server, forced);
+    const heard = client.subscribe(`long-${transport}`);
+    await heard.subscribed();
+    const text = 'x'.repeat(290_000);
+    for (const name of ['a', 'b', 'c'])
+      await backend.library.trigger(`long-${transport}`, name, text);
+    for (const name of ['a', 'b', 'c']) expect(await heard.next()).toEqual([name, text]);
+  });
+
+  it('learns that the server has forgotten its session, and subscribes again', async () => {
+    await using restarted = await startFanfare();
+    using client = connectClient(restarted, forced);
+    const heard = client.subscribe('news');
+    await heard.subscribed();
+    const { port } = restarted;
+    await restarted.stop('SIGKILL');
+    await using again = await startFanfare({ channels: { port } });
+    using ofAgain = startAppBackend(again);
+
+    await heard.subscribed();
+    await ofAgain.library.trigger('news', 'headline', 'here again');
+
+    expect(await heard.next()).toEqual(['headline', 'here again']);
+  });
+});
+
+describe('a network without WebSockets', () => {
+  it.concurrent.each([
+    ['refuses them', 'refused'],
+    ['swallows them', 'swallowed'],
+  ] as const)('that %s still lets pusher-js connect within 15 s', async (_, how) => {
+    await using proxy = await startProxyWithoutWebSockets(server.port, how);
+    const startedAtMs = performance.now();
+    using client = connectClient(proxy, { enabledTransports: undefined });
+    const heard = client.subscribe(`behind-${how}`);
+    await heard.subscribed();
+    expect(performance.now() - startedAtMs).toBeLessThan(15_000);
+    expect(proxy.webSockets).toBeGreaterThan(0);
+
+    await backend.library.trigger(`behind-${how}`, 'e', 'through');
+    expect(await heard.next()).toEqual(['e', 'through']);
+  });
+});
+
+/** Forwards TCP connections, but none that begins with the handshake of a WebSocket. */
+async function startProxyWithoutWebSockets(targetPort: number, how: 'refused' | 'swallowed') {
+  const sockets = new Set<Socket>();
+  let webSockets = 0;
+  const listener = createServer((client) => {
+    sockets.add(client);
+    client.on('error', () => undefined);
+    client.once('data', (first) => {
+      if (first.toString('latin1').startsWith('GET /app/')) {
+        webSockets++;
+        if (how === 'refused') client.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+        return;
+      }
+      const target = connect(targetPort, '127.0.0.1');
+      sockets.add(target);
+      target.on('error', () => client.destroy());
+      target.on('close', () => client.destroy());
+      client.on('close', () => target.destroy());
+      target.write(first);
+      client.pipe(target).pipe(client);
+    });
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const address = listener.address();
+  return {
+    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
+    get webSockets() {
+      return webSockets;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => listener.close(resolve));
+    },
+  };
+}
