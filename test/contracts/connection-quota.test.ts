@@ -159,6 +159,14 @@ describe('the connections of an app on several servers', () => {
     expect(await placesAt(one.quotas, app, 3)).toBe(1);
   });
 
+  it('follow the limit of an app that was removed and created again', async () => {
+    const { loops } = await loopsOverRedis(1);
+    const [one] = loops as [RedisLoop];
+    const app = limited();
+    expect(await placesAt(one.quotas, app, 6)).toBe(5);
+    expect(await placesAt(one.quotas, appWith({ connections: 7 }, app.id), 3)).toBe(2);
+  });
+
   it('count once when a reply was lost', async () => {
     let fate: ReturnType<Fate> = 'answered';
     const { cluster, loops } = await loopsOverRedis(2, [], () => fate);

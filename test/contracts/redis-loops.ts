@@ -69,6 +69,9 @@ function withClock(prefix: string): ReadonlyMap<Script, Script> {
   return new Map(replaced);
 }
 
+/** How long the loops may be busy with one step of the clock. */
+const SETTLED_MS_MAX = 120_000;
+
 interface LinkTimes {
   readonly deadlineMs: number;
   readonly silenceMs: number;
@@ -219,7 +222,9 @@ export class RedisLoops implements OpenCluster {
 
   /** Settles when nothing is in flight, and all that was published has arrived. */
   async settled(): Promise<void> {
+    const endMs = performance.now() + SETTLED_MS_MAX;
     for (let before = -1; before !== this.activity; ) {
+      if (performance.now() > endMs) throw new Error('The loops go on without an end');
       before = this.activity;
       do await new Promise((resolve) => setImmediate(resolve));
       while (this.inFlight > 0);

@@ -12,6 +12,8 @@ const STEPS = runs(1_000, 100_000);
 const STEPS_PER_ROUND = 100;
 const CHANNELS = ['presence-a', 'presence-b', 'presence-c', 'news', 'cache-news'];
 const LOOPS = 3;
+/** Longer than anything waits for Redis, by the clock of the test. */
+const FINISHED_MS_MAX = 120_000;
 
 /** The random numbers of a seed (mulberry32). */
 function randomOf(seed: number): () => number {
@@ -241,7 +243,10 @@ class Scene {
   /** Waits for all that was begun. What failed is tried again after a pause. */
   private async finish(): Promise<void> {
     const isRunning = () => [...this.running.values()].some(({ loop }) => !loop.isDead);
-    while (isRunning()) await this.cluster.advance(250);
+    for (let ms = 0; isRunning(); ms += 250) {
+      if (ms > FINISHED_MS_MAX) throw new Error(`Something has not ended after ${ms} ms`);
+      await this.cluster.advance(250);
+    }
   }
 
   private run(node: Node, work: Promise<unknown>): void {

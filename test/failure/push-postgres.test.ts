@@ -150,31 +150,33 @@ describe('two servers on one PostgreSQL', () => {
     LONG_MS,
   );
 
-  it.concurrent(
+  // Not beside the others, which leave it few requests.
+  it(
     'share what an instance may publish in a second',
     async () => {
       await using store = await throwAwayPostgres();
-      const perSecond = 20;
+      const perSecond = 5;
       const limits = { publishesPerSecond: perSecond };
       const servers = await startTwo({ ...instanceSettings(), limits }, store.url);
       await using stop = new AsyncDisposableStack();
       for (const server of servers) stop.use(server);
       const startedAtMs = performance.now();
-      const accepted = { '200': 0, '429': 0 };
+      let accepted = 0;
       const publishAll = async (server: Fanfare) => {
         await using connection = await PushConnection.open(server);
-        while (performance.now() - startedAtMs < 4_000) {
+        for (let refused = 0; refused < 20 || performance.now() - startedAtMs < 5_000; ) {
           const { status } = await connection.asks(requests.publish(markedPublish(newMarker())));
-          accepted[status === 200 ? '200' : '429'] += 1;
+          expect([200, 429]).toContain(status);
+          if (status === 200) accepted += 1;
+          else refused += 1;
         }
       };
       await Promise.all(servers.map(publishAll));
       const seconds = (performance.now() - startedAtMs) / 1000;
       // Each begins with a full bucket. Without sharing, twice the rate would pass as well.
       const expected = 2 * perSecond + perSecond * seconds;
-      expect(accepted['200']).toBeGreaterThan(0.7 * expected);
-      expect(accepted['200']).toBeLessThan(1.25 * expected);
-      expect(accepted['429']).toBeGreaterThan(10);
+      expect(accepted).toBeGreaterThan(0.7 * expected);
+      expect(accepted).toBeLessThan(1.25 * expected);
     },
     LONG_MS,
   );

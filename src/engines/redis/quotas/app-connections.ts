@@ -12,7 +12,7 @@ const APPS_MAX = 100;
 
 /** What this loop has of one app. */
 interface Held {
-  readonly app: App;
+  app: App;
   /** Connections with a place. */
   taken: number;
   open: number;
@@ -102,6 +102,8 @@ export class AppConnections implements ConnectionQuota, Stated {
       held = { app, taken: 0, open: 0, waiting: [] };
       this.apps.set(app.id, held);
     }
+    // An app that was removed and created again has new limits.
+    held.app = app;
     return held;
   }
 

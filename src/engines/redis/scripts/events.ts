@@ -68,12 +68,12 @@ if ARGV[5] then
 end
 local seq = call('EXISTS', T) == 1 and step(topic) or base()
 publish(topic, seq, ARGV[4])
-local bytes = call('APPEND', P .. 'J1', #topic .. ':' .. #seq + #ARGV[4] .. ':' .. topic .. seq .. ARGV[4])
-call('PEXPIRE', P .. 'J1', ${RECENT_MS})
+local bytes = call('APPEND', P .. 'G1', #topic .. ':' .. #seq + #ARGV[4] .. ':' .. topic .. seq .. ARGV[4])
+call('PEXPIRE', P .. 'G1', ${RECENT_MS})
 if bytes > ${RECENT_BYTES / 2} then
-  call('RENAME', P .. 'J1', P .. 'J0')
-  call('HINCRBY', P .. 'J', 'o', bytes)
-  call('HSET', P .. 'J', 'd', call('HGET', P .. 'J', 't') or '0', 't', text(nowMs()))
+  call('RENAME', P .. 'G1', P .. 'G0')
+  call('HINCRBY', P .. 'G', 'o', bytes)
+  call('HSET', P .. 'G', 'd', call('HGET', P .. 'G', 't') or '0', 't', text(nowMs()))
 end
 return {'ok'}
 `);
@@ -86,11 +86,11 @@ return {'ok'}
 export const RECENT = script(`
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
-local state, position = call('HMGET', P .. 'J', 'o', 'd'), tonumber(ARGV[3])
-local middle, older, newer = tonumber(state[1] or '0'), call('STRLEN', P .. 'J0'), call('STRLEN', P .. 'J1')
-local key, from = P .. 'J1', middle
+local state, position = call('HMGET', P .. 'G', 'o', 'd'), tonumber(ARGV[3])
+local middle, older, newer = tonumber(state[1] or '0'), call('STRLEN', P .. 'G0'), call('STRLEN', P .. 'G1')
+local key, from = P .. 'G1', middle
 if position < middle then
-  key, from = P .. 'J0', middle - older
+  key, from = P .. 'G0', middle - older
   position = math.max(position, from)
 end
 local function read(bytes) return call('GETRANGE', key, position - from, position - from + bytes - 1) end

@@ -38,7 +38,7 @@ const GRACE_MS = 3000;
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |
  * | `KN`, `KB`, `KT` | cached events by app, their bytes by app, and `b` the bytes of all |
- * | `J1`, `J0`, `J` | recent events in the order of publishing, the newer and the older half; where the newer half begins (`o`) |
+ * | `G1`, `G0`, `G` | recent events in the order of publishing, the newer and the older half; where the newer half begins (`o`) |
  *
  * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline), `c` topic (count), and `h`
  * number, kind, topic (a claimed webhook event).
