@@ -23,14 +23,15 @@ import type { Log, Timers } from '../../runtime/ports.ts';
 import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
 import { catchUp } from './catch-up.ts';
-import { RedisChannel, readCached } from './channel.ts';
+import { type RedisChannel, readCached } from './channel.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
 import { Follows } from './follows.ts';
 import { checkLayout } from './layout.ts';
 import { RedisRefused, type Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { LoopParts } from './loop.ts';
-import { Partition, type Stated, Unavailable } from './partition.ts';
+import type { LoopBus } from './loop-bus.ts';
+import { Partition, Unavailable } from './partition.ts';
 import { persist } from './persist.ts';
 import type { ClusterQuotas } from './quotas/cluster-quotas.ts';
 import type { RedisLink } from './redis-link.ts';
@@ -38,7 +39,8 @@ import { PUBLISH } from './scripts/events.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, USERS } from './scripts/queries.ts';
 import { TERMINATE } from './scripts/statements.ts';
 import { eventText, readNumbered, readRoster } from './stream-message.ts';
-import { RedisUser } from './user.ts';
+import { Topics } from './topics.ts';
+import type { RedisUser } from './user.ts';
 import { RedisWalk } from './walk.ts';
 import { WebhookClaims } from './webhook-claims.ts';
 
@@ -55,6 +57,8 @@ export interface RedisEngineOptions {
   readonly keyPrefix: string;
   /** Started and stopped with the engine. */
   readonly quotas: ClusterQuotas;
+  /** Carries messages between loops over the first server; started with the engine. */
+  readonly bus?: LoopBus | undefined;
   /** Partitions are spread over them in this order. */
   readonly servers: readonly RedisEngineServer[];
 }
@@ -96,9 +100,7 @@ export class RedisEngine implements Authority {
   private readonly servers: Server[] = [];
   private readonly partitions: Partition[] = [];
   private readonly claims: WebhookClaims[] = [];
-  /** By stream. */
-  private readonly channelsByStream = new Map<string, RedisChannel>();
-  private readonly usersByStream = new Map<string, RedisUser>();
+  private readonly topics: Topics;
   private publishesWaiting = 0;
   private nextTick = 0;
   private stopTicks: (() => void) | undefined;
@@ -109,6 +111,7 @@ export class RedisEngine implements Authority {
     const { timers, webhooks, broadcaster, terminate, meter } = options;
     const memberChanges = new MemberChanges(timers, (sent) => broadcast(broadcaster, sent));
     this.loop = { webhooks, broadcaster, memberChanges, terminate, meter };
+    this.topics = new Topics(this.loop, (partition) => this.followsOf(partition));
   }
 
   /** Connects to all servers. Rejects with `ServerUnusable` if one cannot be reached or is laid out differently. */
@@ -132,7 +135,7 @@ export class RedisEngine implements Authority {
       );
     } catch (error) {
       channel.failed(entry);
-      this.letGoOfChannel(channel);
+      this.topics.letGoOfChannel(channel);
       throw error;
     }
   }
@@ -140,9 +143,9 @@ export class RedisEngine implements Authority {
   async leave(exit: Exit): Promise<void> {
     const channel = this.channelOf(exit.app, exit.channel);
     const left = channel.leave(exit);
-    this.letGoOfChannel(channel);
+    this.topics.letGoOfChannel(channel);
     await left;
-    this.letGoOfChannel(channel);
+    this.topics.letGoOfChannel(channel);
   }
 
   async publish(publication: Publication): Promise<void> {
@@ -168,7 +171,7 @@ export class RedisEngine implements Authority {
       await this.persist(user.partition, [user.stream], () => user.signIn());
     } catch (error) {
       user.signInFailed();
-      this.letGoOfUser(user);
+      this.topics.letGoOfUser(user);
       throw error;
     }
   }
@@ -176,9 +179,9 @@ export class RedisEngine implements Authority {
   async signOut(app: App, userId: string): Promise<void> {
     const user = this.userOf(app, userId);
     const signedOut = user.signOut();
-    this.letGoOfUser(user);
+    this.topics.letGoOfUser(user);
     await signedOut;
-    this.letGoOfUser(user);
+    this.topics.letGoOfUser(user);
   }
 
   async watch(app: App, userIds: readonly string[]): Promise<ReadonlySet<string>> {
@@ -309,13 +312,17 @@ export class RedisEngine implements Authority {
           if (error instanceof RedisRefused) log.error(error.message);
         });
       },
-      onMessage: (stream, payload) => this.receive(stream, payload),
+      onMessage: (stream, payload) => {
+        if (stream === this.options.bus?.stream) this.options.bus.receive(payload);
+        else this.receive(stream, payload);
+      },
       onGap: () => this.onGap(index),
     });
     if (link === undefined) throw new Error(`There is no server ${index}`);
     const follows = new Follows(link, timers);
     this.servers.push({ link, follows, gapAtMs: 0, isLossLogged: false });
     await this.checkLayout(index);
+    if (index === 0) await this.options.bus?.start(link);
   }
 
   private async checkLayout(index: number): Promise<void> {
@@ -340,36 +347,25 @@ export class RedisEngine implements Authority {
   private async tick(partition: Partition): Promise<void> {
     const unsure = [...partition.unsure];
     await partition.tick();
-    this.letGo(unsure);
-  }
-
-  /** Forgets those that nothing is held of any more. */
-  private letGo(topics: Iterable<Stated>): void {
-    for (const one of topics) {
-      if (one instanceof RedisChannel) this.letGoOfChannel(one);
-      if (one instanceof RedisUser) this.letGoOfUser(one);
-    }
+    this.topics.letGo(unsure);
   }
 
   private receive(stream: string, payload: string): void {
-    const topic = this.channelsByStream.get(stream) ?? this.usersByStream.get(stream);
-    topic?.receive(readNumbered(payload));
+    this.topics.withStream(stream)?.receive(readNumbered(payload));
   }
 
   private onGap(index: number): void {
     this.options.meter.count('engineGaps');
     const server = this.serverOf(index);
-    const { follows } = server;
+    if (index === 0) this.options.bus?.missed();
     server.gapAtMs = this.options.timers.now();
     server.isLossLogged = false;
-    for (const topic of [...this.channelsByStream.values(), ...this.usersByStream.values()]) {
-      if (this.followsOf(topic.partition) === follows) topic.missed();
-    }
+    for (const topic of this.topics.followedBy(server.follows)) topic.missed();
   }
 
   private async catchUp(partition: Partition): Promise<void> {
     // What was left while Redis was away has been stated by now.
-    this.letGo(partition.topics);
+    this.topics.letGo(partition.topics);
     const reachMs = await catchUp(partition);
     const server = this.serverOf(partition.number);
     const missedMs = this.options.timers.now() - server.gapAtMs + DEAF_MAX_MS;
@@ -430,46 +426,16 @@ export class RedisEngine implements Authority {
     for (const user of users) {
       user.watchers--;
       if (user.watchers === 0) user.unwatched();
-      this.letGoOfUser(user);
+      this.topics.letGoOfUser(user);
     }
   }
 
   private channelOf(app: App, channel: ChannelName): RedisChannel {
-    const partition = this.partitionOf(app, channel.text);
-    const stream = `${partition.keys}t:${topicOf(app, channel)}`;
-    const known = this.channelsByStream.get(stream);
-    if (known !== undefined) return known;
-    const one = new RedisChannel({ app, channel, partition, loop: this.loop });
-    this.channelsByStream.set(stream, one);
-    partition.topics.add(one);
-    return one;
+    return this.topics.channel(this.partitionOf(app, channel.text), app, channel);
   }
 
   private userOf(app: App, userId: string): RedisUser {
-    const partition = this.partitionOf(app, watchChannel(userId));
-    const stream = `${partition.keys}t:${watchTopic(app, userId)}`;
-    const known = this.usersByStream.get(stream);
-    if (known !== undefined) return known;
-    const one = new RedisUser({ app, userId, partition, loop: this.loop });
-    this.usersByStream.set(stream, one);
-    partition.topics.add(one);
-    return one;
-  }
-
-  private letGoOfChannel(channel: RedisChannel): void {
-    if (channel.held > 0) return;
-    this.followsOf(channel.partition).letGo(channel.stream);
-    if (!channel.isIdle) return;
-    this.channelsByStream.delete(channel.stream);
-    channel.partition.topics.delete(channel);
-  }
-
-  private letGoOfUser(user: RedisUser): void {
-    if (user.isFollowed) return;
-    this.followsOf(user.partition).letGo(user.stream);
-    if (!user.isIdle) return;
-    this.usersByStream.delete(user.stream);
-    user.partition.topics.delete(user);
+    return this.topics.user(this.partitionOf(app, watchChannel(userId)), app, userId);
   }
 
   private partitionOf(app: App, channel: string): Partition {

@@ -85,8 +85,11 @@ export class LoopBus {
     const payload = `${this.self}\n${number}\n${text}`;
     this.run(['PUBLISH', this.streamOf(to), payload]).then(
       (receivers) => {
-        // Nobody follows its stream: it has ended.
-        if (receivers === 0) this.listener?.onLoss(to);
+        if (receivers !== 0) return;
+        // Nobody follows its stream: it has ended, and its numbers are needed no more.
+        this.sent.delete(to);
+        this.received.delete(to);
+        this.listener?.onLoss(to);
       },
       () => this.listener?.onLoss(to),
     );
@@ -104,12 +107,6 @@ export class LoopBus {
   /** The stream was interrupted. */
   missed(): void {
     this.listener?.onLoss(undefined);
-  }
-
-  /** Forgets a loop that has nothing under way here. Its next message counts as one after a loss. */
-  forget(loop: string): void {
-    this.sent.delete(loop);
-    this.received.delete(loop);
   }
 
   private run(args: readonly string[]) {

@@ -11,6 +11,7 @@ import { MemoryEngine } from '../../engines/memory.ts';
 import { createRedisEngine } from '../../engines/redis/create-engine.ts';
 import { ServerUnusable } from '../../engines/redis/engine-server.ts';
 import { RedisRefused } from '../../engines/redis/link/reply.ts';
+import type { LoopBus } from '../../engines/redis/loop-bus.ts';
 import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { ThreadsEngine } from '../../engines/threads/engine.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
@@ -46,6 +47,8 @@ export interface LoopEngineOptions {
   readonly settings: Config['engine'];
   readonly links: LoopLinks;
   readonly apps: AppDirectory;
+  /** Carries messages between the loops of all servers; only used by an engine that they share. */
+  readonly bus: LoopBus | undefined;
   /** What holds for an app on all servers. Only an engine that servers share uses it. */
   readonly quotas: ClusterQuotas;
   readonly channels: LocalChannels;

@@ -7,6 +7,7 @@ import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Config } from '../../config/schema.ts';
 import { LocalConnectionQuota } from '../../engines/local-connection-quota.ts';
+import { LoopBus } from '../../engines/redis/loop-bus.ts';
 import { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
@@ -29,6 +30,7 @@ import { Connections } from '../../transports/clients/connections.ts';
 import { drain } from '../../transports/clients/drain.ts';
 import { endWith } from '../../transports/clients/end.ts';
 import { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
+import { SessionCluster } from '../../transports/http-fallback/session-cluster.ts';
 import { SessionLinks } from '../../transports/http-fallback/session-links.ts';
 import { Sessions } from '../../transports/http-fallback/sessions.ts';
 import { FallbackTransport, sendLimit } from '../../transports/http-fallback/transport.ts';
@@ -126,6 +128,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const isOneOfSeveral = links.count > 1;
   const totalOf = (memory: SharedArrayBuffer) => new SharedTotal(memory, links.index);
   const isOneOfCluster = config.engine.type === 'redis';
+  const bus = config.engine.type === 'redis' ? new LoopBus(config.engine.keyPrefix) : undefined;
   const clusterQuotas = new ClusterQuotas({
     serverName: options.serverName,
     timers: monotonicTimers,
@@ -180,6 +183,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     links,
     apps,
     quotas: clusterQuotas,
+    bus,
     channels: localChannels,
     timers,
     log,
@@ -240,20 +244,27 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     afterTurn: (run) => void setImmediate(run),
     log: rateLimitedLog,
     meter,
+    onForgotten: (session) => bus?.release(session),
   });
+  const { sendBufferBytes } = channels;
   const sessionLinks = new SessionLinks({
     loop: links.index,
     loops: links.count,
     sessions,
     send: (loop, message) => links.send(loop, message),
-    sendBufferBytes: channels.sendBufferBytes,
+    sendBufferBytes,
+    timers: monotonicTimers,
   });
+  const sessionHomes =
+    bus === undefined
+      ? sessionLinks
+      : new SessionCluster({ bus, sessions, sendBufferBytes, timers: monotonicTimers });
   const sendBodies = new BodyIntake(
     { ...channels, requestBytes: sendLimit(channels.clientFrameBytes) },
     monotonicTimers,
   );
   const fallback = new FallbackTransport({
-    homeOf: (session) => sessionLinks.homeOf(session),
+    homes: sessionHomes,
     addresses,
     bodies: sendBodies,
     clientFrameBytes: channels.clientFrameBytes,
@@ -297,7 +308,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     bodies.check();
     sendBodies.check();
     sessions.check();
-    sessionLinks.check();
+    sessionHomes.check();
   }, CHECK_INTERVAL_MS);
   const keepUsage = () => {
     const unsaved = usage.unsaved();

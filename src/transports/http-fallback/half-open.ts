@@ -45,6 +45,10 @@ export class HalfOpenSessions {
     this.budget.add(key);
   }
 
+  has(session: string): boolean {
+    return this.sessions.has(session);
+  }
+
   /** Takes a session out; `undefined`: it is not half-open. */
   take(session: string): { readonly number: number | undefined } | undefined {
     const known = this.sessions.get(session);

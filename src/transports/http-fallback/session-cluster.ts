@@ -20,7 +20,6 @@ export interface SessionBus {
   release(session: string): void;
   send(to: string, text: string): void;
   listen(listener: SessionBusListener): void;
-  forget(loop: string): void;
 }
 
 export interface SessionBusListener {
@@ -88,9 +87,7 @@ export class SessionCluster implements SessionHomes {
     const { bus, sessions, timers } = this.options;
     for (const [loop, { home, server }] of this.peers) {
       home.check();
-      if (!home.isIdle || !server.isIdle) continue;
-      this.peers.delete(loop);
-      bus.forget(loop);
+      if (home.isIdle && server.isIdle) this.peers.delete(loop);
     }
     if (timers.now() - this.renewedAtMs < RENEW_MS) return;
     this.renewedAtMs = timers.now();

@@ -104,7 +104,7 @@ export interface SessionsOptions {
   readonly afterTurn: (run: () => void) => void;
   readonly log: Pick<RateLimitedLog, 'info'>;
   readonly meter: SessionMeter;
-  /** Called when a session was forgotten that was open or half-open. */
+  /** Called when a session was forgotten that was open. */
   readonly onForgotten?: (session: string) => void;
 }
 
@@ -172,6 +172,16 @@ export class Sessions implements SessionHome, SessionEvents {
     };
   }
 
+  /** Whether a session is known here, open or not. */
+  has(session: string): boolean {
+    return this.open.has(session) || this.halfOpen.has(session);
+  }
+
+  /** The sessions that are open, or that have closed a moment ago. */
+  names(): readonly string[] {
+    return [...this.open.keys()];
+  }
+
   appOf(session: string): string | undefined {
     const connection = this.open.get(session);
     return connection?.isOpen === true ? connection.app.id : undefined;
@@ -232,11 +242,11 @@ export class Sessions implements SessionHome, SessionEvents {
     if (how === 'too-slow' || (how === 'terminated' && wasTooSlow)) {
       this.clients.closedTooSlow(connection);
     }
-    if (how !== 'closed') this.open.delete(connection.session);
+    if (how !== 'closed') this.remove(connection);
   }
 
   closeSent(connection: FallbackConnection): void {
-    this.open.delete(connection.session);
+    this.remove(connection);
   }
 
   private receiveAgain(
@@ -350,7 +360,11 @@ export class Sessions implements SessionHome, SessionEvents {
 
   private forget(connection: FallbackConnection): void {
     connection.drop('left');
-    this.open.delete(connection.session);
+    this.remove(connection);
+  }
+
+  private remove({ session }: FallbackConnection): void {
+    if (this.open.delete(session)) this.options.onForgotten?.(session);
   }
 }
 

@@ -1,0 +1,77 @@
+import type { App } from '../../channels/app.ts';
+import type { ChannelName } from '../../channels/channel-name.ts';
+import { topicOf } from '../../channels/event.ts';
+import { watchTopic } from '../../channels/users/watchlist-events.ts';
+import { RedisChannel } from './channel.ts';
+import type { Follows } from './follows.ts';
+import type { LoopParts } from './loop.ts';
+import type { Partition, Stated } from './partition.ts';
+import { RedisUser } from './user.ts';
+
+/** The channels and users that this loop has something to do with, by their streams. */
+export class Topics {
+  private readonly loop: LoopParts;
+  private readonly followsOf: (partition: Partition) => Follows;
+  private readonly channels = new Map<string, RedisChannel>();
+  private readonly users = new Map<string, RedisUser>();
+
+  constructor(loop: LoopParts, followsOf: (partition: Partition) => Follows) {
+    this.loop = loop;
+    this.followsOf = followsOf;
+  }
+
+  /** Those with streams on one Redis server. */
+  *followedBy(follows: Follows): Iterable<RedisChannel | RedisUser> {
+    for (const topic of [...this.channels.values(), ...this.users.values()]) {
+      if (this.followsOf(topic.partition) === follows) yield topic;
+    }
+  }
+
+  withStream(stream: string): RedisChannel | RedisUser | undefined {
+    return this.channels.get(stream) ?? this.users.get(stream);
+  }
+
+  channel(partition: Partition, app: App, channel: ChannelName): RedisChannel {
+    const stream = `${partition.keys}t:${topicOf(app, channel)}`;
+    const known = this.channels.get(stream);
+    if (known !== undefined) return known;
+    const one = new RedisChannel({ app, channel, partition, loop: this.loop });
+    this.channels.set(stream, one);
+    partition.topics.add(one);
+    return one;
+  }
+
+  user(partition: Partition, app: App, userId: string): RedisUser {
+    const stream = `${partition.keys}t:${watchTopic(app, userId)}`;
+    const known = this.users.get(stream);
+    if (known !== undefined) return known;
+    const one = new RedisUser({ app, userId, partition, loop: this.loop });
+    this.users.set(stream, one);
+    partition.topics.add(one);
+    return one;
+  }
+
+  /** Forgets those that nothing is held of any more. */
+  letGo(topics: Iterable<Stated>): void {
+    for (const one of topics) {
+      if (one instanceof RedisChannel) this.letGoOfChannel(one);
+      if (one instanceof RedisUser) this.letGoOfUser(one);
+    }
+  }
+
+  letGoOfChannel(channel: RedisChannel): void {
+    if (channel.held > 0) return;
+    this.followsOf(channel.partition).letGo(channel.stream);
+    if (!channel.isIdle) return;
+    this.channels.delete(channel.stream);
+    channel.partition.topics.delete(channel);
+  }
+
+  letGoOfUser(user: RedisUser): void {
+    if (user.isFollowed) return;
+    this.followsOf(user.partition).letGo(user.stream);
+    if (!user.isIdle) return;
+    this.users.delete(user.stream);
+    user.partition.topics.delete(user);
+  }
+}
