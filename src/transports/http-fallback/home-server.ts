@@ -1,6 +1,6 @@
 import type { Outlet } from './receiver.ts';
 import type { SessionAnswer, SessionQuestion } from './session-messages.ts';
-import type { ResponseEnded, Sessions } from './sessions.ts';
+import type { LocalSessions, ResponseEnded } from './sessions.ts';
 
 /** A response that another loop writes. */
 class RemoteOutlet implements Outlet {
@@ -32,12 +32,12 @@ class RemoteOutlet implements Outlet {
 
 /** Answers another loop that has requests of clients whose sessions live on this one. */
 export class HomeServer {
-  private readonly home: Sessions;
+  private readonly home: LocalSessions;
   private readonly answer: (answer: SessionAnswer) => void;
   private readonly receiving = new Map<number, { outlet: RemoteOutlet; ended: ResponseEnded }>();
 
   /** `answer` sends a message to the other loop. */
-  constructor(home: Sessions, answer: (answer: SessionAnswer) => void) {
+  constructor(home: LocalSessions, answer: (answer: SessionAnswer) => void) {
     this.home = home;
     this.answer = answer;
   }

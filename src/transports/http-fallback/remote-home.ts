@@ -6,6 +6,9 @@ import type { ReceiveRequest, ResponseEnded, SendRequest, SessionHome } from './
 /** How long the home has to say that it has a request. Milliseconds. */
 const SILENT_MS = 1000;
 
+/** How often something is said to a home that has requests of this loop: a bus then says whether anybody heard it. Milliseconds. */
+const ASK_MS = 5000;
+
 /** A home that has written nothing for this long is gone: it writes a line after 25 s at the latest. Milliseconds. */
 const GONE_MS = 40_000;
 
@@ -34,6 +37,7 @@ export class RemoteHome implements SessionHome {
   private readonly receiving = new Map<number, Remote>();
   private readonly asked = new Map<number, (app: string | undefined) => void>();
   private requests = 0;
+  private askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RemoteHomeOptions) {
     this.options = options;
@@ -110,7 +114,8 @@ export class RemoteHome implements SessionHome {
         continue;
       }
       const bytes = remote.outlet.waitingBytes();
-      if (bytes === remote.reportedBytes) continue;
+      if (bytes === remote.reportedBytes && nowMs - this.askedAtMs < ASK_MS) continue;
+      this.askedAtMs = nowMs;
       remote.reportedBytes = bytes;
       this.options.ask({ ask: 'waiting', request, bytes });
     }

@@ -2,7 +2,7 @@ import type { Timers } from '../../runtime/ports.ts';
 import { HomeServer } from './home-server.ts';
 import { RemoteHome } from './remote-home.ts';
 import { isQuestion, type SessionMessage } from './session-messages.ts';
-import type { SessionHome, SessionHomes, Sessions } from './sessions.ts';
+import type { LocalSessions, SessionHome, SessionHomes } from './sessions.ts';
 
 /** How often this loop says again which sessions it has. Milliseconds. */
 const RENEW_MS = 20_000;
@@ -31,7 +31,7 @@ export interface SessionBusListener {
 export interface SessionClusterOptions {
   readonly bus: SessionBus;
   /** Those of this loop. */
-  readonly sessions: Sessions;
+  readonly sessions: LocalSessions;
   readonly sendBufferBytes: number;
   /** Monotonic. */
   readonly timers: Timers;

@@ -43,6 +43,12 @@ export interface SendRequest extends Send {
   readonly number: number | undefined;
 }
 
+/** The sessions of one loop, for other loops. */
+export type LocalSessions = Pick<
+  Sessions,
+  'receive' | 'appOf' | 'send' | 'tooLarge' | 'has' | 'names'
+>;
+
 /** Called when a response has ended; `why`: unless its client has read it or broken it. */
 export type ResponseEnded = (why?: 'too-slow') => void;
 

@@ -1,0 +1,244 @@
+import { describe, expect, it } from 'bun:test';
+import { FakeTime } from '../../../testing/fake-time.ts';
+import type { Outlet } from './receiver.ts';
+import { type SessionBus, type SessionBusListener, SessionCluster } from './session-cluster.ts';
+import type { ReceiveRequest, ResponseEnded, SendRequest } from './sessions.ts';
+
+/** Source: HTTP transports, §14.8. */
+
+/** Sessions that keep what they are asked. */
+class FakeSessions {
+  readonly known = new Set<string>();
+  readonly outlets: Outlet[] = [];
+  readonly log: string[] = [];
+
+  has(session: string): boolean {
+    return this.known.has(session);
+  }
+
+  names(): readonly string[] {
+    return [...this.known];
+  }
+
+  appOf(session: string): string | undefined {
+    return this.known.has(session) ? 'app' : undefined;
+  }
+
+  receive({ session }: ReceiveRequest, outlet: Outlet): ResponseEnded {
+    this.known.add(session);
+    this.outlets.push(outlet);
+    return (why) => void this.log.push(`ended${why === undefined ? '' : `: ${why}`}`);
+  }
+
+  send({ frames }: SendRequest): void {
+    this.log.push(...frames);
+  }
+
+  tooLarge(session: string): void {
+    this.log.push(`too large: ${session}`);
+  }
+}
+
+class FakeOutlet implements Outlet {
+  readonly written: string[] = [];
+  waiting = 0;
+  onEnd: ResponseEnded = () => undefined;
+
+  write(lines: string): void {
+    this.written.push(lines);
+  }
+
+  end(): void {
+    this.written.push('(ended)');
+    this.onEnd();
+  }
+
+  break(): void {
+    this.written.push('(broken)');
+    this.onEnd();
+  }
+
+  waitingBytes(): number {
+    return this.waiting;
+  }
+}
+
+/** Loops with a bus that can fail. */
+function loops(...names: readonly string[]) {
+  const time = new FakeTime();
+  const claims = new Map<string, string>();
+  const listeners = new Map<string, SessionBusListener>();
+  const state = { isAway: false, dead: new Set<string>() };
+  const asked = <T>(answer: () => T): Promise<T> =>
+    state.isAway ? Promise.reject(new Error('away')) : Promise.resolve(answer());
+  const members = names.map((self) => {
+    const sessions = new FakeSessions();
+    const bus: SessionBus = {
+      self,
+      claim: (session) =>
+        asked(() => {
+          const owner = claims.get(session) ?? self;
+          claims.set(session, owner);
+          return owner;
+        }),
+      find: (session) => asked(() => claims.get(session)),
+      take: (session) => void claims.set(session, self),
+      renew: (all) => asked(() => all.forEach((session) => void claims.set(session, self))),
+      release: (session) => void claims.delete(session),
+      send(to, text) {
+        if (state.dead.has(to)) queueMicrotask(() => listeners.get(self)?.onLoss(to));
+        else listeners.get(to)?.onMessage(self, text);
+      },
+      listen: (listener) => void listeners.set(self, listener),
+    };
+    const cluster = new SessionCluster({
+      bus,
+      sessions,
+      sendBufferBytes: 1000,
+      timers: time,
+    });
+    const receive = async (session: string, outlet = new FakeOutlet()) => {
+      const home = await cluster.receivingAt(session);
+      const request = { session, key: 'key', query: '', isStream: true, number: 1, address: 1 };
+      outlet.onEnd = home.receive(request, outlet);
+      return outlet;
+    };
+    return { sessions, cluster, receive, listener: () => listeners.get(self) };
+  });
+  const pass = async (seconds: number) => {
+    for (let n = 0; n < seconds; n++) {
+      await time.advance(1000);
+      for (const { cluster } of members) cluster.check();
+    }
+  };
+  return { time, claims, state, members, pass };
+}
+
+function pair() {
+  const { members, ...rest } = loops('a', 'b');
+  const [a, b] = members;
+  if (a === undefined || b === undefined) throw new Error('There are two');
+  return { a, b, ...rest };
+}
+
+describe('a session', () => {
+  it('lives where its first request came, and other loops pass theirs on', async () => {
+    const { a, b } = pair();
+    await a.receive('s');
+    const outlet = await b.receive('s');
+    a.sessions.outlets[1]?.write('o\n');
+    expect(outlet.written).toEqual(['o\n']);
+    const home = await b.cluster.knowing('s');
+    expect(await home?.appOf('s')).toBe('app');
+    home?.send({ session: 's', number: 2, frames: ['x'] });
+    home?.tooLarge('s');
+    expect(a.sessions.log).toEqual(['x', 'too large: s']);
+    expect(b.sessions.known.size).toBe(0);
+  });
+
+  it('is unknown where nobody has claimed it', async () => {
+    const { b } = pair();
+    expect(await b.cluster.knowing('s')).toBeUndefined();
+  });
+
+  it('hears of the end of a response on another loop', async () => {
+    const { a, b } = pair();
+    await a.receive('s');
+    const outlet = await b.receive('s');
+    outlet.onEnd();
+    expect(a.sessions.log).toEqual(['ended']);
+  });
+
+  it('hears that its client on another loop reads too slowly', async () => {
+    const { a, b } = pair();
+    await a.receive('s');
+    const outlet = await b.receive('s');
+    outlet.waiting = 1001;
+    a.sessions.outlets[1]?.write('long\n');
+    expect(outlet.written).toEqual(['long\n', '(broken)']);
+    expect(a.sessions.log).toEqual(['ended: too-slow']);
+  });
+
+  it('knows what waits for its client on another loop', async () => {
+    const { a, b, pass } = pair();
+    await a.receive('s');
+    const outlet = await b.receive('s');
+    outlet.waiting = 500;
+    await pass(1);
+    expect(a.sessions.outlets[1]?.waitingBytes()).toBe(500);
+  });
+
+  it('is broken when messages may be missing, on both sides', async () => {
+    const { a, b } = pair();
+    await a.receive('s');
+    const outlet = await b.receive('s');
+    b.listener()?.onLoss('a');
+    expect(outlet.written).toEqual(['(broken)']);
+    expect(a.sessions.log).toEqual(['ended']);
+
+    await b.receive('s');
+    a.listener()?.onLoss(undefined);
+    expect(a.sessions.log).toEqual(['ended', 'ended']);
+  });
+
+  it('is broken on other loops once these know that its own has died', async () => {
+    const { a, b, state, time } = pair();
+    await a.receive('s');
+    const before = await b.receive('s');
+    state.dead.add('a');
+    const outlet = await b.receive('s');
+    await time.advance(1);
+    expect(before.written).toEqual(['(broken)']);
+    expect(outlet.written).toEqual(['(broken)']);
+  });
+
+  it('begins anew on another loop if its own says nothing for a second', async () => {
+    const { b, claims, time } = pair();
+    claims.set('s', 'nobody');
+    const outlet = await b.receive('s');
+    await time.advance(999);
+    expect(b.sessions.known.has('s')).toBe(false);
+    await time.advance(1);
+    expect(b.sessions.known.has('s')).toBe(true);
+    expect(claims.get('s')).toBe('b');
+    b.sessions.outlets[0]?.write('o\n');
+    expect(outlet.written).toEqual(['o\n']);
+    outlet.onEnd();
+    expect(b.sessions.log).toEqual(['ended']);
+  });
+
+  it('is unknown if its loop says nothing for a second', async () => {
+    const { b, claims, time } = pair();
+    claims.set('s', 'nobody');
+    const home = await b.cluster.knowing('s');
+    const app = home?.appOf('s');
+    await time.advance(1000);
+    expect(await app).toBeUndefined();
+  });
+
+  it('is broken within 6 s if its loop has died', async () => {
+    const { a, b, state, pass } = pair();
+    await a.receive('s');
+    const outlet = await b.receive('s');
+    state.dead.add('a');
+    await pass(6);
+    expect(outlet.written).toEqual(['(broken)']);
+  });
+
+  it('is opened here while nobody can be asked where it lives', async () => {
+    const { a, b, state } = pair();
+    await a.receive('s');
+    state.isAway = true;
+    await b.receive('s');
+    expect(b.sessions.known.has('s')).toBe(true);
+    expect(await b.cluster.knowing('t')).toBeUndefined();
+  });
+
+  it('is claimed again every 20 s', async () => {
+    const { a, claims, pass } = pair();
+    await a.receive('s');
+    claims.clear();
+    await pass(20);
+    expect(claims.get('s')).toBe('a');
+  });
+});
