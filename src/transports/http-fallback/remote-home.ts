@@ -15,6 +15,10 @@ const GONE_MS = 40_000;
 interface Remote {
   readonly outlet: Outlet;
   readonly cancelWait: () => void;
+  /** Opens the session on this loop. */
+  readonly beginAnew: () => void;
+  /** Whether the home has said that it has the request. */
+  isReceived: boolean;
   /** When the home last wrote. Monotonic milliseconds. */
   writtenAtMs: number;
   /** Waiting bytes that the home knows of. */
@@ -52,13 +56,21 @@ export class RemoteHome implements SessionHome {
     const { ask, timers, instead } = this.options;
     const request = ++this.requests;
     let endedElsewhere: ResponseEnded | undefined;
-    const cancelWait = timers.after(SILENT_MS, () => {
+    const beginAnew = () => {
+      cancelWait();
       if (!this.receiving.delete(request)) return;
       ask({ ask: 'ended', request });
       endedElsewhere = instead.receive(receive, outlet);
+    };
+    const cancelWait = timers.after(SILENT_MS, beginAnew);
+    this.receiving.set(request, {
+      outlet,
+      cancelWait,
+      beginAnew,
+      isReceived: false,
+      writtenAtMs: timers.now(),
+      reportedBytes: 0,
     });
-    const writtenAtMs = timers.now();
-    this.receiving.set(request, { outlet, cancelWait, writtenAtMs, reportedBytes: 0 });
     ask({ ask: 'receive', request, receive });
     return (why) => {
       cancelWait();
@@ -95,13 +107,17 @@ export class RemoteHome implements SessionHome {
     const remote = this.receiving.get(request);
     if (remote === undefined) return;
     remote.cancelWait();
+    remote.isReceived = true;
     if (answer.answer === 'write') this.write(request, remote, answer.lines);
     else if (answer.answer !== 'received') remote.outlet[answer.answer]();
   }
 
-  /** Messages of the home may be missing: breaks all responses, whose clients then begin anew. */
+  /** Messages to or of the home may be missing: what it has begun is broken, and its clients begin anew. */
   lost(): void {
-    for (const { outlet } of [...this.receiving.values()]) outlet.break();
+    for (const { outlet, isReceived, beginAnew } of [...this.receiving.values()]) {
+      if (isReceived) outlet.break();
+      else beginAnew();
+    }
     for (const request of [...this.asked.keys()]) this.told(request, undefined);
   }
 

@@ -182,14 +182,17 @@ describe('a session', () => {
   });
 
   it('is broken on other loops once these know that its own has died', async () => {
-    const { a, b, state, time } = pair();
+    const { a, b, state, claims, time } = pair();
     await a.receive('s');
     const before = await b.receive('s');
     state.dead.add('a');
     const outlet = await b.receive('s');
     await time.advance(1);
     expect(before.written).toEqual(['(broken)']);
-    expect(outlet.written).toEqual(['(broken)']);
+    // A new request learns from an `o` that the session is lost.
+    b.sessions.outlets[0]?.write('o\n');
+    expect(outlet.written).toEqual(['o\n']);
+    expect(claims.get('s')).toBe('b');
   });
 
   it('begins anew on another loop if its own says nothing for a second', async () => {
