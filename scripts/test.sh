@@ -1,7 +1,8 @@
 #!/bin/sh
 # npm test: installs what the tests need, as far as it may, and runs them. Without arguments all of them; with
 # paths those files or folders; other arguments go to `bun test`. `npm run unit` runs those of src, bench and testing.
-# `npm run test:cluster` runs tests on servers with two threads, and on two servers over Redis that act as one.
+# `npm run test:matrix` runs those of clusters, and what clients and backends see of a server again: with two threads, over
+# the HTTP transports, and with two servers over Redis that act as one.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
@@ -15,7 +16,7 @@ options=''
 mode=one
 for argument in "$@"; do
   case $argument in
-    --cluster) mode=several ;;
+    --matrix) mode=matrix ;;
     -*) options="$options $argument" ;;
     *) paths="$paths $argument" ;;
   esac
@@ -55,10 +56,14 @@ trap tidy_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# What `npm run test:cluster` runs: all that clients and backends see of a server. Push has nothing to do with threads.
+# What `npm run test:matrix` runs: all that clients and backends see of a server. Push has nothing to do with threads.
 channels='test/protocol/websocket test/protocol/http test/protocol/webhooks'
-on_two_threads="$channels $(find test/compat test/browser -name '*.test.ts' ! -name 'push-*' | sort | tr '\n' ' ')"
-on_two_servers="$channels test/compat test/browser test/admin"
+on_two_threads="$channels test/protocol/http-transports $(find test/compat test/browser -name '*.test.ts' ! -name 'push-*' | sort | tr '\n' ' ')"
+on_two_servers="$channels test/protocol/http-transports test/compat test/browser test/admin"
+# All rules that do not depend on what a WebSocket alone has: its handshake, its frames, its own pings.
+over_http="$(for rules in subscribing client-events presence users cache-channels subscription-counts authorisation \
+  channel-names encrypted-channels encoding; do echo "test/protocol/websocket/$rules.test.ts"; done | tr '\n' ' ')
+  test/browser/channels.test.ts test/browser/users.test.ts test/browser/laravel-echo.test.ts test/browser/restart.test.ts"
 
 log=$TEST_RUN_FOLDER/log
 : >"$log"
@@ -83,13 +88,20 @@ bundle() {
 
 # Paths and options are words without spaces.
 # shellcheck disable=SC2086
-if [ "$mode" = several ]; then
+if [ "$mode" = matrix ]; then
   sh scripts/install-tools.sh ${paths:-$on_two_servers} test/cluster
   bundle
+  [ -n "$paths" ] || run --parallel=4 $options test/cluster
   echo 'Servers with two realtime threads:'
   export TEST_THREADS=2
   run --parallel=4 $options ${paths:-$on_two_threads}
   unset TEST_THREADS
+  for transport in xhr_streaming xhr_polling; do
+    echo "Clients without WebSockets, over $transport:"
+    export TEST_TRANSPORT=$transport
+    run --parallel=4 $options ${paths:-$over_http}
+  done
+  unset TEST_TRANSPORT
   echo 'Two servers over Redis that act as one, each connection to the next of them:'
   export TEST_SERVERS=2
   run --parallel=4 $options ${paths:-$on_two_servers}
@@ -99,7 +111,8 @@ else
   sh scripts/install-tools.sh $paths ${paths:+${TEST_SERVERS:+test/cluster}}
   if [ -z "$paths" ]; then
     run --parallel=2 --no-isolate $options $unit
-    paths=./test
+    # Those of clusters are in the matrix.
+    paths=$(find ./test -mindepth 1 -maxdepth 1 \( -type d ! -name cluster -o -name '*.test.ts' \) | sort | tr '\n' ' ')
   fi
   bundle
   # Most of these tests wait for servers most of the time.
