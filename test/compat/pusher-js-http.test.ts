@@ -65,13 +65,13 @@ describe.each(TRANSPORTS)('pusher-js over %s', (transport) => {
   });
 
   it('learns that the server has forgotten its session, and subscribes again', async () => {
-    await using restarted = await startFanfare();
+    await using restarted = await startFanfare({ onlyOne: 'restart' });
     using client = connectClient(restarted, forced);
     const heard = client.subscribe('news');
     await heard.subscribed();
     const { port } = restarted;
     await restarted.stop('SIGKILL');
-    await using again = await startFanfare({ channels: { port } });
+    await using again = await startFanfare({ channels: { port }, onlyOne: 'restart' });
     using ofAgain = startAppBackend(again);
 
     await heard.subscribed();

@@ -267,7 +267,7 @@ export class RawClient implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.carrier?.terminate();
+    await this.carrier?.terminate();
     this.socket?.terminate();
     this.end();
   }

@@ -4,6 +4,7 @@ const ONLY_ONE = {
   figures: 'metrics and other figures are those of the server that is asked',
   'sqlite-file': 'opens the SQLite file of the server',
   'address-limits': 'each server enforces its own share of the limits by address',
+  restart: 'a server is started again in the place of one that was killed',
   connections: 'channels.maxConnections holds for each server',
 } as const;
 

@@ -79,7 +79,9 @@ it('ends a session that nobody asks for and that has too much waiting', async ()
   const session = new SessionRequests(server);
   await session.pollsOpen();
   const channel = fresh();
+  const confirmed = session.poll();
   await session.send(subscribe(channel));
+  await confirmed;
   const closed = server.logsNext(/read too slowly/);
   const data = 'x'.repeat(BUFFER_BYTES - 1000);
   await trigger(server, { name: 'first', channel, data });
