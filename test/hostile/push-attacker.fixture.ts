@@ -148,7 +148,9 @@ const attacks = {
   cancel() {
     let publish: string | undefined;
     const cancel = () => request('DELETE', `${PUBLISHES}/${publish}`);
-    const body = JSON.stringify({ interests: ['nobody'], fcm: { data: { a: 'b' } } });
+    // Scheduled: otherwise it may be finished before it is cancelled.
+    const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+    const body = JSON.stringify({ interests: ['nobody'], sendAt, fcm: { data: { a: 'b' } } });
     const begin = (socket: Socket) => {
       if (publish === undefined)
         return send(socket, request('POST', `${PUBLISHES}/interests`, body));
