@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Heard } from '../../../testing/clients/raw-client.ts';
-import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import type { Heard, RawClient } from '../../../testing/clients/raw-client.ts';
+import { type Fanfare, SERVERS, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 import {
   cacheMiss,
@@ -40,6 +40,16 @@ function events(channel: string, count: number): readonly object[] {
     channel,
     data: `${index}`,
   }));
+}
+
+/** How many of the events that a client has sent were refused because of their rate. */
+async function refusals(speaker: RawClient): Promise<number> {
+  speaker.says({ event: 'pusher:ping', data: {} });
+  for (let refused = 0; ; refused++) {
+    const answer = await speaker.hears();
+    if (answer.event === PONG.event) return refused;
+    expect(answer).toEqual(RATE);
+  }
 }
 
 describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
@@ -215,11 +225,14 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
     speaker.saysAtOnce(events(channel, 13));
 
+    const refused = await refusals(speaker);
     for (let index = 0; index < 10; index++) {
       expect(await listener.hears()).toEqual({ event: 'client-e', channel, data: `${index}` });
     }
-    for (let index = 10; index < 13; index++) expect(await speaker.hears()).toEqual(RATE);
-    await speaker.hearsNothing();
+    if (SERVERS === undefined) expect(refused).toBe(3);
+    // Over Redis each event takes some time, in which more are allowed.
+    for (let more = refused; more < 3; more++) await listener.hears();
+    expect(refused).toBeGreaterThan(0);
     await listener.hearsNothing();
     // The limit counts one connection in all its channels, and no other connection.
     listener.says({ event: 'client-e', channel, data: 'mine' });
@@ -230,9 +243,10 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     const channel = fresh('private-');
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
-    speaker.saysAtOnce(events(channel, 11));
-    for (let index = 0; index < 10; index++) await listener.hears();
-    expect(await speaker.hears()).toEqual(RATE);
+    speaker.saysAtOnce(events(channel, 40));
+    const refused = await refusals(speaker);
+    expect(refused).toBeGreaterThan(0);
+    for (let index = refused; index < 40; index++) await listener.hears();
 
     // The answer to a ping comes after the answer to the event, if that is refused.
     let tries = 0;
