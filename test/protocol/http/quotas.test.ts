@@ -5,7 +5,7 @@ import { appAt, newApp, type TestApp } from '../../../testing/servers/test-app.t
 
 let server: Fanfare;
 beforeAll(async () => {
-  server = await startFanfare();
+  server = await startFanfare({ onlyOne: 'quotas' });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -70,7 +70,10 @@ describe('the daily quota of messages', () => {
   });
 
   it('is remembered over a restart', async () => {
-    await using first = await startFanfare({ app: { limits: { messagesPerDay: 3 } } });
+    await using first = await startFanfare({
+      onlyOne: 'quotas',
+      app: { limits: { messagesPerDay: 3 } },
+    });
     expect(await send(appAt(first), '/events', event)).toBe(200);
     expect(await send(appAt(first), '/events', event)).toBe(200);
     await using second = await restart(first);
