@@ -1,8 +1,11 @@
 /** The HTTP status of each refusal. */
 const statuses = {
   invalid: 400,
+  'not-logged-in': 401,
+  forbidden: 403,
   'not-found': 404,
   conflict: 409,
+  'too-many': 429,
   unavailable: 503,
 } as const;
 
