@@ -35,7 +35,7 @@ const RECEIVES_MAX = 1000;
 const START_BYTES = 1000;
 
 /** The address of a new session, without the last segment. Source: HTTP transports, §2. */
-export function newSessionPath({ endpoint: { prefix } }: Destination, key: string): string {
+function newSessionPath({ endpoint: { prefix } }: Destination, key: string): string {
   const id = Array.from({ length: 8 }, () => DIGITS[randomInt(DIGITS.length)]).join('');
   return `${prefix}/pusher/app/${encodeURIComponent(key)}/${randomInt(1000)}/${id}`;
 }
