@@ -13,6 +13,9 @@ const refusalWords: Readonly<Record<RefusalCode, string>> = {
   invalid: 'A parameter or the body is invalid; `field` names it.',
   'not-found': 'There is nothing with this id.',
   conflict: 'The request conflicts with the current state.',
+  'too-large': 'The body is too large, or the data of the event is larger than the app allows.',
+  'over-limit':
+    'Too many wrong passwords or too many requests came from this address, or the app is over its rate or its quota.',
   unavailable: 'The store cannot be used now, or the realtime loop does not answer.',
 };
 
@@ -81,7 +84,6 @@ function describe({ id, method, path, summary, query, body, status, answer, refu
     ...(isEmpty ? {} : { requestBody: { required: true, content: json(schemaOf(body, 'input')) } }),
     responses: {
       [status]: { description: 'Done.', content: json(schemaOf(answer, 'output')) },
-      ...Object.fromEntries(all.map((code) => [statusOf(code), refused(refusalWords[code])])),
       ...denials,
       ...(method === 'GET'
         ? {}
@@ -90,6 +92,7 @@ function describe({ id, method, path, summary, query, body, status, answer, refu
             413: refused('The body is too large.'),
             415: refused('The Content-Type is not application/json.'),
           }),
+      ...Object.fromEntries(all.map((code) => [statusOf(code), refused(refusalWords[code])])),
     },
   };
 }

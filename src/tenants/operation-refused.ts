@@ -3,6 +3,8 @@ const statuses = {
   invalid: 400,
   'not-found': 404,
   conflict: 409,
+  'too-large': 413,
+  'over-limit': 429,
   unavailable: 503,
 } as const;
 

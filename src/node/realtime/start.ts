@@ -337,6 +337,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     sessions,
     authority: engine.authority,
     counter: engine.counter,
+    api,
     cluster: isOneOfCluster ? clusterQuotas : undefined,
     serverName: options.serverName,
     isFirst,
