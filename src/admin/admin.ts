@@ -56,6 +56,22 @@ export interface ChannelQuery {
   readonly limit: number;
 }
 
+/** An event that an operator sends. */
+export interface OperatorEvent {
+  readonly appId: string;
+  readonly name: string;
+  readonly channels: readonly string[];
+  readonly data: string;
+  readonly socketId?: string | undefined;
+}
+
+/** A channel that an event was sent to. */
+export interface ReachedChannel {
+  readonly name: string;
+  /** Connections that were subscribed, on all servers. */
+  readonly receivers: number;
+}
+
 /** What the operations work on. */
 export interface Admin {
   readonly apps: AppAdmin;
@@ -66,6 +82,8 @@ export interface Admin {
     figures(): Promise<LiveFigures>;
     /** May return fewer channels than `limit` although there are more. */
     channels(query: ChannelQuery): Promise<ChannelPage>;
+    /** Also throws `OperationRefused` if the event breaks a rule, or the app is over a limit. */
+    send(event: OperatorEvent): Promise<readonly ReachedChannel[]>;
   };
   readonly usage: {
     /** The newest day first. */

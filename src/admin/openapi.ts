@@ -12,10 +12,12 @@ const textPages = [
 const refusalWords: Readonly<Record<RefusalCode, string>> = {
   'not-logged-in': 'The password is missing or wrong.',
   forbidden: 'The role of the caller does not allow it, or a page of another site asks.',
-  'too-many': 'Too many wrong passwords or too many requests came from this address.',
   invalid: 'A parameter or the body is invalid; `field` names it.',
   'not-found': 'There is nothing with this id.',
   conflict: 'The request conflicts with the current state.',
+  'too-large': 'The body is too large, or the data of the event is larger than the app allows.',
+  'over-limit':
+    'Too many wrong passwords or too many requests came from this address, or the app is over its rate or its quota.',
   unavailable: 'The store cannot be used now, or the realtime loop does not answer.',
 };
 
@@ -24,7 +26,7 @@ const errorReference = { $ref: '#/components/schemas/Error' };
 const denials = {
   401: refused(refusalWords['not-logged-in']),
   403: refused(refusalWords.forbidden),
-  429: refused(refusalWords['too-many']),
+  429: refused('Too many wrong passwords or too many requests came from this address.'),
 };
 
 /** Describes the operations as an OpenAPI document. Source: OpenAPI 3.1. */
@@ -93,7 +95,6 @@ function describe(operation: Operation) {
         description: 'Done.',
         content: { [contentType]: { schema: schemaOf(answer, 'output') } },
       },
-      ...Object.fromEntries(all.map((code) => [statusOf(code), refused(refusalWords[code])])),
       ...denials,
       ...(method === 'GET'
         ? {}
@@ -101,6 +102,7 @@ function describe(operation: Operation) {
             413: refused('The body is too large.'),
             415: refused('The Content-Type is not application/json.'),
           }),
+      ...Object.fromEntries(all.map((code) => [statusOf(code), refused(refusalWords[code])])),
     },
   };
 }

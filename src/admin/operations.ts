@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { appOperations } from './app-operations.ts';
+import { sendOperations } from './channels/send-operations.ts';
 import { deviceOperations } from './device-operations.ts';
 import { instanceOperations } from './instance-operations.ts';
 import { liveOperations } from './live-operations.ts';
@@ -11,6 +12,7 @@ import { webhookOperations } from './webhook-operations.ts';
 export const operations: readonly Operation[] = [
   ...appOperations,
   ...liveOperations,
+  ...sendOperations,
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,

@@ -36,7 +36,7 @@ export const sessionOperations: readonly Operation[] = [
     act: async ({ rightsOf }, { body, session }) => {
       const denial = session.logIn(body);
       if (denial !== undefined) {
-        const code = denial.status === 429 ? 'too-many' : 'not-logged-in';
+        const code = denial.status === 429 ? 'over-limit' : 'not-logged-in';
         throw new OperationRefused(code, denial.error);
       }
       return showSession(OWNER, rightsOf(OWNER));

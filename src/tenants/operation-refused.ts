@@ -5,7 +5,8 @@ const statuses = {
   forbidden: 403,
   'not-found': 404,
   conflict: 409,
-  'too-many': 429,
+  'too-large': 413,
+  'over-limit': 429,
   unavailable: 503,
 } as const;
 

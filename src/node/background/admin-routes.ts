@@ -1,4 +1,4 @@
-import type { Admin } from '../../admin/admin.ts';
+import type { Admin, OperatorEvent, ReachedChannel } from '../../admin/admin.ts';
 import { authorise } from '../../admin/authorise.ts';
 import { DeviceAdmin } from '../../admin/device-admin.ts';
 import { openApi } from '../../admin/openapi.ts';
@@ -12,9 +12,10 @@ import type { DeviceList } from '../../stores/push/devices/device-list.ts';
 import type { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
 import { InstanceAdmin } from '../../tenants/manage-instances.ts';
-import { OperationRefused } from '../../tenants/operation-refused.ts';
+import { OperationRefused, type RefusalCode } from '../../tenants/operation-refused.ts';
 import { type AdminAnswer, JSON_TYPE, refuse, TEXT } from '../../transports/admin/answers.ts';
 import type { AdminRoute } from '../../transports/admin/routes.ts';
+import type { ApiProblem } from '../../transports/channels-api/problems.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { addFigures, type RealtimeClient } from '../link/realtime-client.ts';
 import { logChange, logRefusedChange } from './admin-change-log.ts';
@@ -132,6 +133,7 @@ function adminOf(parts: AdminParts): Admin {
         return addFigures(await answered(realtime.askAll({ what: 'live-figures' })));
       },
       channels: (query) => answered(realtime.ask({ what: 'live-channels', ...query })),
+      send: (event) => sendEvent(realtime, event),
     },
     usage,
     webhooks,
@@ -153,6 +155,29 @@ async function answered<Answer>(answer: Promise<Answer>): Promise<Answer> {
     throw new OperationRefused('unavailable', why);
   }
 }
+
+async function sendEvent(
+  realtime: RealtimeClient,
+  { appId, name, channels, data, socketId }: OperatorEvent,
+): Promise<readonly ReachedChannel[]> {
+  const json = JSON.stringify({ name, channels, data, socket_id: socketId });
+  const answer = await answered(realtime.ask({ what: 'send', appId, json }));
+  if ('channels' in answer) return answer.channels;
+  const why = answer.why.replace(/^socket_id\b/, 'socketId');
+  // The text begins with the field.
+  const [, field] = /^([a-z]+[a-zA-Z]*(?:\[\d+\])?): /.exec(why) ?? [];
+  throw new OperationRefused(sendRefusals[answer.refused] ?? 'unavailable', why, field);
+}
+
+/** What the refusals of the HTTP API are here. */
+const sendRefusals: Partial<Record<ApiProblem, RefusalCode>> = {
+  invalid: 'invalid',
+  'not-found': 'not-found',
+  'app-disabled': 'conflict',
+  'data-too-large': 'too-large',
+  'over-quota': 'over-limit',
+  'rate-limited': 'over-limit',
+};
 
 async function showMetrics({ realtime, metrics, log }: AdminParts): Promise<AdminAnswer> {
   try {

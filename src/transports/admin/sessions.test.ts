@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import { Sessions } from './sessions.ts';
 
-function sessionsWith(password: string | undefined = 'one') {
+function sessionsWith() {
   const clock = { nowMs: Date.parse('2026-11-23T12:00:00Z') };
-  let current = password;
+  let current: string | undefined = 'one';
   const sessions = new Sessions({ password: () => current, now: () => clock.nowMs });
   const cookieOf = (header: string | undefined) => header?.split(';')[0] ?? '';
   return {
