@@ -194,6 +194,7 @@ export const metricRows = {
       values: [
         'password-missing',
         'password-wrong',
+        'session-over',
         'too-many-wrong-passwords',
         'other-site',
         'too-many-requests',

@@ -310,12 +310,15 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       ...(links.count > 1 && { loop: loopName(links.index) }),
     });
   let fileChecks: NodeJS.Timeout | undefined;
+  let checked = 0;
   const checks = setInterval(() => {
     slowConsumers.sampleAgain();
     listeners.forgetEmpty();
     clients.checkPart(CHECK_PARTS);
     bodies.check();
     sendBodies.check();
+    checked++;
+    if (checked % CHECK_PARTS !== 0) return;
     sessions.check();
     sessionHomes.check();
   }, CHECK_INTERVAL_MS);
@@ -343,6 +346,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     sessions,
     authority: engine.authority,
     counter: engine.counter,
+    api,
     cluster: isOneOfCluster ? clusterQuotas : undefined,
     serverName: options.serverName,
     isFirst,

@@ -12,6 +12,9 @@ const ASK_MS = 5000;
 /** A home that has written nothing for this long is gone: it writes a line after 25 s at the latest. Milliseconds. */
 const GONE_MS = 40_000;
 
+/** The number of the last request. None is used twice: a late answer to one must not reach the client of another. */
+let lastRequest = 0;
+
 interface Remote {
   readonly outlet: Outlet;
   readonly cancelWait: () => void;
@@ -40,7 +43,6 @@ export class RemoteHome implements SessionHome {
   private readonly options: RemoteHomeOptions;
   private readonly receiving = new Map<number, Remote>();
   private readonly asked = new Map<number, (app: string | undefined) => void>();
-  private requests = 0;
   private askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RemoteHomeOptions) {
@@ -54,7 +56,7 @@ export class RemoteHome implements SessionHome {
 
   receive(receive: ReceiveRequest, outlet: Outlet): ResponseEnded {
     const { ask, timers, instead } = this.options;
-    const request = ++this.requests;
+    const request = ++lastRequest;
     let endedElsewhere: ResponseEnded | undefined;
     const beginAnew = () => {
       cancelWait();
@@ -81,7 +83,7 @@ export class RemoteHome implements SessionHome {
 
   appOf(session: string): Promise<string | undefined> {
     const { ask, timers } = this.options;
-    const request = ++this.requests;
+    const request = ++lastRequest;
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     const cancelWait = timers.after(SILENT_MS, () => this.told(request, undefined));
     this.asked.set(request, (app) => {

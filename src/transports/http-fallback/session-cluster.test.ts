@@ -146,6 +146,20 @@ describe('a session', () => {
     expect(b.sessions.known.size).toBe(0);
   });
 
+  it('gets no late line of another session whose request has ended', async () => {
+    const { a, b, pass } = pair();
+    await a.receive('s');
+    await a.receive('t');
+    const before = await b.receive('s');
+    before.onEnd();
+    // Both loops forget each other: nothing is under way.
+    await pass(1);
+    const outlet = await b.receive('t');
+    a.sessions.outlets[2]?.write('of s\n');
+    a.sessions.outlets[3]?.write('of t\n');
+    expect(outlet.written).toEqual(['of t\n']);
+  });
+
   it('is unknown where nobody has claimed it', async () => {
     const { b } = pair();
     expect(await b.cluster.knowing('s', ADDRESS)).toBeUndefined();

@@ -18,6 +18,7 @@ export interface SessionBus {
   /** Says that this loop has the session now, whoever had it before. */
   take(session: string): void;
   renew(sessions: readonly string[]): Promise<void>;
+  /** Says that this loop no longer has the session. A claim of another loop stays. */
   release(session: string): void;
   send(to: string, text: string): void;
   listen(listener: SessionBusListener): void;

@@ -40,6 +40,7 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
   const opened: FallbackConnection[] = [];
   const ended: string[] = [];
   const heard: string[] = [];
+  const forgotten: string[] = [];
   const turns: (() => void)[] = [];
   let made = 0;
   const sessions = new Sessions({
@@ -72,6 +73,7 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
     afterTurn: (run) => void turns.push(run),
     log: { info: () => undefined },
     meter: { count: () => undefined },
+    onForgotten: (session) => void forgotten.push(session),
   });
   let number = 0;
   const receive = (session: string, isStream: boolean, address = 1) => {
@@ -86,6 +88,7 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
     opened,
     ended,
     heard,
+    forgotten,
     stream: (session: string, address?: number) => receive(session, true, address),
     poll: (session: string, address?: number) => receive(session, false, address),
     /** Lets turns of the loop pass until nothing is left to write. */
@@ -317,6 +320,30 @@ describe('sessions', () => {
     sessions.lost('nobody', 'not-received');
     expect(response.news()).toContain('c[4100,"A message did not arrive in full');
     expect(ended).toHaveLength(1);
+  });
+
+  it('are given up once they were refused, have ended or were not opened', async () => {
+    const { stream, poll, opened, forgotten, pass, sessions } = loop();
+    poll('half-open');
+    stream('open');
+    sessions.receive(
+      {
+        session: 'of no app',
+        key: 'x',
+        query: 'protocol=7',
+        isStream: true,
+        number: 1,
+        address: 1,
+      },
+      new FakeOutlet(),
+    );
+    expect(forgotten.splice(0)).toEqual(['of no app']);
+    await pass(10);
+    expect(forgotten.splice(0)).toEqual(['half-open']);
+    opened[0]?.terminate();
+    sessions.stop();
+    stream('late');
+    expect(forgotten).toEqual(['open', 'late']);
   });
 
   it('take messages in order, and none after their end', async () => {

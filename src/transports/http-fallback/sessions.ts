@@ -115,7 +115,7 @@ export interface SessionsOptions {
   readonly afterTurn: (run: () => void) => void;
   readonly log: Pick<RateLimitedLog, 'info'>;
   readonly meter: SessionMeter;
-  /** Called when a session was forgotten that was open. */
+  /** Called when a session is not known here any more, or was refused. */
   readonly onForgotten?: (session: string) => void;
 }
 
@@ -134,7 +134,7 @@ export class Sessions implements SessionHome, SessionEvents {
   private readonly options: SessionsOptions;
   private readonly clients: SessionClients;
   private readonly open = new Map<string, FallbackConnection>();
-  private readonly halfOpen = new HalfOpenSessions();
+  private readonly halfOpen = new HalfOpenSessions((session) => this.forgotten(session));
   /** Those that are connections, to find who must make room. */
   private readonly own: Connections;
   private readonly flushTurns: FlushTurns;
@@ -165,7 +165,7 @@ export class Sessions implements SessionHome, SessionEvents {
     const polled = this.halfOpen.take(session);
     const opening: Opening = { request, receiver, isGreeted: polled !== undefined };
     if (!opening.isGreeted && !this.clients.mayConnect(request.address)) {
-      writeRefusal(opening, 'server-over-capacity', this.timers.now());
+      this.writeRefusal(opening, 'server-over-capacity');
       return nothing;
     }
     const app = this.admit(opening);
@@ -299,7 +299,7 @@ export class Sessions implements SessionHome, SessionEvents {
     }
     // Not 4200: the client would come back within milliseconds.
     if (!this.isStopping) return admission.app;
-    writeRefusal(opening, 'server-over-capacity', this.timers.now());
+    this.writeRefusal(opening, 'server-over-capacity');
     return undefined;
   }
 
@@ -374,10 +374,23 @@ export class Sessions implements SessionHome, SessionEvents {
       {
         // The line that closes it says the same.
         send: nothing,
-        close: (code, reason) => writeClose(opening, closeLine(code, reason), this.timers.now()),
+        close: (code, reason) => this.writeClose(opening, closeLine(code, reason)),
       },
       refused,
     );
+  }
+
+  private writeRefusal(opening: Opening, problem: ConnectionProblem): void {
+    const { code, message } = closeCodes[problem];
+    this.writeClose(opening, closeLine(code, message));
+  }
+
+  /** Ends a request that opens no session. */
+  private writeClose({ request, receiver, isGreeted }: Opening, line: string): void {
+    receiver.write(isGreeted ? line : `${OPENED}${line}`, this.timers.now());
+    receiver.end();
+    // Another request may have opened it meanwhile.
+    if (!this.has(request.session)) this.forgotten(request.session);
   }
 
   private flush(connection: FallbackConnection): void {
@@ -391,18 +404,12 @@ export class Sessions implements SessionHome, SessionEvents {
   }
 
   private remove({ session }: FallbackConnection): void {
-    if (this.open.delete(session)) this.options.onForgotten?.(session);
+    if (this.open.delete(session)) this.forgotten(session);
   }
-}
 
-function writeRefusal(opening: Opening, problem: ConnectionProblem, nowMs: number): void {
-  const { code, message } = closeCodes[problem];
-  writeClose(opening, closeLine(code, message), nowMs);
-}
-
-function writeClose({ receiver, isGreeted }: Opening, line: string, nowMs: number): void {
-  receiver.write(isGreeted ? line : `${OPENED}${line}`, nowMs);
-  receiver.end();
+  private forgotten(session: string): void {
+    this.options.onForgotten?.(session);
+  }
 }
 
 function nothing(): void {
