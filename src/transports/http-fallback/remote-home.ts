@@ -1,7 +1,7 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { Outlet } from './receiver.ts';
 import type { SessionAnswer, SessionQuestion } from './session-messages.ts';
-import type { ReceiveRequest, ResponseEnded, SendRequest, SessionHome } from './sessions.ts';
+import type { Loss, ReceiveRequest, ResponseEnded, SendRequest, SessionHome } from './sessions.ts';
 
 /** How long the home has to confirm that it has a request. Milliseconds. */
 const SILENT_MS = 1000;
@@ -98,8 +98,8 @@ export class RemoteHome implements SessionHome {
     this.options.ask({ ask: 'send', send });
   }
 
-  tooLarge(session: string): void {
-    this.options.ask({ ask: 'too-large', session });
+  lost(session: string, why: Loss): void {
+    this.options.ask({ ask: 'lost', session, why });
   }
 
   /** Takes an answer of the other loop. */
@@ -115,7 +115,7 @@ export class RemoteHome implements SessionHome {
   }
 
   /** Messages to or from the home may be missing: breaks the responses that it has begun, and answers the others itself. */
-  lost(): void {
+  missed(): void {
     for (const { outlet, isReceived, beginAnew } of [...this.receiving.values()]) {
       if (isReceived) outlet.break();
       else beginAnew();

@@ -46,6 +46,7 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
   const sessions = new Sessions({
     clients: {
       mayConnect: () => true,
+      wouldRefuse: () => false,
       refuse: (connection, { problem }) => endWith(connection, problem),
       takePlace: () => true,
       releasePlace: () => undefined,
@@ -309,6 +310,16 @@ describe('sessions', () => {
     expect(poll('other', 2).news()).toBe('');
     expect(poll('a1', 1).news()).toBe('');
     expect(poll('a0', 1).news()).toBe('o\n(ended)');
+  });
+
+  it('end with 4100 if messages of their client did not arrive in full: it begins anew', () => {
+    const { stream, sessions, ended } = loop();
+    const response = stream('a');
+    response.news();
+    sessions.lost('a', 'not-received');
+    sessions.lost('nobody', 'not-received');
+    expect(response.news()).toContain('c[4100,"A message did not arrive in full');
+    expect(ended).toHaveLength(1);
   });
 
   it('are given up once they were refused, have ended or were not opened', async () => {
