@@ -1,5 +1,6 @@
 import type { Admin, OperatorEvent, ReachedChannel } from '../../admin/admin.ts';
 import { DeviceAdmin } from '../../admin/device-admin.ts';
+import type { Monitoring } from '../../admin/monitoring/monitoring.ts';
 import { openApi } from '../../admin/openapi.ts';
 import { API_PATH } from '../../admin/operation.ts';
 import { operations } from '../../admin/operations.ts';
@@ -26,6 +27,7 @@ export interface AdminParts {
   readonly webhooks: Webhooks;
   readonly realtime: RealtimeClient;
   readonly metrics: BackgroundMetrics;
+  readonly monitoring: Monitoring;
   readonly log: Log;
 }
 
@@ -63,7 +65,7 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts): Admin {
-  const { tenants, devices, usage, webhooks, realtime, log } = parts;
+  const { tenants, devices, usage, webhooks, realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   let description: Admin['description'] | undefined;
   return {
@@ -102,6 +104,7 @@ function adminOf(parts: AdminParts): Admin {
       channels: (query) => answered(realtime.ask({ what: 'live-channels', ...query })),
       send: (event) => sendEvent(realtime, event),
     },
+    monitoring,
     usage,
     webhooks,
     // Printed when it is first asked for: that takes 45 ms, an eighth of a start.
