@@ -4,6 +4,7 @@ import type { InstanceAdmin } from '../tenants/manage-instances.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { DeviceAdmin } from './device-admin.ts';
 import type { Monitoring } from './monitoring/monitoring.ts';
+import type { Caller, Rights } from './rights.ts';
 
 /** What one app does now, on all servers. */
 export interface AppActivity {
@@ -91,6 +92,8 @@ export interface Admin {
     ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
   };
   readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay'>;
+  /** What a caller may do; `undefined`: nothing. */
+  rightsOf(caller: Caller): Rights | undefined;
   /** The description of the API itself. */
   readonly description: { readonly openapi: string };
 }

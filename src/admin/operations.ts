@@ -6,6 +6,7 @@ import { instanceOperations } from './instance-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
+import { sessionOperations } from './session-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
 /** The whole admin API, in the order in which its description shows it. */
@@ -17,8 +18,11 @@ export const operations: readonly Operation[] = [
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,
+  ...sessionOperations,
   operation({
     id: 'describe',
+    role: 'viewer',
+    restricted: 'filtered',
     method: 'GET',
     path: '/openapi.json',
     summary: 'This description.',

@@ -18,6 +18,9 @@ import {
 
 interface Described {
   readonly operationId: string;
+  readonly 'x-role'?: string;
+  /** Empty if no password is needed. */
+  readonly security?: readonly object[];
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: object;
   readonly responses: Readonly<Record<string, { content: Readonly<Record<string, object>> }>>;
@@ -114,6 +117,9 @@ const successes: Readonly<
   listWebhooks: async () => ({}),
   getWebhook: async () => ({ path: { id: webhook } }),
   replayWebhook: async () => ({ path: { id: webhook } }),
+  logIn: async () => ({ body: { password: server.adminPassword } }),
+  getSession: async () => ({}),
+  logOut: async () => ({}),
   describe: async () => ({}),
 };
 
@@ -165,6 +171,12 @@ describe('the OpenAPI description', () => {
       const steps = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
       expect(inPath.map(({ name }) => name as string | undefined)).toEqual(steps);
+    }
+  });
+
+  it('names the least role of every operation of the API', () => {
+    for (const { path, operation } of described.filter((one) => one.path.startsWith('/api/'))) {
+      expect([path, operation['x-role']]).toEqual([path, expect.stringMatching(/^\w+$/)]);
     }
   });
 
@@ -235,8 +247,10 @@ describe('the OpenAPI description', () => {
     await using shut = await startFanfare({ config: { admin: { port: 0, password: 'x' } } });
     for (const { method, path, operation } of described) {
       const answer = await admin(shut, method, `/${filled(path, { id: 'x', key: 'y' })}`);
-      const isOpen = path === '/healthz' || path === '/readyz';
-      expect([path, answer.status]).toEqual([path, isOpen ? 200 : 401]);
+      const isOpen = operation.security?.length === 0;
+      // Without a password in its body, a log-in is not even wrong.
+      const status = operation.operationId === 'logIn' ? 400 : isOpen ? 200 : 401;
+      expect([path, answer.status]).toEqual([path, status]);
       expectDescribed(operation, answer);
     }
   });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Operation, operation } from '../operation.ts';
+import { seesApp, seesEverything, seesInstance } from '../rights.ts';
 import { bySeries, type SeriesName } from './monitoring.ts';
 
 const time = z.int().min(0).describe('Milliseconds since 1970.');
@@ -22,6 +23,8 @@ export const monitoringOperations: readonly Operation[] = [
     id: 'server',
     method: 'GET',
     path: '/server',
+    role: 'viewer',
+    restricted: 'filtered',
     summary: 'Show what this server is, and where it listens.',
     answer: z.strictObject({
       name: z.string().describe('Host and port of the server.'),
@@ -35,15 +38,23 @@ export const monitoringOperations: readonly Operation[] = [
         push: listener.extend({ publicUrl: z.string().nullable() }),
         admin: listener,
       }),
+      payloads: z
+        .enum(['show', 'hide'])
+        .describe('Whether the caller sees payloads and personal data.'),
     }),
-    act: async ({ monitoring }) => monitoring.server(),
+    act: async ({ monitoring }, { rights }) => ({
+      ...monitoring.server(),
+      payloads: rights.seesPayloads ? ('show' as const) : ('hide' as const),
+    }),
   }),
   operation({
     id: 'conditions',
     method: 'GET',
     path: '/conditions',
+    role: 'viewer',
+    restricted: 'filtered',
     summary:
-      'List what an operator should look at on this server now, the worst first, each with advice.',
+      'List what an operator should look at on this server now, the worst first, each with advice. Who sees only some apps or instances gets what is about these.',
     answer: z.strictObject({
       checkedAtMs: time,
       checked: z.int().min(1).describe('How many things were checked.'),
@@ -65,13 +76,25 @@ export const monitoringOperations: readonly Operation[] = [
         }),
       ),
     }),
-    act: async ({ monitoring }) => monitoring.conditions(),
+    act: async ({ monitoring }, { rights }) => {
+      const checked = await monitoring.conditions();
+      if (seesEverything(rights)) return checked;
+      const conditions = checked.conditions.filter(
+        ({ app, instance }) =>
+          (app !== undefined && seesApp(rights, app)) ||
+          (instance !== undefined && seesInstance(rights, instance)),
+      );
+      return { ...checked, conditions };
+    },
   }),
   operation({
     id: 'figures',
     method: 'GET',
     path: '/figures',
-    summary: 'Show figures of this server for up to 24 hours, in steps of 10 seconds.',
+    role: 'viewer',
+    restricted: 'filtered',
+    summary:
+      'Show figures of this server for up to 24 hours, in steps of 10 seconds. Who sees only some apps or instances gets none.',
     query: z.strictObject({
       since: z
         .string()
@@ -89,6 +112,10 @@ export const monitoringOperations: readonly Operation[] = [
         )
         .describe('One value for each step; null where nothing was measured.'),
     }),
-    act: async ({ monitoring }, { query }) => monitoring.figures(Number(query.since)),
+    act: async ({ monitoring }, { query, rights }) => {
+      const figures = await monitoring.figures(Number(query.since));
+      // They are those of all tenants together.
+      return seesEverything(rights) ? figures : { ...figures, series: bySeries(() => []) };
+    },
   }),
 ];

@@ -154,6 +154,7 @@ export async function startBackground(
   };
   admin.serve(
     adminRoutes({
+      config,
       tenants,
       devices,
       usage: usageStore,
@@ -172,6 +173,7 @@ export async function startBackground(
     apps: apps.all,
     admin: admin.address,
     adminPassword: admin.passwordSource,
+    logInToken: config.dashboard.enabled ? admin.makeLogInLink() : undefined,
     push: push.address,
     createdApp: tenants.createdApp,
     instances: instances.all.map(({ instance }) => instance),

@@ -132,6 +132,8 @@ export type FromBackground =
       readonly apps: readonly App[];
       readonly admin: ListenerAddress;
       readonly adminPassword: AdminPasswordSource;
+      /** Logs in to the dashboard once; `undefined` if there is none. */
+      readonly logInToken: string | undefined;
       readonly push: ListenerAddress;
       /** The id of the app that was created because there was none. */
       readonly createdApp: string | undefined;
