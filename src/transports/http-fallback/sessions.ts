@@ -7,6 +7,7 @@ import { admitKey } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
 import { Connections } from '../clients/connections.ts';
+import { endWith } from '../clients/end.ts';
 import { addressOf, type PackedAddress } from '../clients/packed-address.ts';
 import {
   FallbackConnection,
@@ -46,8 +47,11 @@ export interface SendRequest extends Send {
 /** The sessions of one loop, for other loops. */
 export type LocalSessions = Pick<
   Sessions,
-  'receive' | 'appOf' | 'send' | 'tooLarge' | 'has' | 'names'
+  'receive' | 'appOf' | 'send' | 'lost' | 'has' | 'names' | 'mayOpen'
 >;
+
+/** Why messages of a client were not taken. */
+export type Loss = 'too-large' | 'not-received';
 
 /** Called when a response has ended; `why`: unless its client has read it or broken it. */
 export type ResponseEnded = (why?: 'too-slow') => void;
@@ -60,16 +64,16 @@ export interface SessionHome {
   appOf(session: string): string | undefined | Promise<string | undefined>;
   /** Takes messages; those of an unknown session are lost. */
   send(request: SendRequest): void;
-  /** Ends a session whose client sent more than it may. */
-  tooLarge(session: string): void;
+  /** Ends a session whose client sent messages that were not taken: it never looks at the answer. */
+  lost(session: string, why: Loss): void;
 }
 
 /** Finds where sessions live. */
 export interface SessionHomes {
   /** Returns who answers a receive request; the session may be new. Never rejects. */
-  receivingAt(session: string): MaybePromise<SessionHome>;
-  /** Returns who may know a session; `undefined`: it is known nowhere. Never rejects. */
-  knowing(session: string): MaybePromise<SessionHome | undefined>;
+  receivingAt(request: ReceiveRequest): MaybePromise<SessionHome>;
+  /** Returns who may know a session; `undefined`: it is known nowhere. `address`: whose request it is. Never rejects. */
+  knowing(session: string, address: PackedAddress): MaybePromise<SessionHome | undefined>;
 }
 
 /** A receive request that may open a session. */
@@ -84,6 +88,7 @@ interface Opening {
 export type SessionClients = Pick<
   Clients,
   | 'mayConnect'
+  | 'wouldRefuse'
   | 'refuse'
   | 'takePlace'
   | 'releasePlace'
@@ -110,7 +115,7 @@ export interface SessionsOptions {
   readonly afterTurn: (run: () => void) => void;
   readonly log: Pick<RateLimitedLog, 'info'>;
   readonly meter: SessionMeter;
-  /** Called when a session is not known here any more, or was refused. */
+  /** Called when a session is not known here any more, or was not opened although it might have been. */
   readonly onForgotten?: (session: string) => void;
 }
 
@@ -171,6 +176,7 @@ export class Sessions implements SessionHome, SessionEvents {
       // The client may have gone meanwhile, and the app may have been changed.
       if (!isGone && this.admit(opening) === app) ended = this.placed(opening, app, hasPlace);
       else if (hasPlace) this.clients.releasePlace(app);
+      if (!this.has(session)) this.forgotten(session);
     });
     return (why) => {
       isGone = true;
@@ -200,16 +206,32 @@ export class Sessions implements SessionHome, SessionEvents {
     connection.order.arrived(number, { frames });
   }
 
-  tooLarge(session: string): void {
+  lost(session: string, loss: Loss): void {
     const connection = this.open.get(session);
     if (connection?.isOpen !== true) return;
+    const { app, socketId } = connection;
+    const address = addressOf(connection.address);
+    if (loss === 'not-received') {
+      this.options.log.info(
+        'Connection closed: a message of the client did not arrive in full',
+        { app: app.id },
+        { address, connection: socketId },
+      );
+      return endWith(connection, 'message-lost');
+    }
     const why = 'Received too big message';
     this.options.log.info(
       'Connection closed: the client broke a rule',
-      { app: connection.app.id },
-      { address: addressOf(connection.address), connection: connection.socketId, why },
+      { app: app.id },
+      { address, connection: socketId, why },
     );
     connection.close(1009, why);
+  }
+
+  /** Whether a receive request of a session that is not known here may open one, as far as can be told without asking anybody. */
+  mayOpen({ key, query, address }: ReceiveRequest): boolean {
+    const admission = admitKey(key, query, this.options.apps);
+    return admission.app !== undefined && !this.clients.wouldRefuse(address);
   }
 
   /** Refuses new sessions from now on. */
@@ -217,7 +239,7 @@ export class Sessions implements SessionHome, SessionEvents {
     this.isStopping = true;
   }
 
-  /** Ends sessions that nobody asks for any more, and keeps silent responses alive. Called about once a second. */
+  /** Ends sessions that nobody asks for any more, and keeps silent responses alive. Called once a second. */
   check(): void {
     const nowMs = this.timers.now();
     this.halfOpen.check(nowMs);
@@ -268,7 +290,7 @@ export class Sessions implements SessionHome, SessionEvents {
     return (why) => connection.detach(receiver, why);
   }
 
-  /** Decides whether a client may have a session; if not, tells it why. */
+  /** Decides whether a client may have a session; if not, sends it the reason. */
   private admit(opening: Opening): App | undefined {
     const { key, query, address } = opening.request;
     const admission = admitKey(key, query, this.options.apps);
@@ -282,7 +304,7 @@ export class Sessions implements SessionHome, SessionEvents {
     return undefined;
   }
 
-  /** Goes on when it is known whether the quota of the app has a place. */
+  /** Goes on once the quota of the app has answered. */
   private placed(opening: Opening, app: App, hasPlace: boolean): ResponseEnded {
     const { request, receiver, isGreeted } = opening;
     const { session, isStream, number } = request;
@@ -364,12 +386,9 @@ export class Sessions implements SessionHome, SessionEvents {
     this.writeClose(opening, closeLine(code, message));
   }
 
-  /** Ends a request that opens no session. */
-  private writeClose({ request, receiver, isGreeted }: Opening, line: string): void {
+  private writeClose({ receiver, isGreeted }: Opening, line: string): void {
     receiver.write(isGreeted ? line : `${OPENED}${line}`, this.timers.now());
     receiver.end();
-    // Another request may have opened it meanwhile.
-    if (!this.has(request.session)) this.forgotten(request.session);
   }
 
   private flush(connection: FallbackConnection): void {
