@@ -121,7 +121,8 @@ function objectOf({ properties = {}, required = [], additionalProperties }: Sche
       : `readonly ${nameOf(name)}?: ${typeOf(schema)} | undefined`,
   );
   if (fields.length > 0) return `{ ${fields.join('; ')} }`;
-  const values = typeof additionalProperties === 'object' ? typeOf(additionalProperties) : 'unknown';
+  const values =
+    typeof additionalProperties === 'object' ? typeOf(additionalProperties) : 'unknown';
   return `Readonly<Record<string, ${values}>>`;
 }
 

@@ -19,8 +19,10 @@ runs() {
   return 1
 }
 
-if runs test/browser; then
+if runs test/browser test/compat/pusher-js-specs; then
   has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
+fi
+if runs test/browser; then
   has firefox-esr || has firefox || missing="$missing firefox-esr"
 fi
 if runs test/contracts test/cli test/cluster test/failure; then

@@ -3,6 +3,7 @@ import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { DeviceAdmin } from './device-admin.ts';
+import type { Caller, Rights } from './rights.ts';
 
 /** What one app does now, on all servers. */
 export interface AppActivity {
@@ -55,6 +56,22 @@ export interface ChannelQuery {
   readonly limit: number;
 }
 
+/** An event that an operator sends. */
+export interface OperatorEvent {
+  readonly appId: string;
+  readonly name: string;
+  readonly channels: readonly string[];
+  readonly data: string;
+  readonly socketId?: string | undefined;
+}
+
+/** A channel that an event was sent to. */
+export interface ReachedChannel {
+  readonly name: string;
+  /** Connections that were subscribed, on all servers. */
+  readonly receivers: number;
+}
+
 /** What the operations work on. */
 export interface Admin {
   readonly apps: AppAdmin;
@@ -65,12 +82,16 @@ export interface Admin {
     figures(): Promise<LiveFigures>;
     /** May return fewer channels than `limit` although there are more. */
     channels(query: ChannelQuery): Promise<ChannelPage>;
+    /** Also throws `OperationRefused` if the event breaks a rule, or the app is over a limit. */
+    send(event: OperatorEvent): Promise<readonly ReachedChannel[]>;
   };
   readonly usage: {
     /** The newest day first. */
     ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
   };
   readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay'>;
+  /** What a caller may do; `undefined`: nothing. */
+  rightsOf(caller: Caller): Rights | undefined;
   /** The description of the API itself. */
   readonly description: { readonly openapi: string };
 }

@@ -19,6 +19,7 @@ const platform = devicePlatform.optional().describe('Only devices of this platfo
 export const deviceOperations: readonly Operation[] = [
   operation({
     id: 'listDevices',
+    role: 'support',
     method: 'GET',
     path: '/instances/{id}/devices',
     summary:
@@ -33,15 +34,19 @@ export const deviceOperations: readonly Operation[] = [
     }),
     answer: z.strictObject({ devices: z.array(shownDevice), next: nextPlace }),
     refusals: ['not-found'],
-    act: async ({ devices }, { path, query }) => {
+    act: async ({ devices }, { path, query, rights }) => {
       const { limit, after, neverAccepted, ...rest } = query;
       const filter = deviceFilter({ ...rest, neverAccepted: neverAccepted === 'true' });
       const found = await devices.list(path('id'), { filter, after: Number(after ?? 0), limit });
-      return { devices: found.devices.map(showDevice), next: nextText(found.next) };
+      return {
+        devices: found.devices.map((one) => showDevice(one, rights)),
+        next: nextText(found.next),
+      };
     },
   }),
   operation({
     id: 'removeDevices',
+    role: 'admin',
     method: 'POST',
     path: '/instances/{id}/devices/remove',
     summary:

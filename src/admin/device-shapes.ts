@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { DeviceFilter, ListedDevice } from '../stores/push/devices/device-list.ts';
 import { OperationRefused } from '../tenants/operation-refused.ts';
+import type { Rights } from './rights.ts';
 
 export const devicePlatform = z.enum(['apns', 'fcm', 'web']);
 
@@ -48,15 +49,21 @@ export const shownDevice = z
       .describe(
         'When a gateway first accepted it; null if never, or if that was before this was recorded.',
       ),
-    metadata: z.record(z.string(), z.string()),
+    metadata: z
+      .record(z.string(), z.string())
+      .describe('Empty if payloads and personal data are hidden.'),
     client: z.string().describe('The SDK and the browser, as the device reports them.'),
   })
   .describe('One device, without its token.');
 
 export type ShownDevice = z.output<typeof shownDevice>;
 
-export function showDevice(device: ListedDevice): ShownDevice {
-  const { id, platform, userId = null, isAccepted, acceptedAtMs, metadata, client } = device;
+export function showDevice(
+  device: ListedDevice,
+  { seesPayloads }: Pick<Rights, 'seesPayloads'>,
+): ShownDevice {
+  const { id, platform, userId = null, isAccepted, acceptedAtMs, client } = device;
+  const metadata = seesPayloads ? device.metadata : {};
   return {
     id,
     platform,

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { instanceChange, newInstanceBody, showInstance, shownInstance } from './instance-shapes.ts';
 import { type Operation, operation } from './operation.ts';
+import { seesInstance } from './rights.ts';
 import { notServedList, onTenant, secretsQuery } from './tenant-shapes.ts';
 
 /** The operations that manage push instances. */
 export const instanceOperations: readonly Operation[] = [
   operation({
     id: 'listInstances',
+    role: 'viewer',
+    restricted: 'filtered',
     method: 'GET',
     path: '/instances',
     summary: 'List the push instances. Instances of the configuration come first.',
@@ -15,14 +18,19 @@ export const instanceOperations: readonly Operation[] = [
       instances: z.array(shownInstance),
       notServed: notServedList('instance'),
     }),
-    act: async ({ instances }, { query }) => {
+    act: async ({ instances }, { query, rights }) => {
       const { kept, notServed } = await instances.list();
       const withSecrets = query.secrets === 'true';
-      return { instances: kept.map((one) => showInstance(one, withSecrets)), notServed };
+      const seen = kept.filter(({ tenant }) => seesInstance(rights, tenant.id));
+      return {
+        instances: seen.map((one) => showInstance(one, withSecrets)),
+        notServed: notServed.filter(({ id }) => seesInstance(rights, id)),
+      };
     },
   }),
   operation({
     id: 'createInstance',
+    role: 'admin',
     method: 'POST',
     path: '/instances',
     summary: 'Create a push instance. The response shows its secrets.',
@@ -40,6 +48,7 @@ export const instanceOperations: readonly Operation[] = [
   operation({
     ...onTenant(shownInstance),
     id: 'getInstance',
+    role: 'viewer',
     method: 'GET',
     path: '/instances/{id}',
     summary: 'Show one push instance.',
@@ -50,6 +59,7 @@ export const instanceOperations: readonly Operation[] = [
   operation({
     ...onTenant(shownInstance),
     id: 'changeInstance',
+    role: 'admin',
     method: 'PATCH',
     path: '/instances/{id}',
     summary: 'Change the given settings of a push instance, and keep the others.',
@@ -70,6 +80,7 @@ export const instanceOperations: readonly Operation[] = [
       }),
     ),
     id: 'deleteInstance',
+    role: 'admin',
     method: 'DELETE',
     path: '/instances/{id}',
     summary: 'Delete a push instance with its keys, devices and publishes.',
@@ -82,6 +93,7 @@ export const instanceOperations: readonly Operation[] = [
   operation({
     ...onTenant(z.strictObject({ secretKey: z.string() })),
     id: 'addSecretKey',
+    role: 'admin',
     method: 'POST',
     path: '/instances/{id}/keys',
     summary: 'Add a secret key to a push instance. The other keys stay valid.',
@@ -94,6 +106,7 @@ export const instanceOperations: readonly Operation[] = [
   operation({
     ...onTenant(shownInstance),
     id: 'removeSecretKey',
+    role: 'admin',
     method: 'DELETE',
     path: '/instances/{id}/keys/{key}',
     summary:

@@ -1,20 +1,26 @@
 import { z } from 'zod';
 import { appOperations } from './app-operations.ts';
+import { sendOperations } from './channels/send-operations.ts';
 import { deviceOperations } from './device-operations.ts';
 import { instanceOperations } from './instance-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { type Operation, operation } from './operation.ts';
+import { sessionOperations } from './session-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
 /** The whole admin API, in the order in which its description shows it. */
 export const operations: readonly Operation[] = [
   ...appOperations,
   ...liveOperations,
+  ...sendOperations,
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,
+  ...sessionOperations,
   operation({
     id: 'describe',
+    role: 'viewer',
+    restricted: 'filtered',
     method: 'GET',
     path: '/openapi.json',
     summary: 'This description.',

@@ -25,7 +25,11 @@ export class AdminApi {
   }
 
   /** Sends one request. Throws `Unreachable`, or an error for every status but success, 404 and 409. */
-  async request(method: 'GET' | 'POST', path: string): Promise<AdminResponse> {
+  async request(
+    method: 'GET' | 'POST',
+    path: string,
+    sent?: Readonly<Record<string, unknown>>,
+  ): Promise<AdminResponse> {
     const credentials =
       this.password === undefined
         ? {}
@@ -33,6 +37,7 @@ export class AdminApi {
     const { ok, status, text, body } = await requestServer(`${this.url}/api/v1${path}`, {
       method,
       headers: { 'content-type': 'application/json', ...credentials },
+      ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
       shown: this.shown,
     });
     if (ok || status === 404 || status === 409) {

@@ -1,5 +1,6 @@
 import { adminPassword } from './admin-password.ts';
 import { backup } from './backup.ts';
+import { SEND_OPTIONS, send } from './channels/send.ts';
 import { DOCTOR_OPTIONS, doctor } from './doctor.ts';
 import { FAKE_GATEWAYS_OPTIONS, fakeGateways } from './fake-gateways.ts';
 import type { Invocation } from './invocation.ts';
@@ -131,6 +132,14 @@ export const commands: readonly Command[] = [
     example: 'fanfare apps delete 123456789',
     options: [CONFIG_OPTION, JSON_OPTION],
     run: tenantCommand(appCommands, deleteApp),
+  },
+  {
+    name: 'send',
+    operands: 'APP CHANNEL EVENT DATA',
+    help: 'Send an event through a running server, and show how many connections heard it.',
+    example: `fanfare send 123456789 orders created '{"id":17}'`,
+    options: SEND_OPTIONS,
+    run: send,
   },
   {
     name: 'instances list',

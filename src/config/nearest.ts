@@ -11,7 +11,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   for (const candidate of known) {
     const allowed = Math.min(Math.ceil(candidate.length / 4), MISTAKES_MAX);
     if (Math.abs(candidate.length - name.length) > allowed) continue;
-    const mistakes = distance(name.toLowerCase(), candidate.toLowerCase());
+    const mistakes = distance(name.toLowerCase(), candidate.toLowerCase(), allowed);
     if (mistakes <= allowed && mistakes < least) [best, least] = [candidate, mistakes];
   }
   return best;
@@ -23,29 +23,43 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   return meant === undefined ? '' : `, did you mean "${meant}"?`;
 }
 
-/** The number of characters to insert, delete, replace or swap with a neighbour. */
-function distance(from: string, to: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: to.length + 1 }, (_, column) => column);
+/**
+ * The number of characters to insert, delete, replace or swap with a neighbour; infinity if there are more than `most`.
+ * Takes time in proportion to the length, because only the cells near the diagonal can hold so few.
+ */
+function distance(from: string, to: string, most: number): number {
+  const rows = Array.from({ length: 3 }, () => new Uint8Array(to.length + 1).fill(most + 1));
+  let [beforeLast, last, current] = rows as [Uint8Array, Uint8Array, Uint8Array];
+  for (let column = 0; column <= Math.min(to.length, most); column++) last[column] = column;
   for (let row = 1; row <= from.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= to.length; column++) {
+    const first = Math.max(1, row - most);
+    current[first - 1] = first === 1 ? Math.min(row, most + 1) : most + 1;
+    let least = current[first - 1] ?? 0;
+    for (let column = first; column <= Math.min(to.length, row + most); column++) {
       const replaced = from[row - 1] === to[column - 1] ? 0 : 1;
-      const swapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
-      current.push(
-        Math.min(
-          at(last, column) + 1,
-          at(current, column - 1) + 1,
-          at(last, column - 1) + replaced,
-          swapped ? at(beforeLast, column - 2) + 1 : Number.POSITIVE_INFINITY,
-        ),
+      const swapped =
+        column > 1 &&
+        row > 1 &&
+        from[row - 1] === to[column - 2] &&
+        from[row - 2] === to[column - 1];
+      const mistakes = Math.min(
+        most + 1,
+        at(last, column) + 1,
+        at(current, column - 1) + 1,
+        at(last, column - 1) + replaced,
+        swapped ? at(beforeLast, column - 2) + 1 : most + 1,
       );
+      current[column] = mistakes;
+      if (mistakes < least) least = mistakes;
     }
-    [beforeLast, last] = [last, current];
+    if (least > most) return Number.POSITIVE_INFINITY;
+    [beforeLast, last, current] = [last, current, beforeLast];
+    // What this row leaves out must not be that of three rows before.
+    current.fill(most + 1);
   }
   return at(last, to.length);
 }
 
-function at(row: readonly number[], column: number): number {
+function at(row: Uint8Array, column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY;
 }

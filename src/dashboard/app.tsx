@@ -28,7 +28,10 @@ export function App() {
 function Page({ path }: { readonly path: string }) {
   const page = pages.find(({ pattern }) => match(pattern, path) !== undefined);
   const values = page === undefined ? undefined : match(page.pattern, path);
-  const [loaded, setLoaded] = useState<{ readonly of: string; readonly Component: PageComponent }>();
+  const [loaded, setLoaded] = useState<{
+    readonly of: string;
+    readonly Component: PageComponent;
+  }>();
   const [isLost, setLost] = useState(false);
   const app = values?.['app'];
   useEffect(() => {

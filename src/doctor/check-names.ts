@@ -26,7 +26,11 @@ export const checkNames = [
   'excluded-connection',
   'large-header',
   'large-body',
+  'xhr-preflight',
+  'xhr-streaming',
+  'xhr-polling',
   'idle',
+  'xhr-idle',
   'close',
 ] as const;
 

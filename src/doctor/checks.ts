@@ -16,16 +16,26 @@ import {
   judgeActivityTimeout,
 } from './checks/connection-checks.ts';
 import { checkData, checkDelivery, checkExclusion, HELLO } from './checks/delivery-checks.ts';
+import { checkFallback, checkPreflight, judgeSilence } from './checks/fallback-checks.ts';
 import { checkFirstAnswer, isRedirect, judgeRedirect, judgeReuse } from './checks/http-checks.ts';
 import { ApiClient } from './client/api-client.ts';
 import { awaitGreeting, type ClientSession, shakeHands } from './client/client-session.ts';
+import type { FallbackTransport, SessionOptions } from './client/fallback-session.ts';
 import { exchange, type HttpRequest } from './client/http-exchange.ts';
 import type { Destination } from './client/link.ts';
 import { acceptsTls, checkName, checkTcp, checkTls } from './client/reach.ts';
 import { channelAuth } from './client/signed-request.ts';
 import type { Examination, Route } from './examination.ts';
+import { answererOf } from './explain/proxy-advice.ts';
 import { type Finding, failed, ok } from './finding.ts';
-import { addressOf, type Endpoint, parseTarget, sameEndpoint, type Target } from './target.ts';
+import {
+  addressOf,
+  type Endpoint,
+  isHosted,
+  parseTarget,
+  sameEndpoint,
+  type Target,
+} from './target.ts';
 
 /** One check. */
 export interface Check {
@@ -89,13 +99,7 @@ export const checks: readonly Check[] = [
   {
     name: 'websocket',
     needs: ['url'],
-    skip(e) {
-      // The same endpoint would redirect the handshake too.
-      if (e.isOneEndpoint && e.answer !== undefined && isRedirect(e.answer)) {
-        return 'because "redirect" failed';
-      }
-      return e.clientRoute.destination === undefined ? unreachable(e) : undefined;
-    },
+    skip: unreachedByClients,
     async run(e) {
       const to = found(e.clientRoute.destination);
       const { finding, conversation } = await shakeHands(to, e.subject.key, e.timeoutMs);
@@ -215,9 +219,26 @@ export const checks: readonly Check[] = [
     run: (e) => checkLargeBody(found(e.api), `${e.channel}-large`),
   },
   {
+    name: 'xhr-preflight',
+    needs: ['url'],
+    skip: (e) =>
+      isHosted(found(e.target).websocket)
+        ? 'the hosted service has another host for HTTP transports'
+        : unreachedByClients(e),
+    run: (e) => checkPreflight(sessionOptions(e)),
+  },
+  fallbackCheck('xhr-streaming', 'xhr_streaming'),
+  fallbackCheck('xhr-polling', 'xhr_polling'),
+  {
     name: 'idle',
     skip: (e) => ungreeted(e) ?? (e.subject.idleMs > 0 ? undefined : '--idle is 0'),
     run: (e) => checkIdle(first(e), e.subject.idleMs, e.timeoutMs),
+  },
+  {
+    name: 'xhr-idle',
+    needs: ['idle'],
+    skip: (e) => (e.fallbacks.length > 0 ? undefined : 'no HTTP transport works'),
+    run: (e) => judgeSilence(e.fallbacks, e.subject.idleMs),
   },
   {
     name: 'close',
@@ -282,6 +303,44 @@ function reachChecks(
       },
     },
   ];
+}
+
+/** One of the HTTP transports. Its session stays open for the check of silence. */
+function fallbackCheck(name: CheckName, transport: FallbackTransport): Check {
+  return {
+    name,
+    needs: ['xhr-preflight'],
+    skip: (e) =>
+      e.report.of('xhr-preflight')?.result === 'ok'
+        ? undefined
+        : 'browsers would not get past "xhr-preflight"',
+    async run(e) {
+      const { finding, session } = await checkFallback({
+        ...sessionOptions(e),
+        transport,
+        channel: `${e.channel}-${name}`,
+        api: e.triggered?.ok === true ? e.api : undefined,
+        answeredBy: e.isOneEndpoint && e.answer !== undefined ? answererOf(e.answer.headers) : '',
+      });
+      if (session !== undefined) {
+        e.fallbacks.push(session);
+        e.closesAtEnd(session);
+      }
+      return finding;
+    },
+  };
+}
+
+function sessionOptions({ clientRoute, subject, timeoutMs }: Examination): SessionOptions {
+  return { to: found(clientRoute.destination), key: subject.key, timeoutMs };
+}
+
+function unreachedByClients(e: Examination): string | undefined {
+  // The same endpoint would redirect other requests too.
+  if (e.isOneEndpoint && e.answer !== undefined && isRedirect(e.answer)) {
+    return 'because "redirect" failed';
+  }
+  return e.clientRoute.destination === undefined ? unreachable(e) : undefined;
 }
 
 function apiDestination({ isOneEndpoint, clientRoute, apiRoute }: Examination) {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ApiClient, Called } from './client/api-client.ts';
 import type { ClientSession } from './client/client-session.ts';
 import type { Conversation } from './client/conversation.ts';
+import type { FallbackSession } from './client/fallback-session.ts';
 import type { HttpAnswer } from './client/http-exchange.ts';
 import type { Destination, Link } from './client/link.ts';
 import type { Manner } from './client/reach.ts';
@@ -46,6 +47,8 @@ export class Examination implements Disposable {
   conversation: Conversation | undefined;
   first: ClientSession | undefined;
   second: ClientSession | undefined;
+  /** Sessions over HTTP requests, of the transports that work. */
+  readonly fallbacks: FallbackSession[] = [];
   api: ApiClient | undefined;
   triggered: Called | undefined;
   private readonly resources = new DisposableStack();

@@ -48,6 +48,11 @@ export function addressOf({ tls, host, prefix }: Endpoint): string {
   return `${tls ? 'https' : 'http'}://${host}${prefix}`;
 }
 
+/** Whether it is the host of the hosted service for WebSockets. Source: Channels protocol, §1. */
+export function isHosted({ hostname }: Endpoint): boolean {
+  return /^ws(?:-[\w-]+\.pusher|\.pusherapp)\.com$/.test(hostname);
+}
+
 /** The two hosts of the hosted service. Source: Channels protocol, §1. */
 function elsewhere(endpoint: Endpoint, side: 'ws' | 'api'): Endpoint {
   const hostname = endpoint.hostname

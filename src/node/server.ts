@@ -23,6 +23,8 @@ export interface FanfareServer {
   readonly push: ListenerAddress;
   readonly admin: ListenerAddress;
   readonly adminPassword: AdminPasswordSource;
+  /** Logs in to the dashboard once, within ten minutes; `undefined` if there is no dashboard. */
+  readonly logInToken: string | undefined;
   /** The number of realtime loops. */
   readonly threads: number;
   /** At the time of the start. */
@@ -96,6 +98,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     push: ready.push,
     admin: ready.admin,
     adminPassword: ready.adminPassword,
+    logInToken: ready.logInToken,
     threads,
     apps: ready.apps,
     createdApp: ready.createdApp,

@@ -41,6 +41,11 @@ export const metricRows = {
     help: 'Accepted connections over HTTP requests, by the transport that opened them.',
     label: { name: 'transport', values: ['xhr_streaming', 'xhr_polling'] },
   },
+  fallbackSessionsUnknown: {
+    name: 'fanfare_fallback_unknown_sessions_total',
+    kind: 'counter',
+    help: 'Requests with messages for a session over HTTP that nobody knows: of clients that have just left, or of somebody who guesses. Each counts as a new connection of its address.',
+  },
   statisticsReports: {
     name: 'fanfare_statistics_reports_total',
     kind: 'counter',
@@ -189,6 +194,7 @@ export const metricRows = {
       values: [
         'password-missing',
         'password-wrong',
+        'session-over',
         'too-many-wrong-passwords',
         'other-site',
         'too-many-requests',

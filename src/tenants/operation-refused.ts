@@ -1,8 +1,12 @@
 /** The HTTP status of each refusal. */
 const statuses = {
   invalid: 400,
+  'not-logged-in': 401,
+  forbidden: 403,
   'not-found': 404,
   conflict: 409,
+  'too-large': 413,
+  'over-limit': 429,
   unavailable: 503,
 } as const;
 

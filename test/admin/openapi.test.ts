@@ -18,6 +18,9 @@ import {
 
 interface Described {
   readonly operationId: string;
+  readonly 'x-role'?: string;
+  /** Empty if no password is needed. */
+  readonly security?: readonly object[];
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: object;
   readonly responses: Readonly<Record<string, { content: Readonly<Record<string, object>> }>>;
@@ -87,6 +90,10 @@ const successes: Readonly<
   enableApp: async () => ({ path: { id: app.id } }),
   live: async () => ({}),
   listChannels: async () => ({ path: { id: app.id } }),
+  sendEvent: async () => ({
+    path: { id: app.id },
+    body: { name: 'e', channels: ['a'], data: 'x' },
+  }),
   listUsage: async () => ({ path: { id: APP.id } }),
   listInstances: async () => ({}),
   createInstance: async () => ({ body: { name: 'x', limits: { devices: 1 }, webhooks: [] } }),
@@ -107,8 +114,14 @@ const successes: Readonly<
   listWebhooks: async () => ({}),
   getWebhook: async () => ({ path: { id: webhook } }),
   replayWebhook: async () => ({ path: { id: webhook } }),
+  logIn: async () => ({ body: { password: server.adminPassword } }),
+  getSession: async () => ({}),
+  logOut: async () => ({}),
   describe: async () => ({}),
 };
+
+/** Operations of an app that are no reads, and that its configuration does not forbid. */
+const changeNoApp = ['sendEvent'];
 
 async function makeInstance(): Promise<string> {
   const { json } = await admin(server, 'POST', '/instances', { body: {} });
@@ -158,6 +171,12 @@ describe('the OpenAPI description', () => {
     }
   });
 
+  it('names the least role of every operation of the API', () => {
+    for (const { path, operation } of described.filter((one) => one.path.startsWith('/api/'))) {
+      expect([path, operation['x-role']]).toEqual([path, expect.stringMatching(/^\w+$/)]);
+    }
+  });
+
   it('has no dangling references', () => {
     const references = [...JSON.stringify(description).matchAll(/"\$ref":"([^"]+)"/g)];
     for (const [, target] of references) expect(target).toBe('#/components/schemas/Error');
@@ -201,6 +220,7 @@ describe('the OpenAPI description', () => {
   it('holds for apps of the configuration, which cannot be changed', async () => {
     for (const { method, path, operation } of described) {
       if (method === 'GET' || !path.startsWith('/api/v1/apps/{id}')) continue;
+      if (changeNoApp.includes(operation.operationId)) continue;
       const { body } = (await successes[operation.operationId]?.()) ?? {};
       const target = filled(path, { id: APP.id, key: APP.key });
       const refused = await admin(server, method, `/${target}`, { body });
@@ -224,8 +244,10 @@ describe('the OpenAPI description', () => {
     await using shut = await startFanfare({ config: { admin: { port: 0, password: 'x' } } });
     for (const { method, path, operation } of described) {
       const answer = await admin(shut, method, `/${filled(path, { id: 'x', key: 'y' })}`);
-      const isOpen = path === '/healthz' || path === '/readyz';
-      expect([path, answer.status]).toEqual([path, isOpen ? 200 : 401]);
+      const isOpen = operation.security?.length === 0;
+      // Without a password in its body, a log-in is not even wrong.
+      const status = operation.operationId === 'logIn' ? 400 : isOpen ? 200 : 401;
+      expect([path, answer.status]).toEqual([path, status]);
       expectDescribed(operation, answer);
     }
   });

@@ -56,6 +56,48 @@ export function sameAnswer(answer: string | (() => string)): Promise<BrokenServe
   );
 }
 
+/** What a proxy does with the answers to some requests. */
+export interface Holding {
+  /** The requests, as they are sent. */
+  readonly requests: RegExp;
+  /** Holds their answers back until they end. */
+  readonly buffers?: true;
+  /** Cuts the connection behind the bytes that hold this. */
+  readonly cutsBehind?: string;
+}
+
+/** A proxy that buffers or cuts the answers to some requests. */
+export function holdingProxy(
+  server: { readonly port: number },
+  { requests, buffers, cutsBehind }: Holding,
+): Promise<BrokenServer> {
+  return tcpServer((near) => {
+    const far = connect({ host: '127.0.0.1', port: server.port });
+    let isMeant = false;
+    const held: Buffer[] = [];
+    const release = () => near.write(Buffer.concat(held.splice(0)));
+    far.on('error', () => near.destroy());
+    near.on('close', () => far.destroy());
+    near.on('data', (bytes: Buffer) => {
+      isMeant ||= requests.test(bytes.toString('latin1'));
+      far.write(bytes);
+    });
+    far.on('data', (bytes: Buffer) => {
+      held.push(bytes);
+      const isLast = bytes.toString('latin1').endsWith(LAST_CHUNK);
+      if (!isMeant || buffers === undefined || isLast) release();
+      if (isMeant && cutsBehind !== undefined && bytes.includes(cutsBehind)) near.end();
+    });
+    far.on('close', () => {
+      release();
+      near.end();
+    });
+  });
+}
+
+/** How an answer without a length ends. */
+const LAST_CHUNK = '0\r\n\r\n';
+
 export interface Tampering {
   /** Changes what a client sends. */
   readonly toServer?: (bytes: Buffer) => Buffer;

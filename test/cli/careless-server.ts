@@ -36,6 +36,10 @@ export function carelessServer(manners: Manners = {}): BrokenServer & {
     async fetch(request, serving) {
       if (serving.upgrade(request)) return undefined;
       if (request.method === 'GET') return Response.json({ channels: {} });
+      // It knows no HTTP transports, as most other servers.
+      if (new URL(request.url).pathname.startsWith('/pusher/')) {
+        return new Response('not found', { status: 404 });
+      }
       const event = (await request.json()) as Event;
       for (const channel of event.channels ?? []) {
         const message = JSON.stringify({ event: event.name, channel, data: event.data });

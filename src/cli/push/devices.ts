@@ -90,7 +90,7 @@ export async function listDevices(call: Call): Promise<ExitCode> {
       after: next,
       limit: limit - shown.length,
     });
-    shown.push(...found.devices.map(showDevice));
+    shown.push(...found.devices.map((one) => showDevice(one, { seesPayloads: true })));
     next = found.next;
   }
   const lines = shown.length === 0 ? ['There is no such device.'] : shown.map(describeLine);

@@ -74,6 +74,12 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: { readonly usage: readonly ({ readonly day: string; readonly messages: number; readonly clientMessages: number })[] };
   };
+  'POST /apps/{id}/events': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: { readonly name: string; readonly channels: readonly (string)[]; readonly data: string; readonly socketId?: string | undefined };
+    readonly answer: { readonly channels: readonly ({ readonly name: string; readonly receivers: number; readonly near: string | null })[] };
+  };
   'GET /instances': {
     readonly path: Record<never, string>;
     readonly query: { readonly secrets?: string | undefined };
@@ -138,13 +144,31 @@ export interface Operations {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly id: string; readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly state: "waiting" | "delivered" | "failed"; readonly reason: string; readonly url: string; readonly attempts: number; readonly bodyBytes: number; readonly createdAt: string; readonly nextAttemptAt: string | null; readonly finishedAt: string | null; readonly body: string; readonly attemptLog: readonly ({ readonly number: number; readonly at: string; readonly durationMs: number; readonly outcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly status: number | null; readonly answer: string })[] };
+    readonly answer: { readonly id: string; readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly state: "waiting" | "delivered" | "failed"; readonly reason: string; readonly url: string; readonly attempts: number; readonly bodyBytes: number; readonly createdAt: string; readonly nextAttemptAt: string | null; readonly finishedAt: string | null; readonly body: string | null; readonly attemptLog: readonly ({ readonly number: number; readonly at: string; readonly durationMs: number; readonly outcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly status: number | null; readonly answer: string | null })[] };
   };
   'POST /webhooks/{id}/replay': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
     readonly answer: { readonly id: string; readonly state: "waiting" };
+  };
+  'POST /session': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: { readonly password: string } | { readonly token: string };
+    readonly answer: { readonly user: string | null; readonly role: "viewer" | "support" | "operator" | "admin"; readonly apps: "*" | readonly (string)[]; readonly instances: "*" | readonly (string)[]; readonly payloads: boolean; readonly how: "password" | "proxy" };
+  };
+  'GET /session': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: Operations['POST /session']['answer'];
+  };
+  'DELETE /session': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: Readonly<Record<string, unknown>>;
   };
   'GET /openapi.json': {
     readonly path: Record<never, string>;

@@ -18,7 +18,10 @@ export class EventStreamReader {
     for (const line of lines) {
       if (line === '') {
         if (this.data.length > 0) {
-          events.push({ name: this.name === '' ? 'message' : this.name, data: this.data.join('\n') });
+          events.push({
+            name: this.name === '' ? 'message' : this.name,
+            data: this.data.join('\n'),
+          });
         }
         this.name = '';
         this.data = [];

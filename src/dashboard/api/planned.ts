@@ -49,7 +49,11 @@ export interface ServerFacts {
   readonly threads: number;
   readonly engine: 'memory' | 'redis';
   readonly store: 'sqlite' | 'postgresql';
-  readonly listeners: { readonly channels: Listener; readonly push: Listener; readonly admin: Listener };
+  readonly listeners: {
+    readonly channels: Listener;
+    readonly push: Listener;
+    readonly admin: Listener;
+  };
   readonly payloads: 'show' | 'hide';
 }
 

@@ -27,8 +27,16 @@ export async function askServerFacts(): Promise<void> {
 }
 
 /** The Channels listener as this browser reaches it. */
-export function channelsAddress(): { readonly host: string; readonly port: number; readonly tls: boolean } {
-  const { host, port, tls } = serverFacts.value?.listeners.channels ?? { host: '', port: 6001, tls: false };
+export function channelsAddress(): {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+} {
+  const { host, port, tls } = serverFacts.value?.listeners.channels ?? {
+    host: '',
+    port: 6001,
+    tls: false,
+  };
   const isAnyAddress = ['', '0.0.0.0', '::', '127.0.0.1', 'localhost', '::1'].includes(host);
   return { host: isAnyAddress ? location.hostname : host, port, tls };
 }

@@ -1,4 +1,4 @@
-import { computed, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import { call, Failed, loginDone, needsLogin } from './client.ts';
 import type { Session } from './planned.ts';
 
@@ -11,9 +11,6 @@ const RANKS = ['viewer', 'support', 'operator', 'admin'] as const;
 export function may(role: Session['role']): boolean {
   return RANKS.indexOf(session.value?.role ?? 'viewer') >= RANKS.indexOf(role);
 }
-
-/** Whether the page knows whether somebody is logged in. */
-export const isAsked = computed(() => session.value !== undefined || needsLogin.value);
 
 /** Asks who is logged in. A log-in link's token is exchanged first and leaves the address bar. */
 export async function askSession(): Promise<void> {

@@ -27,7 +27,6 @@ export function useAnswer<Name extends OperationName>(
   latest.current = given;
   const [turn, setTurn] = useState(0);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` stands for `name` and `given`.
   useEffect(() => {
     if (skip) return undefined;
     const stopping = new AbortController();

@@ -43,7 +43,9 @@ export function connectTab(
   );
   const socket = new WebSocket(`${url}?protocol=7&client=fanfare-dashboard&version=1`);
   socket.addEventListener('error', () =>
-    fail(`This browser cannot connect to ${address}. A firewall, a proxy or TLS may be in the way.`),
+    fail(
+      `This browser cannot connect to ${address}. A firewall, a proxy or TLS may be in the way.`,
+    ),
   );
   socket.addEventListener('close', ({ code, reason }) =>
     fail(`The server closed the connection: ${code} ${reason}`),
@@ -68,7 +70,12 @@ export function connectTab(
         break;
       default:
         if (frame.event.startsWith('pusher')) break;
-        listener.heard({ channel: frame.channel ?? '', event: frame.event, data, atMs: Date.now() });
+        listener.heard({
+          channel: frame.channel ?? '',
+          event: frame.event,
+          data,
+          atMs: Date.now(),
+        });
     }
   });
   return {

@@ -3,7 +3,7 @@ import type { StreamEvent } from '../api/event-stream.ts';
 import { openStream } from '../api/stream-connection.ts';
 import { duration } from '../parts/formats.ts';
 import { LiveRows } from './live-rows.ts';
-import { groupOf, type GroupId, type LiveFilter, type LiveRecord, streamQuery } from './records.ts';
+import { type GroupId, groupOf, type LiveFilter, type LiveRecord, streamQuery } from './records.ts';
 
 /** What a second of the app held. */
 export interface LiveCounts {
@@ -25,7 +25,13 @@ export type LiveState =
       readonly nextTryAtMs: number | undefined;
     };
 
-export const NO_COUNTS: LiveCounts = { groups: {}, skipped: {}, total: 0, errors: 0, busiest: undefined };
+const NO_COUNTS: LiveCounts = {
+  groups: {},
+  skipped: {},
+  total: 0,
+  errors: 0,
+  busiest: undefined,
+};
 
 /** The live stream of one app: its rows, its counts, and whether it is open. */
 export class LiveFeed {
@@ -133,7 +139,11 @@ export class LiveFeed {
   }
 
   private takeBatch(given: Record<string, unknown>): void {
-    const { events = [], updates = [], skipped = {} } = given as {
+    const {
+      events = [],
+      updates = [],
+      skipped = {},
+    } = given as {
       events?: readonly LiveRecord[];
       updates?: readonly { n: number }[];
       skipped?: Readonly<Record<string, number>>;

@@ -118,7 +118,9 @@ export class LiveRows {
 
   /** All kept records of the view as NDJSON, the oldest first. */
   ndjson(): string {
-    return this.passed.flatMap((row) => ('record' in row ? [`${JSON.stringify(row.record)}\n`] : [])).join('');
+    return this.passed
+      .flatMap((row) => ('record' in row ? [`${JSON.stringify(row.record)}\n`] : []))
+      .join('');
   }
 
   private trim(): void {

@@ -59,7 +59,9 @@ export const groups = [
 
 export type GroupId = (typeof groups)[number]['id'];
 
-const byKind = new Map(groups.flatMap((group) => group.kinds.map((kind) => [kind as string, group])));
+const byKind = new Map(
+  groups.flatMap((group) => group.kinds.map((kind) => [kind as string, group])),
+);
 
 /** The group of a kind. A kind that this page does not know is shown as an error, so that nobody misses it. */
 export function groupOf(kind: string): (typeof groups)[number] {
@@ -133,9 +135,14 @@ export function passes(record: LiveRecord, filter: LiveFilter): boolean {
   if (user !== '' && record.user !== user) return false;
   if (text === '') return true;
   const wanted = text.toLowerCase();
-  return [record.channel, record.event, record.data, record.reason, record.socket, record.user].some(
-    (field) => field?.toLowerCase().includes(wanted),
-  );
+  return [
+    record.channel,
+    record.event,
+    record.data,
+    record.reason,
+    record.socket,
+    record.user,
+  ].some((field) => field?.toLowerCase().includes(wanted));
 }
 
 /** The longest record that goes into a link, in bytes of its JSON. */
@@ -164,10 +171,11 @@ export function recordFromFragment(fragment: string): LiveRecord | undefined {
       Object.entries(value).filter(([, field]) => ['string', 'number'].includes(typeof field)),
     );
     const { n, atMs, kind } = plain;
-    if (typeof n !== 'number' || typeof atMs !== 'number' || typeof kind !== 'string') return undefined;
+    if (typeof n !== 'number' || typeof atMs !== 'number' || typeof kind !== 'string')
+      return undefined;
     const numbers = ['bytes', 'receivers', 'code', 'status'];
     const fields = Object.entries(plain).filter(
-      ([name, field]) => (typeof field === 'number') === (['n', 'atMs', ...numbers].includes(name)),
+      ([name, field]) => (typeof field === 'number') === ['n', 'atMs', ...numbers].includes(name),
     );
     return { ...Object.fromEntries(fields), n, atMs, kind };
   } catch {

@@ -14,4 +14,5 @@ export const pages: readonly Page[] = [
   { pattern: '/apps/:app/live', load: () => import('./live/live-page.tsx') },
   { pattern: '/apps/:app/send', load: () => import('./send/send-page.tsx') },
   { pattern: '/apps/:app/connect', load: () => import('./home/connect-page.tsx') },
+  { pattern: '/apps/:app/usage', load: () => import('./usage/usage-page.tsx') },
 ];

@@ -1,8 +1,7 @@
 import { useId, useState } from 'preact/hooks';
 import { Button } from './controls.tsx';
 import { count } from './formats.ts';
-
-type Values = readonly (number | null)[];
+import { stretches, thinned, type Values } from './series.ts';
 
 const WIDTH = 160;
 const HEIGHT = 32;
@@ -21,7 +20,12 @@ export function Sparkline({ values, label }: { readonly values: Values; readonly
   const dot = at(peak, Math.max(0, peakIndex));
   return (
     <div class="chart spark" role="img" aria-label={label}>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" height={HEIGHT}>
+      <svg
+        aria-hidden="true"
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        height={HEIGHT}
+      >
         {stretches(points).map((stretch) => {
           const line = stretch.map(({ value, index }) => {
             const { x, y } = at(value, index);
@@ -38,39 +42,10 @@ export function Sparkline({ values, label }: { readonly values: Values; readonly
             </g>
           );
         })}
-        {peakIndex !== -1 && (
-          <line class="peak" x1={dot.x} x2={dot.x} y1={dot.y} y2={dot.y} />
-        )}
+        {peakIndex !== -1 && <line class="peak" x1={dot.x} x2={dot.x} y1={dot.y} y2={dot.y} />}
       </svg>
     </div>
   );
-}
-
-/** Keeps the highest value of each stretch, so that a short peak is not lost. */
-export function thinned(values: Values, most: number): Values {
-  if (values.length <= most) return values;
-  return Array.from({ length: most }, (_, index) => {
-    const part = values
-      .slice(Math.floor((index * values.length) / most), Math.floor(((index + 1) * values.length) / most))
-      .filter((value) => value !== null);
-    return part.length === 0 ? null : Math.max(...part);
-  });
-}
-
-/** The parts of a series that have no gap. */
-export function stretches(values: Values): { readonly value: number; readonly index: number }[][] {
-  const found: { value: number; index: number }[][] = [];
-  let isOpen = false;
-  for (const [index, value] of values.entries()) {
-    if (value === null) {
-      isOpen = false;
-      continue;
-    }
-    if (!isOpen) found.push([]);
-    isOpen = true;
-    found.at(-1)?.push({ value, index });
-  }
-  return found;
 }
 
 interface Bar {
@@ -111,8 +86,14 @@ export function Bars({
           <thead>
             <tr>
               <th scope="col">When</th>
-              <th scope="col" class="number">{valueName}</th>
-              {partName !== undefined && <th scope="col" class="number">{partName}</th>}
+              <th scope="col" class="number">
+                {valueName}
+              </th>
+              {partName !== undefined && (
+                <th scope="col" class="number">
+                  {partName}
+                </th>
+              )}
             </tr>
           </thead>
           <tbody>
@@ -126,22 +107,46 @@ export function Bars({
           </tbody>
         </table>
       ) : (
-        <div class="inside chart" role="img" aria-label={`${title}. Highest: ${count(peak)}. The table has all figures.`}>
-          <svg viewBox={`0 0 ${width} ${height}`}>
+        <div
+          class="inside chart"
+          role="img"
+          aria-label={`${title}. Highest: ${count(peak)}. The table has all figures.`}
+        >
+          <svg aria-hidden="true" viewBox={`0 0 ${width} ${height}`}>
             <line class="axis" x1="0" x2={width} y1={height - 16} y2={height - 16} />
             <line class="axis" x1="0" x2={width} y1={y(peak)} y2={y(peak)} stroke-dasharray="2 4" />
-            <text class="tick" x="0" y={y(peak) + 14}>{count(peak)}</text>
+            <text class="tick" x="0" y={y(peak) + 14}>
+              {count(peak)}
+            </text>
             {bars.map(({ label, value, part = 0 }, index) => (
               <g key={label}>
                 <title>{`${label}: ${count(value)}`}</title>
-                <rect class="bar" x={index * each + each * 0.15} width={each * 0.7} y={y(value)} height={height - 16 - y(value)} rx="1.5" />
+                <rect
+                  class="bar"
+                  x={index * each + each * 0.15}
+                  width={each * 0.7}
+                  y={y(value)}
+                  height={height - 16 - y(value)}
+                  rx="1.5"
+                />
                 {part > 0 && (
-                  <rect class="bar second" x={index * each + each * 0.15} width={each * 0.7} y={y(part)} height={height - 16 - y(part)} rx="1.5" />
+                  <rect
+                    class="bar second"
+                    x={index * each + each * 0.15}
+                    width={each * 0.7}
+                    y={y(part)}
+                    height={height - 16 - y(part)}
+                    rx="1.5"
+                  />
                 )}
               </g>
             ))}
-            <text class="tick" x="0" y={height - 2}>{bars[0]?.label}</text>
-            <text class="tick" x={width} y={height - 2} text-anchor="end">{bars.at(-1)?.label}</text>
+            <text class="tick" x="0" y={height - 2}>
+              {bars[0]?.label}
+            </text>
+            <text class="tick" x={width} y={height - 2} text-anchor="end">
+              {bars.at(-1)?.label}
+            </text>
           </svg>
         </div>
       )}

@@ -8,9 +8,11 @@ export function Code({ text, label }: { readonly text: string; readonly label: s
   return (
     <div class="code">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
-      <pre tabIndex={0} role="region" aria-label={label}>
-        <code>{coloured(text)}</code>
-      </pre>
+      <section tabIndex={0} aria-label={label}>
+        <pre>
+          <code>{coloured(text)}</code>
+        </pre>
+      </section>
       <CopyButton text={text} />
     </div>
   );

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
 import { Icon, type IconName } from './icons.tsx';
+import { Key } from './key.tsx';
 import { say } from './toasts.tsx';
 
 interface ButtonProps {
@@ -32,7 +33,7 @@ export function Button(props: ButtonProps) {
     >
       {icon !== undefined && <Icon name={icon} />}
       {children}
-      {hotkey !== undefined && <kbd aria-hidden="true">{hotkey}</kbd>}
+      {hotkey !== undefined && <Key name={hotkey} />}
     </button>
   );
 }
@@ -130,7 +131,7 @@ export function Search({
         spellcheck={false}
         onInput={(event) => onInput(event.currentTarget.value)}
       />
-      {hotkey !== undefined && <kbd aria-hidden="true">{hotkey}</kbd>}
+      {hotkey !== undefined && <Key name={hotkey} />}
     </label>
   );
 }

@@ -13,7 +13,10 @@ export function counted(value: number, one: string, many = `${one}s`): string {
 
 export function bytes(value: number): string {
   if (value < 1000) return `${whole.format(value)} B`;
-  for (const [unit, size] of [['GB', 1e9], ['MB', 1e6]] as const) {
+  for (const [unit, size] of [
+    ['GB', 1e9],
+    ['MB', 1e6],
+  ] as const) {
     if (value >= size) return `${(value / size).toFixed(value < size * 10 ? 1 : 0)} ${unit}`;
   }
   return `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} kB`;
@@ -27,7 +30,9 @@ export function duration(ms: number): string {
   if (minutes < 60) return `${minutes} min`;
   const hours = Math.floor(minutes / 60);
   if (hours < 24) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
-  return hours % 24 === 0 ? `${Math.floor(hours / 24)} d` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  return hours % 24 === 0
+    ? `${Math.floor(hours / 24)} d`
+    : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 /** 12:03:04.118 in the time zone of the reader. */

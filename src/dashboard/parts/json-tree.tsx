@@ -25,7 +25,7 @@ function Node({ name, value, path, depth }: NodeProps) {
   const [drawn, setDrawn] = useState(DRAWN);
   const label = name !== undefined && (
     <>
-      <button type="button" class="key" title={`Copy ${path}`} onClick={() => void copy(path)}>
+      <button type="button" class="name" title={`Copy ${path}`} onClick={() => void copy(path)}>
         {name}
       </button>
       {': '}

@@ -28,9 +28,17 @@ globalThis.addEventListener('hashchange', () => {
 });
 
 /** The address of a page, for links. */
-export function pathTo(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
-  const kept = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  const parameters = new URLSearchParams(kept).toString().replaceAll('%2C', ',').replaceAll('%3A', ':');
+export function pathTo(
+  path: string,
+  query: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const kept = Object.entries(query).filter((entry): entry is [string, string] =>
+    Boolean(entry[1]),
+  );
+  const parameters = new URLSearchParams(kept)
+    .toString()
+    .replaceAll('%2C', ',')
+    .replaceAll('%3A', ':');
   return `${home}${path === '/' ? '' : path}${parameters === '' ? '' : `?${parameters}`}`;
 }
 

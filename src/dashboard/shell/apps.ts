@@ -21,7 +21,8 @@ export async function askApps(): Promise<void> {
 export const currentApp = computed(() => {
   const known = apps.value ?? [];
   const wanted = appOfPage.value ?? localStorage.getItem(KEPT_AS) ?? undefined;
-  return wanted !== undefined && (appOfPage.value !== undefined || known.some(({ id }) => id === wanted))
+  return wanted !== undefined &&
+    (appOfPage.value !== undefined || known.some(({ id }) => id === wanted))
     ? wanted
     : known[0]?.id;
 });

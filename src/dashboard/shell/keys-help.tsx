@@ -1,5 +1,6 @@
 import { Dialog } from '../parts/dialog.tsx';
 import { hotkeysAreOn, switchHotkeys } from '../parts/hotkeys.ts';
+import { Key } from '../parts/key.tsx';
 import { appPlaces } from './navigation.ts';
 
 const keys: readonly (readonly [string, string])[] = [
@@ -28,7 +29,7 @@ export function KeysHelp({ close }: { readonly close: () => void }) {
             <>
               <dt>
                 {key.split(' ').map((each) => (
-                  <kbd>{each}</kbd>
+                  <Key key={each} name={each} />
                 ))}
               </dt>
               <dd>{does}</dd>

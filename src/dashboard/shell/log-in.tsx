@@ -35,7 +35,16 @@ export function LogInForm({ says }: { readonly says: string }) {
         <p class="muted">{says}</p>
       </div>
       {/* A password manager keeps a password under a name. */}
-      <input class="unseen" type="text" name="username" autocomplete="username" value="admin" readOnly tabIndex={-1} aria-hidden="true" />
+      <input
+        class="unseen"
+        type="text"
+        name="username"
+        autocomplete="username"
+        value="admin"
+        readOnly
+        tabIndex={-1}
+        aria-hidden="true"
+      />
       <Field
         label="Password"
         wrong={failed === undefined ? undefined : wordsFor(failed)}
@@ -51,7 +60,6 @@ export function LogInForm({ says }: { readonly says: string }) {
             type="password"
             name="password"
             autocomplete="current-password"
-            // biome-ignore lint/a11y/noAutofocus: the page has nothing else to do.
             autofocus
             required
             value={password}

@@ -13,5 +13,6 @@ interface Place {
 export const appPlaces: readonly Place[] = [
   { path: 'live', word: 'Live', icon: 'live', key: 'l' },
   { path: 'send', word: 'Send', icon: 'send', key: 's' },
+  { path: 'usage', word: 'Usage', icon: 'usage', key: 'u' },
   { path: 'connect', word: 'Connect', icon: 'api', key: 'o' },
 ];

@@ -23,7 +23,7 @@ export function Palette({ close }: { readonly close: () => void }) {
   const [typed, setTyped] = useState('');
   const [chosen, setChosen] = useState(0);
   const [channels, setChannels] = useState<readonly Hit[]>([]);
-  const list = useRef<HTMLUListElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const id = useId();
   const wanted = typed.trim();
 
@@ -82,23 +82,23 @@ export function Palette({ close }: { readonly close: () => void }) {
           }}
         />
       </label>
-      {/* biome-ignore lint/a11y/useSemanticElements: a listbox of a combobox. */}
-      <ul id={`${id}-hits`} ref={list} role="listbox" aria-label="Found">
+      <div id={`${id}-hits`} class="hits" ref={list} role="listbox" aria-label="Found">
         {hits.map((hit, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the field above walks the list by arrow keys.
-          <li
+          <div
             key={`${hit.path}${hit.what}${JSON.stringify(hit.query ?? {})}`}
             id={`${id}-${index}`}
             role="option"
+            tabIndex={-1}
             aria-selected={index === current}
             onClick={() => open(hit)}
           >
             <Icon name={hit.icon} />
             <span class="cut">{hit.what}</span>
             <span class="where">{hit.where}</span>
-          </li>
+          </div>
         ))}
-      </ul>
+      </div>
       <p role="status">
         {hits.length === 0
           ? `Nothing is called “${wanted}”: looked at pages, apps, and occupied channels of ${SEARCHED_APPS} apps.`
@@ -126,7 +126,12 @@ function knownHits(wanted: string): readonly Hit[] {
   }
   if (app !== undefined) {
     for (const { path, word, icon } of appPlaces.filter((place) => fits(place.word))) {
-      hits.push({ icon, what: word, where: nameOfId(app), path: `/apps/${encodeURIComponent(app)}/${path}` });
+      hits.push({
+        icon,
+        what: word,
+        where: nameOfId(app),
+        path: `/apps/${encodeURIComponent(app)}/${path}`,
+      });
     }
   }
   if (fits('Home')) hits.push({ icon: 'home', what: 'Home', where: 'page', path: '/' });

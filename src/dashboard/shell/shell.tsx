@@ -9,6 +9,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { duration } from '../parts/formats.ts';
 import { listenForKeys, useHotkeys } from '../parts/hotkeys.ts';
 import { Icon } from '../parts/icons.tsx';
+import { Key } from '../parts/key.tsx';
 import { Toasts } from '../parts/toasts.tsx';
 import { address, go, pathTo } from '../routing/router.ts';
 import { apps, currentApp, keepApp, nameOf } from './apps.ts';
@@ -102,7 +103,7 @@ function Side() {
       >
         <Icon name="find" />
         <span class="words">Find anything</span>
-        <kbd aria-hidden="true">⌘K</kbd>
+        <Key name="⌘K" />
       </button>
       <Links />
       <footer>
@@ -121,7 +122,12 @@ function Links() {
       <AppChoice id="app-of-side" />
       {app !== undefined &&
         appPlaces.map(({ path, word, icon }) => (
-          <PageLink key={path} path={`/apps/${encodeURIComponent(app)}/${path}`} word={word} icon={icon} />
+          <PageLink
+            key={path}
+            path={`/apps/${encodeURIComponent(app)}/${path}`}
+            word={word}
+            icon={icon}
+          />
         ))}
     </nav>
   );
@@ -201,7 +207,7 @@ function SideButtons() {
           opened.value = 'keys';
         }}
       >
-        <kbd>?</kbd>
+        <Key name="?" />
       </Button>
       {session.value?.how === 'password' && (
         <Button icon="leave" look="quiet" label="Log out" onClick={() => void logOut()} />
@@ -260,7 +266,12 @@ function More() {
         <PageLink path="/" word="Home" icon="home" />
         {app !== undefined &&
           appPlaces.map(({ path, word, icon }) => (
-            <PageLink key={path} path={`/apps/${encodeURIComponent(app)}/${path}`} word={word} icon={icon} />
+            <PageLink
+              key={path}
+              path={`/apps/${encodeURIComponent(app)}/${path}`}
+              word={word}
+              icon={icon}
+            />
           ))}
       </nav>
       <footer>

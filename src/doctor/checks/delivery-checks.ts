@@ -8,7 +8,8 @@ import { checkSubscription } from './connection-checks.ts';
 /** The name of the event that `checkDelivery` waits for. */
 export const HELLO = 'doctor-hello';
 
-const SLOW_MS = 1000;
+/** Milliseconds on the way from which on people notice. */
+export const SLOW_MS = 1000;
 /** Bytes of the event that must arrive unchanged; every server takes 10,240. Source: §14.2. */
 const DATA_BYTES = 10_000;
 /** Letters that encodings, escapes and line readers stumble over. */
@@ -36,7 +37,8 @@ export async function checkDelivery(
       );
 }
 
-function named(name: string, channel: string): (message: ServerMessage) => boolean {
+/** Matches one event of a channel. */
+export function named(name: string, channel: string): (message: ServerMessage) => boolean {
   return (message) => message.event === name && message.channel === channel;
 }
 

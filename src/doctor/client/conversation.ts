@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Endpoint } from '../target.ts';
-import { Bell } from './bell.ts';
 import {
   clientPath,
   isPing,
@@ -9,32 +8,12 @@ import {
   type ServerMessage,
 } from './client-messages.ts';
 import { exchange, type HttpAnswer, type HttpResult } from './http-exchange.ts';
+import { type Ending, type Heard, Inbox, NO_CLOSE_FRAME } from './inbox.ts';
 import type { Link } from './link.ts';
 import { clientFrame, opcodes, readFrame } from './websocket-frames.ts';
 
-/** How a connection ended: the server's close code, or without one (1006). */
-export interface Ending {
-  readonly code: number;
-  readonly reason: string;
-}
-
-/** A message, and the moment of `performance.now()` when it came. */
-interface Arrived {
-  readonly message: ServerMessage;
-  readonly atMs: number;
-}
-
-/** What came while something was waited for. */
-export type Heard =
-  | { readonly kind: 'message'; readonly message: ServerMessage; readonly atMs: number }
-  | { readonly kind: 'ended'; readonly ending: Ending }
-  | { readonly kind: 'nothing' };
-
 /** The number that every WebSocket server mixes into its answer. Source: RFC 6455, §1.3. */
 const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
-/** Messages kept until someone asks for them; the oldest are forgotten. */
-const MESSAGES_MAX = 1000;
-const NO_CLOSE_FRAME: Ending = { code: 1006, reason: '' };
 
 /** Asks for a WebSocket, and gives what was answered. */
 export async function askForWebSocket(
@@ -71,10 +50,8 @@ export function isAccepted(answer: HttpAnswer, expectedAccept: string): boolean 
 
 /** One open WebSocket. Answers the server's pings of both kinds, as every client does. */
 export class Conversation implements Disposable {
-  private messages: Arrived[] = [];
+  private readonly inbox = new Inbox();
   private pongs = 0;
-  private ended: Ending | undefined;
-  private readonly bell = new Bell();
   private readonly link: Link;
 
   /** Takes over a link on which the handshake was accepted. */
@@ -88,27 +65,17 @@ export class Conversation implements Disposable {
   }
 
   get ending(): Ending | undefined {
-    return this.ended;
+    return this.inbox.ending;
   }
 
   /** The first message, past or to come, that matches; it is taken, and those before it stay. */
-  async hears(match: (message: ServerMessage) => boolean, timeoutMs: number): Promise<Heard> {
-    const deadlineMs = performance.now() + timeoutMs;
-    for (;;) {
-      const arrived = this.messages.find(({ message }) => match(message));
-      if (arrived !== undefined) {
-        this.messages = this.messages.filter((other) => other !== arrived);
-        return { kind: 'message', ...arrived };
-      }
-      if (this.ended !== undefined) return { kind: 'ended', ending: this.ended };
-      if (performance.now() >= deadlineMs) return { kind: 'nothing' };
-      await this.bell.heardBefore(deadlineMs);
-    }
+  hears(match: (message: ServerMessage) => boolean, timeoutMs: number): Promise<Heard> {
+    return this.inbox.hears(match, timeoutMs);
   }
 
   /** Whether a message that matches is there and not yet taken. */
   hasHeard(match: (message: ServerMessage) => boolean): boolean {
-    return this.messages.some(({ message }) => match(message));
+    return this.inbox.hasHeard(match);
   }
 
   /** Sends a ping of WebSocket itself; gives whether its pong came. */
@@ -116,8 +83,8 @@ export class Conversation implements Disposable {
     const before = this.pongs;
     const deadlineMs = performance.now() + timeoutMs;
     this.link.write(clientFrame(opcodes.ping, Buffer.from('fanfare-doctor')));
-    while (this.pongs === before && this.ended === undefined && performance.now() < deadlineMs) {
-      await this.bell.heardBefore(deadlineMs);
+    while (this.pongs === before && this.ending === undefined && performance.now() < deadlineMs) {
+      await this.inbox.bell.heardBefore(deadlineMs);
     }
     return this.pongs > before;
   }
@@ -126,10 +93,10 @@ export class Conversation implements Disposable {
   async closes(timeoutMs: number): Promise<Ending | undefined> {
     this.link.write(clientFrame(opcodes.close, Buffer.from([1000 >> 8, 1000 & 255])));
     const deadlineMs = performance.now() + timeoutMs;
-    while (this.ended === undefined && performance.now() < deadlineMs) {
-      await this.bell.heardBefore(deadlineMs);
+    while (this.ending === undefined && performance.now() < deadlineMs) {
+      await this.inbox.bell.heardBefore(deadlineMs);
     }
-    return this.ended;
+    return this.ending;
   }
 
   [Symbol.dispose](): void {
@@ -138,14 +105,14 @@ export class Conversation implements Disposable {
 
   private async listen(): Promise<void> {
     let fragments: Buffer[] = [];
-    while (this.ended === undefined) {
+    while (this.ending === undefined) {
       const come = await this.link.has(
         (unread) => readFrame(unread) !== undefined,
         Number.POSITIVE_INFINITY,
       );
       const read = readFrame(this.link.waiting);
       if (come !== true || read === undefined) {
-        this.ended ??= NO_CLOSE_FRAME;
+        this.inbox.end(NO_CLOSE_FRAME);
         break;
       }
       this.link.take(read.bytes);
@@ -158,10 +125,10 @@ export class Conversation implements Disposable {
           this.pongs++;
           break;
         case opcodes.close:
-          this.ended = {
+          this.inbox.end({
             code: payload.length >= 2 ? payload.readUInt16BE(0) : 1005,
             reason: payload.toString('utf8', 2),
-          };
+          });
           break;
         default:
           fragments.push(payload);
@@ -170,15 +137,14 @@ export class Conversation implements Disposable {
             fragments = [];
           }
       }
-      this.bell.ring();
+      this.inbox.bell.ring();
     }
-    this.bell.ring();
+    this.inbox.bell.ring();
   }
 
   private receive(text: string): void {
     const message = readServerMessage(text) ?? { event: '', data: text };
     if (isPing(message)) this.says(pong);
-    else this.messages.push({ message, atMs: performance.now() });
-    if (this.messages.length > MESSAGES_MAX) this.messages.shift();
+    else this.inbox.add(message);
   }
 }

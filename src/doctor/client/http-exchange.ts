@@ -2,7 +2,7 @@ import { type Destination, Link, type OpenedLink, type Silence } from './link.ts
 
 /** One HTTP/1.1 request, as it goes out. */
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'OPTIONS';
   /** Path and query. */
   readonly target: string;
   readonly host: string;
@@ -18,19 +18,33 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** What came back for a request: an answer, something else, or nothing. */
-export type HttpResult =
-  | HttpAnswer
+/** The head of an answer. */
+export interface HttpHead {
+  readonly kind: 'head';
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+/** What came back instead of an answer. */
+export type NoAnswer =
   | { readonly kind: 'not-http'; readonly start: string }
   | { readonly kind: 'nothing'; readonly silence: Silence };
 
+/** What came back for a request: an answer, something else, or nothing. */
+export type HttpResult = HttpAnswer | NoAnswer;
+
 const USER_AGENT = 'fanfare-doctor';
-const HEAD_END = '\r\n\r\n';
+/** Bytes of a body that are read; the rest tells nothing. */
+const BODY_BYTES_MAX = 4 * 1024 * 1024;
+/** Statuses of answers without a body. */
+const BODILESS: ReadonlySet<number> = new Set([101, 204, 304]);
+const LINE_END = '\r\n';
+const HEAD_END = `${LINE_END}${LINE_END}`;
 /** The first bytes tell whether it is HTTP; `HTTP/` is what they must be. */
 const HTTP_START = 'HTTP/';
 
 /** The bytes of a request. */
-function requestBytes({ method, target, host, headers = {}, body }: HttpRequest): string {
+export function requestBytes({ method, target, host, headers = {}, body }: HttpRequest): string {
   const lines = Object.entries({
     Host: host,
     'User-Agent': USER_AGENT,
@@ -75,6 +89,23 @@ export async function ask(
 
 /** Reads one answer. Of an answer to a WebSocket handshake (101) only the head is taken. */
 async function readAnswer(link: Link, deadlineMs: number): Promise<HttpResult> {
+  const head = await readHead(link, deadlineMs);
+  if (head.kind !== 'head') return head;
+  const pieces: Buffer[] = [];
+  const body = new BodyReader(link, head);
+  // Of a body that breaks off or has no end, what is there tells enough.
+  for (let bytes = 0; bytes < BODY_BYTES_MAX && performance.now() < deadlineMs; ) {
+    const piece = await body.next(deadlineMs);
+    if (typeof piece === 'string') break;
+    bytes += piece.length;
+    pieces.push(piece);
+  }
+  const { status, headers } = head;
+  return { kind: 'answer', status, headers, body: Buffer.concat(pieces).toString('utf8') };
+}
+
+/** Reads the head of an answer. */
+export async function readHead(link: Link, deadlineMs: number): Promise<HttpHead | NoAnswer> {
   const foreign = (unread: Buffer) =>
     unread.length >= HTTP_START.length && !unread.toString('latin1').startsWith(HTTP_START);
   const come = await link.has((unread) => unread.includes(HEAD_END) || foreign(unread), deadlineMs);
@@ -92,37 +123,62 @@ async function readAnswer(link: Link, deadlineMs: number): Promise<HttpResult> {
     }),
   );
   const [, status = ''] = start.split(' ');
-  const bodiless = status === '101' || status === '204' || status === '304';
-  const body = bodiless ? '' : await readBody(link, headers, deadlineMs);
-  return { kind: 'answer', status: Number(status), headers, body };
+  return { kind: 'head', status: Number(status), headers };
 }
 
-/** Reads a body as far as it comes: of one that breaks off, what is there tells enough. */
-async function readBody(
-  link: Link,
-  headers: ReadonlyMap<string, string>,
-  deadlineMs: number,
-): Promise<string> {
-  if (headers.get('transfer-encoding')?.toLowerCase() === 'chunked') {
-    return await readChunks(link, deadlineMs);
-  }
-  const length = headers.get('content-length');
-  const bytes = length === undefined ? Number.POSITIVE_INFINITY : Number(length);
-  await link.has((unread) => unread.length >= bytes, deadlineMs);
-  return link.take(Math.min(bytes, link.waiting.length)).toString('utf8');
-}
+/** Reads a body piece by piece, as it arrives. */
+export class BodyReader {
+  private readonly link: Link;
+  private readonly isChunked: boolean;
+  /** Bytes of the body, or of the chunk that is being read. */
+  private left: number;
+  private isFirstChunk = true;
+  private isOver: boolean;
 
-async function readChunks(link: Link, deadlineMs: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  for (;;) {
-    if ((await link.has((unread) => unread.includes('\r\n'), deadlineMs)) !== true) break;
-    const line = link.take(link.waiting.indexOf('\r\n') + 2).toString('latin1');
-    const size = Number.parseInt(line, 16);
-    if (Number.isNaN(size)) break;
-    if ((await link.has((unread) => unread.length >= size + 2, deadlineMs)) !== true) break;
-    chunks.push(Buffer.from(link.take(size)));
-    link.take(2);
-    if (size === 0) break;
+  constructor(link: Link, { status, headers }: HttpHead) {
+    this.link = link;
+    this.isChunked = headers.get('transfer-encoding')?.toLowerCase() === 'chunked';
+    const length = headers.get('content-length') ?? '';
+    const bytes = /^\d+$/.test(length) ? Number(length) : Number.POSITIVE_INFINITY;
+    this.left = this.isChunked ? 0 : bytes;
+    this.isOver = BODILESS.has(status) || (!this.isChunked && bytes === 0);
   }
-  return Buffer.concat(chunks).toString('utf8');
+
+  /** Gives what has arrived since, once there is something; `complete` behind the last; or why nothing more comes. */
+  async next(deadlineMs: number): Promise<Buffer | 'complete' | Silence> {
+    if (this.isOver) return 'complete';
+    if (this.isChunked && this.left === 0) {
+      const come = await this.nextChunk(deadlineMs);
+      if (come !== true) return come;
+    }
+    const come = await this.link.has((unread) => unread.length > 0, deadlineMs);
+    if (come !== true) {
+      // Without a length, the end of the connection is the end of the body.
+      return come === 'closed' && this.left === Number.POSITIVE_INFINITY ? 'complete' : come;
+    }
+    const piece = this.link.take(Math.min(this.left, this.link.waiting.length));
+    this.left -= piece.length;
+    if (this.left === 0 && !this.isChunked) this.isOver = true;
+    return Buffer.from(piece);
+  }
+
+  /** Reads the head of the next chunk, which the end of the one before precedes. */
+  private async nextChunk(deadlineMs: number): Promise<true | 'complete' | Silence> {
+    const before = this.isFirstChunk ? 0 : LINE_END.length;
+    const come = await this.link.has((unread) => unread.includes(LINE_END, before), deadlineMs);
+    if (come !== true) return come;
+    this.link.take(before);
+    const line = this.link.take(this.link.waiting.indexOf(LINE_END) + LINE_END.length);
+    this.isFirstChunk = false;
+    const size = Number.parseInt(line.toString('latin1'), 16);
+    if (size > 0) {
+      this.left = size;
+      return true;
+    }
+    this.isOver = true;
+    // What follows the last chunk belongs to the answer; the next one begins behind it.
+    const ended = await this.link.has((unread) => unread.length >= LINE_END.length, deadlineMs);
+    if (ended === true) this.link.take(LINE_END.length);
+    return 'complete';
+  }
 }

@@ -1,4 +1,5 @@
 import type { RedisLink } from './redis-link.ts';
+import { RELEASE } from './scripts/claims.ts';
 
 /** How long a claim outlives its last renewal. Seconds. */
 const CLAIM_SECONDS = 60;
@@ -74,8 +75,13 @@ export class LoopBus {
     }
   }
 
+  /** Gives a claim of this loop up; nothing happens if another loop has taken it since. */
   release(name: string): void {
-    void this.run(['DEL', this.keyOf(name)]).catch(ignored);
+    const released = this.link?.commands.script(RELEASE, {
+      keys: [this.keyOf(name)],
+      args: [this.self],
+    });
+    released?.catch(ignored);
   }
 
   /** Sends a message to another loop. Messages to one loop arrive in their order, or `onLoss` is called there. */
@@ -95,7 +101,7 @@ export class LoopBus {
     );
   }
 
-  /** Takes what came over the stream of this loop. */
+  /** Handles a message on the stream of this loop. */
   receive(payload: string): void {
     const [from = '', number = ''] = payload.split('\n', 2);
     const expected = (this.received.get(from) ?? 0) + 1;

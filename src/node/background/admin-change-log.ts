@@ -18,7 +18,8 @@ export function logChange(
     key: logLine.subject === 'app' ? (call.path['key'] ?? textOf(fields['key'])) : undefined,
     settings: isObject(call.body) ? textOf(Object.keys(call.body).join(', ')) : undefined,
     by: 'admin-api',
-    address: call.address,
+    who: call.asker.user ?? undefined,
+    address: call.sender.address,
   });
 }
 
@@ -34,7 +35,8 @@ export function logRefusedChange(
     [logLine.subject]: textOf(call.path['id']),
     status,
     by: 'admin-api',
-    address: call.address,
+    who: call.asker.user ?? undefined,
+    address: call.sender.address,
   });
 }
 

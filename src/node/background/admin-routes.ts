@@ -1,24 +1,30 @@
-import type { Admin } from '../../admin/admin.ts';
+import type { Admin, OperatorEvent, ReachedChannel } from '../../admin/admin.ts';
+import { authorise } from '../../admin/authorise.ts';
 import { DeviceAdmin } from '../../admin/device-admin.ts';
 import { openApi } from '../../admin/openapi.ts';
-import { API_PATH } from '../../admin/operation.ts';
+import { API_PATH, type Operation } from '../../admin/operation.ts';
 import { operations } from '../../admin/operations.ts';
+import { type Rights, rightsOf, seesEverything } from '../../admin/rights.ts';
+import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { isStoreFault, plainFault } from '../../stores/database/faults.ts';
 import type { DeviceList } from '../../stores/push/devices/device-list.ts';
 import type { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
 import { InstanceAdmin } from '../../tenants/manage-instances.ts';
-import { OperationRefused } from '../../tenants/operation-refused.ts';
-import { type AdminAnswer, JSON_TYPE, TEXT } from '../../transports/admin/answers.ts';
-import type { AdminCall, AdminRoute } from '../../transports/admin/routes.ts';
+import { OperationRefused, type RefusalCode } from '../../tenants/operation-refused.ts';
+import { type AdminAnswer, JSON_TYPE, refuse, TEXT } from '../../transports/admin/answers.ts';
+import type { AdminRoute } from '../../transports/admin/routes.ts';
+import type { ApiProblem } from '../../transports/channels-api/problems.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { addFigures, type RealtimeClient } from '../link/realtime-client.ts';
 import { logChange, logRefusedChange } from './admin-change-log.ts';
+import { dashboardRoutes } from './dashboard/routes.ts';
 import type { BackgroundMetrics } from './metrics.ts';
 import type { Tenants } from './tenants.ts';
 
 export interface AdminParts {
+  readonly config: Pick<Config, 'admin' | 'dashboard'>;
   readonly tenants: Tenants;
   readonly devices: DeviceList;
   readonly usage: UsageStore;
@@ -28,28 +34,56 @@ export interface AdminParts {
   readonly log: Log;
 }
 
-/** The routes of the admin listener: `/metrics`, and each operation of the admin API. */
+/** The routes of the admin listener: `/metrics`, each operation of the admin API, and the dashboard. */
 export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
+  const { config, log } = parts;
   const admin = adminOf(parts);
   return [
-    { method: 'GET', path: '/metrics', answer: () => showMetrics(parts) },
-    ...operations.map((operation) => ({
-      method: operation.method,
-      path: `${API_PATH}${operation.path}`,
-      answer: async (call: AdminCall) => {
-        try {
-          const { status, body } = await operation.run(admin, call);
-          logChange(parts.log, operation, { call, answer: body });
-          return jsonAnswer(status, body);
-        } catch (error) {
-          const { status, message, field } = refusalOf(error, parts.log);
-          logRefusedChange(parts.log, operation, { call, status });
-          return jsonAnswer(status, { error: message, field });
-        }
+    {
+      method: 'GET',
+      path: '/metrics',
+      answer: async ({ asker }) => {
+        const rights = admin.rightsOf(asker);
+        return rights !== undefined && seesEverything(rights)
+          ? await showMetrics(parts)
+          : refuse(403, 'Metrics concern the whole server, and your role is not for all of it');
       },
-    })),
+    },
+    ...operations.map((operation) => routeOf(operation, admin, log)),
+    ...(config.dashboard.enabled ? dashboardRoutes({ log }) : []),
   ];
 }
+
+function routeOf(operation: Operation, admin: Admin, log: Log): AdminRoute {
+  const { method, path, open, contentType = JSON_TYPE } = operation;
+  return {
+    method,
+    path: `${API_PATH}${path}`,
+    ...(open ? { isOpen: () => true } : {}),
+    async answer(call) {
+      try {
+        const rights = open ? NO_RIGHTS : admin.rightsOf(call.asker);
+        if (!open) authorise(operation, rights, call);
+        const { status, body } = await operation.run(admin, {
+          ...call,
+          caller: call.asker,
+          rights: rights ?? NO_RIGHTS,
+        });
+        logChange(log, operation, { call, answer: body });
+        return body instanceof ReadableStream
+          ? { status, contentType, body }
+          : jsonAnswer(status, body);
+      } catch (error) {
+        const { status, message, field } = refusalOf(error, log);
+        logRefusedChange(log, operation, { call, status });
+        return jsonAnswer(status, { error: message, field });
+      }
+    },
+  };
+}
+
+/** Of callers who are not known, and may use what is open to everybody. */
+const NO_RIGHTS: Rights = { role: 'viewer', apps: [], instances: [], seesPayloads: false };
 
 /** Throws the error again if it is neither a refusal nor a fault of the store. */
 function refusalOf(error: unknown, log: Log): OperationRefused {
@@ -62,7 +96,7 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts): Admin {
-  const { tenants, devices, usage, webhooks, realtime, log } = parts;
+  const { config, tenants, devices, usage, webhooks, realtime, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   let description: Admin['description'] | undefined;
   return {
@@ -99,9 +133,11 @@ function adminOf(parts: AdminParts): Admin {
         return addFigures(await answered(realtime.askAll({ what: 'live-figures' })));
       },
       channels: (query) => answered(realtime.ask({ what: 'live-channels', ...query })),
+      send: (event) => sendEvent(realtime, event),
     },
     usage,
     webhooks,
+    rightsOf: (caller) => rightsOf(caller, config),
     // Printed when it is first asked for: that takes 45 ms, an eighth of a start.
     get description() {
       description ??= openApi(operations);
@@ -119,6 +155,29 @@ async function answered<Answer>(answer: Promise<Answer>): Promise<Answer> {
     throw new OperationRefused('unavailable', why);
   }
 }
+
+async function sendEvent(
+  realtime: RealtimeClient,
+  { appId, name, channels, data, socketId }: OperatorEvent,
+): Promise<readonly ReachedChannel[]> {
+  const json = JSON.stringify({ name, channels, data, socket_id: socketId });
+  const answer = await answered(realtime.ask({ what: 'send', appId, json }));
+  if ('channels' in answer) return answer.channels;
+  const why = answer.why.replace(/^socket_id\b/, 'socketId');
+  // The text begins with the field.
+  const [, field] = /^([a-z]+[a-zA-Z]*(?:\[\d+\])?): /.exec(why) ?? [];
+  throw new OperationRefused(sendRefusals[answer.refused] ?? 'unavailable', why, field);
+}
+
+/** What the refusals of the HTTP API are here. */
+const sendRefusals: Partial<Record<ApiProblem, RefusalCode>> = {
+  invalid: 'invalid',
+  'not-found': 'not-found',
+  'app-disabled': 'conflict',
+  'data-too-large': 'too-large',
+  'over-quota': 'over-limit',
+  'rate-limited': 'over-limit',
+};
 
 async function showMetrics({ realtime, metrics, log }: AdminParts): Promise<AdminAnswer> {
   try {

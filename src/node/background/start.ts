@@ -120,7 +120,7 @@ export async function startBackground(
   });
   const devices = new DeviceList(database);
   admin.serve(
-    adminRoutes({ tenants, devices, usage: usageStore, webhooks, realtime, metrics, log }),
+    adminRoutes({ config, tenants, devices, usage: usageStore, webhooks, realtime, metrics, log }),
   );
   if (realtime.count > 1) parts.use(new LoopWatch({ realtime, readiness, log }));
   const running = parts.move();
@@ -130,6 +130,7 @@ export async function startBackground(
     apps: apps.all,
     admin: admin.address,
     adminPassword: admin.passwordSource,
+    logInToken: config.dashboard.enabled ? admin.makeLogInLink() : undefined,
     push: push.address,
     createdApp: tenants.createdApp,
     instances: instances.all.map(({ instance }) => instance),

@@ -1,4 +1,4 @@
-import type { ChannelPage, ChannelQuery, LiveFigures } from '../../admin/admin.ts';
+import type { ChannelPage, ChannelQuery, LiveFigures, ReachedChannel } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { TakenUsage } from '../../channels/unshared-usage.ts';
@@ -10,6 +10,7 @@ import type { PushInstance } from '../../push/model/instance.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import type { EngineAway } from '../../transports/admin/readiness.ts';
+import type { ApiProblem } from '../../transports/channels-api/problems.ts';
 import type { SessionMessage } from '../../transports/http-fallback/session-messages.ts';
 import type { StartFault } from '../start-failed.ts';
 import type { LoopTotals } from './loop-totals.ts';
@@ -30,6 +31,11 @@ export type AdminPasswordSource = 'configuration' | 'file';
 
 export type RealtimeState = 'starting' | 'listening' | 'stopping';
 
+/** To which channels an event was sent, or why it was refused. */
+export type SendAnswer =
+  | { readonly channels: readonly ReachedChannel[] }
+  | { readonly refused: ApiProblem; readonly why: string };
+
 /** The questions of the background loop to a realtime loop, with their answers. */
 export interface Questions {
   metrics: { ask: Record<never, never>; answer: MetricValues };
@@ -38,6 +44,8 @@ export interface Questions {
   /** The figures of all loops add up. */
   'live-figures': { ask: Record<never, never>; answer: LiveFigures };
   'live-channels': { ask: ChannelQuery; answer: ChannelPage };
+  /** Triggers an event; `json` is the body of `POST /events`. */
+  send: { ask: { readonly appId: string; readonly json: string }; answer: SendAnswer };
   /** Answered after all earlier messages have been handled. */
   ping: { ask: Record<never, never>; answer: 'pong' };
 }
@@ -119,6 +127,8 @@ export type FromBackground =
       readonly apps: readonly App[];
       readonly admin: ListenerAddress;
       readonly adminPassword: AdminPasswordSource;
+      /** Logs in to the dashboard once; `undefined` if there is none. */
+      readonly logInToken: string | undefined;
       readonly push: ListenerAddress;
       /** The id of the app that was created because there was none. */
       readonly createdApp: string | undefined;

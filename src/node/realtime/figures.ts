@@ -7,9 +7,11 @@ import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts
 import type { LoopDelay } from '../../observability/loop-delay.ts';
 import type { MetricValues, TableMeter } from '../../observability/meter.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
+import type { ChannelsApi } from '../../transports/channels-api/api.ts';
+import { ApiRefusal } from '../../transports/channels-api/problems.ts';
 import type { Connections } from '../../transports/clients/connections.ts';
 import type { Sessions } from '../../transports/http-fallback/sessions.ts';
-import type { Question, Questions } from '../link/messages.ts';
+import type { Question, Questions, SendAnswer } from '../link/messages.ts';
 import type { ChannelCounter } from './engine.ts';
 
 export interface FiguresOptions {
@@ -21,6 +23,7 @@ export interface FiguresOptions {
   readonly sessions: Pick<Sessions, 'size'>;
   readonly authority: Authority;
   readonly counter: ChannelCounter;
+  readonly api: Pick<ChannelsApi, 'send'>;
   /** What apps do on all servers, if there are several. */
   readonly cluster: ClusterQuotas | undefined;
   readonly serverName: string;
@@ -52,11 +55,19 @@ export class Figures {
         return this.options.cluster === undefined ? this.ownFigures() : this.figuresOfCluster();
       case 'live-channels':
         return this.liveChannels(question);
+      case 'send':
+        return this.send(question);
       case 'ping':
         return 'pong';
       default:
         return question satisfies never;
     }
+  }
+
+  private send({ appId, json }: Questions['send']['ask']): MaybePromise<SendAnswer> {
+    return after(this.options.api.send(appId, json), (sent) =>
+      sent instanceof ApiRefusal ? { refused: sent.problem, why: sent.text } : sent,
+    );
   }
 
   private metrics(): MetricValues {

@@ -22,7 +22,7 @@ import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import { BodyIntake } from '../../transports/body-intake.ts';
 import { ChannelsApi } from '../../transports/channels-api/api.ts';
-import { listenForChannels } from '../../transports/channels-listener.ts';
+import { HTTP_IDLE_SECONDS, listenForChannels } from '../../transports/channels-listener.ts';
 import { ClientAddresses } from '../../transports/client-address.ts';
 import { ClientAudience } from '../../transports/clients/audience.ts';
 import { Clients } from '../../transports/clients/clients.ts';
@@ -172,7 +172,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   });
   const coalescer = coalescerOfThisLoop();
   const native = new WebSocketTopics(slowConsumers, coalescer);
-  const audience = new ClientAudience({ native, connections, meter });
+  const audience = new ClientAudience({ native, connections, slowConsumers, meter });
   const webhooks = new WebhookEvents({ clock: timers, usage, sink: webhookRelay });
   const localChannels = new LocalChannels(
     subscriptionLimit(channels),
@@ -258,16 +258,25 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const sessionHomes =
     bus === undefined
       ? sessionLinks
-      : new SessionCluster({ bus, sessions, sendBufferBytes, timers: monotonicTimers });
+      : new SessionCluster({
+          bus,
+          sessions,
+          wouldRefuse: (address) => clients.wouldRefuse(address),
+          sendBufferBytes,
+          timers: monotonicTimers,
+        });
   const sendBodies = new BodyIntake(
     { ...channels, requestBytes: sendLimit(channels.clientFrameBytes) },
     monotonicTimers,
   );
   const fallback = new FallbackTransport({
     homes: sessionHomes,
+    clients,
+    meter,
     addresses,
     bodies: sendBodies,
     clientFrameBytes: channels.clientFrameBytes,
+    idleSeconds: HTTP_IDLE_SECONDS,
   });
   const bodies = new BodyIntake(channels, monotonicTimers);
   const api = new ChannelsApi({
@@ -301,12 +310,15 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       ...(links.count > 1 && { loop: loopName(links.index) }),
     });
   let fileChecks: NodeJS.Timeout | undefined;
+  let checked = 0;
   const checks = setInterval(() => {
     slowConsumers.sampleAgain();
     listeners.forgetEmpty();
     clients.checkPart(CHECK_PARTS);
     bodies.check();
     sendBodies.check();
+    checked++;
+    if (checked % CHECK_PARTS !== 0) return;
     sessions.check();
     sessionHomes.check();
   }, CHECK_INTERVAL_MS);
@@ -334,6 +346,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     sessions,
     authority: engine.authority,
     counter: engine.counter,
+    api,
     cluster: isOneOfCluster ? clusterQuotas : undefined,
     serverName: options.serverName,
     isFirst,

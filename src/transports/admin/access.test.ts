@@ -3,6 +3,7 @@ import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { requestTarget } from '../request-target.ts';
 import { Access, type Denial } from './access.ts';
 import type { RequestHead } from './request-head.ts';
+import { Sessions } from './sessions.ts';
 
 const PASSWORD = 'geheim: ü';
 
@@ -56,11 +57,12 @@ function accessWith({
     password: () => current,
     metricsAreOpen,
     trustedProxies: new TrustedProxies(trusted),
+    sessions: new Sessions({ password: () => current, now: () => clock.nowMs }),
     now: () => clock.nowMs,
   });
   const check = (given: Given): Denial | undefined => {
     const asked = head(given);
-    return access.check(asked, access.senderOf(asked));
+    return access.identify(asked, access.senderOf(asked)).denial;
   };
   return {
     clock,

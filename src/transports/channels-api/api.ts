@@ -8,6 +8,7 @@ import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-t
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
 import type { Answer, Endpoint } from './call.ts';
 import { Listings } from './listings.ts';
+import { type OperatorSent, sendForOperator } from './operator-send.ts';
 import { ApiRefusal, refuseRequest } from './problems.ts';
 import { refuseQuery } from './refuse-usage.ts';
 import { findRoute, type Route } from './routes.ts';
@@ -67,6 +68,13 @@ export class ChannelsApi {
       () => this.handle(exchange, target),
       (error) => this.failed(exchange, error),
     );
+  }
+
+  /** Triggers an event for an operator: `json` is the body of `POST /events`. */
+  send(appId: string, json: string): MaybePromise<OperatorSent | ApiRefusal> {
+    const app = this.apps.byId(appId);
+    if (app === undefined) return new ApiRefusal('not-found', `App ${appId} is not served yet`);
+    return sendForOperator(this.hub, app, Buffer.from(json));
   }
 
   private handle(exchange: Exchange, target: RequestTarget): MaybePromise<Response> {

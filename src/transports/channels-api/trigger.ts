@@ -18,14 +18,13 @@ import {
   textsOfBatch,
 } from './trigger-rate.ts';
 
+/** What an event is read from, and who sends it. */
+export type TriggerCall = Pick<Call, 'hub' | 'app' | 'body' | 'parameters'>;
+
 /** `POST /events`: one event to one or more channels. */
 export function triggerEvent(call: Call): MaybePromise<Answer> {
-  const tooMuch = refuseWeight(call);
-  if (tooMuch !== undefined) return tooMuch;
-  const trigger = readTrigger(call.app, call.body, call.parameters);
-  if (trigger instanceof ApiRefusal) return refuseRead(call, trigger);
-  const refused = refuseOverLimits(call, [trigger], textOfOne);
-  if (refused !== undefined) return refused;
+  const trigger = takeTrigger(call);
+  if (trigger instanceof ApiRefusal) return trigger;
   return after(publishAll(call.hub, call.app, [trigger]), () => {
     if (!trigger.asked) return EMPTY;
     const counted = mapAll(trigger.channels, (channel) => countsOf(call, channel, trigger));
@@ -64,22 +63,34 @@ export function triggerRawEvent(call: Call): MaybePromise<Answer> {
   return after(publishAll(call.hub, call.app, [trigger]), () => ({ status: 202 as const }));
 }
 
+/** Reads the event of a body, and counts it; or refuses it, if it breaks a rule or the app is over a limit. */
+export function takeTrigger(call: TriggerCall): Trigger | ApiRefusal {
+  const tooMuch = refuseWeight(call);
+  if (tooMuch !== undefined) return tooMuch;
+  const trigger = readTrigger(call.app, call.body, call.parameters);
+  if (trigger instanceof ApiRefusal) return refuseRead(call, trigger);
+  return refuseOverLimits(call, [trigger], textOfOne) ?? trigger;
+}
+
 /** Refuses a body that had to be read for that. */
-function refuseRead(call: Call, refusal: ApiRefusal): ApiRefusal {
+function refuseRead(call: TriggerCall, refusal: ApiRefusal): ApiRefusal {
   chargeRefused(call);
   return refusal;
 }
 
 /** Counts the events, or refuses them if the app is over a limit. Source: §14.4. */
 function refuseOverLimits(
-  call: Call,
+  call: TriggerCall,
   triggers: readonly Trigger[],
   eventTexts: EventTexts,
 ): ApiRefusal | undefined {
   return refuseEvents(call, triggers, eventTexts) ?? refuseQuota(call, triggers);
 }
 
-function refuseQuota({ hub, app }: Call, triggers: readonly Trigger[]): ApiRefusal | undefined {
+function refuseQuota(
+  { hub, app }: TriggerCall,
+  triggers: readonly Trigger[],
+): ApiRefusal | undefined {
   const messages = triggers.reduce((sum, { asked }) => sum + (asked ? 2 : 1), 0);
   return hub.usage.take(app, messages) ? undefined : overQuota(app);
 }
@@ -90,7 +101,12 @@ function refuseQuota({ hub, app }: Call, triggers: readonly Trigger[]): ApiRefus
  */
 const IN_ORDER_MAX = 10;
 
-function publishAll(hub: Hub, app: App, triggers: readonly Trigger[]): MaybePromise<unknown> {
+/** Sends events that are counted already. */
+export function publishAll(
+  hub: Hub,
+  app: App,
+  triggers: readonly Trigger[],
+): MaybePromise<unknown> {
   const events = triggers.flatMap(({ name, data, except, channels }) =>
     channels.map((channel) => ({ app, channel, name, data, except })),
   );

@@ -128,6 +128,11 @@ export class Clients {
     return false;
   }
 
+  /** Whether `mayConnect` would refuse an address now. Counts nothing. */
+  wouldRefuse(address: PackedAddress): boolean {
+    return this.addressRates.wouldRefuse(address);
+  }
+
   /** Ends a connection that may not be; the client is given the reason. */
   refuse(connection: Endable, { problem, message, address, app }: RefusedClient): void {
     const { code } = closeCodes[problem];

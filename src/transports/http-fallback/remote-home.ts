@@ -1,7 +1,7 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { Outlet } from './receiver.ts';
 import type { SessionAnswer, SessionQuestion } from './session-messages.ts';
-import type { ReceiveRequest, ResponseEnded, SendRequest, SessionHome } from './sessions.ts';
+import type { Loss, ReceiveRequest, ResponseEnded, SendRequest, SessionHome } from './sessions.ts';
 
 /** How long the home has to say that it has a request. Milliseconds. */
 const SILENT_MS = 1000;
@@ -11,6 +11,9 @@ const ASK_MS = 5000;
 
 /** A home that has written nothing for this long is gone: it writes a line after 25 s at the latest. Milliseconds. */
 const GONE_MS = 40_000;
+
+/** The number of the last request. None is used twice: a late answer to one must not reach the client of another. */
+let lastRequest = 0;
 
 interface Remote {
   readonly outlet: Outlet;
@@ -40,7 +43,6 @@ export class RemoteHome implements SessionHome {
   private readonly options: RemoteHomeOptions;
   private readonly receiving = new Map<number, Remote>();
   private readonly asked = new Map<number, (app: string | undefined) => void>();
-  private requests = 0;
   private askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RemoteHomeOptions) {
@@ -54,7 +56,7 @@ export class RemoteHome implements SessionHome {
 
   receive(receive: ReceiveRequest, outlet: Outlet): ResponseEnded {
     const { ask, timers, instead } = this.options;
-    const request = ++this.requests;
+    const request = ++lastRequest;
     let endedElsewhere: ResponseEnded | undefined;
     const beginAnew = () => {
       cancelWait();
@@ -81,7 +83,7 @@ export class RemoteHome implements SessionHome {
 
   appOf(session: string): Promise<string | undefined> {
     const { ask, timers } = this.options;
-    const request = ++this.requests;
+    const request = ++lastRequest;
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     const cancelWait = timers.after(SILENT_MS, () => this.told(request, undefined));
     this.asked.set(request, (app) => {
@@ -96,8 +98,8 @@ export class RemoteHome implements SessionHome {
     this.options.ask({ ask: 'send', send });
   }
 
-  tooLarge(session: string): void {
-    this.options.ask({ ask: 'too-large', session });
+  lost(session: string, why: Loss): void {
+    this.options.ask({ ask: 'lost', session, why });
   }
 
   /** Takes an answer of the other loop. */
@@ -113,7 +115,7 @@ export class RemoteHome implements SessionHome {
   }
 
   /** Messages to or of the home may be missing: what it has begun is broken, and its clients begin anew. */
-  lost(): void {
+  missed(): void {
     for (const { outlet, isReceived, beginAnew } of [...this.receiving.values()]) {
       if (isReceived) outlet.break();
       else beginAnew();

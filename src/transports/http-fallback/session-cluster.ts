@@ -1,8 +1,9 @@
 import type { Timers } from '../../runtime/ports.ts';
+import type { PackedAddress } from '../clients/packed-address.ts';
 import { HomeServer } from './home-server.ts';
 import { RemoteHome } from './remote-home.ts';
 import { isQuestion, type SessionMessage } from './session-messages.ts';
-import type { LocalSessions, SessionHome, SessionHomes } from './sessions.ts';
+import type { LocalSessions, ReceiveRequest, SessionHome, SessionHomes } from './sessions.ts';
 
 /** How often this loop says again which sessions it has. Milliseconds. */
 const RENEW_MS = 20_000;
@@ -17,6 +18,7 @@ export interface SessionBus {
   /** Says that this loop has the session now, whoever had it before. */
   take(session: string): void;
   renew(sessions: readonly string[]): Promise<void>;
+  /** Says that this loop no longer has the session. A claim of another loop stays. */
   release(session: string): void;
   send(to: string, text: string): void;
   listen(listener: SessionBusListener): void;
@@ -32,6 +34,8 @@ export interface SessionClusterOptions {
   readonly bus: SessionBus;
   /** Those of this loop. */
   readonly sessions: LocalSessions;
+  /** Whether an address has searched for too many sessions that nobody knows. */
+  readonly wouldRefuse: (address: PackedAddress) => boolean;
   readonly sendBufferBytes: number;
   /** Monotonic. */
   readonly timers: Timers;
@@ -63,9 +67,11 @@ export class SessionCluster implements SessionHomes {
     });
   }
 
-  receivingAt(session: string): SessionHome | Promise<SessionHome> {
+  receivingAt(request: ReceiveRequest): SessionHome | Promise<SessionHome> {
     const { bus, sessions } = this.options;
-    if (sessions.has(session)) return sessions;
+    const { session } = request;
+    // One that is refused anyhow costs Redis nothing.
+    if (sessions.has(session) || !sessions.mayOpen(request)) return sessions;
     return bus.claim(session).then(
       (owner) => (owner === bus.self ? sessions : this.peer(owner).home),
       // While the claims cannot be read, this loop has the session: the client begins anew if another had it.
@@ -73,9 +79,13 @@ export class SessionCluster implements SessionHomes {
     );
   }
 
-  knowing(session: string): SessionHome | undefined | Promise<SessionHome | undefined> {
-    const { bus, sessions } = this.options;
+  knowing(
+    session: string,
+    address: PackedAddress,
+  ): SessionHome | undefined | Promise<SessionHome | undefined> {
+    const { bus, sessions, wouldRefuse } = this.options;
     if (sessions.has(session)) return sessions;
+    if (wouldRefuse(address)) return undefined;
     return bus.find(session).then(
       (owner) => (owner === undefined || owner === bus.self ? undefined : this.peer(owner).home),
       () => undefined,
@@ -103,7 +113,7 @@ export class SessionCluster implements SessionHomes {
   private lost(from: string | undefined): void {
     for (const [loop, { home, server }] of this.peers) {
       if (from !== undefined && loop !== from) continue;
-      home.lost();
+      home.missed();
       server.lost();
     }
   }
@@ -121,7 +131,7 @@ export class SessionCluster implements SessionHomes {
         instead: {
           appOf: () => undefined,
           send: () => undefined,
-          tooLarge: () => undefined,
+          lost: () => undefined,
           receive(request, outlet) {
             bus.take(request.session);
             return sessions.receive(request, outlet);

@@ -40,11 +40,13 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
   const opened: FallbackConnection[] = [];
   const ended: string[] = [];
   const heard: string[] = [];
+  const forgotten: string[] = [];
   const turns: (() => void)[] = [];
   let made = 0;
   const sessions = new Sessions({
     clients: {
       mayConnect: () => true,
+      wouldRefuse: () => false,
       refuse: (connection, { problem }) => endWith(connection, problem),
       takePlace: () => true,
       releasePlace: () => undefined,
@@ -71,6 +73,7 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
     afterTurn: (run) => void turns.push(run),
     log: { info: () => undefined },
     meter: { count: () => undefined },
+    onForgotten: (session) => void forgotten.push(session),
   });
   let number = 0;
   const receive = (session: string, isStream: boolean, address = 1) => {
@@ -85,6 +88,7 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
     opened,
     ended,
     heard,
+    forgotten,
     stream: (session: string, address?: number) => receive(session, true, address),
     poll: (session: string, address?: number) => receive(session, false, address),
     /** Lets turns of the loop pass until nothing is left to write. */
@@ -306,6 +310,40 @@ describe('sessions', () => {
     expect(poll('other', 2).news()).toBe('');
     expect(poll('a1', 1).news()).toBe('');
     expect(poll('a0', 1).news()).toBe('o\n(ended)');
+  });
+
+  it('end with 4100 if messages of their client did not arrive in full: it begins anew', () => {
+    const { stream, sessions, ended } = loop();
+    const response = stream('a');
+    response.news();
+    sessions.lost('a', 'not-received');
+    sessions.lost('nobody', 'not-received');
+    expect(response.news()).toContain('c[4100,"A message did not arrive in full');
+    expect(ended).toHaveLength(1);
+  });
+
+  it('are given up once they were refused, have ended or were not opened', async () => {
+    const { stream, poll, opened, forgotten, pass, sessions } = loop();
+    poll('half-open');
+    stream('open');
+    sessions.receive(
+      {
+        session: 'of no app',
+        key: 'x',
+        query: 'protocol=7',
+        isStream: true,
+        number: 1,
+        address: 1,
+      },
+      new FakeOutlet(),
+    );
+    expect(forgotten.splice(0)).toEqual(['of no app']);
+    await pass(10);
+    expect(forgotten.splice(0)).toEqual(['half-open']);
+    opened[0]?.terminate();
+    sessions.stop();
+    stream('late');
+    expect(forgotten).toEqual(['open', 'late']);
   });
 
   it('take messages in order, and none after their end', async () => {

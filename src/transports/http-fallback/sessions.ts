@@ -7,6 +7,7 @@ import { admitKey } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
 import { Connections } from '../clients/connections.ts';
+import { endWith } from '../clients/end.ts';
 import { addressOf, type PackedAddress } from '../clients/packed-address.ts';
 import {
   FallbackConnection,
@@ -46,8 +47,11 @@ export interface SendRequest extends Send {
 /** The sessions of one loop, for other loops. */
 export type LocalSessions = Pick<
   Sessions,
-  'receive' | 'appOf' | 'send' | 'tooLarge' | 'has' | 'names'
+  'receive' | 'appOf' | 'send' | 'lost' | 'has' | 'names' | 'mayOpen'
 >;
+
+/** Why messages of a client were not taken. */
+export type Loss = 'too-large' | 'not-received';
 
 /** Called when a response has ended; `why`: unless its client has read it or broken it. */
 export type ResponseEnded = (why?: 'too-slow') => void;
@@ -60,16 +64,16 @@ export interface SessionHome {
   appOf(session: string): string | undefined | Promise<string | undefined>;
   /** Takes messages; those of an unknown session are lost. */
   send(request: SendRequest): void;
-  /** Ends a session whose client sent more than it may. */
-  tooLarge(session: string): void;
+  /** Ends a session whose client sent messages that were not taken: it never looks at the answer. */
+  lost(session: string, why: Loss): void;
 }
 
 /** Finds where sessions live. */
 export interface SessionHomes {
   /** Returns who answers a receive request; the session may be new. Never rejects. */
-  receivingAt(session: string): MaybePromise<SessionHome>;
-  /** Returns who may know a session; `undefined`: it is known nowhere. Never rejects. */
-  knowing(session: string): MaybePromise<SessionHome | undefined>;
+  receivingAt(request: ReceiveRequest): MaybePromise<SessionHome>;
+  /** Returns who may know a session; `undefined`: it is known nowhere. `address`: whose request it is. Never rejects. */
+  knowing(session: string, address: PackedAddress): MaybePromise<SessionHome | undefined>;
 }
 
 /** A receive request that may open a session. */
@@ -84,6 +88,7 @@ interface Opening {
 export type SessionClients = Pick<
   Clients,
   | 'mayConnect'
+  | 'wouldRefuse'
   | 'refuse'
   | 'takePlace'
   | 'releasePlace'
@@ -110,7 +115,7 @@ export interface SessionsOptions {
   readonly afterTurn: (run: () => void) => void;
   readonly log: Pick<RateLimitedLog, 'info'>;
   readonly meter: SessionMeter;
-  /** Called when a session was forgotten that was open. */
+  /** Called when a session is not known here any more, or was refused. */
   readonly onForgotten?: (session: string) => void;
 }
 
@@ -129,7 +134,7 @@ export class Sessions implements SessionHome, SessionEvents {
   private readonly options: SessionsOptions;
   private readonly clients: SessionClients;
   private readonly open = new Map<string, FallbackConnection>();
-  private readonly halfOpen = new HalfOpenSessions();
+  private readonly halfOpen = new HalfOpenSessions((session) => this.forgotten(session));
   /** Those that are connections, to find who must make room. */
   private readonly own: Connections;
   private readonly flushTurns: FlushTurns;
@@ -160,7 +165,7 @@ export class Sessions implements SessionHome, SessionEvents {
     const polled = this.halfOpen.take(session);
     const opening: Opening = { request, receiver, isGreeted: polled !== undefined };
     if (!opening.isGreeted && !this.clients.mayConnect(request.address)) {
-      writeRefusal(opening, 'server-over-capacity', this.timers.now());
+      this.writeRefusal(opening, 'server-over-capacity');
       return nothing;
     }
     const app = this.admit(opening);
@@ -200,16 +205,32 @@ export class Sessions implements SessionHome, SessionEvents {
     connection.order.arrived(number, { frames });
   }
 
-  tooLarge(session: string): void {
+  lost(session: string, loss: Loss): void {
     const connection = this.open.get(session);
     if (connection?.isOpen !== true) return;
+    const { app, socketId } = connection;
+    const address = addressOf(connection.address);
+    if (loss === 'not-received') {
+      this.options.log.info(
+        'Connection closed: a message of the client did not arrive in full',
+        { app: app.id },
+        { address, connection: socketId },
+      );
+      return endWith(connection, 'message-lost');
+    }
     const why = 'Received too big message';
     this.options.log.info(
       'Connection closed: the client broke a rule',
-      { app: connection.app.id },
-      { address: addressOf(connection.address), connection: connection.socketId, why },
+      { app: app.id },
+      { address, connection: socketId, why },
     );
     connection.close(1009, why);
+  }
+
+  /** Whether a receive request of a session that is not known here may open one, as far as can be told without asking anybody. */
+  mayOpen({ key, query, address }: ReceiveRequest): boolean {
+    const admission = admitKey(key, query, this.options.apps);
+    return admission.app !== undefined && !this.clients.wouldRefuse(address);
   }
 
   /** Refuses new sessions from now on. */
@@ -278,7 +299,7 @@ export class Sessions implements SessionHome, SessionEvents {
     }
     // Not 4200: the client would come back within milliseconds.
     if (!this.isStopping) return admission.app;
-    writeRefusal(opening, 'server-over-capacity', this.timers.now());
+    this.writeRefusal(opening, 'server-over-capacity');
     return undefined;
   }
 
@@ -353,10 +374,23 @@ export class Sessions implements SessionHome, SessionEvents {
       {
         // The line that closes it says the same.
         send: nothing,
-        close: (code, reason) => writeClose(opening, closeLine(code, reason), this.timers.now()),
+        close: (code, reason) => this.writeClose(opening, closeLine(code, reason)),
       },
       refused,
     );
+  }
+
+  private writeRefusal(opening: Opening, problem: ConnectionProblem): void {
+    const { code, message } = closeCodes[problem];
+    this.writeClose(opening, closeLine(code, message));
+  }
+
+  /** Ends a request that opens no session. */
+  private writeClose({ request, receiver, isGreeted }: Opening, line: string): void {
+    receiver.write(isGreeted ? line : `${OPENED}${line}`, this.timers.now());
+    receiver.end();
+    // Another request may have opened it meanwhile.
+    if (!this.has(request.session)) this.forgotten(request.session);
   }
 
   private flush(connection: FallbackConnection): void {
@@ -370,18 +404,12 @@ export class Sessions implements SessionHome, SessionEvents {
   }
 
   private remove({ session }: FallbackConnection): void {
-    if (this.open.delete(session)) this.options.onForgotten?.(session);
+    if (this.open.delete(session)) this.forgotten(session);
   }
-}
 
-function writeRefusal(opening: Opening, problem: ConnectionProblem, nowMs: number): void {
-  const { code, message } = closeCodes[problem];
-  writeClose(opening, closeLine(code, message), nowMs);
-}
-
-function writeClose({ receiver, isGreeted }: Opening, line: string, nowMs: number): void {
-  receiver.write(isGreeted ? line : `${OPENED}${line}`, nowMs);
-  receiver.end();
+  private forgotten(session: string): void {
+    this.options.onForgotten?.(session);
+  }
 }
 
 function nothing(): void {

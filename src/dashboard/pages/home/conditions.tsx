@@ -18,7 +18,9 @@ export function conditionsSentence(answer: Conditions | undefined): string {
 /** What is not as it should be, the worst first, each with what to do. */
 export function ConditionList({ conditions }: Pick<Conditions, 'conditions'>) {
   if (conditions.length === 0) return null;
-  const sorted = conditions.toSorted((a, b) => Number(b.level === 'bad') - Number(a.level === 'bad'));
+  const sorted = conditions.toSorted(
+    (a, b) => Number(b.level === 'bad') - Number(a.level === 'bad'),
+  );
   return (
     <ul class="stack tight" aria-label="What needs you">
       {sorted.map(({ id, level, text, advice, sinceMs, app, webhookUrl }) => (
@@ -27,7 +29,13 @@ export function ConditionList({ conditions }: Pick<Conditions, 'conditions'>) {
             level={level}
             actions={
               app !== undefined && (
-                <a class="button slim" href={pathTo(`/apps/${encodeURIComponent(app)}/live`, webhookUrl === undefined ? {} : { kinds: 'webhook' })}>
+                <a
+                  class="button slim"
+                  href={pathTo(
+                    `/apps/${encodeURIComponent(app)}/live`,
+                    webhookUrl === undefined ? {} : { kinds: 'webhook' },
+                  )}
+                >
                   Look at it live
                 </a>
               )

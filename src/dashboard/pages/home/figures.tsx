@@ -1,6 +1,6 @@
+import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { useState } from 'preact/hooks';
 import { Sparkline } from '../../parts/charts.tsx';
 import { bytes, count } from '../../parts/formats.ts';
 
@@ -32,7 +32,11 @@ function perSecond(value: number): string {
 /** The figures of the last hour: now, with the peak. */
 export function Figures() {
   const [since] = useState(() => Date.now() - HOUR_MS);
-  const { value } = useAnswer('GET /figures', { query: { since: String(since) } }, { everyMs: POLL_MS });
+  const { value } = useAnswer(
+    'GET /figures',
+    { query: { since: String(since) } },
+    { everyMs: POLL_MS },
+  );
   if (value === undefined) return null;
   return (
     <section class="figures" aria-label="Figures of the last hour">
@@ -44,10 +48,11 @@ export function Figures() {
         return (
           <div key={name} class="figure">
             <h3>{word}</h3>
-            <p class="value">
-              {print(now)}
-            </p>
-            <Sparkline values={values} label={`${word} in the last hour: now ${print(now)}, peak ${print(peak)}`} />
+            <p class="value">{print(now)}</p>
+            <Sparkline
+              values={values}
+              label={`${word} in the last hour: now ${print(now)}, peak ${print(peak)}`}
+            />
             <p class="muted small">peak {print(peak)} in 1 h</p>
           </div>
         );

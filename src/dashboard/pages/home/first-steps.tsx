@@ -3,7 +3,12 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
 import { channelsAddress, serverFacts } from '../../api/server-facts.ts';
 import { may } from '../../api/session.ts';
-import { connectTab, type TabClient, type TabEvent, type TabState } from '../../client/tab-client.ts';
+import {
+  connectTab,
+  type TabClient,
+  type TabEvent,
+  type TabState,
+} from '../../client/tab-client.ts';
 import { LiveFeed } from '../../live/live-feed.ts';
 import { groupsIn } from '../../live/records.ts';
 import { Code } from '../../parts/code.tsx';
@@ -40,7 +45,14 @@ export function FirstSteps({
   const channel = useRef(sendDraft.peek().channel);
 
   const feed = useMemo(
-    () => new LiveFeed(app, { groups: groupsIn('subscription'), channel: '', socket: '', user: '', text: '' }),
+    () =>
+      new LiveFeed(app, {
+        groups: groupsIn('subscription'),
+        channel: '',
+        socket: '',
+        user: '',
+        text: '',
+      }),
     [app],
   );
   useEffect(() => {
@@ -82,7 +94,11 @@ export function FirstSteps({
         <Step number={1} isDone={others > 0} title="Paste this into a page or an app">
           <Snippets app={app} of="client" secret={HIDDEN_SECRET} />
         </Step>
-        <Step number={2} isDone={tab?.state === 'connected'} title="Or connect this browser tab now">
+        <Step
+          number={2}
+          isDone={tab?.state === 'connected'}
+          title="Or connect this browser tab now"
+        >
           <div class="line-of">
             <Button
               look={tab?.state === 'connected' ? '' : 'primary'}
@@ -96,7 +112,8 @@ export function FirstSteps({
               {tab?.state === 'connecting' && 'Connecting …'}
               {tab?.state === 'connected' && (
                 <>
-                  Connected as <span class="mono">{tab.socket}</span>, subscribed to {channel.current}.
+                  Connected as <span class="mono">{tab.socket}</span>, subscribed to{' '}
+                  {channel.current}.
                 </>
               )}
             </span>
@@ -193,8 +210,9 @@ function Snippets({
   readonly of: 'client' | 'backend';
   readonly secret: string;
 }) {
-  const snippets: Readonly<Record<string, (facts: Parameters<typeof clientSnippets.Swift>[0]) => string>> =
-    of === 'client' ? clientSnippets : backendSnippets;
+  const snippets: Readonly<
+    Record<string, (facts: Parameters<typeof clientSnippets.Swift>[0]) => string>
+  > = of === 'client' ? clientSnippets : backendSnippets;
   const names = Object.keys(snippets);
   const [chosen, setChosen] = useState(names[0] ?? '');
   const { channel, event } = sendDraft.value;

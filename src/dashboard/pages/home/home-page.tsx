@@ -5,10 +5,10 @@ import { counted, duration } from '../../parts/formats.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { apps as knownApps, nameOf } from '../../shell/apps.ts';
-import { AppsTable, InstancesTable, ServersTable } from './tables.tsx';
 import { ConditionList, conditionsSentence } from './conditions.tsx';
 import { Figures } from './figures.tsx';
 import { FirstSteps } from './first-steps.tsx';
+import { AppsTable, InstancesTable, ServersTable } from './tables.tsx';
 
 const POLL_MS = 2000;
 

@@ -15,7 +15,14 @@ type Snippets = Readonly<Record<string, (facts: SnippetFacts) => string>>;
 
 /** Code that subscribes, by library. */
 export const clientSnippets = {
-  'pusher-js': ({ key, host, port, tls, channel, event }) => `<script src="https://js.pusher.com/8.4.0/pusher.min.js"></script>
+  'pusher-js': ({
+    key,
+    host,
+    port,
+    tls,
+    channel,
+    event,
+  }) => `<script src="https://js.pusher.com/8.4.0/pusher.min.js"></script>
 <script>
   const pusher = new Pusher('${key}', {
     wsHost: '${host}', ${tls ? 'wssPort' : 'wsPort'}: ${port}, forceTLS: ${tls},
@@ -47,7 +54,14 @@ pusher.connect()`,
 val pusher = Pusher("${key}", options)
 pusher.connect()
 pusher.subscribe("${channel}").bind("${event}") { println(it.data) }`,
-  Flutter: ({ key, host, port, tls, channel, event }) => `// dart_pusher_channels: the official package has no option for a host.
+  Flutter: ({
+    key,
+    host,
+    port,
+    tls,
+    channel,
+    event,
+  }) => `// dart_pusher_channels: the official package has no option for a host.
 final client = PusherChannelsClient.websocket(
   options: PusherChannelsOptions.fromHost(
     scheme: '${tls ? 'wss' : 'ws'}', host: '${host}', port: ${port}, key: '${key}'),
@@ -61,13 +75,31 @@ await client.connect();`,
 
 /** Code that sends an event, by language. */
 export const backendSnippets = {
-  Node: ({ appId, key, secret, host, port, tls, channel, event }) => `const Pusher = require('pusher'); // npm install pusher
+  Node: ({
+    appId,
+    key,
+    secret,
+    host,
+    port,
+    tls,
+    channel,
+    event,
+  }) => `const Pusher = require('pusher'); // npm install pusher
 const pusher = new Pusher({
   appId: '${appId}', key: '${key}', secret: '${secret}',
   host: '${host}', port: '${port}', useTLS: ${tls},
 });
 pusher.trigger('${channel}', '${event}', { message: 'hello' });`,
-  PHP: ({ appId, key, secret, host, port, tls, channel, event }) => `// composer require pusher/pusher-php-server
+  PHP: ({
+    appId,
+    key,
+    secret,
+    host,
+    port,
+    tls,
+    channel,
+    event,
+  }) => `// composer require pusher/pusher-php-server
 $pusher = new Pusher\\Pusher('${key}', '${secret}', '${appId}', [
   'host' => '${host}', 'port' => ${port}, 'scheme' => '${tls ? 'https' : 'http'}',
 ]);
@@ -80,20 +112,47 @@ client = pusher.Pusher(
   host='${host}', port=${port}, ssl=${tls ? 'True' : 'False'},
 )
 client.trigger('${channel}', '${event}', {'message': 'hello'})`,
-  Ruby: ({ appId, key, secret, host, port, tls, channel, event }) => `require 'pusher' # gem install pusher
+  Ruby: ({
+    appId,
+    key,
+    secret,
+    host,
+    port,
+    tls,
+    channel,
+    event,
+  }) => `require 'pusher' # gem install pusher
 
 client = Pusher::Client.new(
   app_id: '${appId}', key: '${key}', secret: '${secret}',
   host: '${host}', port: ${port}, scheme: '${tls ? 'https' : 'http'}',
 )
 client.trigger('${channel}', '${event}', { message: 'hello' })`,
-  Go: ({ appId, key, secret, host, port, tls, channel, event }) => `// go get github.com/pusher/pusher-http-go/v5
+  Go: ({
+    appId,
+    key,
+    secret,
+    host,
+    port,
+    tls,
+    channel,
+    event,
+  }) => `// go get github.com/pusher/pusher-http-go/v5
 client := pusher.Client{
   AppID: "${appId}", Key: "${key}", Secret: "${secret}",
   Host: "${host}:${port}", Secure: ${tls},
 }
 client.Trigger("${channel}", "${event}", map[string]string{"message": "hello"})`,
-  curl: ({ appId, key, secret, host, port, tls, channel, event }) => `BODY='{"name":"${event}","channels":["${channel}"],"data":"{\\"message\\":\\"hello\\"}"}'
+  curl: ({
+    appId,
+    key,
+    secret,
+    host,
+    port,
+    tls,
+    channel,
+    event,
+  }) => `BODY='{"name":"${event}","channels":["${channel}"],"data":"{\\"message\\":\\"hello\\"}"}'
 MD5=$(printf %s "$BODY" | openssl md5 -r | cut -d' ' -f1)
 QUERY="auth_key=${key}&auth_timestamp=$(date +%s)&auth_version=1.0&body_md5=$MD5"
 SIGNED=$(printf 'POST\\n/apps/${appId}/events\\n%s' "$QUERY" | openssl dgst -sha256 -hmac '${secret}' -r | cut -d' ' -f1)

@@ -36,9 +36,15 @@ export function AppsTable({
           <thead>
             <tr>
               <th scope="col">App</th>
-              <th scope="col" class="number">Connections</th>
-              <th scope="col" class="number">Channels</th>
-              <th scope="col" class="number">Messages today</th>
+              <th scope="col" class="number">
+                Connections
+              </th>
+              <th scope="col" class="number">
+                Channels
+              </th>
+              <th scope="col" class="number">
+                Messages today
+              </th>
               <th scope="col">Quota</th>
             </tr>
           </thead>
@@ -55,9 +61,15 @@ export function AppsTable({
                     </div>
                     {!app.enabled && <span class="tag warn">disabled</span>}
                   </td>
-                  <td class="number" data-label="connections">{count(now?.connections ?? 0)}</td>
-                  <td class="number" data-label="channels">{count(now?.channels ?? 0)}</td>
-                  <td class="number" data-label="messages">{count(now?.messagesToday ?? 0)}</td>
+                  <td class="number" data-label="connections">
+                    {count(now?.connections ?? 0)}
+                  </td>
+                  <td class="number" data-label="channels">
+                    {count(now?.channels ?? 0)}
+                  </td>
+                  <td class="number" data-label="messages">
+                    {count(now?.messagesToday ?? 0)}
+                  </td>
                   <td>
                     {typeof quota === 'number' ? (
                       <QuotaBar used={now?.messagesToday ?? 0} of={quota} />
@@ -138,16 +150,24 @@ export function ServersTable({ live }: { readonly live: Live | undefined }) {
         <thead>
           <tr>
             <th scope="col">Server</th>
-            <th scope="col" class="number">Connections</th>
-            <th scope="col" class="number">Apps</th>
+            <th scope="col" class="number">
+              Connections
+            </th>
+            <th scope="col" class="number">
+              Apps
+            </th>
           </tr>
         </thead>
         <tbody>
           {live?.servers.map(({ name, connections, apps }) => (
             <tr key={name}>
               <td class="name mono">{name}</td>
-              <td class="number" data-label="connections">{count(connections)}</td>
-              <td class="number" data-label="apps">{count(apps.length)}</td>
+              <td class="number" data-label="connections">
+                {count(connections)}
+              </td>
+              <td class="number" data-label="apps">
+                {count(apps.length)}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -5,7 +5,13 @@ import { Icon } from '../../parts/icons.tsx';
 import { setQuery } from '../../routing/router.ts';
 
 /** One switch per group of kinds, with its events of the last second. */
-export function KindChips({ feed, filter }: { readonly feed: LiveFeed; readonly filter: LiveFilter }) {
+export function KindChips({
+  feed,
+  filter,
+}: {
+  readonly feed: LiveFeed;
+  readonly filter: LiveFilter;
+}) {
   const counts = feed.counts.value;
   const toggle = (id: (typeof groups)[number]['id']) => {
     const isAll = filter.groups.length === groups.length;
@@ -28,7 +34,9 @@ export function KindChips({ feed, filter }: { readonly feed: LiveFeed; readonly 
         >
           <Icon name={icon} />
           {word}
-          {(counts.groups[id] ?? 0) > 0 && <span class="rate">{count(counts.groups[id] ?? 0)}/s</span>}
+          {(counts.groups[id] ?? 0) > 0 && (
+            <span class="rate">{count(counts.groups[id] ?? 0)}/s</span>
+          )}
         </button>
       ))}
     </fieldset>

@@ -60,7 +60,9 @@ export function LiveLine({
       </div>
     );
   }
-  const cut = groups.filter(({ id }) => (counts.skipped[id] ?? 0) > 0 && filter.groups.includes(id));
+  const cut = groups.filter(
+    ({ id }) => (counts.skipped[id] ?? 0) > 0 && filter.groups.includes(id),
+  );
   const { busiest } = counts;
   return (
     <div class="live-line">

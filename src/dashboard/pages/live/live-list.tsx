@@ -63,17 +63,23 @@ export function LiveList(props: LiveListProps) {
 
   if (rows.length === 0) {
     return (
-      <Empty icon="live" title={isFiltered && rows.kept > 0 ? 'Nothing passes the filter' : 'Listening'}>
+      <Empty
+        icon="live"
+        title={isFiltered && rows.kept > 0 ? 'Nothing passes the filter' : 'Listening'}
+      >
         {isFiltered ? (
           <>
-            <p>{count(rows.kept)} records are here, and none of them passes. New ones are looked at too.</p>
+            <p>
+              {count(rows.kept)} records are here, and none of them passes. New ones are looked at
+              too.
+            </p>
             <Button onClick={dropFilter}>Drop the filter</Button>
           </>
         ) : (
           <>
             <p>
-              Connected and listening to {app}. Everything that clients and backends do appears here in
-              the moment it happens.
+              Connected and listening to {app}. Everything that clients and backends do appears here
+              in the moment it happens.
             </p>
             <a class="button" href={pathTo(`/apps/${encodeURIComponent(app)}/connect`)}>
               Connect a first client
@@ -86,7 +92,11 @@ export function LiveList(props: LiveListProps) {
   return (
     <div class="stream">
       {rows.newer > 0 && (
-        <Button look="newer primary slim" onClick={isPaused ? undefined : follow} disabled={isPaused}>
+        <Button
+          look="newer primary slim"
+          onClick={isPaused ? undefined : follow}
+          disabled={isPaused}
+        >
           {count(rows.newer)} new {isPaused ? '(paused)' : '▲'}
         </Button>
       )}
@@ -100,7 +110,10 @@ export function LiveList(props: LiveListProps) {
           if (chosen === undefined) feed.hold(isPaused || top > 0);
         }}
         onKeyDown={(event) => {
-          const by = new Map([['ArrowDown', 1], ['ArrowUp', -1]]).get(event.key);
+          const by = new Map([
+            ['ArrowDown', 1],
+            ['ArrowUp', -1],
+          ]).get(event.key);
           if (by === undefined) return;
           event.preventDefault();
           step(by);

@@ -14,6 +14,7 @@ import {
 } from '../../live/records.ts';
 import { Button, copy, Search } from '../../parts/controls.tsx';
 import { useHotkeys } from '../../parts/hotkeys.ts';
+import { Key } from '../../parts/key.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { say } from '../../parts/toasts.tsx';
 import { address, go, pathTo, setFragment, setQuery } from '../../routing/router.ts';
@@ -32,7 +33,6 @@ export default function LivePage({ app }: { readonly app: string }) {
     user: query['user'] ?? '',
     text: query['text'] ?? '',
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the filter narrows the feed that is open.
   const feed = useMemo(() => new LiveFeed(app, filter), [app]);
   useEffect(() => feed.start(), [feed]);
   useEffect(() => feed.narrow(filter));
@@ -84,7 +84,7 @@ export default function LivePage({ app }: { readonly app: string }) {
             </Button>
             <Button onClick={() => exportRows(feed, app)}>Export</Button>
             <a class="button" href={pathTo(`/apps/${encodeURIComponent(app)}/send`)}>
-              Send <kbd aria-hidden="true">e</kbd>
+              Send <Key name="e" />
             </a>
           </>
         }

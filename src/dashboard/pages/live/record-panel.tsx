@@ -27,7 +27,8 @@ export function RecordPanel({
   // Updates of the record may have come since it was opened.
   const record = feed.rows.recordOf(given) ?? given;
   const value = record.data === undefined ? undefined : parsedJson(record.data);
-  const isCut = record.data !== undefined && record.bytes !== undefined && record.bytes > record.data.length;
+  const isCut =
+    record.data !== undefined && record.bytes !== undefined && record.bytes > record.data.length;
   const appPath = `/apps/${encodeURIComponent(app)}`;
   const link = () => {
     const { origin, pathname, search } = location;
@@ -81,7 +82,10 @@ export function RecordPanel({
             {record.near ? (
               <>
                 Nobody is subscribed to this name. Did you mean{' '}
-                <a href={pathTo(`${appPath}/channels/${encodeURIComponent(record.near)}`)}>{record.near}</a>?
+                <a href={pathTo(`${appPath}/channels/${encodeURIComponent(record.near)}`)}>
+                  {record.near}
+                </a>
+                ?
               </>
             ) : (
               'Nobody was subscribed to this channel.'
@@ -127,7 +131,11 @@ export function RecordPanel({
         {record.data !== undefined && (
           <div class="stack tight">
             <h3>Payload{isCut ? `, the first ${bytes(record.data.length)}` : ''}</h3>
-            {value === undefined ? <pre class="mono">{record.data}</pre> : <JsonTree value={value} />}
+            {value === undefined ? (
+              <pre class="mono">{record.data}</pre>
+            ) : (
+              <JsonTree value={value} />
+            )}
           </div>
         )}
         <div class="buttons">

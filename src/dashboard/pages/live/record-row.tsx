@@ -25,7 +25,7 @@ export function Heard({ record }: { readonly record: LiveRecord }) {
 }
 
 /** What a record says beyond its kind, in words. */
-export function sayOf(record: LiveRecord): string {
+function sayOf(record: LiveRecord): string {
   if (record.near !== undefined && record.near !== null) return `did you mean ${record.near}?`;
   const { reason, data, kind } = record;
   if (reason !== undefined) return record.code === undefined ? reason : `${record.code} ${reason}`;
@@ -53,6 +53,7 @@ export function RecordRow({
         id={`row-${row.id}`}
         class="record gap"
         role="option"
+        tabIndex={-1}
         aria-selected={isChosen}
         style={style}
       >

@@ -29,7 +29,10 @@ export function SendForm({
   const send = async () => {
     setOutcome('sending');
     const { channel, event, data } = sendDraft.value;
-    const channels = channel.split(',').map((name) => name.trim()).filter(Boolean);
+    const channels = channel
+      .split(',')
+      .map((name) => name.trim())
+      .filter(Boolean);
     try {
       const answer = await call('POST /apps/{id}/events', {
         path: { id: app },
@@ -107,7 +110,9 @@ export function SendForm({
           Send
         </Button>
         <span class="muted small">
-          {may('operator') ? '⌘ Enter or Ctrl Enter sends too.' : 'Sending takes the role operator.'}
+          {may('operator')
+            ? '⌘ Enter or Ctrl Enter sends too.'
+            : 'Sending takes the role operator.'}
         </span>
       </div>
       <div class="result" role="status">

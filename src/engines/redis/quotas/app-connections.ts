@@ -29,7 +29,7 @@ interface Statement {
 
 /**
  * The connections of the apps of one partition. This loop states how many it has, and the authority of the app decides how
- * many more it may have. One statement is in flight at a time, so many connections share one.
+ * many more it may have. Only one statement is in flight at a time; connections that come meanwhile share the next one.
  */
 export class AppConnections implements ConnectionQuota, Stated {
   private readonly partition: Partition;
@@ -133,15 +133,14 @@ export class AppConnections implements ConnectionQuota, Stated {
     const all = [...this.changed];
     this.changed.clear();
     for (let n = 0; n < all.length; n += APPS_MAX) {
-      const statements = all
-        .slice(n, n + APPS_MAX)
-        .map((held): Statement => ({ held, taken: held.taken, waiting: held.waiting.length }));
+      const statements = all.slice(n, n + APPS_MAX).map(statementOf);
       try {
         this.answer(statements, await this.stateApps(statements));
       } catch (error) {
-        // The limit cannot be known now, so those who wait are let in.
-        this.answer(statements);
-        for (const held of all.slice(n)) this.changed.add(held);
+        const unstated = all.slice(n);
+        for (const held of unstated) this.changed.add(held);
+        // The limits cannot be known now, so those who wait are let in.
+        this.answer(unstated.map(statementOf));
         throw error;
       }
     }
@@ -174,4 +173,8 @@ export class AppConnections implements ConnectionQuota, Stated {
       if (isIdle && !this.changed.has(held)) this.apps.delete(held.app.id);
     }
   }
+}
+
+function statementOf(held: Held): Statement {
+  return { held, taken: held.taken, waiting: held.waiting.length };
 }

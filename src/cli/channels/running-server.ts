@@ -1,0 +1,33 @@
+import { AdminApi } from '../admin-api.ts';
+import { ownAdminPassword } from '../admin-password.ts';
+import { fail, type Invocation } from '../invocation.ts';
+import { CONFIG_OPTION, type Option, serverUrl } from '../options.ts';
+import type { ExitCode } from '../output.ts';
+import { ownAddress } from '../own-address.ts';
+import { readConfig } from '../read-config.ts';
+
+/** What leads to a running server. */
+export const SERVER_OPTIONS: readonly Option[] = [
+  {
+    name: 'url',
+    value: 'URL',
+    help: 'The admin listener of a running server. Default: the server of the configuration.',
+  },
+  CONFIG_OPTION,
+];
+
+/** Makes a command that asks the admin API of a running server. */
+export function serverCommand(
+  action: (call: Invocation & { readonly api: AdminApi }) => Promise<ExitCode>,
+) {
+  return async (invocation: Invocation): Promise<ExitCode> => {
+    const given = serverUrl(invocation.given, 'http://127.0.0.1:6003');
+    const config = readConfig(invocation);
+    if (config === undefined) return 2;
+    if (given === undefined && config.admin.port === 0) {
+      return fail(invocation, 'admin.port is 0, so the server may be at any port: give its --url');
+    }
+    const url = given ?? ownAddress({ ...config.admin, tls: false });
+    return await action({ ...invocation, api: new AdminApi(url, ownAdminPassword(config)) });
+  };
+}
