@@ -4,12 +4,14 @@ import { sendOperations } from './channels/send-operations.ts';
 import { deviceOperations } from './device-operations.ts';
 import { instanceOperations } from './instance-operations.ts';
 import { liveOperations } from './live-operations.ts';
+import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
 import { sessionOperations } from './session-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
 /** The whole admin API, in the order in which its description shows it. */
 export const operations: readonly Operation[] = [
+  ...monitoringOperations,
   ...appOperations,
   ...liveOperations,
   ...sendOperations,

@@ -115,7 +115,7 @@ export interface SessionsOptions {
   readonly afterTurn: (run: () => void) => void;
   readonly log: Pick<RateLimitedLog, 'info'>;
   readonly meter: SessionMeter;
-  /** Called when a session is not known here any more, or was refused. */
+  /** Called when a session is not known here any more, or was not opened although it might have been. */
   readonly onForgotten?: (session: string) => void;
 }
 
@@ -176,6 +176,7 @@ export class Sessions implements SessionHome, SessionEvents {
       // The client may have gone meanwhile, and the app may have been changed.
       if (!isGone && this.admit(opening) === app) ended = this.placed(opening, app, hasPlace);
       else if (hasPlace) this.clients.releasePlace(app);
+      if (!this.has(session)) this.forgotten(session);
     });
     return (why) => {
       isGone = true;
@@ -238,7 +239,7 @@ export class Sessions implements SessionHome, SessionEvents {
     this.isStopping = true;
   }
 
-  /** Ends sessions that nobody asks for any more, and keeps silent responses alive. Called about once a second. */
+  /** Ends sessions that nobody asks for any more, and keeps silent responses alive. Called once a second. */
   check(): void {
     const nowMs = this.timers.now();
     this.halfOpen.check(nowMs);
@@ -289,7 +290,7 @@ export class Sessions implements SessionHome, SessionEvents {
     return (why) => connection.detach(receiver, why);
   }
 
-  /** Decides whether a client may have a session; if not, tells it why. */
+  /** Decides whether a client may have a session; if not, sends it the reason. */
   private admit(opening: Opening): App | undefined {
     const { key, query, address } = opening.request;
     const admission = admitKey(key, query, this.options.apps);
@@ -303,7 +304,7 @@ export class Sessions implements SessionHome, SessionEvents {
     return undefined;
   }
 
-  /** Goes on when it is known whether the quota of the app has a place. */
+  /** Goes on once the quota of the app has answered. */
   private placed(opening: Opening, app: App, hasPlace: boolean): ResponseEnded {
     const { request, receiver, isGreeted } = opening;
     const { session, isStream, number } = request;
@@ -385,12 +386,9 @@ export class Sessions implements SessionHome, SessionEvents {
     this.writeClose(opening, closeLine(code, message));
   }
 
-  /** Ends a request that opens no session. */
-  private writeClose({ request, receiver, isGreeted }: Opening, line: string): void {
+  private writeClose({ receiver, isGreeted }: Opening, line: string): void {
     receiver.write(isGreeted ? line : `${OPENED}${line}`, this.timers.now());
     receiver.end();
-    // Another request may have opened it meanwhile.
-    if (!this.has(request.session)) this.forgotten(request.session);
   }
 
   private flush(connection: FallbackConnection): void {
