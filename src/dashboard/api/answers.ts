@@ -2,6 +2,24 @@
 
 /** Every operation of the admin API, by method and path. */
 export interface Operations {
+  'GET /server': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly name: string; readonly version: string; readonly startedAtMs: number; readonly threads: number; readonly engine: "memory" | "redis"; readonly store: "sqlite" | "postgresql"; readonly listeners: { readonly channels: { readonly host: string; readonly port: number; readonly tls: boolean; readonly pathPrefix: string }; readonly push: { readonly host: string; readonly port: number; readonly tls: boolean; readonly publicUrl: string | null }; readonly admin: { readonly host: string; readonly port: number; readonly tls: boolean } }; readonly payloads: "show" | "hide" };
+  };
+  'GET /conditions': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly checkedAtMs: number; readonly checked: number; readonly conditions: readonly ({ readonly id: string; readonly level: "bad" | "warn"; readonly text: string; readonly advice: string; readonly sinceMs: number; readonly app?: string | undefined; readonly instance?: string | undefined; readonly webhookUrl?: string | undefined })[] };
+  };
+  'GET /figures': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly since?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly nowMs: number; readonly stepMs: number; readonly fromMs: number; readonly series: { readonly connections: readonly (number | null)[]; readonly deliveredPerSecond: readonly (number | null)[]; readonly eventsPerSecond: readonly (number | null)[]; readonly loopLateMs: readonly (number | null)[]; readonly memoryBytes: readonly (number | null)[]; readonly webhooksWaiting: readonly (number | null)[]; readonly pushWaiting: readonly (number | null)[] } };
+  };
   'GET /apps': {
     readonly path: Record<never, string>;
     readonly query: { readonly secrets?: string | undefined };

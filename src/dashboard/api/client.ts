@@ -1,19 +1,16 @@
 import { signal } from '@preact/signals';
 import type { Operations } from './answers.ts';
-import type { Planned } from './planned.ts';
 import { root } from './root.ts';
 
-type Known = Operations & Omit<Planned, keyof Operations>;
-
 /** An operation of the admin API: its method and path. */
-export type OperationName = keyof Known;
-export type Answer<Name extends OperationName> = Known[Name]['answer'];
+export type OperationName = keyof Operations;
+export type Answer<Name extends OperationName> = Operations[Name]['answer'];
 
 /** What a call gives: only the parts that its operation takes. */
 export type Given<Name extends OperationName> = {
-  readonly [Part in 'path' | 'query' | 'body' as keyof Known[Name][Part] extends never
+  readonly [Part in 'path' | 'query' | 'body' as keyof Operations[Name][Part] extends never
     ? never
-    : Part]?: Known[Name][Part];
+    : Part]?: Operations[Name][Part];
 };
 
 /** A refusal of the server, or its silence (`status` 0). */

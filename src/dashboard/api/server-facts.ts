@@ -1,9 +1,8 @@
 import { signal } from '@preact/signals';
-import { call } from './client.ts';
-import type { ServerFacts } from './planned.ts';
+import { type Answer, call } from './client.ts';
 
 /** What the server says of itself; `undefined` until it answered. */
-export const serverFacts = signal<ServerFacts | undefined>(undefined);
+export const serverFacts = signal<Answer<'GET /server'> | undefined>(undefined);
 
 /** Whether the server runs another version than the one that this page came from. */
 export const hasNewVersion = signal(false);
@@ -31,12 +30,14 @@ export function channelsAddress(): {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
+  readonly pathPrefix: string;
 } {
-  const { host, port, tls } = serverFacts.value?.listeners.channels ?? {
-    host: '',
-    port: 6001,
-    tls: false,
-  };
+  const {
+    host,
+    port,
+    tls,
+    pathPrefix = '',
+  } = serverFacts.value?.listeners.channels ?? { host: '', port: 6001, tls: false };
   const isAnyAddress = ['', '0.0.0.0', '::', '127.0.0.1', 'localhost', '::1'].includes(host);
-  return { host: isAnyAddress ? location.hostname : host, port, tls };
+  return { host: isAnyAddress ? location.hostname : host, port, tls, pathPrefix };
 }

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
-import { call, Failed, loginDone, needsLogin } from './client.ts';
-import type { Session } from './planned.ts';
+import { type Answer, call, Failed, loginDone, needsLogin } from './client.ts';
+
+type Session = Answer<'GET /session'>;
 
 /** Who is logged in; `undefined` before the server said it. */
 export const session = signal<Session | undefined>(undefined);

@@ -25,9 +25,9 @@ export function connectTab(
     readonly failed: (why: string) => void;
   },
 ): TabClient {
-  const { host, port, tls } = channelsAddress();
+  const { host, port, tls, pathPrefix } = channelsAddress();
   const address = `${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`;
-  const url = `${tls ? 'wss' : 'ws'}://${address}/app/${encodeURIComponent(key)}`;
+  const url = `${tls ? 'wss' : 'ws'}://${address}${pathPrefix}/app/${encodeURIComponent(key)}`;
   let isClosed = false;
   let socketId = '';
   const fail = (why: string) => {

@@ -136,7 +136,7 @@ export function FirstSteps({
           <SendForm
             app={app}
             sent={({ channels }) => {
-              if (channels.some(({ receivers }) => (receivers ?? 0) > 0)) setSent(true);
+              if (channels.some(({ receivers }) => receivers > 0)) setSent(true);
             }}
           />
           <BackendCode app={app} />

@@ -152,10 +152,7 @@ function SentTo({ app, sent }: { readonly app: string; readonly sent: Sent }) {
             </p>
           ) : (
             <p>
-              <strong class="ok">
-                {receivers === null ? 'Sent' : `${counted(receivers, 'connection')} heard it`}
-              </strong>{' '}
-              on {name}.{' '}
+              <strong class="ok">{counted(receivers, 'connection')} heard it</strong> on {name}.{' '}
               <a href={pathTo(`${appPath}/live`, { channel: name })}>Watch this channel</a>
             </p>
           )}
