@@ -71,7 +71,7 @@ export function AppsTable({
                     {count(now?.messagesToday ?? 0)}
                   </td>
                   <td>
-                    {typeof quota === 'number' ? (
+                    {quota > 0 ? (
                       <QuotaBar used={now?.messagesToday ?? 0} of={quota} />
                     ) : (
                       <span class="muted">none</span>

@@ -35,7 +35,7 @@ export default function UsagePage({ app }: { readonly app: string }) {
         }
       />
       {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
-      {typeof quota === 'number' && (
+      {quota !== undefined && quota > 0 && (
         <p class="line-of">
           Quota of the day: <QuotaBar used={today} of={quota} />
           <span class="muted">
