@@ -75,7 +75,9 @@ describe('each operation', () => {
       const id = operation.path.startsWith('/instances') ? 'A-B' : 'mine';
       for (const [place, role] of roles.entries()) {
         const isEnough = place >= roles.indexOf(operation.role);
-        expect(refusal(operation, { ...everything, role }, { id })).toBe(isEnough ? undefined : 403);
+        expect(refusal(operation, { ...everything, role }, { id })).toBe(
+          isEnough ? undefined : 403,
+        );
         // Secrets are for admins alone, whatever else an operation shows.
         expect(refusal(operation, { ...everything, role }, { id, secrets: true })).toBe(
           role === 'admin' ? undefined : 403,
