@@ -186,7 +186,7 @@ describe('the import table', () => {
       for (const target of localImports(file)) {
         const allowed =
           target === '../package.json'
-            ? file.folder === 'cli'
+            ? ['cli', 'node'].includes(file.folder)
             : folderOf(target) === file.folder ||
               mayImport[file.folder]?.some(
                 (place) => target === place || target.startsWith(`${place}/`),

@@ -9,7 +9,9 @@ import { type Rights, type Role, roles } from './rights.ts';
 const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
   open: ['logIn', 'logOut'],
   viewer: [
+    'conditions',
     'describe',
+    'figures',
     'getApp',
     'getInstance',
     'getSession',
@@ -19,6 +21,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'listUsage',
     'listWebhooks',
     'live',
+    'server',
   ],
   support: ['getWebhook', 'listDevices'],
   operator: ['replayWebhook', 'sendEvent'],

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { appOperations } from './app-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
 import { liveOperations } from './live-operations.ts';
+import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
 import { deviceOperations } from './push/device-operations.ts';
 import { instanceOperations } from './push/instance-operations.ts';
@@ -10,6 +11,7 @@ import { webhookOperations } from './webhook-operations.ts';
 
 /** The whole admin API, in the order in which its description shows it. */
 export const operations: readonly Operation[] = [
+  ...monitoringOperations,
   ...appOperations,
   ...liveOperations,
   ...sendOperations,

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { createSecureContext } from 'node:tls';
 import type { App } from '../channels/app.ts';
 import { hasOwnStore } from '../config/own-store.ts';
@@ -15,6 +14,7 @@ import type { AdminPasswordSource, ListenerAddress } from './link/messages.ts';
 import { handleBackgroundMessage } from './realtime/background-messages.ts';
 import { RealtimeLoops } from './realtime/realtime-loops.ts';
 import { threadCount } from './realtime/thread-count.ts';
+import { serverName } from './server-name.ts';
 import { StartFailed } from './start-failed.ts';
 
 /** A running server. */
@@ -78,7 +78,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     logFormat,
     logLinesDropped: opened.droppedLines,
     openLogPort: () => logThread.openPort(),
-    serverName: nameOf(config),
+    serverName: serverName(config),
     toBackground: (message) => background.post(message),
     backgroundPorts: channels.map(({ port2 }) => port2),
   });
@@ -88,7 +88,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   );
   await realtime.openThreads();
   const listener = await realtime.listen();
-  background.post({ type: 'realtime', state: 'listening' });
+  background.post({ type: 'realtime', state: 'listening', channels: listener });
   // Runs first when stopping: load balancers must send no more requests to a server that is about to stop.
   parts.defer(() => background.post({ type: 'realtime', state: 'stopping' }));
 
@@ -120,11 +120,6 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     },
     stop: () => running.disposeAsync(),
   };
-}
-
-/** What operators call this server: its host, and what tells it apart from others of the host. */
-function nameOf({ channels }: Config): string {
-  return `${hostname()}:${channels.port === 0 ? process.pid : channels.port}`;
 }
 
 /** Refuses a configuration that needs a part that this version or this system does not have. */

@@ -308,7 +308,7 @@ export const metricRows = {
   engineWaiting: {
     name: 'fanfare_engine_waiting_commands',
     kind: 'gauge',
-    help: 'What Redis, or other realtime loops, have not answered yet.',
+    help: 'Commands that Redis has not answered yet, or questions that other realtime loops have not answered yet.',
   },
   enginePublishesRefused: {
     name: 'fanfare_engine_publishes_refused_total',
@@ -318,7 +318,7 @@ export const metricRows = {
   engineWaitsGivenUp: {
     name: 'fanfare_engine_waits_given_up_total',
     kind: 'counter',
-    help: 'Subscriptions, sign-ins and watch lists that waited for Redis in vain. Their connections were closed with 4100.',
+    help: 'Subscriptions, sign-ins and watch lists that Redis did not answer within 30 to 40 s. Their connections were closed with 4100.',
   },
   engineConnectionsLost: {
     name: 'fanfare_engine_connections_lost_total',
@@ -359,7 +359,7 @@ export const metricRows = {
   engineDataLost: {
     name: 'fanfare_engine_data_lost_total',
     kind: 'counter',
-    help: 'Partitions, of 64, that Redis had lost, or perhaps a part of them at a restart or failover, and that this server stated again.',
+    help: 'Partitions that this server stated again, because Redis had lost data or may have lost some at a restart or failover. There are 64.',
   },
   loopDelay: {
     name: 'fanfare_event_loop_delay_seconds',

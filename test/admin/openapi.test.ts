@@ -74,6 +74,9 @@ const successes: Readonly<
   health: async () => ({}),
   readiness: async () => ({}),
   metrics: async () => ({}),
+  server: async () => ({}),
+  conditions: async () => ({}),
+  figures: async () => ({}),
   listApps: async () => ({}),
   createApp: async () => ({
     body: { name: 'x', clientEvents: true, limits: { connections: 1 }, webhooks: [] },

@@ -98,7 +98,7 @@ it('logs in with the link that a start on a terminal prints, once, and with the 
   let status = logInStatus(page);
   await page.goto(server.link);
   expect(await status).toBe(200);
-  await page.waitForFunction("document.querySelector('h1, nav, main') !== null");
+  await page.locator('#page > *').first().waitFor();
   expect(page.url()).toBe(`http://127.0.0.1:${server.adminPort}/dashboard`);
   expect(complaints).toEqual([]);
   expect(await cookiesOf(page)).toEqual(['fanfare']);

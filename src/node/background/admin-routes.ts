@@ -1,5 +1,6 @@
 import type { Admin, OperatorEvent, ReachedChannel } from '../../admin/admin.ts';
 import { authorise } from '../../admin/authorise.ts';
+import type { Monitoring } from '../../admin/monitoring/monitoring.ts';
 import { openApi } from '../../admin/openapi.ts';
 import { API_PATH, type Operation } from '../../admin/operation.ts';
 import { operations } from '../../admin/operations.ts';
@@ -31,6 +32,7 @@ export interface AdminParts {
   readonly webhooks: Webhooks;
   readonly realtime: RealtimeClient;
   readonly metrics: BackgroundMetrics;
+  readonly monitoring: Monitoring;
   readonly log: Log;
 }
 
@@ -96,7 +98,7 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts): Admin {
-  const { config, tenants, devices, usage, webhooks, realtime, log } = parts;
+  const { config, tenants, devices, usage, webhooks, realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   let description: Admin['description'] | undefined;
   return {
@@ -135,6 +137,7 @@ function adminOf(parts: AdminParts): Admin {
       channels: (query) => answered(realtime.ask({ what: 'live-channels', ...query })),
       send: (event) => sendEvent(realtime, event),
     },
+    monitoring,
     usage,
     webhooks,
     rightsOf: (caller) => rightsOf(caller, config),

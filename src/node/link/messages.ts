@@ -110,7 +110,12 @@ export type ToBackground =
       /** For the push listener; `undefined` for plain HTTP. */
       readonly tls: Certificate | undefined;
     }
-  | { readonly type: 'realtime'; readonly state: RealtimeState }
+  /** `channels` is where the channels listener listens. */
+  | {
+      readonly type: 'realtime';
+      readonly state: RealtimeState;
+      readonly channels?: ListenerAddress;
+    }
   /** The configuration was read again. */
   | {
       readonly type: 'reload';

@@ -25,7 +25,7 @@ export interface SessionEvents {
   queued(connection: FallbackConnection): void;
   /** The next messages of its client, in order. */
   sent(connection: FallbackConnection, send: Send): void;
-  /** It is no connection any more. With `'closed'` the client may still have to be told. */
+  /** It is no connection any more. With `'closed'` the client may not have read the closing line yet. */
   ended(connection: FallbackConnection, how: SessionEnd): void;
   /** The client has the line that closes it. */
   closeSent(connection: FallbackConnection): void;
@@ -84,7 +84,7 @@ export class FallbackConnection extends Connection {
     if (!this.isOver) this.drop('terminated');
   }
 
-  /** Ends it without a word: the client has left, or would not read one. */
+  /** Ends it without a closing line: the client has left, or would not read it. */
   drop(how: SessionEnd): void {
     const { receiver } = this;
     this.receiver = undefined;

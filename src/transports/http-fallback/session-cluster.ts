@@ -5,20 +5,20 @@ import { RemoteHome } from './remote-home.ts';
 import { isQuestion, type SessionMessage } from './session-messages.ts';
 import type { LocalSessions, ReceiveRequest, SessionHome, SessionHomes } from './sessions.ts';
 
-/** How often this loop says again which sessions it has. Milliseconds. */
+/** How often this loop renews the claims of its sessions. Milliseconds. */
 const RENEW_MS = 20_000;
 
 /** Carries messages between the loops of all servers, and knows which of them has a session. */
 export interface SessionBus {
   readonly self: string;
-  /** Returns the loop that has the session, which is this one if none had. Rejects while that cannot be found out. */
+  /** Claims the session unless a loop has it, and returns the loop that has it. Rejects if Redis does not answer. */
   claim(session: string): Promise<string>;
-  /** Returns the loop that has the session. Rejects while that cannot be found out. */
+  /** Returns the loop that has the session. Rejects if Redis does not answer. */
   find(session: string): Promise<string | undefined>;
-  /** Says that this loop has the session now, whoever had it before. */
+  /** Claims the session for this loop, even if another loop has it. */
   take(session: string): void;
   renew(sessions: readonly string[]): Promise<void>;
-  /** Says that this loop no longer has the session. A claim of another loop stays. */
+  /** Gives up the claim of this loop. A claim of another loop stays. */
   release(session: string): void;
   send(to: string, text: string): void;
   listen(listener: SessionBusListener): void;
@@ -92,7 +92,7 @@ export class SessionCluster implements SessionHomes {
     );
   }
 
-  /** Renews claims, and forgets loops that have nothing under way here. Called about once a second. */
+  /** Renews claims, and forgets loops that have nothing under way here. Called once a second. */
   check(): void {
     const { bus, sessions, timers } = this.options;
     for (const [loop, { home, server }] of this.peers) {

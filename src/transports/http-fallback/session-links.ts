@@ -64,7 +64,7 @@ export class SessionLinks implements SessionHomes {
     else this.homes[from]?.answered(message);
   }
 
-  /** Called about once a second. */
+  /** Called once a second. */
   check(): void {
     for (const home of this.homes) home?.check();
   }

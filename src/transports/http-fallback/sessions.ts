@@ -238,7 +238,7 @@ export class Sessions implements SessionHome, SessionEvents {
     this.isStopping = true;
   }
 
-  /** Ends sessions that nobody asks for any more, and keeps silent responses alive. Called about once a second. */
+  /** Ends sessions that nobody asks for any more, and keeps silent responses alive. Called once a second. */
   check(): void {
     const nowMs = this.timers.now();
     this.halfOpen.check(nowMs);
@@ -289,7 +289,7 @@ export class Sessions implements SessionHome, SessionEvents {
     return (why) => connection.detach(receiver, why);
   }
 
-  /** Decides whether a client may have a session; if not, tells it why. */
+  /** Decides whether a client may have a session; if not, sends it the reason. */
   private admit(opening: Opening): App | undefined {
     const { key, query, address } = opening.request;
     const admission = admitKey(key, query, this.options.apps);
@@ -303,7 +303,7 @@ export class Sessions implements SessionHome, SessionEvents {
     return undefined;
   }
 
-  /** Goes on when it is known whether the quota of the app has a place. */
+  /** Goes on once the quota of the app has answered. */
   private placed(opening: Opening, app: App, hasPlace: boolean): ResponseEnded {
     const { request, receiver, isGreeted } = opening;
     const { session, isStream, number } = request;

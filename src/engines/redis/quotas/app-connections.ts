@@ -4,7 +4,7 @@ import type { Reply } from '../link/reply.ts';
 import type { Partition, Stated } from '../partition.ts';
 import { HOLD } from '../scripts/quotas.ts';
 
-/** Connections of one partition that wait for their place at once. More are let in without asking. */
+/** The limit of connections of one partition that wait for a place. More are let in without asking. */
 const WAITING_MAX = 1000;
 
 /** Apps in one statement, so that no script runs for long. */
@@ -38,7 +38,7 @@ export class AppConnections implements ConnectionQuota, Stated {
   private readonly changed = new Set<Held>();
   private waiting = 0;
   private stating: Promise<void> | undefined;
-  /** A connection waits, or has left a place that others may wait for. */
+  /** A connection waits, or has left a place that connections of other loops may wait for. */
   private isUrgent = false;
 
   constructor(partition: Partition) {
@@ -93,7 +93,7 @@ export class AppConnections implements ConnectionQuota, Stated {
   }
 
   complete(): void {
-    // Nothing was withheld that must be told now.
+    // Nothing was withheld while data were incomplete.
   }
 
   private of(app: App): Held {
@@ -158,7 +158,7 @@ export class AppConnections implements ConnectionQuota, Stated {
     return answer[4] ?? [];
   }
 
-  /** Lets as many in as the authority allows. `answer`: how many of each app may have a place; none: all may. */
+  /** Lets in as many as the authority allows. `answer`: how many of each app may have a place; `undefined`: all. */
   private answer(statements: readonly Statement[], answer?: Reply): void {
     const allowed = answer as readonly number[] | undefined;
     for (const [n, { held, taken, waiting }] of statements.entries()) {
