@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { appOperations } from './app-operations.ts';
+import { authOperations } from './channels/auth-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
@@ -15,6 +16,7 @@ export const operations: readonly Operation[] = [
   ...appOperations,
   ...liveOperations,
   ...sendOperations,
+  ...authOperations,
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,

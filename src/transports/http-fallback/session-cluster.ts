@@ -34,7 +34,7 @@ export interface SessionClusterOptions {
   readonly bus: SessionBus;
   /** Those of this loop. */
   readonly sessions: LocalSessions;
-  /** Whether an address has searched for too many sessions that nobody knows. */
+  /** Whether an address has asked for too many sessions that do not exist. */
   readonly wouldRefuse: (address: PackedAddress) => boolean;
   readonly sendBufferBytes: number;
   /** Monotonic. */

@@ -35,7 +35,7 @@ class FakeOutlet implements Outlet {
   }
 }
 
-function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
+function loop({ connectionsMax = 100, sendBufferBytes = 1000, places = Infinity } = {}) {
   const time = new FakeTime();
   const opened: FallbackConnection[] = [];
   const ended: string[] = [];
@@ -48,7 +48,7 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
       mayConnect: () => true,
       wouldRefuse: () => false,
       refuse: (connection, { problem }) => endWith(connection, problem),
-      takePlace: () => true,
+      takePlace: () => --places >= 0,
       releasePlace: () => undefined,
       makeRoomFor: () => undefined,
       endForRoom: (connection) => endWith(connection, 'server-over-capacity'),
@@ -322,28 +322,19 @@ describe('sessions', () => {
     expect(ended).toHaveLength(1);
   });
 
-  it('are given up once they were refused, have ended or were not opened', async () => {
-    const { stream, poll, opened, forgotten, pass, sessions } = loop();
-    poll('half-open');
+  it('are given up once they have ended or were not opened', async () => {
+    // Two polls, a stream that opens and one that does not.
+    const { stream, poll, opened, forgotten, pass } = loop({ places: 3 });
+    poll('polled once');
     stream('open');
-    sessions.receive(
-      {
-        session: 'of no app',
-        key: 'x',
-        query: 'protocol=7',
-        isStream: true,
-        number: 1,
-        address: 1,
-      },
-      new FakeOutlet(),
-    );
-    expect(forgotten.splice(0)).toEqual(['of no app']);
+    expect(forgotten).toEqual([]);
     await pass(10);
-    expect(forgotten.splice(0)).toEqual(['half-open']);
+    expect(forgotten.splice(0)).toEqual(['polled once']);
     opened[0]?.terminate();
-    sessions.stop();
-    stream('late');
-    expect(forgotten).toEqual(['open', 'late']);
+    expect(forgotten.splice(0)).toEqual(['open']);
+    stream('last');
+    stream('over quota');
+    expect(forgotten).toEqual(['over quota']);
   });
 
   it('take messages in order, and none after their end', async () => {

@@ -115,7 +115,7 @@ export interface SessionsOptions {
   readonly afterTurn: (run: () => void) => void;
   readonly log: Pick<RateLimitedLog, 'info'>;
   readonly meter: SessionMeter;
-  /** Called when a session is not known here any more, or was refused. */
+  /** Called when a session is not known here any more, or was not opened although it might have been. */
   readonly onForgotten?: (session: string) => void;
 }
 
@@ -176,6 +176,7 @@ export class Sessions implements SessionHome, SessionEvents {
       // The client may have gone meanwhile, and the app may have been changed.
       if (!isGone && this.admit(opening) === app) ended = this.placed(opening, app, hasPlace);
       else if (hasPlace) this.clients.releasePlace(app);
+      if (!this.has(session)) this.forgotten(session);
     });
     return (why) => {
       isGone = true;
@@ -385,12 +386,9 @@ export class Sessions implements SessionHome, SessionEvents {
     this.writeClose(opening, closeLine(code, message));
   }
 
-  /** Ends a request that opens no session. */
-  private writeClose({ request, receiver, isGreeted }: Opening, line: string): void {
+  private writeClose({ receiver, isGreeted }: Opening, line: string): void {
     receiver.write(isGreeted ? line : `${OPENED}${line}`, this.timers.now());
     receiver.end();
-    // Another request may have opened it meanwhile.
-    if (!this.has(request.session)) this.forgotten(request.session);
   }
 
   private flush(connection: FallbackConnection): void {
