@@ -98,6 +98,12 @@ export interface Operations {
     readonly body: { readonly name: string; readonly channels: readonly (string)[]; readonly data: string; readonly socketId?: string | undefined };
     readonly answer: { readonly channels: readonly ({ readonly name: string; readonly receivers: number; readonly near: string | null })[] };
   };
+  'POST /apps/{id}/check-auth': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: { readonly channel: string; readonly socketId: string; readonly auth: string; readonly channelData?: string | undefined };
+    readonly answer: { readonly ok: boolean; readonly text: string; readonly expected: { readonly signed: string } };
+  };
   'GET /instances': {
     readonly path: Record<never, string>;
     readonly query: { readonly secrets?: string | undefined };
