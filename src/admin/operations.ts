@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { appOperations } from './app-operations.ts';
 import { authOperations } from './channels/auth-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
+import { streamOperations } from './channels/stream-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
@@ -16,6 +17,7 @@ export const operations: readonly Operation[] = [
   ...appOperations,
   ...liveOperations,
   ...sendOperations,
+  ...streamOperations,
   ...authOperations,
   ...instanceOperations,
   ...deviceOperations,

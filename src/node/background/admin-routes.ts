@@ -23,6 +23,7 @@ import { logChange, logRefusedChange } from './admin-change-log.ts';
 import { dashboardRoutes } from './dashboard/routes.ts';
 import type { BackgroundMetrics } from './metrics.ts';
 import type { Tenants } from './tenants.ts';
+import type { Watching } from './watching.ts';
 
 export interface AdminParts {
   readonly config: Pick<Config, 'admin' | 'dashboard'>;
@@ -30,6 +31,7 @@ export interface AdminParts {
   readonly devices: DeviceList;
   readonly usage: UsageStore;
   readonly webhooks: Webhooks;
+  readonly watching: Watching;
   readonly realtime: RealtimeClient;
   readonly metrics: BackgroundMetrics;
   readonly monitoring: Monitoring;
@@ -100,7 +102,7 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts): Admin {
-  const { config, tenants, devices, usage, webhooks, realtime, monitoring, log } = parts;
+  const { config, tenants, devices, usage, webhooks, watching, realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   let description: Admin['description'] | undefined;
   return {
@@ -139,6 +141,7 @@ function adminOf(parts: AdminParts): Admin {
       channels: (query) => answered(realtime.ask({ what: 'live-channels', ...query })),
       send: (event) => sendEvent(realtime, event),
     },
+    watch: (query, reader) => watching.open(query, reader),
     monitoring,
     usage,
     webhooks,

@@ -48,6 +48,9 @@ export abstract class Connection extends Session implements Peer {
     return this;
   }
 
+  /** What carries it, for operators. */
+  abstract get transport(): string;
+
   /** Whether it is neither closed nor closing. */
   abstract get isOpen(): boolean;
 
