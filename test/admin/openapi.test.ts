@@ -97,6 +97,10 @@ const successes: Readonly<
     path: { id: app.id },
     body: { name: 'e', channels: ['a'], data: 'x' },
   }),
+  checkAuth: async () => ({
+    path: { id: app.id },
+    body: { channel: 'private-a', socketId: '1.2', auth: 'x:y' },
+  }),
   listUsage: async () => ({ path: { id: APP.id } }),
   listInstances: async () => ({}),
   createInstance: async () => ({ body: { name: 'x', limits: { devices: 1 }, webhooks: [] } }),
@@ -124,7 +128,7 @@ const successes: Readonly<
 };
 
 /** Operations of an app that are no reads, and that its configuration does not forbid. */
-const changeNoApp = ['sendEvent'];
+const changeNoApp = ['sendEvent', 'checkAuth'];
 
 async function makeInstance(): Promise<string> {
   const { json } = await admin(server, 'POST', '/instances', { body: {} });
