@@ -56,7 +56,9 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
       },
     },
     ...operations.map((operation) => routeOf(operation, { admin, trail, log })),
-    ...(config.dashboard.enabled ? dashboardRoutes({ log }) : []),
+    ...(config.dashboard.enabled
+      ? dashboardRoutes({ log, channels: () => parts.monitoring.server().listeners.channels })
+      : []),
   ];
 }
 
