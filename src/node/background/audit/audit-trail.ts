@@ -8,7 +8,7 @@ import type { AuditEntry, AuditStore } from '../../../stores/admin/audit-store.t
 import type { AdminCall } from '../../../transports/admin/routes.ts';
 
 /** Entries that are kept. */
-export const AUDIT_ENTRIES_MAX = 10_000;
+const AUDIT_ENTRIES_MAX = 10_000;
 
 /** After how many new entries old ones are removed. */
 const TRIM_AFTER = 100;
