@@ -1,9 +1,10 @@
 import type { DayUsage } from '../channels/usage.ts';
+import type { AuditStore } from '../stores/admin/audit-store.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
-import type { DeviceAdmin } from './device-admin.ts';
 import type { Monitoring } from './monitoring/monitoring.ts';
+import type { DeviceAdmin } from './push/device-admin.ts';
 import type { Caller, Rights } from './rights.ts';
 
 /** What one app does now, on all servers. */
@@ -92,6 +93,8 @@ export interface Admin {
     ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
   };
   readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay'>;
+  /** Who did what, the newest first. */
+  readonly audit: Pick<AuditStore, 'list'>;
   /** What a caller may do; `undefined`: nothing. */
   rightsOf(caller: Caller): Rights | undefined;
   /** The description of the API itself. */

@@ -97,6 +97,10 @@ const successes: Readonly<
     path: { id: app.id },
     body: { name: 'e', channels: ['a'], data: 'x' },
   }),
+  checkAuth: async () => ({
+    path: { id: app.id },
+    body: { channel: 'private-a', socketId: '1.2', auth: 'x:y' },
+  }),
   listUsage: async () => ({ path: { id: APP.id } }),
   listInstances: async () => ({}),
   createInstance: async () => ({ body: { name: 'x', limits: { devices: 1 }, webhooks: [] } }),
@@ -118,13 +122,14 @@ const successes: Readonly<
   getWebhook: async () => ({ path: { id: webhook } }),
   replayWebhook: async () => ({ path: { id: webhook } }),
   logIn: async () => ({ body: { password: server.adminPassword } }),
+  listAudit: async () => ({}),
   getSession: async () => ({}),
   logOut: async () => ({}),
   describe: async () => ({}),
 };
 
 /** Operations of an app that are no reads, and that its configuration does not forbid. */
-const changeNoApp = ['sendEvent'];
+const changeNoApp = ['sendEvent', 'checkAuth'];
 
 async function makeInstance(): Promise<string> {
   const { json } = await admin(server, 'POST', '/instances', { body: {} });
