@@ -23,7 +23,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'live',
     'server',
   ],
-  support: ['getWebhook', 'listDevices'],
+  support: ['checkAuth', 'getWebhook', 'listDevices'],
   operator: ['replayWebhook', 'sendEvent'],
   admin: [
     'addKey',
@@ -36,6 +36,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'deleteInstance',
     'disableApp',
     'enableApp',
+    'listAudit',
     'removeDevices',
     'removeKey',
     'removeSecretKey',
@@ -91,7 +92,11 @@ describe('each operation', () => {
   );
 
   it('lets nobody below operator change anything', () => {
-    const changes = operations.filter(({ method, open }) => method !== 'GET' && !open);
+    // Asks a question that does not fit into a query.
+    const asks = ['checkAuth'];
+    const changes = operations.filter(
+      ({ id, method, open }) => method !== 'GET' && !open && !asks.includes(id),
+    );
     for (const { id, role } of changes) {
       expect([id, role]).toEqual([id, expect.stringMatching(/^(operator|admin)$/)]);
     }
