@@ -2,6 +2,7 @@ import type { DayUsage } from '../channels/usage.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { Inspecting } from './channels/inspecting.ts';
 import type { DeviceAdmin } from './device-admin.ts';
 import type { Monitoring } from './monitoring/monitoring.ts';
 import type { Caller, Rights } from './rights.ts';
@@ -86,6 +87,7 @@ export interface Admin {
     /** Also throws `OperationRefused` if the event breaks a rule, or the app is over a limit. */
     send(event: OperatorEvent): Promise<readonly ReachedChannel[]>;
   };
+  readonly inspect: Inspecting;
   readonly monitoring: Monitoring;
   readonly usage: {
     /** The newest day first. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { appOperations } from './app-operations.ts';
 import { authOperations } from './channels/auth-operations.ts';
+import { inspectOperations } from './channels/inspect-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
 import { deviceOperations } from './device-operations.ts';
 import { instanceOperations } from './instance-operations.ts';
@@ -17,6 +18,7 @@ export const operations: readonly Operation[] = [
   ...liveOperations,
   ...sendOperations,
   ...authOperations,
+  ...inspectOperations,
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,
