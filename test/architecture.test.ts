@@ -314,12 +314,13 @@ describe("the runtime's thread pool", () => {
 });
 
 describe('the wire', () => {
-  it('is known to channels/wire.ts alone, and to the doctor, which is a client', () => {
+  it('is known to channels/wire.ts alone, and to the doctor and the dashboard, which are clients', () => {
     const knows = product.filter(({ text }) =>
       /pusher(_internal)?:(subscri|member|cache|ping|pong|connection)/.test(text),
     );
     expect(knows.map(({ path }) => path).sort()).toEqual([
       'channels/wire.ts',
+      'dashboard/client/tab-client.ts',
       'doctor/client/client-messages.ts',
     ]);
   });

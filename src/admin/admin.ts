@@ -3,8 +3,8 @@ import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { Inspecting } from './channels/inspecting.ts';
-import type { DeviceAdmin } from './device-admin.ts';
 import type { Monitoring } from './monitoring/monitoring.ts';
+import type { DeviceAdmin } from './push/device-admin.ts';
 import type { Caller, Rights } from './rights.ts';
 
 /** What one app does now, on all servers. */

@@ -3,11 +3,11 @@ import { appOperations } from './app-operations.ts';
 import { authOperations } from './channels/auth-operations.ts';
 import { inspectOperations } from './channels/inspect-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
-import { deviceOperations } from './device-operations.ts';
-import { instanceOperations } from './instance-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
+import { deviceOperations } from './push/device-operations.ts';
+import { instanceOperations } from './push/instance-operations.ts';
 import { sessionOperations } from './session-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 

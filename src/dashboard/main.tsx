@@ -1,22 +1,21 @@
-import { useSignal, useSignalEffect } from '@preact/signals';
 import { type ComponentType, render } from 'preact';
-import { LogIn } from './log-in.tsx';
-import { findSession, session } from './session.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { askSession, session } from './api/session.ts';
+import { LogInPage } from './shell/log-in.tsx';
+import { applyTheme } from './shell/theme.ts';
 
-/** The log-in page; the other pages are loaded once somebody has logged in. */
-function Page() {
-  const pages = useSignal<ComponentType | undefined>(undefined);
-  useSignalEffect(() => {
-    if (session.value === undefined || pages.peek() !== undefined) return;
-    void import('./pages.tsx').then(({ Pages }) => {
-      pages.value = Pages;
-    });
-  });
-  if (session.value === undefined) return <LogIn />;
-  const Loaded = pages.value;
-  return Loaded === undefined ? <p role="status">Loading</p> : <Loaded />;
+/** The log-in page. The other pages are loaded once somebody has logged in. */
+function Dashboard() {
+  const [Loaded, setLoaded] = useState<ComponentType | undefined>(undefined);
+  const isLoggedIn = session.value !== undefined;
+  useEffect(() => {
+    if (isLoggedIn) void import('./app.tsx').then(({ App }) => setLoaded(() => App));
+  }, [isLoggedIn]);
+  if (!isLoggedIn) return <LogInPage />;
+  return Loaded === undefined ? null : <Loaded />;
 }
 
-const place = document.getElementById('page');
-await findSession();
-if (place !== null) render(<Page />, place);
+const place = document.getElementById('dashboard');
+applyTheme();
+await askSession();
+if (place !== null) render(<Dashboard />, place);

@@ -1,4 +1,4 @@
-import { type ShownDevice, showDevice } from '../../admin/device-shapes.ts';
+import { type ShownDevice, showDevice } from '../../admin/push/device-shapes.ts';
 import { printable } from '../../runtime/printable.ts';
 import { openDatabase } from '../../stores/database/database.ts';
 import { type DeviceFilter, DeviceList } from '../../stores/push/devices/device-list.ts';

@@ -1,10 +1,10 @@
 import type { Admin, OperatorEvent, ReachedChannel } from '../../admin/admin.ts';
 import { authorise } from '../../admin/authorise.ts';
-import { DeviceAdmin } from '../../admin/device-admin.ts';
 import type { Monitoring } from '../../admin/monitoring/monitoring.ts';
 import { openApi } from '../../admin/openapi.ts';
 import { API_PATH, type Operation } from '../../admin/operation.ts';
 import { operations } from '../../admin/operations.ts';
+import { DeviceAdmin } from '../../admin/push/device-admin.ts';
 import { type Rights, rightsOf, seesEverything } from '../../admin/rights.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -55,7 +55,9 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
       },
     },
     ...operations.map((operation) => routeOf(operation, admin, log)),
-    ...(config.dashboard.enabled ? dashboardRoutes({ log }) : []),
+    ...(config.dashboard.enabled
+      ? dashboardRoutes({ log, channels: () => parts.monitoring.server().listeners.channels })
+      : []),
   ];
 }
 

@@ -51,7 +51,7 @@ export type LogIn = { readonly password: string } | { readonly token: string };
 /** Who sent a request, or why it is denied. */
 export type Identified =
   | { readonly asker: Asker; readonly denial?: undefined }
-  | { readonly denial: Denial };
+  | { readonly asker?: undefined; readonly denial: Denial };
 
 const OTHER_SITE = { reason: 'other-site', status: 403 } as const;
 

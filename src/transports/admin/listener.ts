@@ -99,9 +99,6 @@ interface KnownRequest {
   readonly isOpen: boolean;
 }
 
-/** How often it is checked whether the client of a stream may still ask. */
-const ACCESS_INTERVAL_MS = 5000;
-
 /** Answers requests: health checks for everyone, everything else with the password. */
 class RequestHandler {
   routes: readonly AdminRoute[] | undefined;
@@ -248,7 +245,7 @@ class RequestHandler {
   private watchStream({ head, signal }: AdminCall, stream: AbortController): void {
     const timer = setInterval(() => {
       if (!this.access.isStillIdentified(head)) stream.abort('session-over');
-    }, ACCESS_INTERVAL_MS);
+    }, this.bounds.accessMs);
     signal.addEventListener('abort', () => clearInterval(timer), { once: true });
   }
 

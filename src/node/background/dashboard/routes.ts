@@ -2,26 +2,35 @@ import type { Log } from '../../../runtime/ports.ts';
 import { type AdminAnswer, refuse } from '../../../transports/admin/answers.ts';
 import type { RequestHead } from '../../../transports/admin/request-head.ts';
 import type { AdminRoute } from '../../../transports/admin/routes.ts';
+import type { ListenerAddress } from '../../link/messages.ts';
 import { ASSETS_PATH, type Asset, type Bundle, bundleDashboard } from './bundle.ts';
 
 /**
- * What the page may do: load its own parts and talk to its own server. Source: Content Security Policy Level 3 and Trusted
- * Types.
+ * What the page may do: load its own parts, talk to its own server, and be a client of Channels to try it. Source: Content
+ * Security Policy Level 3 and Trusted Types.
  */
-const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join('; ');
+function pagePolicy(channelsOrigin: string | undefined): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src 'self'${channelsOrigin === undefined ? '' : ` ${channelsOrigin}`}`,
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; ');
+}
+
+/** Where WebSockets of the browser that sent this request go, if the request says how it reached this machine. */
+function channelsOriginFor(head: RequestHead, { port, tls }: ListenerAddress): string | undefined {
+  // The header is a stranger's text, and goes into another header.
+  const host = /^([\w.-]+|\[[\da-f:]+\])(?::\d+)?$/i.exec(head.header('host') ?? '')?.[1];
+  return host === undefined ? undefined : `${tls ? 'wss' : 'ws'}://${host}:${port}`;
+}
 
 const PAGE_HEADERS = {
-  'content-security-policy': PAGE_POLICY,
   'cross-origin-opener-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
 };
@@ -45,7 +54,14 @@ const toDashboard: AdminRoute = {
  * The routes of the dashboard. Every address below `/dashboard` gives the same page, which knows what to show there. It
  * needs no session, since it is also the page to log in on.
  */
-export function dashboardRoutes({ log }: { readonly log: Log }): readonly AdminRoute[] {
+export function dashboardRoutes({
+  log,
+  channels,
+}: {
+  readonly log: Log;
+  /** Where the Channels listener is. */
+  readonly channels: () => ListenerAddress;
+}): readonly AdminRoute[] {
   const bundle = new BundleOnDemand(log);
   return [
     toDashboard,
@@ -64,7 +80,11 @@ export function dashboardRoutes({ log }: { readonly log: Log }): readonly AdminR
       method: 'GET',
       path: '/dashboard/{...}',
       isOpen: () => true,
-      answer: async ({ head }) => fileAnswer((await bundle.get()).page, head, PAGE_HEADERS),
+      answer: async ({ head }) =>
+        fileAnswer((await bundle.get()).page, head, {
+          ...PAGE_HEADERS,
+          'content-security-policy': pagePolicy(channelsOriginFor(head, channels())),
+        }),
     },
   ];
 }

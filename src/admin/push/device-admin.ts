@@ -1,6 +1,6 @@
-import type { Log } from '../runtime/ports.ts';
-import type { DeviceFilter, DeviceList } from '../stores/push/devices/device-list.ts';
-import { OperationRefused } from '../tenants/operation-refused.ts';
+import type { Log } from '../../runtime/ports.ts';
+import type { DeviceFilter, DeviceList } from '../../stores/push/devices/device-list.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
 
 export interface DeviceAdminOptions {
   readonly store: DeviceList;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { type Operation, operation } from '../operation.ts';
+import { seesInstance } from '../rights.ts';
+import { notServedList, onTenant, secretsQuery } from '../tenant-shapes.ts';
 import { instanceChange, newInstanceBody, showInstance, shownInstance } from './instance-shapes.ts';
-import { type Operation, operation } from './operation.ts';
-import { seesInstance } from './rights.ts';
-import { notServedList, onTenant, secretsQuery } from './tenant-shapes.ts';
 
 /** The operations that manage push instances. */
 export const instanceOperations: readonly Operation[] = [

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { type Operation, operation } from '../operation.ts';
+import { listLimit, yesNo } from '../query-kinds.ts';
 import {
   afterPlace,
   deviceFilter,
@@ -10,8 +12,6 @@ import {
   showDevice,
   shownDevice,
 } from './device-shapes.ts';
-import { type Operation, operation } from './operation.ts';
-import { listLimit, yesNo } from './query-kinds.ts';
 
 const platform = devicePlatform.optional().describe('Only devices of this platform.');
 

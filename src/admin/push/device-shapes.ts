@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { DeviceFilter, ListedDevice } from '../stores/push/devices/device-list.ts';
-import { OperationRefused } from '../tenants/operation-refused.ts';
-import type { Rights } from './rights.ts';
+import type { DeviceFilter, ListedDevice } from '../../stores/push/devices/device-list.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
+import type { Rights } from '../rights.ts';
 
 export const devicePlatform = z.enum(['apns', 'fcm', 'web']);
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { instanceSettings } from '../config/push-settings.ts';
-import type { InstanceSettings } from '../config/schema.ts';
-import { secretKeyName } from '../config/secret-key-name.ts';
-import { redactedUrl } from '../runtime/redact.ts';
-import type { KeptTenant } from '../tenants/manage-tenants.ts';
-import { partsOf } from '../tenants/setting-parts.ts';
-import { shownWebhookUrl } from '../tenants/webhook-url.ts';
-import { tenantSource } from './tenant-shapes.ts';
+import { instanceSettings } from '../../config/push-settings.ts';
+import type { InstanceSettings } from '../../config/schema.ts';
+import { secretKeyName } from '../../config/secret-key-name.ts';
+import { redactedUrl } from '../../runtime/redact.ts';
+import type { KeptTenant } from '../../tenants/manage-tenants.ts';
+import { partsOf } from '../../tenants/setting-parts.ts';
+import { shownWebhookUrl } from '../../tenants/webhook-url.ts';
+import { tenantSource } from '../tenant-shapes.ts';
 
 const { id, name, secretKeys, web, webhooks } = instanceSettings.shape;
 const parts = partsOf(instanceSettings.omit({ id: true, name: true, secretKeys: true }));
