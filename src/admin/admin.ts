@@ -1,4 +1,5 @@
 import type { DayUsage } from '../channels/usage.ts';
+import type { AuditStore } from '../stores/admin/audit-store.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
@@ -94,6 +95,8 @@ export interface Admin {
     ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
   };
   readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay'>;
+  /** Who did what, the newest first. */
+  readonly audit: Pick<AuditStore, 'list'>;
   /** What a caller may do; `undefined`: nothing. */
   rightsOf(caller: Caller): Rights | undefined;
   /** The description of the API itself. */

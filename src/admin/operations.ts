@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { appOperations } from './app-operations.ts';
+import { auditOperations } from './callers/audit-operations.ts';
+import { sessionOperations } from './callers/session-operations.ts';
 import { authOperations } from './channels/auth-operations.ts';
 import { inspectOperations } from './channels/inspect-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
@@ -8,7 +10,6 @@ import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
 import { deviceOperations } from './push/device-operations.ts';
 import { instanceOperations } from './push/instance-operations.ts';
-import { sessionOperations } from './session-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
 /** The whole admin API, in the order in which its description shows it. */
@@ -23,6 +24,7 @@ export const operations: readonly Operation[] = [
   ...deviceOperations,
   ...webhookOperations,
   ...sessionOperations,
+  ...auditOperations,
   operation({
     id: 'describe',
     role: 'viewer',

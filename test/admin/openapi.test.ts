@@ -129,6 +129,7 @@ const successes: Readonly<
   getWebhook: async () => ({ path: { id: webhook } }),
   replayWebhook: async () => ({ path: { id: webhook } }),
   logIn: async () => ({ body: { password: server.adminPassword } }),
+  listAudit: async () => ({}),
   getSession: async () => ({}),
   logOut: async () => ({}),
   describe: async () => ({}),

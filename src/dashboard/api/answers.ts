@@ -218,6 +218,12 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: Readonly<Record<string, unknown>>;
   };
+  'GET /audit': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly limit?: string | undefined; readonly before?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly entries: readonly ({ readonly id: string; readonly at: string; readonly lastAt: string; readonly times: number; readonly user: string | null; readonly how: "password" | "proxy"; readonly address: string | null; readonly operation: string; readonly subject: string | null; readonly detail: string; readonly status: number })[]; readonly next: string | null };
+  };
   'GET /openapi.json': {
     readonly path: Record<never, string>;
     readonly query: Record<never, string>;
