@@ -4,6 +4,7 @@ import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
 import type { StreamQuery } from '../watching/stream.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { Inspecting } from './channels/inspecting.ts';
 import type { Monitoring } from './monitoring/monitoring.ts';
 import type { DeviceAdmin } from './push/device-admin.ts';
 import type { Caller, Rights } from './rights.ts';
@@ -98,6 +99,7 @@ export interface Admin {
   };
   /** Opens a live stream of an app: what happens from now on. Throws `OperationRefused` if there are too many. */
   watch(query: StreamQuery, reader: StreamReader): Promise<ReadableStream<Uint8Array>>;
+  readonly inspect: Inspecting;
   readonly monitoring: Monitoring;
   readonly usage: {
     /** The newest day first. */

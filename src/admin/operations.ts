@@ -3,6 +3,7 @@ import { appOperations } from './app-operations.ts';
 import { auditOperations } from './callers/audit-operations.ts';
 import { sessionOperations } from './callers/session-operations.ts';
 import { authOperations } from './channels/auth-operations.ts';
+import { inspectOperations } from './channels/inspect-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
 import { streamOperations } from './channels/stream-operations.ts';
 import { liveOperations } from './live-operations.ts';
@@ -20,6 +21,7 @@ export const operations: readonly Operation[] = [
   ...sendOperations,
   ...streamOperations,
   ...authOperations,
+  ...inspectOperations,
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,
