@@ -9,6 +9,7 @@ const MODULES = join(import.meta.dir, '../../node_modules');
 const scripts: Readonly<Record<string, string>> = {
   '/pusher.min.js': 'pusher-js/dist/web/pusher.min.js',
   '/pusher-with-encryption.min.js': 'pusher-js/dist/web/pusher-with-encryption.min.js',
+  '/pusher.worker.min.js': 'pusher-js/dist/worker/pusher.worker.min.js',
   '/echo.iife.js': 'laravel-echo/dist/echo.iife.js',
 };
 

@@ -11,6 +11,7 @@ import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
+import { AuditStore } from '../../stores/admin/audit-store.ts';
 import { type Database, openDatabase, sqliteFileOf } from '../../stores/database/database.ts';
 import { StoreLock } from '../../stores/database/store-lock.ts';
 import { DeviceList } from '../../stores/push/devices/device-list.ts';
@@ -162,6 +163,7 @@ export async function startBackground(
       realtime,
       metrics,
       monitoring,
+      audit: new AuditStore(database),
       log,
     }),
   );

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { OperationRefused } from '../tenants/operation-refused.ts';
-import { type Operation, operation } from './operation.ts';
-import { type Caller, type Rights, roles } from './rights.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
+import { type Operation, operation } from '../operation.ts';
+import { type Caller, type Rights, roles } from '../rights.ts';
 
 const every = z.literal('*');
 
