@@ -3,6 +3,7 @@ import type { AuditStore } from '../stores/admin/audit-store.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { Inspecting } from './channels/inspecting.ts';
 import type { Monitoring } from './monitoring/monitoring.ts';
 import type { DeviceAdmin } from './push/device-admin.ts';
 import type { Caller, Rights } from './rights.ts';
@@ -87,6 +88,7 @@ export interface Admin {
     /** Also throws `OperationRefused` if the event breaks a rule, or the app is over a limit. */
     send(event: OperatorEvent): Promise<readonly ReachedChannel[]>;
   };
+  readonly inspect: Inspecting;
   readonly monitoring: Monitoring;
   readonly usage: {
     /** The newest day first. */

@@ -23,8 +23,15 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'live',
     'server',
   ],
-  support: ['checkAuth', 'getWebhook', 'listDevices'],
-  operator: ['replayWebhook', 'sendEvent'],
+  support: [
+    'checkAuth',
+    'getChannel',
+    'getConnection',
+    'getWebhook',
+    'listConnections',
+    'listDevices',
+  ],
+  operator: ['endConnection', 'replayWebhook', 'sendEvent'],
   admin: [
     'addKey',
     'addSecretKey',

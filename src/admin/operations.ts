@@ -3,6 +3,7 @@ import { appOperations } from './app-operations.ts';
 import { auditOperations } from './callers/audit-operations.ts';
 import { sessionOperations } from './callers/session-operations.ts';
 import { authOperations } from './channels/auth-operations.ts';
+import { inspectOperations } from './channels/inspect-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
@@ -18,6 +19,7 @@ export const operations: readonly Operation[] = [
   ...liveOperations,
   ...sendOperations,
   ...authOperations,
+  ...inspectOperations,
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,

@@ -297,7 +297,7 @@ export const metricRows = {
   engineOutages: {
     name: 'fanfare_engine_outages_total',
     kind: 'counter',
-    help: 'How often a Redis server could not be used any more.',
+    help: 'How often a realtime loop could not use a Redis server any more.',
   },
   engineAnswers: {
     name: 'fanfare_engine_answer_seconds',

@@ -29,6 +29,7 @@ import { Clients } from '../../transports/clients/clients.ts';
 import { Connections } from '../../transports/clients/connections.ts';
 import { drain } from '../../transports/clients/drain.ts';
 import { endWith } from '../../transports/clients/end.ts';
+import { Inspector } from '../../transports/clients/inspector.ts';
 import { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
 import { SessionCluster } from '../../transports/http-fallback/session-cluster.ts';
 import { SessionLinks } from '../../transports/http-fallback/session-links.ts';
@@ -347,6 +348,13 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     authority: engine.authority,
     counter: engine.counter,
     api,
+    inspector: new Inspector({
+      connections,
+      sessions: hub.sessions,
+      libraries: clients.libraries,
+      clock: timers,
+      monotonic: monotonicTimers,
+    }),
     cluster: isOneOfCluster ? clusterQuotas : undefined,
     serverName: options.serverName,
     isFirst,
