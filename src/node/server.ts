@@ -38,6 +38,8 @@ export interface FanfareServer {
   readonly died: Promise<string>;
   /** Takes over the apps, instances and certificate of another configuration. Rejects with `StartFailed` and keeps the old ones. */
   reload(config: Config): Promise<void>;
+  /** Says at `/readyz` that it is about to stop. */
+  announceStop(): void;
   /** Stops all parts, last started first. */
   stop(): Promise<void>;
 }
@@ -87,8 +89,10 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   await realtime.openThreads();
   const listener = await realtime.listen();
   background.post({ type: 'realtime', state: 'listening' });
-  // Runs first when stopping: load balancers must send no more requests to a server that is about to stop.
-  parts.defer(() => background.post({ type: 'realtime', state: 'stopping' }));
+  // Load balancers must send no more requests to a server that is about to stop.
+  const announceStop = () => background.post({ type: 'realtime', state: 'stopping' });
+  // Runs first when stopping.
+  parts.defer(announceStop);
 
   const running = parts.move();
   return {
@@ -115,6 +119,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
       if (certificate !== undefined) await realtime.replaceCertificate(certificate);
       background.post({ type: 'reload', config: changed, tls: certificate });
     },
+    announceStop,
     stop: () => running.disposeAsync(),
   };
 }
