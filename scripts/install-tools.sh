@@ -7,20 +7,25 @@ set -eu
 missing=''
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# Whether tests of one of these folders will run.
+# Whether tests of one of these folders will run, or of these files.
 paths=$*
 runs() {
   [ -n "$paths" ] || return 0
   for path in $paths; do
-    for folder in "$@"; do
-      case $path in test | test/ | ./test | *"$folder"*) return 0 ;; esac
+    path=${path#./}
+    path=${path%/}
+    for part in "$@"; do
+      case $path in *"$part"*) return 0 ;; esac
+      case $part in "$path"/*) return 0 ;; esac
     done
   done
   return 1
 }
 
-if runs test/browser; then
+if runs test/browser test/compat/pusher-js-specs; then
   has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
+fi
+if runs test/browser/firefox test/browser/push-firefox; then
   has firefox-esr || has firefox || missing="$missing firefox-esr"
 fi
 if runs test/contracts test/cli test/cluster test/failure; then

@@ -3,6 +3,7 @@ import { operations } from '../src/admin/operations.ts';
 import { printSettings } from '../src/config/settings-table.ts';
 import { printMetricsPage } from '../src/observability/meter.ts';
 import { printCommands } from './cli-page.ts';
+import { printDashboardTypes } from './dashboard-types.ts';
 import { printErrors } from './errors-page.ts';
 
 /** The pages that are printed from code, by file name under `docs/`. */
@@ -11,5 +12,6 @@ export const pages: Readonly<Record<string, () => string>> = {
   'settings.md': printSettings,
   'errors.md': printErrors,
   'metrics.md': printMetricsPage,
+  '../src/dashboard/api/answers.ts': () => printDashboardTypes(openApi(operations)),
   'openapi.json': () => `${JSON.stringify(openApi(operations), undefined, 2)}\n`,
 };

@@ -11,6 +11,8 @@ const ROOT = join(import.meta.dir, '..');
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   runtime: [],
   doctor: ['runtime'],
+  // Runs in browsers, and talks to the admin API.
+  dashboard: [],
   config: ['runtime'],
   channels: ['runtime'],
   push: ['runtime'],
@@ -137,11 +139,11 @@ async function readSources(below: string, pattern: string): Promise<readonly Sou
   return files;
 }
 
-const isTest = (path: string) => /\.(test|fixture)\.ts$/.test(path);
+const isTest = (path: string) => /\.(test|fixture)\.tsx?$/.test(path);
 
-const sources = await readSources('src', 'src/**/*.ts');
+const sources = await readSources('src', 'src/**/*.{ts,tsx}');
 const product = sources.filter(({ path }) => !isTest(path));
-const all = await readSources('.', '{src,testing,test,bench,examples,scripts}/**/*.ts');
+const all = await readSources('.', '{src,testing,test,bench,examples,scripts}/**/*.{ts,tsx}');
 
 /** The files of this repository that a file imports. */
 function localImports(file: SourceFile): readonly string[] {
@@ -167,7 +169,7 @@ describe('the import table', () => {
     expect(product.flatMap(localImports).length).toBeGreaterThan(100);
     // What the text search finds, the real parser finds as well.
     const parsed = new Transpiler({ loader: 'ts' });
-    for (const file of all) {
+    for (const file of all.filter(({ path }) => path.endsWith('.ts'))) {
       for (const { path } of parsed.scanImports(file.source)) expect(file.imports).toContain(path);
     }
   });
@@ -184,7 +186,7 @@ describe('the import table', () => {
       for (const target of localImports(file)) {
         const allowed =
           target === '../package.json'
-            ? file.folder === 'cli'
+            ? ['cli', 'node'].includes(file.folder)
             : folderOf(target) === file.folder ||
               mayImport[file.folder]?.some(
                 (place) => target === place || target.startsWith(`${place}/`),
@@ -280,6 +282,26 @@ describe('the pure folders', () => {
   });
 });
 
+describe('the dashboard', () => {
+  const files = sources.filter(({ folder }) => folder === 'dashboard');
+
+  it('uses nothing that browsers do not have', () => {
+    expect(files.length).toBeGreaterThan(3);
+    const broken: string[] = [];
+    for (const { path, text, imports } of files.filter((file) => !isTest(file.path))) {
+      for (const name of imports) if (/^(node:|bun$)/.test(name)) broken.push(`${path}: ${name}`);
+      if (/\b(?:Bun|process)\./.test(text)) broken.push(path);
+    }
+    expect(broken).toEqual([]);
+  });
+
+  it('makes no HTML or code from text, which its content security policy forbids', () => {
+    const made =
+      /dangerouslySetInnerHTML|\b(?:inner|outer)HTML\b|\beval\(|new Function\(|style=["'`]/;
+    expect(files.filter(({ text }) => made.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+});
+
 describe("the runtime's thread pool", () => {
   it('is used by nothing that serves, since one that hangs there holds up everything else', () => {
     const used: string[] = [];
@@ -292,12 +314,13 @@ describe("the runtime's thread pool", () => {
 });
 
 describe('the wire', () => {
-  it('is known to channels/wire.ts alone, and to the doctor, which is a client', () => {
+  it('is known to channels/wire.ts alone, and to the doctor and the dashboard, which are clients', () => {
     const knows = product.filter(({ text }) =>
       /pusher(_internal)?:(subscri|member|cache|ping|pong|connection)/.test(text),
     );
     expect(knows.map(({ path }) => path).sort()).toEqual([
       'channels/wire.ts',
+      'dashboard/client/tab-client.ts',
       'doctor/client/client-messages.ts',
     ]);
   });

@@ -19,12 +19,12 @@ const DATA_BYTES = 200;
 const LATENCY_RATE = 1000;
 const LATENCY_LOAD: LoadSize = { crowd: { channels: 50, subscribersEach: 2 }, publishers: 64 };
 const EVENT_RATE = 4000;
-/** At which a turn of the loop carries several events, which share a write to Redis. */
+/** At this rate, one turn of the loop handles several events and sends them to Redis in one write. */
 const BUSY_RATE = 12_000;
 const CHANNELS = 100;
 const PUBLISHERS = 64;
 
-/** From when an event was due to when it was read. */
+/** From the moment at which an event was due to the moment at which it was read. */
 interface Latency {
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -33,11 +33,11 @@ interface Latency {
 /** Processor time of one event, measured in rounds. Microseconds. */
 export interface EventCosts {
   readonly eventsPerSecond: number;
-  /** On one loop, where nobody hears it. */
+  /** On one loop, with no subscriber. */
   readonly trigger: readonly number[];
-  /** On a node of a cluster, none of whose clients hears it. */
+  /** On a node of a cluster, with no subscriber there. */
   readonly published: readonly number[];
-  /** On another node, one of whose clients hears it. The delivery is included. `undefined`: nobody hears it. */
+  /** On another node, with one subscriber; includes the delivery. `undefined`: the channels had no subscribers. */
   readonly heard: readonly number[] | undefined;
 }
 
@@ -69,7 +69,7 @@ export async function measureCluster(bench: Bench): Promise<ClusterFigures> {
   return { latencyRate: LATENCY_RATE, latency, costs, oneRedis };
 }
 
-/** Makes a step that was cut short again: others used this machine. */
+/** Repeats a step that was cut short, because other programs used this machine. */
 async function tryUntilWhole<Found extends { readonly isWhole: boolean }>(
   step: () => Promise<Found>,
 ): Promise<Found> {
@@ -153,7 +153,7 @@ async function measureCosts(bench: Bench, shared: Shared): Promise<readonly Even
 interface Flow {
   readonly rate: number;
   readonly to: FanfareServer;
-  /** Where one client hears each of them. `undefined`: nobody does. */
+  /** The server of the only subscriber of each channel. `undefined`: the channels have no subscribers. */
   readonly heardAt?: FanfareServer;
   readonly watched: readonly FanfareServer[];
 }

@@ -6,9 +6,10 @@ export interface Channels {
   readonly count: number;
 }
 
-/** Work that goes on for a while, so many calls at a time. */
+/** Calls that are repeated for a while. */
 export interface Busy {
   readonly channels: Channels;
+  /** The number of calls in flight. */
   readonly atOnce: number;
   readonly seconds: number;
 }
@@ -18,13 +19,13 @@ export type EngineCalls = {
   start: { ask: { url: string }; answer: null };
   /** Enters each channel with one subscription, and stays. */
   listen: { ask: Channels; answer: null };
-  /** Enters each presence channel with so many users, and stays. */
+  /** Enters each presence channel with `membersEach` users, and stays. */
   fill: { ask: { channels: Channels; membersEach: number }; answer: null };
   /** Users enter presence channels and leave them. Answers with the number of both. */
   churn: { ask: Busy; answer: number };
   /** Publishes events. Answers with their number. */
   publish: { ask: Busy; answer: number };
-  /** Answers when so many members were reported gone since the call. */
+  /** Answers once the departure of `members` members was reported since the call. */
   untilGone: { ask: { members: number; seconds: number }; answer: null };
 };
 

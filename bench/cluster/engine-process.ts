@@ -107,7 +107,7 @@ async function fill(names: readonly ChannelName[], membersEach: number): Promise
   return null;
 }
 
-/** Does something on one channel after the other for a while, so many at a time. Returns how often it was done. */
+/** Works on one channel after the other, with `atOnce` calls in flight. Returns the number of calls. */
 async function keepBusy(
   { channels, atOnce, seconds }: Busy,
   work: (channel: ChannelName) => Promise<void>,

@@ -14,7 +14,7 @@ const STORED = 100_000;
 const DEAD_MEMBERS = 20_000;
 const GONE_MAX_SECONDS = 60;
 
-/** What several nodes made one Redis do. */
+/** The load of several nodes on one Redis. */
 export interface Rate {
   readonly name: string;
   readonly perSecond: number;

@@ -53,7 +53,7 @@ function printCosts({ costs }: ClusterFigures): string[] {
   const verdicts: string[] = [];
   for (const { eventsPerSecond, trigger, published, heard } of costs) {
     const rate = `${whole(eventsPerSecond)}/s`;
-    rows.push([`${rate}, trigger on one loop that nobody hears`, tenths(median(trigger))]);
+    rows.push([`${rate}, trigger on one loop without a subscriber`, tenths(median(trigger))]);
     const add = (name: string, each: readonly number[], ratioMax: number) => {
       const ratios = each.map((found, round) => found / (trigger[round] ?? Number.NaN));
       const middle = median(ratios);
@@ -62,10 +62,10 @@ function printCosts({ costs }: ClusterFigures): string[] {
       verdicts.push(verdict(target, middle <= ratioMax));
     };
     add('published by a node', published, PUBLISHED_RATIO_MAX);
-    if (heard !== undefined) add('heard on another node by one client', heard, HEARD_RATIO_MAX);
+    if (heard !== undefined) add('received by one client of another node', heard, HEARD_RATIO_MAX);
   }
   return [
-    'processor time of one event; of one that is heard, its delivery included',
+    'processor time of one event; with a subscriber, the delivery is included',
     ...align([['', 'CPU µs', 'ratio', 'spread'], ...rows]),
     ...verdicts,
   ];

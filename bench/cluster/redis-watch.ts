@@ -1,6 +1,6 @@
 import { RedisClient } from 'bun';
 
-/** Reads what a Redis says of itself. */
+/** Reads the figures of a Redis server. */
 export class RedisWatch implements Disposable {
   private readonly client: RedisClient;
 
@@ -41,7 +41,7 @@ export class RedisWatch implements Disposable {
   private async info(field: string): Promise<number> {
     const text = String(await this.client.send('INFO', []));
     const found = new RegExp(`^${field}:([\\d.]+)`, 'm').exec(text)?.[1];
-    if (found === undefined) throw new Error(`Redis does not tell ${field}`);
+    if (found === undefined) throw new Error(`INFO of Redis has no ${field}`);
     return Number(found);
   }
 }

@@ -1,8 +1,12 @@
 import type { DayUsage } from '../channels/usage.ts';
+import type { AuditStore } from '../stores/admin/audit-store.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
-import type { DeviceAdmin } from './device-admin.ts';
+import type { Inspecting } from './channels/inspecting.ts';
+import type { Monitoring } from './monitoring/monitoring.ts';
+import type { DeviceAdmin } from './push/device-admin.ts';
+import type { Caller, Rights } from './rights.ts';
 
 /** What one app does now, on all servers. */
 export interface AppActivity {
@@ -84,11 +88,17 @@ export interface Admin {
     /** Also throws `OperationRefused` if the event breaks a rule, or the app is over a limit. */
     send(event: OperatorEvent): Promise<readonly ReachedChannel[]>;
   };
+  readonly inspect: Inspecting;
+  readonly monitoring: Monitoring;
   readonly usage: {
     /** The newest day first. */
     ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
   };
   readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay'>;
+  /** Who did what, the newest first. */
+  readonly audit: Pick<AuditStore, 'list'>;
+  /** What a caller may do; `undefined`: nothing. */
+  rightsOf(caller: Caller): Rights | undefined;
   /** The description of the API itself. */
   readonly description: { readonly openapi: string };
 }

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { appChange, newApp, showApp, shownApp, shownPair } from './app-shapes.ts';
 import { type Operation, operation } from './operation.ts';
+import { seesApp } from './rights.ts';
 import { notServedList, onTenant, secretsQuery } from './tenant-shapes.ts';
 
 /** The operations that manage apps. */
 export const appOperations: readonly Operation[] = [
   operation({
     id: 'listApps',
+    role: 'viewer',
+    restricted: 'filtered',
     method: 'GET',
     path: '/apps',
     summary: 'List the apps. Apps of the configuration come first.',
@@ -15,13 +18,19 @@ export const appOperations: readonly Operation[] = [
       apps: z.array(shownApp),
       notServed: notServedList('app'),
     }),
-    act: async ({ apps }, { query }) => {
+    act: async ({ apps }, { query, rights }) => {
       const { kept, notServed } = await apps.list();
-      return { apps: kept.map((app) => showApp(app, query.secrets === 'true')), notServed };
+      const withSecrets = query.secrets === 'true';
+      const seen = kept.filter(({ tenant }) => seesApp(rights, tenant.id));
+      return {
+        apps: seen.map((app) => showApp(app, withSecrets)),
+        notServed: notServed.filter(({ id }) => seesApp(rights, id)),
+      };
     },
   }),
   operation({
     id: 'createApp',
+    role: 'admin',
     method: 'POST',
     path: '/apps',
     summary: 'Create an app. The response shows its secret.',
@@ -39,6 +48,7 @@ export const appOperations: readonly Operation[] = [
   operation({
     ...onTenant(shownApp),
     id: 'getApp',
+    role: 'viewer',
     method: 'GET',
     path: '/apps/{id}',
     summary: 'Show one app.',
@@ -49,6 +59,7 @@ export const appOperations: readonly Operation[] = [
   operation({
     ...onTenant(shownApp),
     id: 'changeApp',
+    role: 'admin',
     method: 'PATCH',
     path: '/apps/{id}',
     summary: 'Change the given settings of an app, and keep the others.',
@@ -63,6 +74,7 @@ export const appOperations: readonly Operation[] = [
   operation({
     ...onTenant(z.strictObject({ id: z.string(), deleted: z.literal(true) })),
     id: 'deleteApp',
+    role: 'admin',
     method: 'DELETE',
     path: '/apps/{id}',
     summary: 'Delete an app with its keys. Its connections are closed with 4003.',
@@ -75,6 +87,7 @@ export const appOperations: readonly Operation[] = [
   operation({
     ...onTenant(shownPair),
     id: 'addKey',
+    role: 'admin',
     method: 'POST',
     path: '/apps/{id}/keys',
     summary: 'Add a key with its secret to an app. The other keys stay valid.',
@@ -85,6 +98,7 @@ export const appOperations: readonly Operation[] = [
   operation({
     ...onTenant(shownApp),
     id: 'removeKey',
+    role: 'admin',
     method: 'DELETE',
     path: '/apps/{id}/keys/{key}',
     summary: 'Remove a key from an app. The last one cannot be removed.',
@@ -97,6 +111,7 @@ export const appOperations: readonly Operation[] = [
   operation({
     ...onTenant(shownApp),
     id: 'disableApp',
+    role: 'admin',
     method: 'POST',
     path: '/apps/{id}/disable',
     summary: 'Disable an app. Its requests get 403, and its connections are closed with 4003.',
@@ -109,6 +124,7 @@ export const appOperations: readonly Operation[] = [
   operation({
     ...onTenant(shownApp),
     id: 'enableApp',
+    role: 'admin',
     method: 'POST',
     path: '/apps/{id}/enable',
     summary: 'Enable a disabled app.',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Operation, operation } from './operation.ts';
 import { listLimit, numberIn } from './query-kinds.ts';
+import { seesApp } from './rights.ts';
 
 const count = z.int().min(0);
 
@@ -8,6 +9,8 @@ const count = z.int().min(0);
 export const liveOperations: readonly Operation[] = [
   operation({
     id: 'live',
+    role: 'viewer',
+    restricted: 'filtered',
     method: 'GET',
     path: '/live',
     summary:
@@ -32,8 +35,12 @@ export const liveOperations: readonly Operation[] = [
         }),
       ),
     }),
-    act: async ({ live }) => {
-      const { apps, servers } = await live.figures();
+    act: async ({ live }, { rights }) => {
+      const figures = await live.figures();
+      const mine = <One extends { readonly appId: string }>(all: readonly One[]) =>
+        all.filter(({ appId }) => seesApp(rights, appId));
+      const apps = mine(figures.apps);
+      const servers = figures.servers.map(({ name, apps }) => ({ name, apps: mine(apps) }));
       return {
         apps: apps.map(({ appId, connections, channels, messages, clientMessages }) => ({
           id: appId,
@@ -52,6 +59,7 @@ export const liveOperations: readonly Operation[] = [
   }),
   operation({
     id: 'listChannels',
+    role: 'viewer',
     method: 'GET',
     path: '/apps/{id}/channels',
     summary: 'List the occupied channels of an app.',
@@ -98,6 +106,7 @@ export const liveOperations: readonly Operation[] = [
   }),
   operation({
     id: 'listUsage',
+    role: 'viewer',
     method: 'GET',
     path: '/apps/{id}/usage',
     summary:

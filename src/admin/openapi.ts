@@ -10,6 +10,8 @@ const textPages = [
 ] as const;
 
 const refusalWords: Readonly<Record<RefusalCode, string>> = {
+  'not-logged-in': 'The password is missing or wrong.',
+  forbidden: 'The role of the caller does not allow it, or a page of another site asks.',
   invalid: 'A parameter or the body is invalid; `field` names it.',
   'not-found': 'There is nothing with this id.',
   conflict: 'The request conflicts with the current state.',
@@ -22,7 +24,8 @@ const refusalWords: Readonly<Record<RefusalCode, string>> = {
 const errorReference = { $ref: '#/components/schemas/Error' };
 
 const denials = {
-  401: refused('The password is missing or wrong.'),
+  401: refused(refusalWords['not-logged-in']),
+  403: refused(refusalWords.forbidden),
   429: refused('Too many wrong passwords or too many requests came from this address.'),
 };
 
@@ -42,14 +45,15 @@ export function openApi(operations: readonly Operation[]) {
       title: 'Fanfare admin API',
       version: '1',
       description:
-        'Served by the admin listener. Every request needs the password: `admin.password`, or the one that the server has made, which `fanfare admin password` shows. Requests that change something need `Content-Type: application/json`, even without a body.',
+        'Served by the admin listener. Every request needs the password: `admin.password`, or the one that the server has made, which `fanfare admin password` shows. Browsers log in and have a session instead, and a proxy may check users itself. `x-role` is the least role that may call an operation: viewer, support, operator, admin. Requests that change something need `Content-Type: application/json`, even without a body.',
     },
-    security: [{ bearer: [] }, { basic: [] }],
+    security: [{ bearer: [] }, { basic: [] }, { session: [] }],
     paths,
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
         basic: { type: 'http', scheme: 'basic' },
+        session: { type: 'apiKey', in: 'cookie', name: 'fanfare' },
       },
       schemas: {
         Error: {
@@ -63,7 +67,9 @@ export function openApi(operations: readonly Operation[]) {
   };
 }
 
-function describe({ id, method, path, summary, query, body, status, answer, refusals }: Operation) {
+function describe(operation: Operation) {
+  const { id, method, path, summary, role, query, body, status, answer, refusals } = operation;
+  const { contentType = 'application/json' } = operation;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
@@ -80,15 +86,19 @@ function describe({ id, method, path, summary, query, body, status, answer, refu
   return {
     operationId: id,
     summary,
+    'x-role': role,
+    ...(operation.open ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(isEmpty ? {} : { requestBody: { required: true, content: json(schemaOf(body, 'input')) } }),
     responses: {
-      [status]: { description: 'Done.', content: json(schemaOf(answer, 'output')) },
+      [status]: {
+        description: 'Done.',
+        content: { [contentType]: { schema: schemaOf(answer, 'output') } },
+      },
       ...denials,
       ...(method === 'GET'
         ? {}
         : {
-            403: refused('A page of another site sent the request.'),
             413: refused('The body is too large.'),
             415: refused('The Content-Type is not application/json.'),
           }),

@@ -3,16 +3,31 @@ import type { DeepReadonly } from '../config/schema.ts';
 import { checked } from '../tenants/checked.ts';
 import type { RefusalCode } from '../tenants/operation-refused.ts';
 import type { Admin } from './admin.ts';
+import type { Caller, Rights, Role } from './rights.ts';
 
 /** The prefix of every operation's path. */
 export const API_PATH = '/api/v1';
 
-/** A request to an operation. Only its path has been checked. */
+/** The session of the browser that calls. */
+export interface BrowserSession {
+  /** Begins a session, or returns why not. */
+  logIn(
+    given: { readonly password: string } | { readonly token: string },
+  ): { readonly status: number; readonly error: string } | undefined;
+  logOut(): void;
+}
+
+/** A request to an operation. Only its path and the caller's rights have been checked. */
 export interface Call {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   /** Parsed JSON; `undefined` if there was no body. */
   readonly body: unknown;
+  readonly caller: Caller;
+  readonly rights: Rights;
+  readonly session: BrowserSession;
+  /** Aborts when the caller has gone, or may not call any more while a stream is answered. */
+  readonly signal: AbortSignal;
 }
 
 /** What one operation takes and returns. `docs/openapi.json` is printed from it. */
@@ -23,6 +38,17 @@ interface Terms<Query extends z.ZodObject, Body extends z.ZodType, Answer extend
   /** After `API_PATH`; `{name}` stands for one segment. */
   readonly path: string;
   readonly summary: string;
+  /** The least role that may call it. */
+  readonly role: Role;
+  /** Whether it can be called without a password. */
+  readonly open?: true;
+  /**
+   * What it is for callers who may only see some apps or instances. Paths under one app or instance are checked by
+   * themselves. `filtered`: it shows each caller what is theirs. Without it, such callers are refused.
+   */
+  readonly restricted?: 'filtered';
+  /** The type of an answer that is a stream of bytes. Without it, the answer is JSON. */
+  readonly contentType?: 'text/event-stream';
   readonly query: Query;
   readonly body: Body;
   readonly status: 200 | 201 | 202;
@@ -71,7 +97,7 @@ export function operation<
         readonly path: (name: string) => string;
         readonly query: z.output<Query>;
         readonly body: z.output<Body>;
-      },
+      } & Pick<Call, 'caller' | 'rights' | 'session' | 'signal'>,
     ) => Promise<DeepReadonly<z.output<Answer>>>;
   },
 ): Operation {
@@ -89,6 +115,7 @@ export function operation<
     run: async (admin, call) => ({
       status,
       body: await act(admin, {
+        ...call,
         path: (name) => call.path[name] ?? '',
         query: checked(query, { input: call.query, unknownField: 'unknown parameter' }),
         body: checked(body, { input: call.body, unknownField: 'unknown setting' }),

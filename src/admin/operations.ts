@@ -1,22 +1,34 @@
 import { z } from 'zod';
 import { appOperations } from './app-operations.ts';
+import { auditOperations } from './callers/audit-operations.ts';
+import { sessionOperations } from './callers/session-operations.ts';
+import { authOperations } from './channels/auth-operations.ts';
+import { inspectOperations } from './channels/inspect-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
-import { deviceOperations } from './device-operations.ts';
-import { instanceOperations } from './instance-operations.ts';
 import { liveOperations } from './live-operations.ts';
+import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
+import { deviceOperations } from './push/device-operations.ts';
+import { instanceOperations } from './push/instance-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
 /** The whole admin API, in the order in which its description shows it. */
 export const operations: readonly Operation[] = [
+  ...monitoringOperations,
   ...appOperations,
   ...liveOperations,
   ...sendOperations,
+  ...authOperations,
+  ...inspectOperations,
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,
+  ...sessionOperations,
+  ...auditOperations,
   operation({
     id: 'describe',
+    role: 'viewer',
+    restricted: 'filtered',
     method: 'GET',
     path: '/openapi.json',
     summary: 'This description.',

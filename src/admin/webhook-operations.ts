@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { OperationRefused } from '../tenants/operation-refused.ts';
 import { type Operation, operation } from './operation.ts';
 import { listLimit } from './query-kinds.ts';
+import { type Rights, seesApp, seesEverything, seesInstance } from './rights.ts';
 import {
   ownedBy,
+  seesWebhook,
   shownWebhook,
   shownWebhookDetails,
   showWebhook,
@@ -15,6 +17,8 @@ import {
 export const webhookOperations: readonly Operation[] = [
   operation({
     id: 'listWebhooks',
+    role: 'viewer',
+    restricted: 'filtered',
     method: 'GET',
     path: '/webhooks',
     summary: 'List webhook requests, the newest first: waiting ones and finished ones.',
@@ -29,7 +33,8 @@ export const webhookOperations: readonly Operation[] = [
       webhooks: z.array(shownWebhook),
       next: z.string().nullable().describe('For `before`, to continue the list; null at the end.'),
     }),
-    act: async ({ webhooks }, { query: { app, instance, state, limit, before } }) => {
+    act: async ({ webhooks }, { query: { app, instance, state, limit, before }, rights }) => {
+      requireOwner({ app, instance }, rights);
       const owner = ownedBy({ app, instance });
       const found = await webhooks.list({ ...owner, state, before, limit: limit + 1 });
       const listed = found.slice(0, limit).map(showWebhook);
@@ -41,19 +46,23 @@ export const webhookOperations: readonly Operation[] = [
   }),
   operation({
     id: 'getWebhook',
+    role: 'support',
+    restricted: 'filtered',
     method: 'GET',
     path: '/webhooks/{id}',
     summary: 'Show one webhook request with its body and every attempt to deliver it.',
     answer: shownWebhookDetails,
     refusals: ['not-found'],
-    act: async ({ webhooks }, { path }) => {
+    act: async ({ webhooks }, { path, rights }) => {
       const found = await webhooks.show(path('id'));
-      if (found === undefined) throw noSuchWebhook(path('id'));
-      return showWebhookDetails(found);
+      if (found === undefined || !seesWebhook(rights, found)) throw noSuchWebhook(path('id'));
+      return showWebhookDetails(found, rights);
     },
   }),
   operation({
     id: 'replayWebhook',
+    role: 'operator',
+    restricted: 'filtered',
     method: 'POST',
     path: '/webhooks/{id}/replay',
     summary: 'Send a finished webhook request again, with a new series of attempts.',
@@ -61,8 +70,12 @@ export const webhookOperations: readonly Operation[] = [
     answer: z.strictObject({ id: z.string(), state: z.literal('waiting') }),
     refusals: ['not-found', 'conflict'],
     logLine: { message: 'Webhook replayed', subject: 'webhook' },
-    act: async ({ webhooks }, { path }) => {
+    act: async ({ webhooks }, { path, rights }) => {
       const id = path('id');
+      if (!seesEverything(rights)) {
+        const found = await webhooks.show(id);
+        if (found === undefined || !seesWebhook(rights, found)) throw noSuchWebhook(id);
+      }
       const result = await webhooks.replay(id);
       switch (result) {
         case 'replayed':
@@ -77,6 +90,17 @@ export const webhookOperations: readonly Operation[] = [
     },
   }),
 ];
+
+/** Refuses a list of everything to callers who may only see some apps and instances. */
+function requireOwner(
+  { app, instance }: { readonly app: string | undefined; readonly instance: string | undefined },
+  rights: Rights,
+): void {
+  if (seesEverything(rights)) return;
+  if (app !== undefined && seesApp(rights, app)) return;
+  if (instance !== undefined && seesInstance(rights, instance)) return;
+  throw new OperationRefused('forbidden', 'Name one of your apps or instances in the query');
+}
 
 function noSuchWebhook(id: string): OperationRefused {
   return new OperationRefused('not-found', `There is no webhook ${id}`);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { DeepReadonly } from '../config/schema.ts';
 import { redactedUrl } from '../runtime/redact.ts';
 import type { Attempt, OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../webhooks/outbox.ts';
+import { type Rights, seesApp, seesInstance } from './rights.ts';
 
 const time = z.iso.datetime();
 
@@ -34,7 +35,7 @@ export const shownWebhook = z.strictObject({
 });
 
 export const shownWebhookDetails = shownWebhook.extend({
-  body: z.string(),
+  body: z.string().nullable().describe('null if payloads are hidden.'),
   attemptLog: z.array(
     z.strictObject({
       number: z.int().min(1),
@@ -42,7 +43,12 @@ export const shownWebhookDetails = shownWebhook.extend({
       durationMs: z.int().min(0),
       outcome: z.enum(['delivered', 'refused', 'timeout', 'unreachable', 'not-allowed']),
       status: z.int().nullable().describe('The HTTP status; null if there was no response.'),
-      answer: z.string().describe('The first bytes of the response, or why there was none.'),
+      answer: z
+        .string()
+        .nullable()
+        .describe(
+          'The first bytes of the response, or why there was none; null if payloads are hidden.',
+        ),
     }),
   ),
 });
@@ -81,8 +87,26 @@ export function showWebhook(entry: OutboxEntry): ShownWebhook {
   };
 }
 
-export function showWebhookDetails(entry: OutboxEntryDetails): ShownWebhookDetails {
-  return { ...showWebhook(entry), body: entry.body, attemptLog: entry.attemptLog.map(showAttempt) };
+export function showWebhookDetails(
+  entry: OutboxEntryDetails,
+  { seesPayloads }: Pick<Rights, 'seesPayloads'>,
+): ShownWebhookDetails {
+  const attemptLog = entry.attemptLog.map(showAttempt);
+  return seesPayloads
+    ? { ...showWebhook(entry), body: entry.body, attemptLog }
+    : {
+        ...showWebhook(entry),
+        body: null,
+        attemptLog: attemptLog.map((attempt) => ({ ...attempt, answer: null })),
+      };
+}
+
+/** Whether a request belongs to an app or instance that the caller may see. */
+export function seesWebhook(
+  rights: Rights,
+  { kind, ownerId }: Pick<OutboxEntry, 'kind' | 'ownerId'>,
+): boolean {
+  return kind === 'channels' ? seesApp(rights, ownerId) : seesInstance(rights, ownerId);
 }
 
 function showAttempt({ number, atMs, durationMs, outcome, status, answer }: Attempt) {

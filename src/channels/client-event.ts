@@ -50,7 +50,7 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): MaybePr
   });
 }
 
-/** Tells a client that its event was not sent because the engine failed. The connection stays: nothing must be undone. */
+/** Reports to a client that its event was not sent because the engine failed. The connection stays: nothing must be undone. */
 function notSent(hub: Hub, session: Session, error: unknown): boolean {
   if (!(error instanceof EngineFailure)) throw error;
   hub.rateLimitedLog.error(

@@ -114,9 +114,9 @@ export interface Publication extends Broadcast {
  * that is the same for all loops. It may answer at once or later; calls of one loop take effect in their order.
  *
  * Loops state what they hold instead of counting up and down, so a statement may be repeated without harm. Every call must
- * settle. A throw or a rejection means "I could not answer": the core then closes the connection with 4100, refuses a
- * client event, or answers the HTTP request with 503, and does not ask again. A call that fails must have changed nothing, except `leave`, `signOut` and
- * `unwatch`: those who call them are gone, and the engine must remember it.
+ * settle. A throw or a rejection means "I could not answer": the core then closes the connection with 4100, refuses the
+ * client event, or answers the HTTP request with 503, and does not ask again. A call that fails must have changed nothing,
+ * except `leave`, `signOut` and `unwatch`: those who call them are gone, and the engine must remember it.
  */
 export interface Authority {
   /**
@@ -174,7 +174,7 @@ export interface ChannelPage {
 export interface CachedEvent {
   readonly name: string;
   readonly data: string;
-  /** How long it is still remembered. Milliseconds: the clock of whoever remembers it may differ. */
+  /** How long it is still remembered. Milliseconds. A duration, because the clocks of servers may differ. */
   readonly leftMs: number;
 }
 

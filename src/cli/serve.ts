@@ -30,7 +30,10 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     return error.exitCode;
   }
   reloadServer = () => void reload(server, invocation);
-  output.print(welcome(server, config.push.publicUrl));
+  // Only to a person: what is printed elsewhere is often kept, and read by others.
+  const logInToken = process.stdout.isTTY ? server.logInToken : undefined;
+  const { publicUrl } = config.push;
+  output.print(welcome(server, { publicUrl, hasDashboard: config.dashboard.enabled, logInToken }));
 
   const reason = await Promise.race([
     signals.first.then((signal) => ({ signal })),

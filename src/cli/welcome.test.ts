@@ -27,6 +27,8 @@ function server(more: Partial<WelcomeServer> = {}): WelcomeServer {
   };
 }
 
+const WELCOME = { publicUrl: null, hasDashboard: true, logInToken: undefined };
+
 /** The lines below a line, up to the next one that is not indented. */
 function below(heading: string, printed: string): string {
   const [, text = ''] = printed.split(`\n${heading}\n`);
@@ -35,27 +37,37 @@ function below(heading: string, printed: string): string {
 
 describe('the welcome of a later start', () => {
   it('names the tenants and the listeners, and no secret', () => {
-    const text = welcome(server(), null);
+    const text = welcome(server(), WELCOME);
     expect(text).toContain('App 17\n  key     app-key\n');
     expect(text).toContain(
       `Instance ${instance.id} (shop)\n  secret key  npx fanfare instances show ${instance.id} --secret\n`,
     );
-    expect(text.split('\n').slice(-3)).toEqual([
+    expect(text.split('\n').slice(-4)).toEqual([
       'Channels  http://0.0.0.0:6001   WebSocket clients and the HTTP API',
       'Push      http://0.0.0.0:6002   devices, and backends that publish',
       'Admin     http://127.0.0.1:6003   /healthz, /readyz, /metrics and /api/v1',
+      'Dashboard http://127.0.0.1:6003/dashboard',
     ]);
     expect(text).not.toMatch(/app-secret|FIRST|SECOND/);
   });
 
   it('says how to get a password of the admin API that the server has made', () => {
-    expect(welcome(server({ adminPassword: 'file' }), null)).toEndWith(
-      '/api/v1\n          password: npx fanfare admin password',
+    expect(welcome(server({ adminPassword: 'file' }), WELCOME)).toContain(
+      '/api/v1\n          password: npx fanfare admin password\n',
     );
   });
 
+  it('prints a link to the dashboard that logs a person in, as this machine reaches it', () => {
+    const admin = address('0.0.0.0', 6003);
+    const options = { ...WELCOME, logInToken: 'T' };
+    expect(welcome(server({ admin }), options)).toEndWith(
+      'Dashboard http://127.0.0.1:6003/dashboard#token=T\n          logs you in, once, within 10 minutes',
+    );
+    expect(welcome(server(), { ...options, hasDashboard: false })).not.toContain('ashboard');
+  });
+
   it('says how to create an app and an instance if there is none', () => {
-    const text = welcome(server({ apps: [], instances: [] }), null);
+    const text = welcome(server({ apps: [], instances: [] }), WELCOME);
     expect(text).toContain('npx fanfare apps create');
     expect(text).toContain('npx fanfare instances create');
   });
@@ -65,7 +77,7 @@ describe('the welcome of the first start', () => {
   const first = { createdApp: app.id, createdInstance: instance.id };
 
   it('prints the credentials for SDKs', () => {
-    const text = welcome(server(first), null);
+    const text = welcome(server(first), WELCOME);
     expect(text).toContain(`  instance id       ${instance.id}\n`);
     expect(text).toContain('  secret key        FIRST-SECRET\n');
     expect(text).toContain('  VAPID public key  B-PUBLIC\n');
@@ -74,13 +86,13 @@ describe('the welcome of the first start', () => {
   });
 
   it('introduces only the instance if there were apps already', () => {
-    const text = welcome(server({ createdInstance: instance.id }), null);
+    const text = welcome(server({ createdInstance: instance.id }), WELCOME);
     expect(text).toContain('FIRST-SECRET');
     expect(text).not.toContain('app-secret');
   });
 
   it('prints a page, a service worker and a backend that work together', () => {
-    const text = welcome(server(first), null);
+    const text = welcome(server(first), WELCOME);
     const page = below('In a page that gets notifications, at https:// or on localhost:', text);
     expect(page).toContain('https://js.pusher.com/beams/2.1.0/push-notifications-cdn.js');
     expect(page).toContain(
@@ -93,7 +105,7 @@ describe('the welcome of the first start', () => {
   });
 
   it('prints a backend that the library of Pusher accepts', () => {
-    const options = runBackend(welcome(server(first), null));
+    const options = runBackend(welcome(server(first), WELCOME));
     expect(options).toEqual({
       made: {
         instanceId: instance.id,
@@ -108,13 +120,16 @@ describe('the welcome of the first start', () => {
 
   it('uses https if the listener has TLS, and the public URL for browsers', () => {
     const push = address('push.internal', 8443, true);
-    const plain = welcome(server({ ...first, push }), null);
+    const plain = welcome(server({ ...first, push }), WELCOME);
     expect(plain).toContain("endpointOverride: 'https://push.internal:8443'");
     expect(runBackend(plain)).toMatchObject({
       made: { endpoint: 'push.internal', port: 8443 },
       protocol: 'https',
     });
-    const known = welcome(server({ ...first, push }), 'https://push.example.org');
+    const known = welcome(server({ ...first, push }), {
+      ...WELCOME,
+      publicUrl: 'https://push.example.org',
+    });
     expect(known).toContain("endpointOverride: 'https://push.example.org'");
     expect(known).toContain("importScripts('https://push.example.org/sdk/service-worker.js')");
   });

@@ -1,7 +1,7 @@
 import type { AdminPasswordSource, ListenerAddress } from '../node/link/messages.ts';
 import { printable } from '../runtime/printable.ts';
 import { appSteps, instanceSteps, type NewApp, type NewInstance } from './first-steps.ts';
-import { urlOf } from './own-address.ts';
+import { ownAddress, urlOf } from './own-address.ts';
 
 interface WelcomeApp extends NewApp {
   readonly name: string;
@@ -28,20 +28,36 @@ export interface WelcomeServer {
   readonly createdInstance: string | undefined;
 }
 
-/**
- * The text that `serve` prints: where the server listens, and how to talk to it. `publicUrl` is the configured URL of
- * the push listener for browsers.
- */
-export function welcome(server: WelcomeServer, publicUrl: string | null): string {
+export interface WelcomeOptions {
+  /** The configured URL of the push listener for browsers. */
+  readonly publicUrl: string | null;
+  readonly hasDashboard: boolean;
+  /** Makes the address of the dashboard a link that logs in; `undefined` if nobody may see it. */
+  readonly logInToken: string | undefined;
+}
+
+/** The text that `serve` prints: where the server listens, and how to talk to it. */
+export function welcome(server: WelcomeServer, options: WelcomeOptions): string {
   const { channels, push, admin, adminPassword, threads } = server;
   return [
     ...describeApps(server),
-    ...describeInstances(server, publicUrl),
+    ...describeInstances(server, options.publicUrl),
     `Channels  ${urlOf(channels)}   WebSocket clients and the HTTP API${threads === 1 ? '' : `, on ${threads} threads`}`,
     `Push      ${urlOf(push)}   devices, and backends that publish`,
     `Admin     ${urlOf(admin)}   /healthz, /readyz, /metrics and /api/v1`,
     ...(adminPassword === 'file' ? ['          password: npx fanfare admin password'] : []),
+    ...(options.hasDashboard ? describeDashboard(admin, options.logInToken) : []),
   ].join('\n');
+}
+
+function describeDashboard(admin: ListenerAddress, logInToken: string | undefined): string[] {
+  const address = `${ownAddress(admin)}/dashboard`;
+  return logInToken === undefined
+    ? [`Dashboard ${address}`]
+    : [
+        `Dashboard ${address}#token=${logInToken}`,
+        '          logs you in, once, within 10 minutes',
+      ];
 }
 
 function describeApps({ apps, createdApp, channels }: WelcomeServer): string[] {

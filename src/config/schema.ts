@@ -14,6 +14,8 @@ import {
   wordOrNumber,
 } from './setting-kinds.ts';
 
+const headerName = textThat(/^[\w-]{1,100}$/, 'be the name of a header', '');
+
 const admin = z
   .strictObject({
     host: text('').default('127.0.0.1').describe('The address to listen on.'),
@@ -22,9 +24,59 @@ const admin = z
       text(''),
       'The password of the dashboard and the admin API; null = the server creates one in a file beside the store, see `fanfare admin password`.',
     ),
+    proxy: z
+      .strictObject({
+        trust: oneOrMore(
+          addressRange(''),
+          'Addresses and CIDR ranges of the proxy. The headers of others are ignored.',
+        ),
+        userHeader: headerName.describe('The header that names the user, such as `Remote-User`.'),
+        groupsHeader: headerName
+          .nullable()
+          .default(null)
+          .describe(
+            'The header with the groups of the user, with commas between; null = there is none.',
+          ),
+      })
+      .nullable()
+      .default(null)
+      .describe('A proxy that logs users in and names them in headers; null = there is none.'),
+    roles: z
+      .array(
+        z.strictObject({
+          group: text('A group that the proxy names; `*` = everybody whom it lets in.'),
+          role: z
+            .enum(['viewer', 'support', 'operator', 'admin'])
+            .describe(
+              'viewer: figures; support: also payloads; operator: also send, replay and disconnect; admin: everything.',
+            ),
+          apps: z.array(text('')).optional().describe('Only these apps. Without it: all.'),
+          instances: z
+            .array(text(''))
+            .optional()
+            .describe('Only these push instances. Without it: all.'),
+        }),
+      )
+      .default([])
+      .describe(
+        'What users of the proxy may do. The first entry with a group of the user counts; nobody may do anything without one.',
+      ),
   })
   .prefault({})
   .describe('The listener for the dashboard, the admin API, metrics and health checks.');
+
+const dashboard = z
+  .strictObject({
+    enabled: onOff(true, 'Serve the dashboard. Without it, the admin API and its log-in stay.'),
+    payloads: z
+      .enum(['show', 'hide'])
+      .default('show')
+      .describe(
+        'Whether the dashboard and the admin API show payloads, metadata and other personal data. `hide` leaves names, sizes and counts.',
+      ),
+  })
+  .prefault({})
+  .describe('The dashboard, a web page of the admin listener.');
 
 const webhooks = z
   .strictObject({
@@ -162,6 +214,7 @@ export const configSchema = z.strictObject({
   realtime,
   push: pushSettings,
   admin,
+  dashboard,
   webhooks,
   tls,
   engine,

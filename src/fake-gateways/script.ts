@@ -28,7 +28,8 @@ export class Script implements Disposable {
   latencyMs = 0;
   private readonly forTokens = new Map<string, Scripted>();
   private readonly next: Scripted[] = [];
-  private readonly timers = new Set<NodeJS.Timeout>();
+  /** Answers that wait for the latency. */
+  private readonly waiting = new Map<NodeJS.Timeout, () => void>();
 
   /** For the next `times` requests of this token. It replaces what was set for the token before. */
   forToken(token: string, act: Act, times = Number.POSITIVE_INFINITY): void {
@@ -61,14 +62,24 @@ export class Script implements Disposable {
   afterLatency(run: () => void): void {
     if (this.latencyMs === 0) return run();
     const timer = setTimeout(() => {
-      this.timers.delete(timer);
+      this.waiting.delete(timer);
       run();
     }, this.latencyMs);
-    this.timers.add(timer);
+    this.waiting.set(timer, run);
+  }
+
+  /** Gives all answers that wait now, and later ones without latency. */
+  answerNow(): void {
+    this.latencyMs = 0;
+    for (const [timer, run] of this.waiting) {
+      clearTimeout(timer);
+      run();
+    }
+    this.waiting.clear();
   }
 
   /** Cancels what waits for the latency. */
   [Symbol.dispose](): void {
-    for (const timer of this.timers) clearTimeout(timer);
+    for (const timer of this.waiting.keys()) clearTimeout(timer);
   }
 }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { createSecureContext } from 'node:tls';
 import type { App } from '../channels/app.ts';
 import { hasOwnStore } from '../config/own-store.ts';
@@ -15,6 +14,7 @@ import type { AdminPasswordSource, ListenerAddress } from './link/messages.ts';
 import { handleBackgroundMessage } from './realtime/background-messages.ts';
 import { RealtimeLoops } from './realtime/realtime-loops.ts';
 import { threadCount } from './realtime/thread-count.ts';
+import { serverName } from './server-name.ts';
 import { StartFailed } from './start-failed.ts';
 
 /** A running server. */
@@ -23,6 +23,8 @@ export interface FanfareServer {
   readonly push: ListenerAddress;
   readonly admin: ListenerAddress;
   readonly adminPassword: AdminPasswordSource;
+  /** Logs in to the dashboard once, within ten minutes; `undefined` if there is no dashboard. */
+  readonly logInToken: string | undefined;
   /** The number of realtime loops. */
   readonly threads: number;
   /** At the time of the start. */
@@ -78,7 +80,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     logFormat,
     logLinesDropped: opened.droppedLines,
     openLogPort: () => logThread.openPort(),
-    serverName: nameOf(config),
+    serverName: serverName(config),
     toBackground: (message) => background.post(message),
     backgroundPorts: channels.map(({ port2 }) => port2),
   });
@@ -88,7 +90,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   );
   await realtime.openThreads();
   const listener = await realtime.listen();
-  background.post({ type: 'realtime', state: 'listening' });
+  background.post({ type: 'realtime', state: 'listening', channels: listener });
   // Load balancers must send no more requests to a server that is about to stop.
   const announceStop = () => background.post({ type: 'realtime', state: 'stopping' });
   // Runs first when stopping.
@@ -100,6 +102,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     push: ready.push,
     admin: ready.admin,
     adminPassword: ready.adminPassword,
+    logInToken: ready.logInToken,
     threads,
     apps: ready.apps,
     createdApp: ready.createdApp,
@@ -122,11 +125,6 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     announceStop,
     stop: () => running.disposeAsync(),
   };
-}
-
-/** What operators call this server: its host, and what tells it apart from others of the host. */
-function nameOf({ channels }: Config): string {
-  return `${hostname()}:${channels.port === 0 ? process.pid : channels.port}`;
 }
 
 /** Refuses a configuration that needs a part that this version or this system does not have. */

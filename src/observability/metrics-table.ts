@@ -41,6 +41,11 @@ export const metricRows = {
     help: 'Accepted connections over HTTP requests, by the transport that opened them.',
     label: { name: 'transport', values: ['xhr_streaming', 'xhr_polling'] },
   },
+  fallbackSessionsUnknown: {
+    name: 'fanfare_fallback_unknown_sessions_total',
+    kind: 'counter',
+    help: 'Requests with messages for a session over HTTP that nobody knows: of clients that have just left, or of somebody who guesses. Each counts as a new connection of its address.',
+  },
   statisticsReports: {
     name: 'fanfare_statistics_reports_total',
     kind: 'counter',
@@ -189,6 +194,7 @@ export const metricRows = {
       values: [
         'password-missing',
         'password-wrong',
+        'session-over',
         'too-many-wrong-passwords',
         'other-site',
         'too-many-requests',
@@ -291,7 +297,7 @@ export const metricRows = {
   engineOutages: {
     name: 'fanfare_engine_outages_total',
     kind: 'counter',
-    help: 'How often a Redis server could not be used any more.',
+    help: 'How often a realtime loop could not use a Redis server any more.',
   },
   engineAnswers: {
     name: 'fanfare_engine_answer_seconds',
@@ -302,7 +308,7 @@ export const metricRows = {
   engineWaiting: {
     name: 'fanfare_engine_waiting_commands',
     kind: 'gauge',
-    help: 'What Redis, or other realtime loops, have not answered yet.',
+    help: 'Commands that Redis has not answered yet, or questions that other realtime loops have not answered yet.',
   },
   enginePublishesRefused: {
     name: 'fanfare_engine_publishes_refused_total',
@@ -312,7 +318,7 @@ export const metricRows = {
   engineWaitsGivenUp: {
     name: 'fanfare_engine_waits_given_up_total',
     kind: 'counter',
-    help: 'Subscriptions, sign-ins and watch lists that waited for Redis in vain. Their connections were closed with 4100.',
+    help: 'Subscriptions, sign-ins and watch lists that Redis did not answer within 30 to 40 s. Their connections were closed with 4100.',
   },
   engineConnectionsLost: {
     name: 'fanfare_engine_connections_lost_total',
@@ -353,7 +359,7 @@ export const metricRows = {
   engineDataLost: {
     name: 'fanfare_engine_data_lost_total',
     kind: 'counter',
-    help: 'Partitions, of 64, that Redis had lost, or perhaps a part of them at a restart or failover, and that this server stated again.',
+    help: 'Partitions that this server stated again, because Redis had lost data or may have lost some at a restart or failover. There are 64.',
   },
   loopDelay: {
     name: 'fanfare_event_loop_delay_seconds',

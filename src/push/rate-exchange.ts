@@ -42,7 +42,7 @@ const EXCHANGE_MS = 250;
 /** The part of one second's tokens that is worth a report. */
 const WORTH_REPORTING = 1 / 20;
 
-/** An instance that took less than that within this time is not counted. */
+/** A rate is dropped if less than that was taken from it within this time. */
 const QUIET_MS = 10_000;
 
 /** After a longer gap between two exchanges, what others took meanwhile is not charged: its time is over. */

@@ -1,6 +1,8 @@
 /** The HTTP status of each refusal. */
 const statuses = {
   invalid: 400,
+  'not-logged-in': 401,
+  forbidden: 403,
   'not-found': 404,
   conflict: 409,
   'too-large': 413,

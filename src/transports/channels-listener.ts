@@ -33,7 +33,7 @@ export interface ListenerMeter extends StatisticsMeter {
  * Seconds after which an HTTP connection is closed that is idle or has not sent the rest of a request. Single bytes do not
  * renew it. Idle keep-alive connections of backends stay open as long.
  */
-const HTTP_IDLE_SECONDS = 30;
+export const HTTP_IDLE_SECONDS = 30;
 
 export interface ChannelsListenerOptions {
   readonly settings: ListenerSettings;

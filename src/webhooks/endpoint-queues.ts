@@ -47,6 +47,8 @@ interface EndpointQueue {
   failing: boolean;
 }
 
+const NOTHING_WAITS = { rows: 0, oldestAtMs: Number.POSITIVE_INFINITY };
+
 /**
  * Decides which request is sent next. Each endpoint has a queue with few requests in flight, and queues take turns, so
  * that a slow endpoint or a long queue delays no other.
@@ -180,6 +182,12 @@ export class EndpointQueues {
       }
     }
     return dueAtMs;
+  }
+
+  /** The requests that wait for an endpoint, and since when the oldest of them does. */
+  waitingFor(endpoint: string): { readonly rows: number; readonly oldestAtMs: number | undefined } {
+    const { rows, oldestAtMs } = this.queues.get(endpoint) ?? NOTHING_WAITS;
+    return { rows, oldestAtMs: Number.isFinite(oldestAtMs) ? oldestAtMs : undefined };
   }
 
   oldestAtMs(): number | undefined {

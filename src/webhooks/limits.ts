@@ -116,3 +116,6 @@ export const STORE_PAUSE_MS = 1_000;
 
 /** How long the server waits for answers when it stops; what is still in flight is sent again at the next start. */
 export const CLOSE_MS = 2_000;
+
+/** How long it is known how an address answered that is not tried any more. */
+export const HEALTH_KEPT_MS = 86_400_000;

@@ -3,6 +3,7 @@ import type { LogThrottle } from '../runtime/log-throttle.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
 import { type AttemptContext, attemptOnce } from './attempt.ts';
 import { kindOf, shareOf } from './endpoint.ts';
+import type { EndpointHealthBook } from './endpoint-health.ts';
 import type { EndpointQueues } from './endpoint-queues.ts';
 import { CLAIM_MS, CLOSE_MS, STORE_PAUSE_MS } from './limits.ts';
 import type { AttemptOutcome, ClaimedRequest, Outbox, OutboxKind, Settlement } from './outbox.ts';
@@ -14,6 +15,7 @@ export interface SenderOptions extends Omit<AttemptContext, 'signal' | 'timeoutM
   /** While the store cannot be written, nothing is claimed: the results could not be kept. */
   readonly writer: { readonly isFailing: boolean };
   readonly queues: EndpointQueues;
+  readonly health: Pick<EndpointHealthBook, 'learn'>;
   /** Called with the end of each claim. */
   readonly settle: (settlement: Settlement) => void;
   readonly timers: Timers;
@@ -181,7 +183,10 @@ export class Sender {
 
   private countAndLog({ request, attempt, next }: Settlement): void {
     const { log, throttle } = this.options;
-    if (attempt !== undefined) this.outcomes[attempt.outcome]++;
+    if (attempt !== undefined) {
+      this.outcomes[attempt.outcome]++;
+      this.options.health.learn(request, attempt);
+    }
     // The host only: the rest of an address may hold a secret.
     const fields = {
       request: request.id,

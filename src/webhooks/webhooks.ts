@@ -3,6 +3,7 @@ import type { SendRequest } from '../outgoing/request.ts';
 import { LogThrottle } from '../runtime/log-throttle.ts';
 import { Mutex } from '../runtime/mutex.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
+import { type EndpointHealth, EndpointHealthBook } from './endpoint-health.ts';
 import { EndpointQueues } from './endpoint-queues.ts';
 import { type DropCause, Intake, type PreparedRequest } from './intake.ts';
 import {
@@ -10,6 +11,7 @@ import {
   FLUSH_ATTEMPTS,
   FLUSH_EVENTS,
   FLUSH_MS,
+  HEALTH_KEPT_MS,
   MAINTENANCE_MS,
   PUSH_TIMEOUT_MS,
   STORE_PAUSE_MS,
@@ -59,11 +61,18 @@ export interface WebhookFigures {
   readonly attempts: Readonly<Record<AttemptOutcome, number>>;
 }
 
+/** What waits for one address. */
+export interface WaitingFor {
+  readonly waiting: number;
+  readonly oldestWaitingAtMs: number | undefined;
+}
+
 /** The webhooks of this server: those to be sent, and the log. */
 export class Webhooks implements AsyncDisposable {
   private readonly options: WebhooksOptions;
   private readonly timers: Timers;
   private readonly queues = new EndpointQueues();
+  private readonly health = new EndpointHealthBook();
   private readonly intake: Intake;
   private readonly writer: OutboxWriter;
   private readonly sender: Sender;
@@ -93,6 +102,7 @@ export class Webhooks implements AsyncDisposable {
       outbox,
       writer: this.writer,
       queues,
+      health: this.health,
       settle: (settlement) => this.settle(settlement),
       timers,
       log,
@@ -162,6 +172,14 @@ export class Webhooks implements AsyncDisposable {
       this.queues.addReplayed(replayed, nowMs);
       this.sender.poll();
       return 'replayed';
+    });
+  }
+
+  /** How the addresses answer that were tried in the last 24 h, and what waits for each. */
+  endpoints(): readonly (EndpointHealth & WaitingFor)[] {
+    return Array.from(this.health.all(), (one) => {
+      const { rows, oldestAtMs } = this.queues.waitingFor(one.endpoint);
+      return { ...one, waiting: rows, oldestWaitingAtMs: oldestAtMs };
     });
   }
 
@@ -245,6 +263,7 @@ export class Webhooks implements AsyncDisposable {
 
   private async maintain(): Promise<void> {
     const { outbox, outboxLog, settings, log, shared = false } = this.options;
+    this.health.forget(this.timers.now() - HEALTH_KEPT_MS);
     try {
       if (shared) {
         await outbox.unblock();

@@ -186,7 +186,7 @@ describe('the apps of the admin API', () => {
     await using server = await startFanfare({ onlyOne: 'sqlite-file' });
     const app = await makeApp(server, { name: 'before' });
     const holder = new Database(join(server.directory, 'fanfare.db'));
-    holder.run('BEGIN IMMEDIATE');
+    holder.exec('PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE');
     expect(await admin(server, 'PATCH', `/apps/${app.id}`, { body: { name: 'x' } })).toMatchObject({
       status: 503,
       json: { error: expect.stringContaining('The store cannot be used now') },

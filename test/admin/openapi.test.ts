@@ -18,6 +18,9 @@ import {
 
 interface Described {
   readonly operationId: string;
+  readonly 'x-role'?: string;
+  /** Empty if no password is needed. */
+  readonly security?: readonly object[];
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: object;
   readonly responses: Readonly<Record<string, { content: Readonly<Record<string, object>> }>>;
@@ -71,6 +74,9 @@ const successes: Readonly<
   health: async () => ({}),
   readiness: async () => ({}),
   metrics: async () => ({}),
+  server: async () => ({}),
+  conditions: async () => ({}),
+  figures: async () => ({}),
   listApps: async () => ({}),
   createApp: async () => ({
     body: { name: 'x', clientEvents: true, limits: { connections: 1 }, webhooks: [] },
@@ -91,6 +97,17 @@ const successes: Readonly<
     path: { id: app.id },
     body: { name: 'e', channels: ['a'], data: 'x' },
   }),
+  checkAuth: async () => ({
+    path: { id: app.id },
+    body: { channel: 'private-a', socketId: '1.2', auth: 'x:y' },
+  }),
+  getChannel: async () => ({ path: { id: app.id, name: 'a' } }),
+  listConnections: async () => ({ path: { id: app.id } }),
+  getConnection: async () => ({ path: { id: app.id, socket: await socketId() } }),
+  endConnection: async () => {
+    const doomed = await RawClient.connect(server, { path: pathOf(7, app.key) });
+    return { path: { id: app.id, socket: doomed.socketId } };
+  },
   listUsage: async () => ({ path: { id: APP.id } }),
   listInstances: async () => ({}),
   createInstance: async () => ({ body: { name: 'x', limits: { devices: 1 }, webhooks: [] } }),
@@ -111,11 +128,20 @@ const successes: Readonly<
   listWebhooks: async () => ({}),
   getWebhook: async () => ({ path: { id: webhook } }),
   replayWebhook: async () => ({ path: { id: webhook } }),
+  logIn: async () => ({ body: { password: server.adminPassword } }),
+  listAudit: async () => ({}),
+  getSession: async () => ({}),
+  logOut: async () => ({}),
   describe: async () => ({}),
 };
 
+async function socketId(): Promise<string> {
+  const { json } = await admin(server, 'GET', `/apps/${app.id}/connections`);
+  return (json as { connections: { socketId: string }[] }).connections[0]?.socketId ?? '';
+}
+
 /** Operations of an app that are no reads, and that its configuration does not forbid. */
-const changeNoApp = ['sendEvent'];
+const changeNoApp = ['sendEvent', 'checkAuth', 'endConnection'];
 
 async function makeInstance(): Promise<string> {
   const { json } = await admin(server, 'POST', '/instances', { body: {} });
@@ -162,6 +188,12 @@ describe('the OpenAPI description', () => {
       const steps = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
       expect(inPath.map(({ name }) => name as string | undefined)).toEqual(steps);
+    }
+  });
+
+  it('names the least role of every operation of the API', () => {
+    for (const { path, operation } of described.filter((one) => one.path.startsWith('/api/'))) {
+      expect([path, operation['x-role']]).toEqual([path, expect.stringMatching(/^\w+$/)]);
     }
   });
 
@@ -232,8 +264,10 @@ describe('the OpenAPI description', () => {
     await using shut = await startFanfare({ config: { admin: { port: 0, password: 'x' } } });
     for (const { method, path, operation } of described) {
       const answer = await admin(shut, method, `/${filled(path, { id: 'x', key: 'y' })}`);
-      const isOpen = path === '/healthz' || path === '/readyz';
-      expect([path, answer.status]).toEqual([path, isOpen ? 200 : 401]);
+      const isOpen = operation.security?.length === 0;
+      // Without a password in its body, a log-in is not even wrong.
+      const status = operation.operationId === 'logIn' ? 400 : isOpen ? 200 : 401;
+      expect([path, answer.status]).toEqual([path, status]);
       expectDescribed(operation, answer);
     }
   });

@@ -29,7 +29,7 @@ afterAll(async () => {
 async function tabIn(channel: string, user = 'ann', more = ''): Promise<Tab> {
   const build = channel.startsWith('private-encrypted-') ? 'pusher-with-encryption' : 'pusher';
   const script = `const channel = listen('${channel}'); ${more}`;
-  return await browser.open(pageWith(server, site, user, script, build));
+  return await browser.open(pageWith(server, site, { user, script, build }));
 }
 
 describe('a page', () => {

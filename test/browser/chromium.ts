@@ -20,7 +20,7 @@ export interface Chromium extends AsyncDisposable {
 export async function startChromium(
   prepare: (context: BrowserContext) => Promise<void> = async () => undefined,
 ): Promise<Chromium> {
-  const browser = await launch();
+  const browser = await launchChromium();
   const context = await browser.newContext();
   await prepare(context);
   const tabs = new Map<Page, Inbox<readonly unknown[]>>();
@@ -42,7 +42,8 @@ export async function startChromium(
   };
 }
 
-async function launch(): Promise<Browser> {
+/** Starts Chromium without a window, with more arguments if there are any. */
+export async function launchChromium(args: readonly string[] = []): Promise<Browser> {
   const executablePath =
     Bun.which('chromium') ?? Bun.which('chromium-browser') ?? Bun.which('google-chrome');
   if (executablePath === null) {
@@ -62,6 +63,7 @@ async function launch(): Promise<Browser> {
       '--disable-extensions',
       // All pages are of one site, and starting a process for each took a quarter of the CPU time.
       '--process-per-site',
+      ...args,
     ],
   });
 }

@@ -1,6 +1,13 @@
-import { optionsFor } from '../../testing/clients/official-client.ts';
+import { type OfficialClientOptions, optionsFor } from '../../testing/clients/official-client.ts';
 import { APP, type Fanfare } from '../../testing/servers/fanfare.ts';
 import type { Site } from './site.ts';
+
+interface PageOptions extends Omit<OfficialClientOptions, 'backend'> {
+  readonly user: string;
+  /** Runs once the page has begun to connect. */
+  readonly script: string;
+  readonly build?: 'pusher' | 'pusher-with-encryption';
+}
 
 /**
  * Serves a page that loads a web build of pusher-js and connects as `user`; gives its URL. The script of the page can
@@ -9,12 +16,9 @@ import type { Site } from './site.ts';
 export function pageWith(
   server: Pick<Fanfare, 'port'>,
   site: Site,
-  user: string,
-  script: string,
-  build: 'pusher' | 'pusher-with-encryption' = 'pusher',
-  watchlist: readonly string[] = [],
+  { user, script, build = 'pusher', ...client }: PageOptions,
 ): string {
-  const options = optionsFor(server, { backend: site, user, watchlist });
+  const options = optionsFor(server, { backend: site, user, ...client });
   return site.publish(`<!doctype html>
 <title>${user}</title>
 <script src="/${build}.min.js"></script>

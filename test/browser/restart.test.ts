@@ -16,7 +16,10 @@ it(
     await using browser = await startChromium();
     const channels = ['news', 'presence-room', 'private-orders'];
     const { reports } = await browser.open(
-      pageWith(before, site, 'ann', `${JSON.stringify(channels)}.forEach((name) => listen(name));`),
+      pageWith(before, site, {
+        user: 'ann',
+        script: `${JSON.stringify(channels)}.forEach((name) => listen(name));`,
+      }),
     );
     const subscribed = async () => {
       const names: unknown[] = [];

@@ -25,13 +25,15 @@ it('signs pages in, sends events to their users, reports who comes and goes, and
     { name: status, user_ids: [user] },
   ];
 
-  const ann = await browser.open(pageWith(server, site, 'ann', script, 'pusher', ['bob']));
+  const ann = await browser.open(
+    pageWith(server, site, { user: 'ann', script, watchlist: ['bob'] }),
+  );
   const first = [await ann.reports.next(), await ann.reports.next()];
   expect(first).toContainEqual(['signed in']);
   expect(first).toContainEqual(watchlist('bob', 'offline'));
   expect(await ann.page.evaluate('pusher.user.user_data')).toMatchObject({ id: 'ann' });
 
-  const bob = await browser.open(pageWith(server, site, 'bob', script));
+  const bob = await browser.open(pageWith(server, site, { user: 'bob', script }));
   expect(await bob.reports.next()).toEqual(['signed in']);
   expect(await ann.reports.next()).toEqual(watchlist('bob', 'online'));
 

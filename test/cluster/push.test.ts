@@ -16,6 +16,12 @@ import {
 
 const DEVICES = 2_000;
 
+/** Publishes that have more devices together than two servers take into their memory. */
+const TOO_MANY = 14;
+
+/** Longer than a test keeps gateways from answering, and shorter than servers wait. */
+const LATENCY_MS = 10_000;
+
 let store: ThrowAwayDatabase;
 let site: DeliverySite;
 let instance: SiteInstance;
@@ -115,14 +121,13 @@ describe('two servers on one PostgreSQL', () => {
 
   it('cancel for each other what is under way: whom it did not reach yet, it never reaches', async () => {
     const { script } = site.apns;
-    // So many that the last ones wait for the answers to the first.
-    script.latencyMs = 2_000;
+    script.latencyMs = LATENCY_MS;
     const ids: string[] = [];
-    for (let n = 0; n < 4; n++) ids.push(await publishAt(one, newsFor('apns')));
+    for (let n = 0; n < TOO_MANY; n++) ids.push(await publishAt(one, newsFor('apns')));
     const last = ids.pop() ?? '';
     await site.becomes(instance, last, ({ platforms: { apns } }) => apns.planned === DEVICES);
     await cancelledAt(two, last);
-    script.latencyMs = 0;
+    script.answerNow();
     for (const id of ids) await reachesEachOnce(id);
     const { platforms } = await site.becomes(
       instance,

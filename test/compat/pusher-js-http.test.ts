@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { connect, createServer, type Socket } from 'node:net';
 import {
   connect as connectClient,
   type HeardEvent,
@@ -80,57 +79,3 @@ describe.each(TRANSPORTS)('pusher-js over %s', (transport) => {
     expect(await heard.next()).toEqual(['headline', 'here again']);
   });
 });
-
-describe('a network without WebSockets', () => {
-  it.concurrent.each([
-    ['refuses them', 'refused'],
-    ['swallows them', 'swallowed'],
-  ] as const)('that %s still lets pusher-js connect within 15 s', async (_, how) => {
-    await using proxy = await startProxyWithoutWebSockets(server.port, how);
-    const startedAtMs = performance.now();
-    using client = connectClient(proxy, { enabledTransports: undefined });
-    const heard = client.subscribe(`behind-${how}`);
-    await heard.subscribed();
-    expect(performance.now() - startedAtMs).toBeLessThan(15_000);
-    expect(proxy.webSockets).toBeGreaterThan(0);
-
-    await backend.library.trigger(`behind-${how}`, 'e', 'through');
-    expect(await heard.next()).toEqual(['e', 'through']);
-  });
-});
-
-/** Forwards TCP connections, but none that begins with the handshake of a WebSocket. */
-async function startProxyWithoutWebSockets(targetPort: number, how: 'refused' | 'swallowed') {
-  const sockets = new Set<Socket>();
-  let webSockets = 0;
-  const listener = createServer((client) => {
-    sockets.add(client);
-    client.on('error', () => undefined);
-    client.once('data', (first) => {
-      if (first.toString('latin1').startsWith('GET /app/')) {
-        webSockets++;
-        if (how === 'refused') client.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
-        return;
-      }
-      const target = connect(targetPort, '127.0.0.1');
-      sockets.add(target);
-      target.on('error', () => client.destroy());
-      target.on('close', () => client.destroy());
-      client.on('close', () => target.destroy());
-      target.write(first);
-      client.pipe(target).pipe(client);
-    });
-  });
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const address = listener.address();
-  return {
-    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
-    get webSockets() {
-      return webSockets;
-    },
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => listener.close(resolve));
-    },
-  };
-}

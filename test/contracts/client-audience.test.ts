@@ -57,8 +57,10 @@ async function open({
 }: OpenOptions = {}): Promise<OpenAudience> {
   const coalescer = isBusy ? busyCoalescer() : idleCoalescer();
   const connections = new Connections();
-  const topics = new WebSocketTopics(slowConsumersOf(connections), coalescer);
-  const audience = new ClientAudience({ native: topics, connections, meter: new TableMeter() });
+  const slowConsumers = slowConsumersOf(connections);
+  const native = new WebSocketTopics(slowConsumers, coalescer);
+  const meter = new TableMeter();
+  const audience = new ClientAudience({ native, connections, slowConsumers, meter });
   const opened: Socket[] = [];
   const server = Bun.serve<SocketData>({
     hostname: '127.0.0.1',
@@ -85,7 +87,7 @@ async function open({
       },
     },
   });
-  topics.serve([server]);
+  native.serve([server]);
   let count = 0;
   return {
     audience,
@@ -148,14 +150,15 @@ audienceContract('ClientAudience of queues and WebSockets', () =>
 /** An audience of servers that have three subscribers each. */
 function audienceOn(servers: number, coalescer: Coalescer): ClientAudience {
   const connections = new Connections();
-  const topics = new WebSocketTopics(slowConsumersOf(connections), coalescer);
+  const slowConsumers = slowConsumersOf(connections);
+  const native = new WebSocketTopics(slowConsumers, coalescer);
   // Bun's class cannot be constructed.
   const server = {
     subscriberCount: () => 3,
     publish: () => 0,
   } as unknown as Server<SocketData>;
-  topics.serve(Array.from({ length: servers }, () => server));
-  return new ClientAudience({ native: topics, connections, meter: new TableMeter() });
+  native.serve(Array.from({ length: servers }, () => server));
+  return new ClientAudience({ native, connections, slowConsumers, meter: new TableMeter() });
 }
 
 it.each([

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'bun:test';
 import type { App } from '../../src/channels/app.ts';
 import type { ConnectionQuota } from '../../src/channels/ports.ts';
 import { LocalConnectionQuota } from '../../src/engines/local-connection-quota.ts';
+import { partitionOf } from '../../src/engines/partition.ts';
 import { SharedCounts, shareCounts } from '../../src/runtime/shared-memory/shared-counts.ts';
 import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
 import { type Fate, type RedisLoop, RedisLoops } from './redis-loops.ts';
@@ -146,6 +147,23 @@ describe('the connections of an app on several servers', () => {
     one.quotas.release(app);
     await cluster.settled();
     expect(await placesAt(two.quotas, app, 2)).toBe(1);
+  });
+
+  it('are let in while Redis does not answer, of however many apps', async () => {
+    let fate: ReturnType<Fate> = 'answered';
+    const { loops } = await loopsOverRedis(1, [], () => fate);
+    const [one] = loops as [RedisLoop];
+    fate = 'not-run';
+    const first = limited();
+    const ofItsPartition = Array.from({ length: 20_000 }, (_, n) => `app-${n}`).filter(
+      (id) => partitionOf({ id }, '') === partitionOf(first, ''),
+    );
+    // More than one statement holds.
+    expect(ofItsPartition.length).toBeGreaterThan(200);
+    const taken = await Promise.all(
+      ofItsPartition.map((id) => one.quotas.take(appWith({ connections: 5 }, id))),
+    );
+    expect(taken).not.toContain(false);
   });
 
   it('are let in beyond 1,000 that wait for Redis at once, and count afterwards', async () => {

@@ -17,6 +17,10 @@ const HEAD = `POST ${TARGET} HTTP/1.1\r\nHost: x\r\n`;
 const SIZED = `${HEAD}Content-Length: ${BODY.length}\r\n\r\n`;
 const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
 
+/** Answered at once: by the first line of a session over HTTP, or by the line that closes it. */
+const receive = (key: string, end: string) =>
+  `POST /pusher/app/${key}/1/${crypto.randomUUID()}/${end}?protocol=7&n=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`;
+
 /** Sends `start`, and then one drop after the other; gives the milliseconds until the server ended it. */
 async function endsAfter(port: number, start: string | Uint8Array, drop = ''): Promise<number> {
   const began = performance.now();
@@ -57,6 +61,9 @@ it('ends each connection that does not finish its request or handshake, and no o
     endsAfter(plain.port, SIZED, 'x'),
     endsAfter(plain.port, CHUNKED),
     endsAfter(plain.port, CHUNKED, '1\r\nx\r\n'),
+    endsAfter(plain.port, receive(APP.key, 'xhr')),
+    endsAfter(plain.port, receive('nobody', 'xhr_streaming')),
+    endsAfter(plain.port, `${receive(APP.key, 'xhr')}GET /app/x HTTP/1.1\r\nX-Long: `, 'x'),
     endsAfter(secure.port, ''),
     // The beginning of a ClientHello that announces 512 bytes.
     endsAfter(secure.port, Uint8Array.of(0x16, 0x03, 0x01, 0x02, 0x00, 0x01)),

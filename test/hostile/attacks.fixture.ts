@@ -110,6 +110,45 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
     return { connections };
   },
 
+  /**
+   * Several connections send one POST after the other. In `target`, `{n}` is the number of the request, and `{new}` is new in
+   * each one.
+   */
+  async posts() {
+    const body = String(options['body'] ?? '');
+    const step = Number(options['step'] ?? 1);
+    const statuses: Record<string, number> = {};
+    let number = Number(options['from'] ?? 1);
+    const request = () => {
+      number += step;
+      const target = options.path.replace('{n}', String(number)).replace('{new}', `s${number}`);
+      return (
+        `POST ${target} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${options['address']}\r\n` +
+        `Content-Length: ${body.length}\r\n\r\n${body}`
+      );
+    };
+    const one = async () => {
+      while (!isOver()) {
+        const over = Promise.withResolvers<void>();
+        const socket = connect(options.port, '127.0.0.1', () => void socket.write(request()));
+        socket.on('data', (bytes) => {
+          for (const [, status = ''] of bytes.toString('latin1').matchAll(/HTTP\/1\.1 (\d+)/g)) {
+            statuses[status] = (statuses[status] ?? 0) + 1;
+            if (isOver()) over.resolve();
+            else socket.write(request());
+          }
+        });
+        socket.on('error', () => undefined);
+        socket.on('close', () => over.resolve());
+        setTimeout(over.resolve, Math.max(0, endMs - performance.now()));
+        await over.promise;
+        socket.destroy();
+      }
+    };
+    await Promise.all(Array.from({ length: Number(options['connections'] ?? 8) }, one));
+    return { statuses };
+  },
+
   /** Sends requests whose target is expensive to read before the sender is known. */
   async requests() {
     const target = String(options['target']);

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import PushNotifications from '@pusher/push-notifications-server';
-import { Inbox } from '../inbox.ts';
+import { PageSteps } from './page-steps.ts';
 
 /** The build for browsers, as it comes from npm. */
 const SDK = fileURLToPath(
@@ -34,12 +34,6 @@ export interface BeamsSite extends Disposable {
   reload(): Promise<void>;
 }
 
-/** The result of a step in the page. */
-interface StepResult {
-  readonly value?: unknown;
-  readonly error?: string;
-}
-
 export function startBeamsSite(service: PushService): BeamsSite {
   const { hostname: endpoint, port } = new URL(service.url);
   // The type does not know `port`, which the library does.
@@ -51,8 +45,7 @@ export function startBeamsSite(service: PushService): BeamsSite {
   };
   const library = new PushNotifications(options);
   const signedIn: string[] = [];
-  const asking = new Inbox<(step: string) => void>('The page, which nobody has open,');
-  const results = new Inbox<StepResult>('The page, in the middle of a step,');
+  const steps = new PageSteps();
 
   const routes: Readonly<Record<string, (request: Request, url: URL) => Promise<Response>>> = {
     '/': async () => answer(page(service), 'text/html; charset=utf-8'),
@@ -64,14 +57,6 @@ export function startBeamsSite(service: PushService): BeamsSite {
       signedIn.push(user);
       return Response.json(library.generateToken(user));
     },
-    // The page reports the result of the last step, if there was one, and waits for the next.
-    async '/step'(request) {
-      const result = (await request.json()) as StepResult | null;
-      if (result !== null) results.put(result);
-      const { promise, resolve } = Promise.withResolvers<string>();
-      asking.put(resolve);
-      return answer(await promise, 'text/plain');
-    },
   };
   const http = Bun.serve({
     hostname: '127.0.0.1',
@@ -80,9 +65,11 @@ export function startBeamsSite(service: PushService): BeamsSite {
     idleTimeout: 0,
     async fetch(request) {
       const url = new URL(request.url);
-      const route = routes[url.pathname];
+      const { pathname } = url;
       return (
-        (await route?.(request, url)) ?? new Response('There is no such page', { status: 404 })
+        (await steps.answer(request, pathname)) ??
+        (await routes[pathname]?.(request, url)) ??
+        new Response('There is no such page', { status: 404 })
       );
     },
   });
@@ -90,18 +77,8 @@ export function startBeamsSite(service: PushService): BeamsSite {
     url: `http://localhost:${http.port}/`,
     library,
     signedIn,
-    async run(body) {
-      const give = await asking.next();
-      give(body);
-      const { value, error } = await results.next();
-      if (error !== undefined) throw new Error(error);
-      return value;
-    },
-    async reload() {
-      const give = await asking.next();
-      // It never ends, so the page that goes away does not ask once more.
-      give('location.reload(); await new Promise(() => {});');
-    },
+    run: (body) => steps.run(body),
+    reload: () => steps.reload(),
     [Symbol.dispose]() {
       http.stop(true);
     },
@@ -123,17 +100,6 @@ function page({ url, instance }: PushService): string {
   let client;
   // Not before it is used: Firefox never answers a page that looks for its subscription too early.
   const beams = () => (client ??= new Client(${JSON.stringify(options)}));
-  const AsyncFunction = (async () => {}).constructor;
-  (async () => {
-    let result = null;
-    for (;;) {
-      const answer = await fetch('/step', { method: 'POST', body: JSON.stringify(result) });
-      try {
-        result = { value: await new AsyncFunction(await answer.text())() };
-      } catch (error) {
-        result = { error: String(error?.message ?? error) };
-      }
-    }
-  })();
+  ${PageSteps.SCRIPT}
 </script>`;
 }

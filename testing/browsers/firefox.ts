@@ -9,8 +9,11 @@ export interface Firefox extends AsyncDisposable {
   readonly output: () => string;
 }
 
-/** Starts Firefox at an address with a new profile, which is removed with it. Its push service is `autopush`. */
-export async function startFirefox(url: string, autopush: Pick<Autopush, 'url'>): Promise<Firefox> {
+/** Starts Firefox at an address with a new profile, which is removed with it. Its push service is `autopush`, or none. */
+export async function startFirefox(
+  url: string,
+  autopush?: Pick<Autopush, 'url'>,
+): Promise<Firefox> {
   const program = Bun.which('firefox-esr') ?? Bun.which('firefox');
   if (program === null) {
     throw new Error('There is no Firefox on the PATH. Run: apt-get install firefox-esr');
@@ -53,10 +56,11 @@ export async function startFirefox(url: string, autopush: Pick<Autopush, 'url'>)
 
 /** Source: push protocol, 9.1. */
 function preferences(
-  autopush: Pick<Autopush, 'url'>,
+  autopush: Pick<Autopush, 'url'> | undefined,
 ): Readonly<Record<string, string | number | boolean>> {
   return {
-    'dom.push.serverURL': autopush.url,
+    'dom.push.connection.enabled': autopush !== undefined,
+    'dom.push.serverURL': autopush?.url ?? '',
     // Otherwise it refuses `ws:`.
     'dom.push.testing.allowInsecureServerURL': true,
     // No user can be asked for permission.

@@ -34,10 +34,10 @@ export interface AppBackend extends Disposable {
 const AUTH_PATH = '/pusher/auth';
 const USER_AUTH_PATH = '/pusher/user-auth';
 
-/** Starts a backend for an app of the server. `page` answers whatever is not an authorisation. */
+/** Starts a backend for an app of the server. `page` answers whatever is not an authorisation, when it likes. */
 export function startAppBackend(
   server: Pick<Fanfare, 'port'>,
-  page: (path: string) => Response | undefined = () => undefined,
+  page: (path: string, request: Request) => Promise<Response | undefined> = async () => undefined,
 ): AppBackend {
   const library = serverLibrary(server);
   const asked: string[] = [];
@@ -45,10 +45,13 @@ export function startAppBackend(
   const http = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
+    idleTimeout: 0,
     async fetch(request) {
       const { pathname } = new URL(request.url);
       if (pathname !== AUTH_PATH && pathname !== USER_AUTH_PATH) {
-        return page(pathname) ?? new Response('There is no such page', { status: 404 });
+        return (
+          (await page(pathname, request)) ?? new Response('There is no such page', { status: 404 })
+        );
       }
       const form = new URLSearchParams(await request.text());
       const user = request.headers.get('x-user');

@@ -33,6 +33,11 @@ await Bun.build({
           );
           return { contents, loader: 'ts' };
         });
+        // The dashboard is bundled from its sources when a browser asks for it.
+        build.onLoad({ filter: /\/dashboard\/page-file\.ts$/ }, () => ({
+          contents: `export const PAGE_FILE = ${JSON.stringify(join(SRC, 'dashboard/index.html'))};`,
+          loader: 'ts',
+        }));
       },
     },
   ],

@@ -23,6 +23,8 @@ export class TcpProxy implements AsyncDisposable {
   doesRefuse = false;
   /** Delays each chunk of the server. */
   delayMs = 0;
+  /** What it forwards in place of the first bytes of a client; `undefined`: nothing. It may answer the client itself. */
+  begin: (first: Buffer, client: Socket) => Buffer | undefined = (first) => first;
   private readonly pairs = new Set<Pair>();
   private readonly listener: Server;
   private isStalled = false;
@@ -83,8 +85,10 @@ export class TcpProxy implements AsyncDisposable {
     this.pairs.add(pair);
     client.setNoDelay(true);
     server.setNoDelay(true);
-    client.on('data', (bytes: Buffer) => {
+    client.on('data', (received: Buffer) => {
       this.chunks += 1;
+      const bytes = pair.sent === '' ? this.begin(received, client) : received;
+      if (bytes === undefined) return;
       if (pair.sent.length < SENT_CHARACTERS_MAX) pair.sent += bytes.toString('latin1');
       if (!server.write(bytes)) {
         client.pause();

@@ -16,6 +16,7 @@ const PAGES_MAX = 20;
 export const sendOperations: readonly Operation[] = [
   operation({
     id: 'sendEvent',
+    role: 'operator',
     method: 'POST',
     path: '/apps/{id}/events',
     summary:

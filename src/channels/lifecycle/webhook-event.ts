@@ -34,6 +34,6 @@ export interface AppWebhookEvent {
   readonly event: WebhookEvent;
   /** When it happened. Milliseconds since 1970. */
   readonly atMs: number;
-  /** The same for every report of one event: another node of a cluster reports it again if it is unsure. The outbox keeps it once. */
+  /** The same for every report of one event. A node that is unsure whether an event was stored reports it again; the outbox keeps one. */
   readonly id?: string;
 }

@@ -10,7 +10,7 @@ export interface WebhookEventsOptions {
   readonly sink: WebhookSink;
 }
 
-/** Of an event that is reported again, by this node or another, unless it is known to be over. */
+/** Marks an event that this node or another one reports again until it is over. */
 export interface Repeatable {
   /** The same for every report of this event. */
   readonly id: string;

@@ -1,4 +1,4 @@
-import { type ShownDevice, showDevice } from '../../admin/device-shapes.ts';
+import { type ShownDevice, showDevice } from '../../admin/push/device-shapes.ts';
 import { printable } from '../../runtime/printable.ts';
 import { openDatabase } from '../../stores/database/database.ts';
 import { type DeviceFilter, DeviceList } from '../../stores/push/devices/device-list.ts';
@@ -90,7 +90,7 @@ export async function listDevices(call: Call): Promise<ExitCode> {
       after: next,
       limit: limit - shown.length,
     });
-    shown.push(...found.devices.map(showDevice));
+    shown.push(...found.devices.map((one) => showDevice(one, { seesPayloads: true })));
     next = found.next;
   }
   const lines = shown.length === 0 ? ['There is no such device.'] : shown.map(describeLine);

@@ -82,7 +82,7 @@ export async function openStoredWebhookLog(url: string): Promise<WebhookLog> {
     },
     async show(id) {
       const found = await log.show(id);
-      return found === undefined ? undefined : showWebhookDetails(found);
+      return found === undefined ? undefined : showWebhookDetails(found, { seesPayloads: true });
     },
     async replay(id) {
       const replayed = await log.replay(id, Date.now());

@@ -109,7 +109,7 @@ function describe(webhook: ShownWebhookDetails): string {
       ({ number, at, durationMs, outcome, status, answer }) =>
         `  try ${String(number).padEnd(3)}  ${at}  ${durationMs} ms  ${outcome}${status === null ? '' : ` ${status}`}  ${JSON.stringify(answer)}`,
     ),
-    `  body     ${body}`,
+    `  body     ${body ?? '(hidden by dashboard.payloads)'}`,
   ]
     .map(printable)
     .join('\n');

@@ -4,7 +4,7 @@ import { RECENT } from './scripts/events.ts';
 import type { Gap } from './sequence.ts';
 import { type Numbered, readNumbered } from './stream-message.ts';
 
-/** Channels that a question names; for more, all recent events are read. */
+/** The limit of channels that one question names. For more, it reads all recent events. */
 const NAMED_MAX = 1000;
 
 interface Missed {
@@ -14,8 +14,8 @@ interface Missed {
 }
 
 /**
- * Gives the channels of a partition the events that they have missed. Returns since how many milliseconds Redis has them all;
- * older ones are lost.
+ * Gives the channels of a partition the events that they have missed. Returns how far back Redis has all events, in
+ * milliseconds; older ones are lost.
  */
 export async function catchUp(partition: Partition): Promise<number> {
   const missed = new Map<string, Missed>();

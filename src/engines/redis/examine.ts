@@ -34,10 +34,11 @@ export interface ExamineOptions {
   readonly timeoutMs: number;
 }
 
-/** The fastest answer of these counts. One that takes longer than this delays each event noticeably. */
+/** Only the fastest of these answers counts. */
 const ATTEMPTS = 5;
+/** A slower answer delays each event noticeably. */
 const SLOW_MS = 20;
-/** The share of memory or connections from which on more should be had. */
+/** The share of memory or connections that is a reason to raise the limit. */
 const NEARLY_FULL = 0.8;
 
 /** What a check works with. */
@@ -173,7 +174,7 @@ async function checkPublish({ connection, connect, options }: Site): Promise<Res
   const followed = Promise.withResolvers<void>();
   const late = () => came.reject(new Error(`No message within ${timeoutMs} ms`));
   const stop = monotonicTimers.after(timeoutMs, late);
-  // Whichever fails first is told.
+  // The first failure ends both waits; a rejection that nobody awaits any more must not end the process.
   followed.promise.catch(() => undefined);
   came.promise.catch((error: unknown) => followed.reject(error));
   try {
@@ -204,7 +205,7 @@ function checkConnections({ info }: Site): Result {
 
 const nothing = () => undefined;
 const NOBODY: ConnectionOwner = { onEnd: nothing };
-/** What the connections would warn of is checked here. */
+/** The checks report what the connections would log. */
 const SILENT: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 function ok(detail: string): Result {

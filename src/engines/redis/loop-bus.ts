@@ -1,4 +1,5 @@
 import type { RedisLink } from './redis-link.ts';
+import { RELEASE } from './scripts/claims.ts';
 
 /** How long a claim outlives its last renewal. Seconds. */
 const CLAIM_SECONDS = 60;
@@ -45,7 +46,7 @@ export class LoopBus {
     await link.subscriptions.follow(this.stream);
   }
 
-  /** Returns the loop that has claimed something; this one if nobody had. Rejects if Redis cannot be asked. */
+  /** Claims something unless another loop has it, and returns the loop that has it. Rejects if Redis cannot be asked. */
   async claim(name: string): Promise<string> {
     // Atomic: sets it unless it is there, and gives what was there.
     const owner = await this.run(['SET', this.keyOf(name), this.self, 'NX', 'GET', ...EXPIRY]);
@@ -58,12 +59,12 @@ export class LoopBus {
     return owner === null ? undefined : String(owner);
   }
 
-  /** Claims something although another loop may have it. What Redis does not hear is repeated by `renew`. */
+  /** Claims something even if another loop has it. If Redis does not get it, `renew` repeats it. */
   take(name: string): void {
     void this.run(['SET', this.keyOf(name), this.self, ...EXPIRY]).catch(ignored);
   }
 
-  /** Keeps claims. Called more often than they expire. */
+  /** Keeps claims. Must be called more often than they expire. */
   async renew(names: readonly string[]): Promise<void> {
     for (let at = 0; at < names.length; at += RENEWED_AT_ONCE) {
       const some = names.slice(at, at + RENEWED_AT_ONCE);
@@ -74,8 +75,13 @@ export class LoopBus {
     }
   }
 
+  /** Gives a claim of this loop up; nothing happens if another loop has taken it since. */
   release(name: string): void {
-    void this.run(['DEL', this.keyOf(name)]).catch(ignored);
+    const released = this.link?.commands.script(RELEASE, {
+      keys: [this.keyOf(name)],
+      args: [this.self],
+    });
+    released?.catch(ignored);
   }
 
   /** Sends a message to another loop. Messages to one loop arrive in their order, or `onLoss` is called there. */
@@ -95,7 +101,7 @@ export class LoopBus {
     );
   }
 
-  /** Takes what came over the stream of this loop. */
+  /** Handles a message on the stream of this loop. */
   receive(payload: string): void {
     const [from = '', number = ''] = payload.split('\n', 2);
     const expected = (this.received.get(from) ?? 0) + 1;

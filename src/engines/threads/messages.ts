@@ -69,7 +69,7 @@ export type EngineMessage =
   | readonly ['answer', done: number, answer: Answer]
   /** The same, but the next could not be answered. */
   | readonly ['failed', done: number, why: string]
-  /** So many questions needed no answer. */
+  /** The next `done` questions needed no answer. */
   | readonly ['done', done: number]
   | readonly [
       'broadcast',

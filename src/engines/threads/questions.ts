@@ -47,7 +47,7 @@ export class Questions {
     return promise;
   }
 
-  /** So many questions needed no answer. */
+  /** The next `count` questions were handled and needed no answer. */
   done(count: number): void {
     if (count === 0) return;
     const nowMs = this.options.monotonic.now();

@@ -1,56 +1,108 @@
 import type { Admin, OperatorEvent, ReachedChannel } from '../../admin/admin.ts';
-import { DeviceAdmin } from '../../admin/device-admin.ts';
+import { authorise } from '../../admin/authorise.ts';
+import type { Monitoring } from '../../admin/monitoring/monitoring.ts';
 import { openApi } from '../../admin/openapi.ts';
-import { API_PATH } from '../../admin/operation.ts';
+import { API_PATH, type Operation } from '../../admin/operation.ts';
 import { operations } from '../../admin/operations.ts';
+import { DeviceAdmin } from '../../admin/push/device-admin.ts';
+import { type Rights, rightsOf, seesEverything } from '../../admin/rights.ts';
+import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../runtime/ports.ts';
+import type { AuditStore } from '../../stores/admin/audit-store.ts';
 import { isStoreFault, plainFault } from '../../stores/database/faults.ts';
 import type { DeviceList } from '../../stores/push/devices/device-list.ts';
 import type { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
 import { InstanceAdmin } from '../../tenants/manage-instances.ts';
 import { OperationRefused, type RefusalCode } from '../../tenants/operation-refused.ts';
-import { type AdminAnswer, JSON_TYPE, TEXT } from '../../transports/admin/answers.ts';
-import type { AdminCall, AdminRoute } from '../../transports/admin/routes.ts';
+import { type AdminAnswer, JSON_TYPE, refuse, TEXT } from '../../transports/admin/answers.ts';
+import type { AdminRoute } from '../../transports/admin/routes.ts';
 import type { ApiProblem } from '../../transports/channels-api/problems.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { addFigures, type RealtimeClient } from '../link/realtime-client.ts';
-import { logChange, logRefusedChange } from './admin-change-log.ts';
+import { serverName } from '../server-name.ts';
+import { answered } from './answered.ts';
+import { AuditTrail } from './audit/audit-trail.ts';
+import { logChange, logRefusedChange } from './audit/change-log.ts';
+import { dashboardRoutes } from './dashboard/routes.ts';
+import { inspecting } from './inspecting.ts';
 import type { BackgroundMetrics } from './metrics.ts';
 import type { Tenants } from './tenants.ts';
 
 export interface AdminParts {
+  readonly config: Pick<Config, 'admin' | 'channels' | 'dashboard'>;
   readonly tenants: Tenants;
   readonly devices: DeviceList;
   readonly usage: UsageStore;
   readonly webhooks: Webhooks;
   readonly realtime: RealtimeClient;
   readonly metrics: BackgroundMetrics;
+  readonly monitoring: Monitoring;
+  readonly audit: AuditStore;
   readonly log: Log;
 }
 
-/** The routes of the admin listener: `/metrics`, and each operation of the admin API. */
+/** The routes of the admin listener: `/metrics`, each operation of the admin API, and the dashboard. */
 export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
-  const admin = adminOf(parts);
+  const { config, log } = parts;
+  const trail = new AuditTrail({ store: parts.audit, log, clock: Date });
+  const admin = adminOf(parts, trail);
   return [
-    { method: 'GET', path: '/metrics', answer: () => showMetrics(parts) },
-    ...operations.map((operation) => ({
-      method: operation.method,
-      path: `${API_PATH}${operation.path}`,
-      answer: async (call: AdminCall) => {
-        try {
-          const { status, body } = await operation.run(admin, call);
-          logChange(parts.log, operation, { call, answer: body });
-          return jsonAnswer(status, body);
-        } catch (error) {
-          const { status, message, field } = refusalOf(error, parts.log);
-          logRefusedChange(parts.log, operation, { call, status });
-          return jsonAnswer(status, { error: message, field });
-        }
+    {
+      method: 'GET',
+      path: '/metrics',
+      answer: async ({ asker }) => {
+        const rights = admin.rightsOf(asker);
+        return rights !== undefined && seesEverything(rights)
+          ? await showMetrics(parts)
+          : refuse(403, 'Metrics concern the whole server, and your role is not for all of it');
       },
-    })),
+    },
+    ...operations.map((operation) => routeOf(operation, { admin, trail, log })),
+    ...(config.dashboard.enabled
+      ? dashboardRoutes({ log, channels: () => parts.monitoring.server().listeners.channels })
+      : []),
   ];
 }
+
+interface RouteParts {
+  readonly admin: Admin;
+  readonly trail: AuditTrail;
+  readonly log: Log;
+}
+
+function routeOf(operation: Operation, { admin, trail, log }: RouteParts): AdminRoute {
+  const { method, path, open, contentType = JSON_TYPE } = operation;
+  return {
+    method,
+    path: `${API_PATH}${path}`,
+    ...(open ? { isOpen: () => true } : {}),
+    async answer(call) {
+      try {
+        const rights = open ? NO_RIGHTS : admin.rightsOf(call.asker);
+        if (!open) authorise(operation, rights, call);
+        const { status, body } = await operation.run(admin, {
+          ...call,
+          caller: call.asker,
+          rights: rights ?? NO_RIGHTS,
+        });
+        logChange(log, operation, { call, answer: body });
+        trail.note(operation, { call, status, answer: body });
+        return body instanceof ReadableStream
+          ? { status, contentType, body }
+          : jsonAnswer(status, body);
+      } catch (error) {
+        const { status, message, field } = refusalOf(error, log);
+        logRefusedChange(log, operation, { call, status });
+        trail.note(operation, { call, status });
+        return jsonAnswer(status, { error: message, field });
+      }
+    },
+  };
+}
+
+/** Of callers who are not known, and may use what is open to everybody. */
+const NO_RIGHTS: Rights = { role: 'viewer', apps: [], instances: [], seesPayloads: false };
 
 /** Throws the error again if it is neither a refusal nor a fault of the store. */
 function refusalOf(error: unknown, log: Log): OperationRefused {
@@ -62,8 +114,8 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
   return new OperationRefused('unavailable', `The store cannot be used now: ${why}`);
 }
 
-function adminOf(parts: AdminParts): Admin {
-  const { tenants, devices, usage, webhooks, realtime, log } = parts;
+function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
+  const { config, audit, tenants, devices, usage, webhooks, realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   let description: Admin['description'] | undefined;
   return {
@@ -102,24 +154,24 @@ function adminOf(parts: AdminParts): Admin {
       channels: (query) => answered(realtime.ask({ what: 'live-channels', ...query })),
       send: (event) => sendEvent(realtime, event),
     },
+    inspect: inspecting(realtime, serverName(config)),
+    monitoring,
     usage,
     webhooks,
+    audit: {
+      async list(query) {
+        // What this caller has just done is in the list.
+        await trail.settled();
+        return await audit.list(query);
+      },
+    },
+    rightsOf: (caller) => rightsOf(caller, config),
     // Printed when it is first asked for: that takes 45 ms, an eighth of a start.
     get description() {
       description ??= openApi(operations);
       return description;
     },
   };
-}
-
-/** Waits for the answer of a realtime loop; none means that the server is unavailable. */
-async function answered<Answer>(answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new OperationRefused('unavailable', why);
-  }
 }
 
 async function sendEvent(

@@ -3,6 +3,7 @@ import type { TableMeter } from '../../observability/meter.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import type { UserProxy } from '../../transports/admin/access.ts';
 import { type AdminListener, listenForAdmin } from '../../transports/admin/listener.ts';
 import type { Readiness } from '../../transports/admin/readiness.ts';
 import type { AdminPasswordSource } from '../link/messages.ts';
@@ -36,6 +37,7 @@ export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
       // An operator who has configured a password wants metrics to need it.
       metricsAreOpen: password.source === 'file',
       trustedProxies: new TrustedProxies(config.trustedProxies),
+      userProxy: userProxyOf(config),
       readiness,
       log,
       onRefused: (why) => meter.count('adminRequestsRefused', 1, why),
@@ -49,6 +51,17 @@ export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
     address: listener.address,
     passwordSource: password.source,
     serve: (routes) => listener.serve(routes),
+    makeLogInLink: () => listener.makeLogInLink(),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+function userProxyOf({ admin }: Config): UserProxy | undefined {
+  const { proxy } = admin;
+  if (proxy === null) return undefined;
+  return {
+    trusted: new TrustedProxies(proxy.trust),
+    userHeader: proxy.userHeader.toLowerCase(),
+    groupsHeader: proxy.groupsHeader?.toLowerCase(),
   };
 }

@@ -25,6 +25,11 @@ export class BackgroundMetrics implements Disposable {
 
   /** Prints the metrics of all loops. */
   print(realtime: readonly MetricValues[]): string {
+    return printMetrics([...realtime, this.measure()]);
+  }
+
+  /** Measures what this loop knows. */
+  measure(): MetricValues {
     const { meter, webhooks, resolver, logLinesDropped } = this.options;
     const { queuedRows, queuedBytes, oldestAgeMs, dropped, attempts } = webhooks.figures();
     meter.set('outboxRequests', queuedRows);
@@ -42,7 +47,7 @@ export class BackgroundMetrics implements Disposable {
     meter.set('loopDelay', this.loopDelay.longestSeconds(), 'background');
     meter.set('logLinesDropped', logLinesDropped(), 'background');
     meter.set('memory', process.memoryUsage.rss());
-    return printMetrics([...realtime, meter.snapshot()]);
+    return meter.snapshot();
   }
 
   private measurePush(): void {

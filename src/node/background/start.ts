@@ -11,7 +11,8 @@ import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
-import { type Database, openDatabase } from '../../stores/database/database.ts';
+import { AuditStore } from '../../stores/admin/audit-store.ts';
+import { type Database, openDatabase, sqliteFileOf } from '../../stores/database/database.ts';
 import { StoreLock } from '../../stores/database/store-lock.ts';
 import { DeviceList } from '../../stores/push/devices/device-list.ts';
 import { UsageStore } from '../../stores/tenants/usage-store.ts';
@@ -23,7 +24,9 @@ import { loopName } from '../link/loop-name.ts';
 import type {
   BackgroundToLoop,
   FromBackground,
+  ListenerAddress,
   LoopToBackground,
+  RealtimeState,
   ToBackground,
 } from '../link/messages.ts';
 import { RealtimeClient } from '../link/realtime-client.ts';
@@ -31,6 +34,8 @@ import { openAdmin } from './admin.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { BackgroundMetrics } from './metrics.ts';
+import { Monitor } from './monitoring/monitor.ts';
+import { serverFacts } from './monitoring/server-facts.ts';
 import { openPush, type PushPart } from './push.ts';
 import { refusedChanges } from './refused-changes.ts';
 import { StoreHealth } from './store-health.ts';
@@ -43,7 +48,8 @@ type StartMessage = Extract<ToBackground, { type: 'start' }>;
 
 /** The background loop as it runs. */
 export interface Background {
-  readonly readiness: Readiness;
+  /** Takes note of the state of the realtime loops, and of where they listen. */
+  realtimeIs(state: RealtimeState, channels: ListenerAddress | undefined): void;
   /** Handles a message of a realtime loop. */
   receive(loop: number, message: LoopToBackground): void;
   /** Takes over the tenants of another configuration, and the certificate of the push listener. */
@@ -119,8 +125,47 @@ export async function startBackground(
     instanceId: (number) => instances.directory.byNumber(number)?.id,
   });
   const devices = new DeviceList(database);
+  const monitor = parts.use(
+    new Monitor({
+      realtime,
+      metrics,
+      readiness,
+      webhooks,
+      apps,
+      instances,
+      usageToday: () => usage.today(),
+      circuits: () => push.figures().openCircuits,
+      storeFile: sqliteFileOf(config.store.url),
+      tls,
+      log,
+    }),
+  );
+  let channelsAddress: ListenerAddress | undefined;
+  const monitoring = {
+    server: () =>
+      serverFacts({
+        config,
+        threads: realtime.count,
+        channels: channelsAddress,
+        push: push.address,
+        admin: admin.address,
+      }),
+    figures: (sinceMs: number) => monitor.figures(sinceMs),
+    conditions: () => monitor.check(),
+  };
   admin.serve(
-    adminRoutes({ tenants, devices, usage: usageStore, webhooks, realtime, metrics, log }),
+    adminRoutes({
+      config,
+      tenants,
+      devices,
+      usage: usageStore,
+      webhooks,
+      realtime,
+      metrics,
+      monitoring,
+      audit: new AuditStore(database),
+      log,
+    }),
   );
   if (realtime.count > 1) parts.use(new LoopWatch({ realtime, readiness, log }));
   const running = parts.move();
@@ -130,6 +175,7 @@ export async function startBackground(
     apps: apps.all,
     admin: admin.address,
     adminPassword: admin.passwordSource,
+    logInToken: config.dashboard.enabled ? admin.makeLogInLink() : undefined,
     push: push.address,
     createdApp: tenants.createdApp,
     instances: instances.all.map(({ instance }) => instance),
@@ -173,11 +219,16 @@ export async function startBackground(
     port.onmessage = ({ data }: { readonly data: LoopToBackground }) => receive(place + 1, data);
   }
   return {
-    readiness,
+    realtimeIs(state, channels) {
+      readiness.setRealtime(state);
+      channelsAddress ??= channels;
+      if (state === 'listening') monitor.start();
+    },
     receive,
     reload(changed, certificate) {
       void apps.reconfigure(changed);
       void instances.reconfigure(changed);
+      monitor.certificateIs(certificate);
       push.reconfigure(changed, certificate).catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error);
         log.error('The push listener keeps its certificate', { why });

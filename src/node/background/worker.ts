@@ -25,7 +25,7 @@ self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
       );
       return;
     case 'realtime':
-      background?.readiness.setRealtime(data.state);
+      background?.realtimeIs(data.state, data.channels);
       return;
     case 'reload':
       background?.reload(data.config, data.tls);

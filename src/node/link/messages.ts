@@ -1,6 +1,7 @@
 import type { ChannelPage, ChannelQuery, LiveFigures, ReachedChannel } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
+import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
 import type { TakenUsage } from '../../channels/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
@@ -11,6 +12,11 @@ import type { Certificate } from '../../runtime/certificate.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import type { EngineAway } from '../../transports/admin/readiness.ts';
 import type { ApiProblem } from '../../transports/channels-api/problems.ts';
+import type {
+  ConnectionPage,
+  ConnectionQuery,
+  InspectedDetails,
+} from '../../transports/clients/inspector.ts';
 import type { SessionMessage } from '../../transports/http-fallback/session-messages.ts';
 import type { StartFault } from '../start-failed.ts';
 import type { LoopTotals } from './loop-totals.ts';
@@ -31,6 +37,14 @@ export type AdminPasswordSource = 'configuration' | 'file';
 
 export type RealtimeState = 'starting' | 'listening' | 'stopping';
 
+/** What is known of one channel, on all servers. */
+export interface ChannelState {
+  readonly counts: ChannelCounts;
+  /** In the order in which they joined. */
+  readonly members: readonly Member[];
+  readonly cached: CachedEvent | undefined;
+}
+
 /** To which channels an event was sent, or why it was refused. */
 export type SendAnswer =
   | { readonly channels: readonly ReachedChannel[] }
@@ -46,6 +60,24 @@ export interface Questions {
   'live-channels': { ask: ChannelQuery; answer: ChannelPage };
   /** Triggers an event; `json` is the body of `POST /events`. */
   send: { ask: { readonly appId: string; readonly json: string }; answer: SendAnswer };
+  'inspect-channel': {
+    ask: { readonly appId: string; readonly channel: string };
+    answer: ChannelState;
+  };
+  /** `undefined`: the walk is not known any more. */
+  'find-connections': {
+    ask: { readonly appId: string } & ConnectionQuery;
+    answer: ConnectionPage | undefined;
+  };
+  'inspect-connection': {
+    ask: { readonly appId: string; readonly socketId: string };
+    answer: InspectedDetails | undefined;
+  };
+  /** Whether there was such a connection. */
+  'end-connection': {
+    ask: { readonly appId: string; readonly socketId: string };
+    answer: boolean;
+  };
   /** Answered after all earlier messages have been handled. */
   ping: { ask: Record<never, never>; answer: 'pong' };
 }
@@ -110,7 +142,12 @@ export type ToBackground =
       /** For the push listener; `undefined` for plain HTTP. */
       readonly tls: Certificate | undefined;
     }
-  | { readonly type: 'realtime'; readonly state: RealtimeState }
+  /** `channels` is where the channels listener listens. */
+  | {
+      readonly type: 'realtime';
+      readonly state: RealtimeState;
+      readonly channels?: ListenerAddress;
+    }
   /** The configuration was read again. */
   | {
       readonly type: 'reload';
@@ -127,6 +164,8 @@ export type FromBackground =
       readonly apps: readonly App[];
       readonly admin: ListenerAddress;
       readonly adminPassword: AdminPasswordSource;
+      /** Logs in to the dashboard once; `undefined` if there is none. */
+      readonly logInToken: string | undefined;
       readonly push: ListenerAddress;
       /** The id of the app that was created because there was none. */
       readonly createdApp: string | undefined;

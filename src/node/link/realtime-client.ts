@@ -19,7 +19,7 @@ export class RealtimeClient {
   private readonly loops: readonly ((message: BackgroundToLoop) => void)[];
   private readonly pending = new Map<number, Pending>();
   private asked = 0;
-  /** Ids of webhook events that are over, by the loop that is told so at the end of the turn. */
+  /** Ids of webhook events that are over, by loop, until the end of this turn. */
   private readonly webhookEventsOver = new Map<number, string[]>();
 
   /** `loops`: one function for each loop that sends it a message. */
@@ -40,7 +40,7 @@ export class RealtimeClient {
     for (const post of this.loops) post(message);
   }
 
-  /** Tells a loop that one of its webhook events is over. Those of one turn are told together. */
+  /** Reports to a loop that one of its webhook events is over. Those of one turn share a message. */
   webhookEventOver(loop: number, id: string): void {
     const waiting = this.webhookEventsOver.get(loop);
     if (waiting !== undefined) return void waiting.push(id);

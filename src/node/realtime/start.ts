@@ -22,13 +22,14 @@ import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import { BodyIntake } from '../../transports/body-intake.ts';
 import { ChannelsApi } from '../../transports/channels-api/api.ts';
-import { listenForChannels } from '../../transports/channels-listener.ts';
+import { HTTP_IDLE_SECONDS, listenForChannels } from '../../transports/channels-listener.ts';
 import { ClientAddresses } from '../../transports/client-address.ts';
 import { ClientAudience } from '../../transports/clients/audience.ts';
 import { Clients } from '../../transports/clients/clients.ts';
 import { Connections } from '../../transports/clients/connections.ts';
 import { drain } from '../../transports/clients/drain.ts';
 import { endWith } from '../../transports/clients/end.ts';
+import { Inspector } from '../../transports/clients/inspector.ts';
 import { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
 import { endVisit, SessionCluster } from '../../transports/http-fallback/session-cluster.ts';
 import { SessionLinks } from '../../transports/http-fallback/session-links.ts';
@@ -172,7 +173,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   });
   const coalescer = coalescerOfThisLoop();
   const native = new WebSocketTopics(slowConsumers, coalescer);
-  const audience = new ClientAudience({ native, connections, meter });
+  const audience = new ClientAudience({ native, connections, slowConsumers, meter });
   const webhooks = new WebhookEvents({ clock: timers, usage, sink: webhookRelay });
   const localChannels = new LocalChannels(
     subscriptionLimit(channels),
@@ -256,7 +257,14 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     timers: monotonicTimers,
   });
   const sessionCluster =
-    bus && new SessionCluster({ bus, sessions, sendBufferBytes, timers: monotonicTimers });
+    bus &&
+    new SessionCluster({
+      bus,
+      sessions,
+      wouldRefuse: (address) => clients.wouldRefuse(address),
+      sendBufferBytes,
+      timers: monotonicTimers,
+    });
   const sessionHomes = sessionCluster ?? sessionLinks;
   const sendBodies = new BodyIntake(
     { ...channels, requestBytes: sendLimit(channels.clientFrameBytes) },
@@ -264,9 +272,12 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   );
   const fallback = new FallbackTransport({
     homes: sessionHomes,
+    clients,
+    meter,
     addresses,
     bodies: sendBodies,
     clientFrameBytes: channels.clientFrameBytes,
+    idleSeconds: HTTP_IDLE_SECONDS,
   });
   const bodies = new BodyIntake(channels, monotonicTimers);
   const api = new ChannelsApi({
@@ -300,12 +311,15 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       ...(links.count > 1 && { loop: loopName(links.index) }),
     });
   let fileChecks: NodeJS.Timeout | undefined;
+  let checked = 0;
   const checks = setInterval(() => {
     slowConsumers.sampleAgain();
     listeners.forgetEmpty();
     clients.checkPart(CHECK_PARTS);
     bodies.check();
     sendBodies.check();
+    checked++;
+    if (checked % CHECK_PARTS !== 0) return;
     sessions.check();
     sessionHomes.check();
   }, CHECK_INTERVAL_MS);
@@ -334,6 +348,13 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     authority: engine.authority,
     counter: engine.counter,
     api,
+    inspector: new Inspector({
+      connections,
+      sessions: hub.sessions,
+      libraries: clients.libraries,
+      clock: timers,
+      monotonic: monotonicTimers,
+    }),
     cluster: isOneOfCluster ? clusterQuotas : undefined,
     serverName: options.serverName,
     isFirst,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { requestTarget } from '../request-target.ts';
-import { Access, type Denial } from './access.ts';
+import { Access, type Denial, type LogIn } from './access.ts';
 import type { RequestHead } from './request-head.ts';
+import { Sessions } from './sessions.ts';
 
 const PASSWORD = 'geheim: ü';
 
@@ -45,22 +46,32 @@ function accessWith({
   password = PASSWORD,
   trusted = [],
   metricsAreOpen = true,
+  userProxies,
 }: {
   readonly password?: string | null;
   readonly trusted?: readonly string[];
   readonly metricsAreOpen?: boolean;
+  /** Addresses of proxies that name users in `Remote-User` and groups in `Remote-Groups`. */
+  readonly userProxies?: readonly string[];
 } = {}) {
   const clock = { nowMs: 0 };
   let current = password ?? undefined;
+  const sessions = new Sessions({ password: () => current, now: () => clock.nowMs });
   const access = new Access({
     password: () => current,
     metricsAreOpen,
     trustedProxies: new TrustedProxies(trusted),
+    sessions,
+    userProxy: userProxies && {
+      trusted: new TrustedProxies(userProxies),
+      userHeader: 'remote-user',
+      groupsHeader: 'remote-groups',
+    },
     now: () => clock.nowMs,
   });
   const check = (given: Given): Denial | undefined => {
     const asked = head(given);
-    return access.check(asked, access.senderOf(asked));
+    return access.identify(asked, access.senderOf(asked)).denial;
   };
   return {
     clock,
@@ -70,6 +81,17 @@ function accessWith({
       current = to;
     },
     senderOf: (given: Given) => access.senderOf(head(given)),
+    /** Who sent a request, or the reason of its denial. */
+    who(given: Given) {
+      const { asker, denial } = access.identify(head(given), access.senderOf(head(given)));
+      return asker ?? denial?.reason;
+    },
+    /** The cookie of a new session. */
+    cookie: () => sessions.open({ isSecure: false })?.split(';')[0] ?? '',
+    isStillIdentified: (given: Given) => access.isStillIdentified(head(given)),
+    hasUntrustedUser: (given: Given) => access.hasUntrustedUser(head(given)),
+    logIn: (given: LogIn) => access.checkLogIn(given, access.senderOf(head({}))),
+    makeLink: () => sessions.makeLink(),
   };
 }
 
@@ -337,5 +359,96 @@ describe('wrong passwords', () => {
       address: '127.0.0.1',
       throughUnknownProxy: true,
     });
+  });
+});
+
+describe('a session of a browser', () => {
+  const url = '/api/v1/live';
+
+  it('stands for the password, until it is over or the password changes', () => {
+    const { who, cookie, clock, changePassword } = accessWith();
+    const headers = { cookie: cookie(), 'sec-fetch-site': 'same-origin' };
+    expect(who({ url, headers })).toMatchObject({ how: 'password', user: null });
+    expect(who({ url, headers, method: 'POST' })).toMatchObject({ how: 'password' });
+    clock.nowMs += 12 * 3_600_000;
+    expect(who({ url, headers })).toBe('session-over');
+    const fresh = { cookie: cookie() };
+    changePassword('another');
+    expect(who({ url, headers: fresh })).toBe('session-over');
+    expect(who({ url })).toBe('password-missing');
+  });
+
+  it.each([
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'https://evil.example' },
+  ])('counts for no page of another site, also to read: %j', (headers) => {
+    const { who, cookie } = accessWith();
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      expect(who({ url, method, headers: { cookie: cookie(), ...headers } })).toBe('other-site');
+    }
+  });
+
+  it('is begun with the password or a link, of which both may be wrong ten times', () => {
+    const { logIn, makeLink } = accessWith();
+    expect(logIn({ password: PASSWORD })).toBeUndefined();
+    const token = makeLink();
+    expect(logIn({ token })).toBeUndefined();
+    for (let n = 0; n < 5; n++) {
+      expect(logIn({ token })).toMatchObject({ status: 401 });
+      expect(logIn({ password: 'wrong' })).toMatchObject({ status: 401, reason: 'password-wrong' });
+    }
+    expect(logIn({ password: PASSWORD })).toMatchObject({ status: 429 });
+  });
+
+  it('lets a stream go on as long as it lasts, however many wrong passwords others try', () => {
+    const { isStillIdentified, status, cookie, changePassword } = accessWith();
+    const allowed = [{ cookie: cookie() }, bearer(PASSWORD)];
+    for (let n = 0; n < 20; n++) status({ url, headers: bearer('wrong') });
+    expect(allowed.map((headers) => isStillIdentified({ headers }))).toEqual([true, true]);
+    changePassword('another');
+    expect(allowed.map((headers) => isStillIdentified({ headers }))).toEqual([false, false]);
+  });
+});
+
+describe('a proxy that checks users', () => {
+  const url = '/api/v1/live';
+  const userProxies = ['192.0.2.0/24'];
+  const peer = '192.0.2.9';
+  const headers = { 'remote-user': ' alice ', 'remote-groups': 'ops, dev,' };
+
+  it('names them and their groups, whatever password it adds', () => {
+    const { who } = accessWith({ userProxies });
+    const alice = { how: 'proxy', user: 'alice', groups: ['ops', 'dev'] } as const;
+    expect(who({ url, peer, headers })).toEqual(alice);
+    expect(who({ url, peer, headers: { ...headers, ...basic('alice', '') } })).toEqual(alice);
+    expect(who({ url, peer, headers: { 'remote-user': 'bob' } })).toMatchObject({ groups: [] });
+    const utf8 = Buffer.from('Zoë').toString('latin1');
+    expect(who({ url, peer, headers: { 'remote-user': utf8 } })).toMatchObject({ user: 'Zoë' });
+  });
+
+  it('is believed only at its own address', () => {
+    const { who, hasUntrustedUser } = accessWith({ userProxies, trusted: ['10.0.0.1'] });
+    for (const from of ['198.51.100.1', '127.0.0.1', '10.0.0.1']) {
+      const given = { url, peer: from, headers: { ...headers, 'x-forwarded-for': peer } };
+      expect([who(given), hasUntrustedUser(given)]).toEqual(['password-missing', true]);
+    }
+    expect(hasUntrustedUser({ url, peer, headers })).toBe(false);
+    expect(accessWith().who({ url, peer, headers })).toBe('password-missing');
+  });
+
+  it('names nobody with an empty header', () => {
+    const { who } = accessWith({ userProxies });
+    for (const name of ['', ' ']) {
+      expect(who({ url, peer, headers: { ...headers, 'remote-user': name } })).toBe(
+        'password-missing',
+      );
+    }
+  });
+
+  it('passes on what pages of other sites ask, which counts for nothing', () => {
+    const { who } = accessWith({ userProxies });
+    const more = { ...headers, 'sec-fetch-site': 'cross-site' };
+    expect(who({ url, peer, headers: more })).toBe('other-site');
   });
 });

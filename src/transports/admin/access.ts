@@ -3,8 +3,20 @@ import { addressKey } from '../../runtime/ip-address.ts';
 import { RateLimiter } from '../../runtime/rate-limiter.ts';
 import type { Rate } from '../../runtime/token-bucket.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
+import { type Asker, LOCAL, OWNER } from './asker.ts';
 import { cameThroughProxy, isFromAnotherSite, isLocal } from './origin-of-request.ts';
 import type { RequestHead } from './request-head.ts';
+import { hasSessionCookie, type Sessions } from './sessions.ts';
+
+/** A proxy that checks users itself and names them in headers. */
+export interface UserProxy {
+  /** Only these may name a user. */
+  readonly trusted: TrustedProxies;
+  /** In lower case. */
+  readonly userHeader: string;
+  /** In lower case; `undefined` if the proxy names no groups. */
+  readonly groupsHeader: string | undefined;
+}
 
 export interface AccessOptions {
   /** `undefined` if there is none: every request is denied. */
@@ -12,6 +24,8 @@ export interface AccessOptions {
   /** Whether programs on this machine may read metrics without the password. */
   readonly metricsAreOpen: boolean;
   readonly trustedProxies: TrustedProxies;
+  readonly sessions: Sessions;
+  readonly userProxy?: UserProxy | undefined;
   /** A clock that only goes forward. Milliseconds. */
   readonly now: () => number;
 }
@@ -20,6 +34,7 @@ export type DenialReason =
   | 'password-missing'
   | 'password-wrong'
   | 'too-many-wrong-passwords'
+  | 'session-over'
   | 'other-site';
 
 /** Why a request is denied. */
@@ -29,6 +44,29 @@ export interface Denial {
   readonly error: string;
   readonly retryAfterSeconds?: number;
 }
+
+/** What a log-in page sends: the password, or the token of a log-in link. */
+export type LogIn = { readonly password: string } | { readonly token: string };
+
+/** Who sent a request, or why it is denied. */
+export type Identified =
+  | { readonly asker: Asker; readonly denial?: undefined }
+  | { readonly asker?: undefined; readonly denial: Denial };
+
+const OTHER_SITE = { reason: 'other-site', status: 403 } as const;
+
+const PASSWORD_MISSING: Denial = {
+  reason: 'password-missing',
+  status: 401,
+  error:
+    'The password is missing: send Authorization: Bearer PASSWORD. "fanfare admin password" shows it',
+};
+
+const SESSION_OVER: Denial = {
+  reason: 'session-over',
+  status: 401,
+  error: 'The session is over: log in again',
+};
 
 /** The client that sent a request. */
 export interface Sender {
@@ -80,27 +118,73 @@ export class Access {
     };
   }
 
-  /** Returns why the request is denied; `undefined` if it is allowed. */
-  check(head: RequestHead, sender: Sender): Denial | undefined {
-    if (head.method !== 'GET' && isFromAnotherSite(head)) {
-      return {
-        reason: 'other-site',
-        status: 403,
-        error: 'Pages of other sites cannot change anything here',
-      };
-    }
+  /** Finds who sent a request, or why it is denied. */
+  identify(head: RequestHead, sender: Sender): Identified {
+    const denied = this.denyOtherSites(head);
+    if (denied !== undefined) return { denial: denied };
+    const user = this.userOf(head);
+    // First, because some proxies send a password of their own with what they pass on.
+    if (user !== undefined) return onlySameSite(head, user);
     const authorization = head.header('authorization');
-    if (authorization === undefined) {
-      return this.mayReadWithoutPassword(head)
-        ? undefined
-        : {
-            reason: 'password-missing',
-            status: 401,
-            error:
-              'The password is missing: send Authorization: Bearer PASSWORD. "fanfare admin password" shows it',
-          };
+    if (authorization !== undefined) {
+      const denial = this.checkPassword(passwordIn(authorization), sender);
+      return denial === undefined ? { asker: OWNER } : { denial };
     }
-    return this.checkPassword(passwordIn(authorization), sender);
+    const cookies = head.header('cookie') ?? '';
+    if (this.options.sessions.isOpen(cookies)) return onlySameSite(head, OWNER);
+    if (this.mayReadWithoutPassword(head)) return { asker: LOCAL };
+    return { denial: hasSessionCookie(cookies) ? SESSION_OVER : PASSWORD_MISSING };
+  }
+
+  /** Whether the sender of a request would be let in again: a session may be over, and a password changed. */
+  isStillIdentified(head: RequestHead): boolean {
+    const authorization = head.header('authorization');
+    if (this.userOf(head) !== undefined) return true;
+    if (authorization === undefined)
+      return this.options.sessions.isOpen(head.header('cookie') ?? '');
+    const given = passwordIn(authorization);
+    return given !== undefined && this.isRight(given);
+  }
+
+  /** Denies what a page of another site wants to change, also where no password is needed. */
+  denyOtherSites(head: RequestHead): Denial | undefined {
+    return head.method !== 'GET' && isFromAnotherSite(head)
+      ? { ...OTHER_SITE, error: 'Pages of other sites cannot change anything here' }
+      : undefined;
+  }
+
+  /** Whether a request names a user although its sender is no proxy that may. The name does not count. */
+  hasUntrustedUser(head: RequestHead): boolean {
+    const { userProxy } = this.options;
+    return (
+      userProxy !== undefined &&
+      head.header(userProxy.userHeader) !== undefined &&
+      !userProxy.trusted.trusts(head.peer)
+    );
+  }
+
+  /** Checks what a log-in page sent. Returns why it is denied. */
+  checkLogIn(given: LogIn, sender: Sender): Denial | undefined {
+    const { sessions } = this.options;
+    const isRight =
+      'token' in given
+        ? () => sessions.useLink(given.token)
+        : () => this.isRight(Buffer.from(given.password));
+    return this.limited(sender, isRight);
+  }
+
+  private userOf(head: RequestHead): Asker | undefined {
+    const { userProxy } = this.options;
+    if (userProxy === undefined || !userProxy.trusted.trusts(head.peer)) return undefined;
+    const { userHeader, groupsHeader } = userProxy;
+    const user = head.header(userHeader)?.trim() ?? '';
+    if (user === '') return undefined;
+    const groups = groupsHeader === undefined ? '' : (head.header(groupsHeader) ?? '');
+    return {
+      how: 'proxy',
+      user: textOf(user),
+      groups: groups.split(',').flatMap((group) => textOf(group.trim()) || []),
+    };
   }
 
   private mayReadWithoutPassword(head: RequestHead): boolean {
@@ -109,7 +193,12 @@ export class Access {
     return metricsAreOpen && method === 'GET' && target.path === '/metrics' && isLocal(head);
   }
 
-  private checkPassword(given: Buffer | undefined, { key }: Sender): Denial | undefined {
+  private checkPassword(given: Buffer | undefined, sender: Sender): Denial | undefined {
+    return this.limited(sender, () => given !== undefined && this.isRight(given));
+  }
+
+  /** Checks what may be wrong only so often. */
+  private limited({ key }: Sender, isRight: () => boolean): Denial | undefined {
     const nowMs = this.options.now();
     if (!this.tries.has(key, WRONG_PASSWORDS, nowMs)) {
       return {
@@ -119,7 +208,7 @@ export class Access {
         retryAfterSeconds: Math.ceil(1 / WRONG_PASSWORDS.perSecond),
       };
     }
-    if (given !== undefined && this.isRight(given)) return undefined;
+    if (isRight()) return undefined;
     this.tries.take(key, WRONG_PASSWORDS, nowMs);
     return { reason: 'password-wrong', status: 401, error: 'The password is wrong' };
   }
@@ -130,6 +219,18 @@ export class Access {
     if (this.known?.password !== password) this.known = { password, digest: digest(password) };
     return timingSafeEqual(digest(given), this.known.digest);
   }
+}
+
+/** Browsers add cookies, and proxies users, to requests of any page. So pages of other sites read nothing either. */
+function onlySameSite(head: RequestHead, asker: Asker): Identified {
+  return isFromAnotherSite(head)
+    ? { denial: { ...OTHER_SITE, error: 'Pages of other sites cannot read anything here' } }
+    : { asker };
+}
+
+/** The text of a header, whose bytes are those of UTF-8, one in each character. */
+function textOf(header: string): string {
+  return Buffer.from(header, 'latin1').toString('utf8');
 }
 
 /** The bytes of the password in `Bearer PASSWORD`, or in Basic with any user name. */

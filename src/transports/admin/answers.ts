@@ -2,7 +2,8 @@
 export interface AdminAnswer {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string;
+  /** A stream is read as fast as the client reads. */
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -23,7 +24,9 @@ export function headersOf({ contentType, body, headers }: AdminAnswer): Record<s
     ...HEADERS,
     ...headers,
     'content-type': contentType,
-    'content-length': String(Buffer.byteLength(body)),
+    ...(body instanceof ReadableStream
+      ? {}
+      : { 'content-length': String(Buffer.byteLength(body)) }),
   };
 }
 
@@ -36,6 +39,6 @@ export function refuse(
   status: number,
   error: string,
   headers: Readonly<Record<string, string>> = {},
-): AdminAnswer {
+): AdminAnswer & { readonly body: string } {
   return { status, contentType: JSON_TYPE, body: `${JSON.stringify({ error })}\n`, headers };
 }

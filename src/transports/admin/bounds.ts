@@ -14,6 +14,8 @@ export const adminBounds = {
   requestMs: 10_000,
   /** The time between two requests of a connection, and the time in which an answer must be read. */
   idleMs: 30_000,
+  /** How often it is checked whether the client of a stream may still ask. */
+  accessMs: 5_000,
   /** How much of a refused request's body is still read, and how long, so that the client sees the answer. */
   restBytes: 1_048_576,
   restMs: 2_000,

@@ -11,6 +11,8 @@ export interface AdminRequest {
   readonly head: RequestHead;
   /** Reads the body. `too-long`: it exceeds the limit. `gone`: the connection ended before it was complete. */
   readBody(): Promise<Buffer | 'too-long' | 'gone'>;
+  /** Aborts when the connection ends before the answer does. */
+  readonly signal: AbortSignal;
 }
 
 export interface AdminServerOptions {
@@ -107,16 +109,30 @@ export class AdminServer implements AsyncDisposable {
     response.once('close', () => this.connections.countRequest(socket, -1));
     const { bodyBytes } = this.options.bounds;
     const body = new RequestBody({ request, response, bytesMax: bodyBytes });
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
     void this.options
-      .answer({ head: headOf(request), readBody: () => body.read(expectsContinue) })
+      .answer({
+        head: headOf(request),
+        readBody: () => body.read(expectsContinue),
+        signal: gone.signal,
+      })
       .then((answer) => this.send(answer, { response, body }));
   }
 
   private send(answer: AdminAnswer, { response, body }: Exchange): void {
     const { socket } = response;
-    if (socket === null || response.destroyed) return;
+    if (socket === null || response.destroyed) {
+      if (answer.body instanceof ReadableStream) void answer.body.cancel();
+      return;
+    }
     const { bounds } = this.options;
     const headers = headersOf(answer);
+    if (answer.body instanceof ReadableStream) {
+      response.writeHead(answer.status, headers);
+      void sendStream(answer.body, { response, unreadMs: bounds.idleMs });
+      return;
+    }
     const unread = setTimeout(() => socket.destroy(), bounds.idleMs);
     response.once('close', () => clearTimeout(unread));
     if (body.isComplete) {
@@ -196,6 +212,36 @@ class RequestBody {
     for (const event of ['end', 'error', 'close']) request.once(event, resolve);
     request.resume();
     void promise.then(over);
+  }
+}
+
+/** Writes a stream as fast as the client reads it. A client that reads nothing for this long is cut off. */
+async function sendStream(
+  stream: ReadableStream<Uint8Array>,
+  { response, unreadMs }: { readonly response: ServerResponse; readonly unreadMs: number },
+): Promise<void> {
+  const reader = stream.getReader();
+  response.once('close', () => void reader.cancel().catch(() => undefined));
+  // Sent at once, so that the client knows that its request was accepted.
+  response.flushHeaders();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || response.destroyed) break;
+      if (response.write(value)) continue;
+      const unread = setTimeout(() => response.destroy(), unreadMs);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      response.once('drain', resolve);
+      response.once('close', resolve);
+      await promise;
+      response.off('drain', resolve);
+      response.off('close', resolve);
+      clearTimeout(unread);
+    }
+    response.end();
+  } catch {
+    // The stream has failed: a connection that breaks is how HTTP says so.
+    response.destroy();
   }
 }
 

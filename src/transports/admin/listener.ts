@@ -4,14 +4,29 @@ import { printable } from '../../runtime/printable.ts';
 import { RateLimiter } from '../../runtime/rate-limiter.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { PARAMETERS_MAX } from '../request-target.ts';
-import { Access, type Denial, type DenialReason, type Sender } from './access.ts';
+import {
+  Access,
+  type Denial,
+  type DenialReason,
+  type LogIn,
+  type Sender,
+  type UserProxy,
+} from './access.ts';
 import { type AdminAnswer, refuse, textAnswer } from './answers.ts';
+import { type Asker, NOBODY } from './asker.ts';
 import { type AdminBounds, adminBounds } from './bounds.ts';
 import { type AdminRequest, AdminServer } from './http-server.ts';
 import { readJson } from './json-body.ts';
 import type { Readiness } from './readiness.ts';
 import type { RequestHead } from './request-head.ts';
-import { type AdminRoute, findRoute } from './routes.ts';
+import {
+  type AdminCall,
+  type AdminRoute,
+  type CallSession,
+  type Found,
+  findRoute,
+} from './routes.ts';
+import { Sessions } from './sessions.ts';
 
 /** Why a request was refused, as metrics count it. */
 export type AdminRefusal =
@@ -29,6 +44,8 @@ export interface AdminListenerOptions {
   /** Whether programs on this machine may read metrics without the password. */
   readonly metricsAreOpen: boolean;
   readonly trustedProxies: TrustedProxies;
+  /** The proxy that checks users itself; `undefined`: none does. */
+  readonly userProxy?: UserProxy | undefined;
   readonly readiness: Readiness;
   readonly log: Log;
   readonly onRefused: (why: AdminRefusal) => void;
@@ -40,6 +57,8 @@ export interface AdminListener extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number; readonly tls: boolean };
   /** Serves these routes from now on. Before, they are answered with 503. */
   serve(routes: readonly AdminRoute[]): void;
+  /** Makes the token of a link that logs in once, within ten minutes. */
+  makeLogInLink(): string;
 }
 
 /** Opens the listener for operators. Rejects with the error of Node.js if the port cannot be opened. */
@@ -61,6 +80,7 @@ export async function listenForAdmin(options: AdminListenerOptions): Promise<Adm
     serve(routes) {
       handler.routes = routes;
     },
+    makeLogInLink: () => handler.sessions.makeLink(),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
@@ -72,9 +92,17 @@ interface Refused {
   readonly head?: RequestHead;
 }
 
+interface KnownRequest {
+  readonly request: AdminRequest;
+  readonly sender: Sender;
+  readonly asker: Asker;
+  readonly isOpen: boolean;
+}
+
 /** Answers requests: health checks for everyone, everything else with the password. */
 class RequestHandler {
   routes: readonly AdminRoute[] | undefined;
+  readonly sessions: Sessions;
   private readonly options: AdminListenerOptions;
   private readonly bounds: AdminBounds;
   private readonly access: Access;
@@ -86,7 +114,12 @@ class RequestHandler {
   constructor(options: AdminListenerOptions, bounds: AdminBounds) {
     this.options = options;
     this.bounds = bounds;
-    this.access = new Access({ ...options, now: () => performance.now() });
+    this.sessions = new Sessions({ password: options.password, now: Date.now });
+    this.access = new Access({
+      ...options,
+      sessions: this.sessions,
+      now: () => performance.now(),
+    });
     this.throttle = new LogThrottle(performance);
   }
 
@@ -146,14 +179,112 @@ class RequestHandler {
     }
     const health = this.healthOf(head.target.path);
     if (health !== undefined) return head.method === 'GET' ? health : methodNotAllowed(['GET']);
-    const denial = this.access.check(head, sender);
-    if (denial !== undefined) {
-      this.reportRefused(denial.reason, { sender, head });
-      return denied(denial);
+    const { routes } = this;
+    const found =
+      routes === undefined
+        ? undefined
+        : findRoute(routes, { method: head.method, target: head.target });
+    const isOpen = found?.found === 'route' && found.route.isOpen?.(found.path) === true;
+    const identified = isOpen ? this.identifyNobody(head) : this.access.identify(head, sender);
+    if (this.access.hasUntrustedUser(head)) this.reportUntrustedUser(sender);
+    if (identified.denial !== undefined) {
+      return this.deny(identified.denial, { sender, head });
     }
-    return this.routes === undefined
-      ? refuse(503, 'The server is starting')
-      : await answerRoute(this.routes, { request, address: sender.address });
+    if (found === undefined) return refuse(503, 'The server is starting');
+    const { asker } = identified;
+    return await this.answerRoute(found, { request, sender, asker, isOpen });
+  }
+
+  private identifyNobody(head: RequestHead): ReturnType<Access['identify']> {
+    const denial = this.access.denyOtherSites(head);
+    return denial === undefined ? { asker: NOBODY } : { denial };
+  }
+
+  private async answerRoute(found: Found, known: KnownRequest): Promise<AdminAnswer> {
+    const { request, sender, asker, isOpen } = known;
+    const { head } = request;
+    switch (found.found) {
+      case 'nothing':
+        return refuse(404, 'There is no such path');
+      case 'path':
+        return methodNotAllowed(found.methods);
+      case 'route': {
+        const { route, path } = found;
+        const query = queryOf(head.target.query);
+        if (query === undefined)
+          return refuse(400, `The query has more than ${PARAMETERS_MAX} parameters`);
+        const body =
+          head.method === 'GET'
+            ? ({ ok: true, value: undefined } as const)
+            : await readJson(request);
+        if (!body.ok) return refuse(body.status, body.error);
+        const headers: Record<string, string> = {};
+        const session = this.sessionOf({ head, sender }, headers);
+        const stream = new AbortController();
+        const signal = AbortSignal.any([request.signal, stream.signal]);
+        const call: AdminCall = {
+          path,
+          query,
+          body: body.value,
+          head,
+          sender,
+          asker,
+          session,
+          signal,
+        };
+        const answer = await route.answer(call);
+        if (answer.body instanceof ReadableStream && !isOpen) this.watchStream(call, stream);
+        return { ...answer, headers: { ...answer.headers, ...headers } };
+      }
+      default:
+        return found satisfies never;
+    }
+  }
+
+  /** Ends an answer that is a stream once its client may not ask any more: the session is over, or the password changed. */
+  private watchStream({ head, signal }: AdminCall, stream: AbortController): void {
+    const timer = setInterval(() => {
+      if (!this.access.isStillIdentified(head)) stream.abort('session-over');
+    }, this.bounds.accessMs);
+    signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+  }
+
+  /** `headers` gets the cookie. */
+  private sessionOf(
+    { head, sender }: { readonly head: RequestHead; readonly sender: Sender },
+    headers: Record<string, string>,
+  ): CallSession {
+    // The scheme as the browser sees it, also behind a proxy with TLS.
+    const isSecure = head.header('origin')?.startsWith('https:') === true;
+    return {
+      logIn: (given: LogIn) => {
+        const denial = this.access.checkLogIn(given, sender);
+        if (denial !== undefined) {
+          this.reportRefused(denial.reason, { sender, head });
+          return denial;
+        }
+        const cookie = this.sessions.open({ isSecure });
+        if (cookie !== undefined) headers['set-cookie'] = cookie;
+        return undefined;
+      },
+      logOut: () => {
+        headers['set-cookie'] = this.sessions.close({ isSecure });
+      },
+    };
+  }
+
+  private deny(denial: Denial, refused: Refused & { readonly head: RequestHead }): AdminAnswer {
+    this.reportRefused(denial.reason, refused);
+    return denied(denial, refused.head);
+  }
+
+  private reportUntrustedUser({ address, key }: Sender): void {
+    this.throttle.run(`untrusted user ${key}`, (throttled) =>
+      this.options.log.warn('User header ignored: its sender is not in admin.proxy.trust', {
+        address,
+        ...throttled,
+      }),
+    );
   }
 
   /** Health checks, which need no password: load balancers have none. */
@@ -174,41 +305,17 @@ class RequestHandler {
   }
 }
 
-async function answerRoute(
-  routes: readonly AdminRoute[],
-  { request, address }: { readonly request: AdminRequest; readonly address: string },
-): Promise<AdminAnswer> {
-  const { method, target } = request.head;
-  const found = findRoute(routes, { method, target });
-  switch (found.found) {
-    case 'nothing':
-      return refuse(404, 'There is no such path');
-    case 'path':
-      return methodNotAllowed(found.methods);
-    case 'route': {
-      const { route, path } = found;
-      const query = queryOf(target.query);
-      if (query === undefined)
-        return refuse(400, `The query has more than ${PARAMETERS_MAX} parameters`);
-      if (method === 'GET') return await route.answer({ path, query, body: undefined, address });
-      const body = await readJson(request);
-      if (!body.ok) return refuse(body.status, body.error);
-      return await route.answer({ path, query, body: body.value, address });
-    }
-    default:
-      return found satisfies never;
-  }
-}
-
 /** Parses a query; the last of repeated parameters counts. `undefined` if there are too many. */
 function queryOf(text: string): Readonly<Record<string, string>> | undefined {
   const parameters = new URLSearchParams(text);
   return parameters.size > PARAMETERS_MAX ? undefined : Object.fromEntries(parameters);
 }
 
-function denied({ status, error, retryAfterSeconds }: Denial): AdminAnswer {
+function denied({ status, error, retryAfterSeconds }: Denial, head: RequestHead): AdminAnswer {
+  // A browser would ask for the password in a box of its own; the dashboard has a page for that.
+  const isBrowser = head.headerNames.some((name) => name.startsWith('sec-fetch-'));
   return refuse(status, error, {
-    ...(status === 401 ? { 'www-authenticate': 'Basic realm="Fanfare"' } : {}),
+    ...(status === 401 && !isBrowser ? { 'www-authenticate': 'Basic realm="Fanfare"' } : {}),
     ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
   });
 }

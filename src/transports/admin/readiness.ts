@@ -65,6 +65,21 @@ export class Readiness {
     return this.storeFaults.size === 0;
   }
 
+  /** The faults of the store, by the part that found them. */
+  get faultsOfStore(): ReadonlyMap<StoreUser, string> {
+    return this.storeFaults;
+  }
+
+  /** The engines that cannot be used, by the names of their realtime loops. */
+  get awayEngines(): ReadonlyMap<string, EngineAway> {
+    return this.enginesAway;
+  }
+
+  /** The names of realtime loops that do not answer. */
+  get silent(): ReadonlySet<string> {
+    return this.silentLoops;
+  }
+
   /** The reasons why the server is not ready; empty if it is. */
   reasons(): readonly string[] {
     const reasons: string[] = [];

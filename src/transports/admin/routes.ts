@@ -1,5 +1,16 @@
 import type { RequestTarget } from '../request-target.ts';
+import type { Denial, LogIn, Sender } from './access.ts';
 import type { AdminAnswer } from './answers.ts';
+import type { Asker } from './asker.ts';
+import type { RequestHead } from './request-head.ts';
+
+/** The session of the browser that sent a request. */
+export interface CallSession {
+  /** Begins a session, whose cookie comes with the answer; or returns why not. */
+  logIn(given: LogIn): Denial | undefined;
+  /** Makes the browser forget its session. */
+  logOut(): void;
+}
 
 /** A request that was allowed and matches a route. Its query and body are not checked yet. */
 export interface AdminCall {
@@ -8,15 +19,22 @@ export interface AdminCall {
   readonly query: Readonly<Record<string, string>>;
   /** Parsed JSON; `undefined` if there was no body. */
   readonly body: unknown;
-  /** The address of the client, for the log. */
-  readonly address: string;
+  readonly head: RequestHead;
+  readonly sender: Sender;
+  /** Nobody, if the route is open. */
+  readonly asker: Asker;
+  readonly session: CallSession;
+  /** Aborts when the client has gone or, while a stream is answered, may not ask any more. */
+  readonly signal: AbortSignal;
 }
 
 /** One route of the listener. */
 export interface AdminRoute {
   readonly method: string;
-  /** `{name}` stands for one segment. */
+  /** `{name}` stands for one segment; a last segment `{...}` for any number of them. */
   readonly path: string;
+  /** Whether a request with these segments needs no password. Without it, each needs one. */
+  readonly isOpen?: (path: Readonly<Record<string, string>>) => boolean;
   answer(call: AdminCall): Promise<AdminAnswer>;
 }
 
@@ -49,6 +67,10 @@ export function findRoute(
 function segmentsOf(pattern: string, path: string): Record<string, string> | undefined {
   const wanted = pattern.split('/');
   const given = path.split('/');
+  if (wanted.at(-1) === '{...}') {
+    wanted.pop();
+    given.splice(wanted.length);
+  }
   if (wanted.length !== given.length) return undefined;
   const segments: Record<string, string> = {};
   for (const [index, segment] of wanted.entries()) {

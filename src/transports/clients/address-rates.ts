@@ -44,6 +44,18 @@ export class AddressRates {
       : undefined;
   }
 
+  /** Whether a handshake of the address would be refused now. */
+  wouldRefuse(address: PackedAddress): boolean {
+    const { connectionsPerSecond, framesPerSecond } = this.limits;
+    const key = keyOf(address);
+    const nowMs = this.clock.now();
+    return (
+      (connectionsPerSecond > 0 &&
+        !this.connections.has(key, rateOf(connectionsPerSecond), nowMs)) ||
+      (framesPerSecond > 0 && !this.frames.has(key, rateOf(framesPerSecond), nowMs))
+    );
+  }
+
   /** Counts frames; `false` if the address has sent too many. */
   count(address: PackedAddress, frames: number): boolean {
     const { framesPerSecond } = this.limits;

@@ -1,6 +1,7 @@
 import type { Topic } from '../../channels/event.ts';
 import type { Audience, Meter, Peer, SendOptions } from '../../channels/ports.ts';
 import type { Connections } from './connections.ts';
+import type { SlowConsumers } from './slow-consumers.ts';
 
 /** The text of one event on its way to subscribers: made once, and only if there are any. */
 export class LazyFrame {
@@ -41,6 +42,7 @@ export interface NativeTopics {
 export interface ClientAudienceOptions {
   readonly native: NativeTopics;
   readonly connections: Connections;
+  readonly slowConsumers: Pick<SlowConsumers, 'sending'>;
   readonly meter: Meter;
 }
 
@@ -51,14 +53,16 @@ export interface ClientAudienceOptions {
 export class ClientAudience implements Audience {
   private readonly native: NativeTopics;
   private readonly connections: Connections;
+  private readonly slowConsumers: Pick<SlowConsumers, 'sending'>;
   private readonly meter: Meter;
   private readonly others = new Map<Topic, Set<Peer>>();
   /** The topics of each peer in `others`. */
   private readonly topicsOf = new Map<Peer, Set<Topic>>();
 
-  constructor({ native, connections, meter }: ClientAudienceOptions) {
+  constructor({ native, connections, slowConsumers, meter }: ClientAudienceOptions) {
     this.native = native;
     this.connections = connections;
+    this.slowConsumers = slowConsumers;
     this.meter = meter;
   }
 
@@ -94,8 +98,11 @@ export class ClientAudience implements Audience {
   }
 
   private sendToOthers(topic: Topic, frame: LazyFrame, except: Peer | undefined): number {
+    const peers = this.others.get(topic);
+    if (peers === undefined) return 0;
+    this.slowConsumers.sending(peers.size * frame.bytes);
     let receivers = 0;
-    for (const peer of this.others.get(topic) ?? []) {
+    for (const peer of peers) {
       if (peer === except) continue;
       peer.send(frame.text);
       receivers++;

@@ -10,6 +10,7 @@ import { connectionEstablished, PONG, readClientMessage } from '../../channels/w
 import type { Clock } from '../../runtime/ports.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { type AddressLimits, AddressRates } from './address-rates.ts';
+import { ClientLibraries } from './client-libraries.ts';
 import { type ConnectionProblem, closeCodes } from './close-codes.ts';
 import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
@@ -71,6 +72,7 @@ const TAKING_PLACE = -1;
 /** Takes every connection through its life, whatever carries it: admission, frames, heartbeats, limits and its end. */
 export class Clients {
   readonly departures: Departures;
+  readonly libraries = new ClientLibraries();
 
   private readonly hub: Hub;
   private readonly connections: Connections;
@@ -128,6 +130,11 @@ export class Clients {
     return false;
   }
 
+  /** Whether `mayConnect` would refuse an address now. Counts nothing. */
+  wouldRefuse(address: PackedAddress): boolean {
+    return this.addressRates.wouldRefuse(address);
+  }
+
   /** Ends a connection that may not be; the client is given the reason. */
   refuse(connection: Endable, { problem, message, address, app }: RefusedClient): void {
     const { code } = closeCodes[problem];
@@ -170,6 +177,7 @@ export class Clients {
   open(connection: Connection): void {
     const { app } = connection;
     this.heard(connection);
+    connection.openedAtMs = connection.heardAtMs;
     if (app.authorizedConnectionsOnly) {
       const timeoutMs = this.settings.authorizationTimeoutSeconds * 1000;
       this.authoriseByMs.set(connection, connection.heardAtMs + timeoutMs);

@@ -13,6 +13,7 @@ export type ConnectionProblem =
   | 'no-pong'
   | 'server-stopping'
   | 'engine-failed'
+  | 'message-lost'
   | 'binary-frame'
   | 'too-many-frames'
   | 'internal';
@@ -102,6 +103,12 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
     message: 'Server cannot answer now, please reconnect later',
     when: 'A subscription or sign-in could not be answered, because the server could not reach what it keeps of channels, members and users. With several servers: Redis was away for 30 to 40 s. The log has the reason.',
     advice: 'Look at `/readyz` of the server; clients come back by themselves after a pause.',
+  },
+  'message-lost': {
+    code: 4100,
+    message: 'A message did not arrive in full, please reconnect',
+    when: 'Over HTTP only: a request of the client broke off or was too slow, the server had no room for it, or the network repeated a request whose answer may be lost. The client would never know that its message is lost.',
+    advice: 'Nothing: clients come back by themselves after a pause.',
   },
   'no-pong': {
     code: 4201,

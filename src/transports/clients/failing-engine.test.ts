@@ -3,14 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { signedTarget } from '../../../testing/clients/sign.ts';
 import { appWith, channelName, FakeClock, hubWith, VECTOR } from '../../channels/hub.fixture.ts';
 import { sign } from '../../channels/signatures/signature.ts';
-import { BodyIntake } from '../body-intake.ts';
-import { ChannelsApi } from '../channels-api/api.ts';
 import { requestTarget } from '../request-target.ts';
-import { Clients } from './clients.ts';
+import { stageOf } from './clients.fixture.ts';
 import { FakeConnection } from './connection.fixture.ts';
-import { Connections } from './connections.ts';
 import { type EngineMode, FailingEngine } from './failing-engine.fixture.ts';
-import { SlowConsumers } from './slow-consumers.ts';
 
 const ROOM = 'presence-cache-room';
 
@@ -21,37 +17,10 @@ function stage(mode: EngineMode) {
   const fake = hubWith();
   const engine = new FailingEngine(mode, fake.memory);
   const hub = { ...fake, clock, authority: engine.authority };
-  const connections = new Connections();
-  const clients = new Clients({
-    hub,
-    connections,
-    quota: { take: () => true, release: () => undefined },
-    slowConsumers: new SlowConsumers({
-      connections,
-      bytesMax: 1_000_000,
-      totalBytesMax: 1_000_000,
-      end: () => undefined,
-    }),
-    settings: {
-      framesPerSecond: 0,
-      addressLimits: { connectionsPerSecond: 0, framesPerSecond: 0 },
-      sendBufferBytes: 1_000_000,
-      authorizationTimeoutSeconds: 1,
-      activityTimeoutSeconds: 120,
-      pongTimeoutSeconds: 30,
-    },
-    monotonic,
-    meter: { count: () => undefined },
-  });
-  const api = new ChannelsApi({
+  const { clients, api } = stageOf({
     hub,
     apps: { byId: () => app, byKey: () => app },
-    pathPrefix: '',
-    bodies: new BodyIntake(
-      { requestBytes: 100_000, unfinishedBytes: 1_000_000, bodyBytesPerSecond: 0 },
-      clock,
-    ),
-    meter: { count: () => undefined },
+    monotonic,
   });
 
   const connect = (id: string, userId: string) => {
@@ -117,8 +86,8 @@ async function answered(): Promise<void> {
 
 /** A client and its backend use every call of the engines, while another client looks on. `failAt`: see `FailingEngine`. */
 async function play(mode: EngineMode, failAt: number) {
-  const stageOf = stage(mode);
-  const { engine, clients, connect, call, triggers } = stageOf;
+  const given = stage(mode);
+  const { engine, clients, connect, call, triggers } = given;
   const bob = connect('2.2', 'bob');
   bob.entersRoom();
   await answered();
@@ -155,7 +124,7 @@ async function play(mode: EngineMode, failAt: number) {
   bob.received();
   expect((await triggers('last')).status).toBe(200);
   await answered();
-  return { ...stageOf, ann, bob, statuses, calls };
+  return { ...given, ann, bob, statuses, calls };
 }
 
 const unhandled: unknown[] = [];

@@ -178,6 +178,15 @@ describe('the unread bytes of all connections together', () => {
     expect(ended.length).toBeGreaterThan(0);
   });
 
+  it('are sampled when much was sent to connections that bound by themselves what waits for each', () => {
+    const { fakes, slowConsumers, ended } = crowd();
+    for (const fake of fakes) fake.waiting = 400;
+    slowConsumers.sending(499);
+    expect(ended).toEqual([]);
+    slowConsumers.sending(1);
+    expect(ended.length).toBeGreaterThan(0);
+  });
+
   it('end no connection below the limit', () => {
     const { fakes, slowConsumers, ended } = crowd();
     for (const fake of fakes) fake.waiting = 333;

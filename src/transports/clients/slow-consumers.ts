@@ -74,6 +74,12 @@ export class SlowConsumers {
     this.note(topic, bytes);
   }
 
+  /** Must be called before something is sent to connections that bound by themselves what waits for each of them. */
+  sending(bytes: number): void {
+    this.sent += bytes;
+    if (this.sent >= this.options.totalBytesMax * SAMPLE_AFTER) this.sample();
+  }
+
   /** Must be called after a connection was answered: answers are not counted by `publishing`. */
   answered(connection: Connection): void {
     const bytes = connection.waitingBytes();

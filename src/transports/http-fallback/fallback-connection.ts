@@ -25,7 +25,7 @@ export interface SessionEvents {
   queued(connection: FallbackConnection): void;
   /** The next messages of its client, in order. */
   sent(connection: FallbackConnection, send: Send): void;
-  /** It is no connection any more. With `'closed'` the client may still have to be told. */
+  /** It is no connection any more. With `'closed'` the client may not have read the closing line yet. */
   ended(connection: FallbackConnection, how: SessionEnd): void;
   /** The client has the line that closes it. */
   closeSent(connection: FallbackConnection): void;
@@ -38,6 +38,8 @@ export interface SessionEvents {
 export class FallbackConnection extends Connection {
   readonly session: string;
   readonly order: SendOrder<Send>;
+  /** The number of the last receive request; `undefined`: its client counts none. */
+  lastReceive: number | undefined;
   /** Since when no receive request is there, or the connection has ended; monotonic milliseconds. */
   aloneSinceMs = 0;
   private readonly events: SessionEvents;
@@ -53,6 +55,10 @@ export class FallbackConnection extends Connection {
     this.session = options.session;
     this.events = options.events;
     this.order = new SendOrder(options.events.timers, (send) => options.events.sent(this, send));
+  }
+
+  get transport(): string {
+    return 'http';
   }
 
   get isOpen(): boolean {
@@ -84,7 +90,7 @@ export class FallbackConnection extends Connection {
     if (!this.isOver) this.drop('terminated');
   }
 
-  /** Ends it without a word: the client has left, or would not read one. */
+  /** Ends it without a closing line: the client has left, or would not read it. */
   drop(how: SessionEnd): void {
     const { receiver } = this;
     this.receiver = undefined;

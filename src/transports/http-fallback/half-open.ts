@@ -21,6 +21,12 @@ export class HalfOpenSessions {
   /** The oldest first. */
   private readonly sessions = new Map<string, HalfOpen>();
   private readonly budget = new FairBudget<AddressKey>(HALF_OPEN_MAX);
+  private readonly onDropped: (session: string) => void;
+
+  /** `onDropped` is called with each session whose client has not polled again. */
+  constructor(onDropped: (session: string) => void = () => undefined) {
+    this.onDropped = onDropped;
+  }
 
   get size(): number {
     return this.sessions.size;
@@ -62,7 +68,7 @@ export class HalfOpenSessions {
   check(nowMs: number): void {
     for (const [session, { sinceMs }] of this.sessions) {
       if (nowMs - sinceMs < HALF_OPEN_MS) break;
-      this.take(session);
+      this.drop(session);
     }
   }
 
@@ -70,8 +76,13 @@ export class HalfOpenSessions {
   private dropOldestOf(address: AddressKey): void {
     for (const [session, known] of this.sessions) {
       if (known.address !== address) continue;
-      this.take(session);
+      this.drop(session);
       return;
     }
+  }
+
+  private drop(session: string): void {
+    this.take(session);
+    this.onDropped(session);
   }
 }

@@ -79,8 +79,8 @@ export class HomeServer {
       }
       case 'send':
         return this.home.send(question.send);
-      case 'too-large':
-        return this.home.tooLarge(question.session);
+      case 'lost':
+        return this.home.lost(question.session, question.why);
     }
   }
 }

@@ -1,16 +1,19 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { Outlet } from './receiver.ts';
 import type { SessionAnswer, SessionQuestion } from './session-messages.ts';
-import type { ReceiveRequest, ResponseEnded, SendRequest, SessionHome } from './sessions.ts';
+import type { Loss, ReceiveRequest, ResponseEnded, SendRequest, SessionHome } from './sessions.ts';
 
-/** How long the home has to say that it has a request. Milliseconds. */
+/** How long the home has to confirm that it has a request. Milliseconds. */
 const SILENT_MS = 1000;
 
-/** How often something is said to a home that has requests of this loop: a bus then says whether anybody heard it. Milliseconds. */
+/** How often this loop sends something to a home that has its requests: the bus reports if nobody received it. Milliseconds. */
 const ASK_MS = 5000;
 
 /** A home that has written nothing for this long is gone: it writes a line after 25 s at the latest. Milliseconds. */
 const GONE_MS = 40_000;
+
+/** The number of the last request. None is used twice: a late answer to one must not reach the client of another. */
+let lastRequest = 0;
 
 interface Remote {
   readonly outlet: Outlet;
@@ -40,7 +43,6 @@ export class RemoteHome implements SessionHome {
   private readonly options: RemoteHomeOptions;
   private readonly receiving = new Map<number, Remote>();
   private readonly asked = new Map<number, (app: string | undefined) => void>();
-  private requests = 0;
   private askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RemoteHomeOptions) {
@@ -64,7 +66,7 @@ export class RemoteHome implements SessionHome {
 
   receive(receive: ReceiveRequest, outlet: Outlet): ResponseEnded {
     const { ask, timers, instead } = this.options;
-    const request = ++this.requests;
+    const request = ++lastRequest;
     let endedElsewhere: ResponseEnded | undefined;
     const beginAnew = () => {
       cancelWait();
@@ -91,9 +93,9 @@ export class RemoteHome implements SessionHome {
 
   appOf(session: string): Promise<string | undefined> {
     const { ask, timers } = this.options;
-    const request = ++this.requests;
+    const request = ++lastRequest;
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
-    const cancelWait = timers.after(SILENT_MS, () => this.told(request, undefined));
+    const cancelWait = timers.after(SILENT_MS, () => this.answerApp(request, undefined));
     this.asked.set(request, (app) => {
       cancelWait();
       resolve(app);
@@ -106,14 +108,14 @@ export class RemoteHome implements SessionHome {
     this.options.ask({ ask: 'send', send });
   }
 
-  tooLarge(session: string): void {
-    this.options.ask({ ask: 'too-large', session });
+  lost(session: string, why: Loss): void {
+    this.options.ask({ ask: 'lost', session, why });
   }
 
   /** Takes an answer of the other loop. */
   answered(answer: SessionAnswer): void {
     const { request } = answer;
-    if (answer.answer === 'app') return this.told(request, answer.app);
+    if (answer.answer === 'app') return this.answerApp(request, answer.app);
     const remote = this.receiving.get(request);
     if (remote === undefined) return;
     remote.cancelWait();
@@ -122,16 +124,16 @@ export class RemoteHome implements SessionHome {
     else if (answer.answer !== 'received') remote.outlet[answer.answer]();
   }
 
-  /** Messages to or of the home may be missing: what it has begun is broken, and its clients begin anew. */
-  lost(): void {
+  /** Messages to or from the home may be missing: breaks the responses that it has begun, and answers the others itself. */
+  missed(): void {
     for (const { outlet, isReceived, beginAnew } of [...this.receiving.values()]) {
       if (isReceived) outlet.break();
       else beginAnew();
     }
-    for (const request of [...this.asked.keys()]) this.told(request, undefined);
+    for (const request of [...this.asked.keys()]) this.answerApp(request, undefined);
   }
 
-  /** Tells the home how much waits for slow clients, and ends what it has forgotten. Called about once a second. */
+  /** Reports to the home how much waits for slow clients, and breaks the responses of a home that is gone. Called once a second. */
   check(): void {
     const nowMs = this.options.timers.now();
     for (const [request, remote] of this.receiving) {
@@ -147,7 +149,7 @@ export class RemoteHome implements SessionHome {
     }
   }
 
-  private told(request: number, app: string | undefined): void {
+  private answerApp(request: number, app: string | undefined): void {
     const resolve = this.asked.get(request);
     this.asked.delete(request);
     resolve?.(app);

@@ -7,9 +7,11 @@ import {
   type SessionBusListener,
   SessionCluster,
 } from './session-cluster.ts';
-import type { ReceiveRequest, ResponseEnded, SendRequest } from './sessions.ts';
+import type { Loss, ReceiveRequest, ResponseEnded, SendRequest } from './sessions.ts';
 
 /** Source: HTTP transports, §14.8. */
+
+const ADDRESS = 1;
 
 /** Sessions that keep what they are asked. */
 class FakeSessions {
@@ -39,8 +41,12 @@ class FakeSessions {
     this.log.push(...frames);
   }
 
-  tooLarge(session: string): void {
-    this.log.push(`too large: ${session}`);
+  lost(session: string, why: Loss): void {
+    this.log.push(`${why}: ${session}`);
+  }
+
+  mayOpen({ key }: ReceiveRequest): boolean {
+    return key === 'key';
   }
 }
 
@@ -73,9 +79,11 @@ function loops(...names: readonly string[]) {
   const time = new FakeTime();
   const claims = new Map<string, string>();
   const listeners = new Map<string, SessionBusListener>();
-  const state = { isAway: false, dead: new Set<string>() };
-  const asked = <T>(answer: () => T): Promise<T> =>
-    state.isAway ? Promise.reject(new Error('away')) : Promise.resolve(answer());
+  const state = { isAway: false, dead: new Set<string>(), questions: 0, isRefused: false };
+  const asked = <T>(answer: () => T): Promise<T> => {
+    state.questions++;
+    return state.isAway ? Promise.reject(new Error('away')) : Promise.resolve(answer());
+  };
   const members = names.map((self) => {
     const sessions = new FakeSessions();
     const bus: SessionBus = {
@@ -99,12 +107,14 @@ function loops(...names: readonly string[]) {
     const cluster = new SessionCluster({
       bus,
       sessions,
+      wouldRefuse: () => state.isRefused,
       sendBufferBytes: 1000,
       timers: time,
     });
-    const receive = async (session: string, outlet = new FakeOutlet()) => {
-      const home = await cluster.receivingAt(session);
-      const request = { session, key: 'key', query: '', isStream: true, number: 1, address: 1 };
+    const receive = async (session: string, key = 'key') => {
+      const outlet = new FakeOutlet();
+      const request = { session, key, query: '', isStream: true, number: 1, address: ADDRESS };
+      const home = await cluster.receivingAt(request);
       outlet.onEnd = home.receive(request, outlet);
       return outlet;
     };
@@ -133,11 +143,11 @@ describe('a session', () => {
     const outlet = await b.receive('s');
     a.sessions.outlets[1]?.write('o\n');
     expect(outlet.written).toEqual(['o\n']);
-    const home = await b.cluster.knowing('s');
+    const home = await b.cluster.knowing('s', ADDRESS);
     expect(await home?.appOf('s')).toBe('app');
     home?.send({ session: 's', number: 2, frames: ['x'] });
-    home?.tooLarge('s');
-    expect(a.sessions.log).toEqual(['x', 'too large: s']);
+    home?.lost('s', 'too-large');
+    expect(a.sessions.log).toEqual(['x', 'too-large: s']);
     expect(b.sessions.known.size).toBe(0);
   });
 
@@ -158,9 +168,36 @@ describe('a session', () => {
     expect(b.cluster.size).toBe(0);
   });
 
+  it('gets no late line of another session whose request has ended', async () => {
+    const { a, b, pass } = pair();
+    await a.receive('s');
+    await a.receive('t');
+    const before = await b.receive('s');
+    before.onEnd();
+    // Both loops forget each other: nothing is under way.
+    await pass(1);
+    const outlet = await b.receive('t');
+    a.sessions.outlets[2]?.write('of s\n');
+    a.sessions.outlets[3]?.write('of t\n');
+    expect(outlet.written).toEqual(['of t\n']);
+  });
+
   it('is unknown where nobody has claimed it', async () => {
     const { b } = pair();
-    expect(await b.cluster.knowing('s')).toBeUndefined();
+    expect(await b.cluster.knowing('s', ADDRESS)).toBeUndefined();
+  });
+
+  it('is not searched for a client that would be refused', async () => {
+    const { a, b, claims, state } = pair();
+    await a.receive('s');
+    state.questions = 0;
+    await b.receive('t', 'wrong key');
+    state.isRefused = true;
+    expect(await b.cluster.knowing('s', ADDRESS)).toBeUndefined();
+    expect(state.questions).toBe(0);
+    expect(claims.has('t')).toBe(false);
+    // Its own loop knows it without asking.
+    expect(await a.cluster.knowing('s', ADDRESS)).toBeDefined();
   });
 
   it('hears of the end of a response on another loop', async () => {
@@ -235,7 +272,7 @@ describe('a session', () => {
   it('is unknown if its loop says nothing for a second', async () => {
     const { b, claims, time } = pair();
     claims.set('s', 'nobody');
-    const home = await b.cluster.knowing('s');
+    const home = await b.cluster.knowing('s', ADDRESS);
     const app = home?.appOf('s');
     await time.advance(1000);
     expect(await app).toBeUndefined();
@@ -256,7 +293,7 @@ describe('a session', () => {
     state.isAway = true;
     await b.receive('s');
     expect(b.sessions.known.has('s')).toBe(true);
-    expect(await b.cluster.knowing('t')).toBeUndefined();
+    expect(await b.cluster.knowing('t', ADDRESS)).toBeUndefined();
   });
 
   it('is claimed again every 20 s', async () => {

@@ -1,25 +1,27 @@
 import type { Timers } from '../../runtime/ports.ts';
 import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
+import type { PackedAddress } from '../clients/packed-address.ts';
 import { HomeServer } from './home-server.ts';
 import { closeLine } from './lines.ts';
 import type { Outlet } from './receiver.ts';
 import { RemoteHome } from './remote-home.ts';
 import { isQuestion, type SessionMessage } from './session-messages.ts';
-import type { LocalSessions, SessionHome, SessionHomes } from './sessions.ts';
+import type { LocalSessions, ReceiveRequest, SessionHome, SessionHomes } from './sessions.ts';
 
-/** How often this loop says again which sessions it has. Milliseconds. */
+/** How often this loop renews the claims of its sessions. Milliseconds. */
 const RENEW_MS = 20_000;
 
 /** Carries messages between the loops of all servers, and knows which of them has a session. */
 export interface SessionBus {
   readonly self: string;
-  /** Returns the loop that has the session, which is this one if none had. Rejects while that cannot be found out. */
+  /** Claims the session unless a loop has it, and returns the loop that has it. Rejects if Redis does not answer. */
   claim(session: string): Promise<string>;
-  /** Returns the loop that has the session. Rejects while that cannot be found out. */
+  /** Returns the loop that has the session. Rejects if Redis does not answer. */
   find(session: string): Promise<string | undefined>;
-  /** Says that this loop has the session now, whoever had it before. */
+  /** Claims the session for this loop, even if another loop has it. */
   take(session: string): void;
   renew(sessions: readonly string[]): Promise<void>;
+  /** Gives up the claim of this loop. A claim of another loop stays. */
   release(session: string): void;
   send(to: string, text: string): void;
   listen(listener: SessionBusListener): void;
@@ -35,6 +37,8 @@ export interface SessionClusterOptions {
   readonly bus: SessionBus;
   /** Those of this loop. */
   readonly sessions: LocalSessions;
+  /** Whether an address has asked for too many sessions that do not exist. */
+  readonly wouldRefuse: (address: PackedAddress) => boolean;
   readonly sendBufferBytes: number;
   /** Monotonic. */
   readonly timers: Timers;
@@ -84,9 +88,11 @@ export class SessionCluster implements SessionHomes {
     this.isStopping = true;
   }
 
-  receivingAt(session: string): SessionHome | Promise<SessionHome> {
+  receivingAt(request: ReceiveRequest): SessionHome | Promise<SessionHome> {
     const { bus, sessions } = this.options;
-    if (sessions.has(session)) return sessions;
+    const { session } = request;
+    // One that is refused anyhow costs Redis nothing.
+    if (sessions.has(session) || !sessions.mayOpen(request)) return sessions;
     return bus.claim(session).then(
       (owner) => {
         if (owner === bus.self) return sessions;
@@ -97,16 +103,20 @@ export class SessionCluster implements SessionHomes {
     );
   }
 
-  knowing(session: string): SessionHome | undefined | Promise<SessionHome | undefined> {
-    const { bus, sessions } = this.options;
+  knowing(
+    session: string,
+    address: PackedAddress,
+  ): SessionHome | undefined | Promise<SessionHome | undefined> {
+    const { bus, sessions, wouldRefuse } = this.options;
     if (sessions.has(session)) return sessions;
+    if (wouldRefuse(address)) return undefined;
     return bus.find(session).then(
       (owner) => (owner === undefined || owner === bus.self ? undefined : this.peer(owner).home),
       () => undefined,
     );
   }
 
-  /** Renews claims, and forgets loops that have nothing under way here. Called about once a second. */
+  /** Renews claims, and forgets loops that have nothing under way here. Called once a second. */
   check(): void {
     const { bus, sessions, timers } = this.options;
     for (const [loop, { home, server }] of this.peers) {
@@ -127,7 +137,7 @@ export class SessionCluster implements SessionHomes {
   private lost(from: string | undefined): void {
     for (const [loop, { home, server }] of this.peers) {
       if (from !== undefined && loop !== from) continue;
-      home.lost();
+      home.missed();
       server.lost();
     }
   }
@@ -145,7 +155,7 @@ export class SessionCluster implements SessionHomes {
         instead: {
           appOf: () => undefined,
           send: () => undefined,
-          tooLarge: () => undefined,
+          lost: () => undefined,
           receive(request, outlet) {
             bus.take(request.session);
             return sessions.receive(request, outlet);
@@ -175,5 +185,5 @@ const STOPPED: SessionHome = {
   },
   appOf: () => undefined,
   send: () => undefined,
-  tooLarge: () => undefined,
+  lost: () => undefined,
 };

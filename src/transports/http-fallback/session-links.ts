@@ -2,7 +2,7 @@ import type { Timers } from '../../runtime/ports.ts';
 import { HomeServer } from './home-server.ts';
 import { RemoteHome } from './remote-home.ts';
 import { isQuestion, type SessionMessage } from './session-messages.ts';
-import type { SessionHome, SessionHomes, Sessions } from './sessions.ts';
+import type { ReceiveRequest, SessionHome, SessionHomes, Sessions } from './sessions.ts';
 
 export interface SessionLinksOptions {
   /** The number of this loop, and of all loops. */
@@ -45,7 +45,7 @@ export class SessionLinks implements SessionHomes {
     );
   }
 
-  receivingAt(session: string): SessionHome {
+  receivingAt({ session }: ReceiveRequest): SessionHome {
     return this.homeOf(session);
   }
 
@@ -64,7 +64,7 @@ export class SessionLinks implements SessionHomes {
     else this.homes[from]?.answered(message);
   }
 
-  /** Called about once a second. */
+  /** Called once a second. */
   check(): void {
     for (const home of this.homes) home?.check();
   }

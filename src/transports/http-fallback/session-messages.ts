@@ -1,4 +1,4 @@
-import type { ReceiveRequest, SendRequest } from './sessions.ts';
+import type { Loss, ReceiveRequest, SendRequest } from './sessions.ts';
 
 /**
  * What two loops say to each other about a session that lives on one of them, while the other one has a request of its client.
@@ -15,7 +15,7 @@ export type SessionQuestion =
   | { readonly ask: 'waiting'; readonly request: number; readonly bytes: number }
   | { readonly ask: 'app-of'; readonly request: number; readonly session: string }
   | { readonly ask: 'send'; readonly send: SendRequest }
-  | { readonly ask: 'too-large'; readonly session: string };
+  | { readonly ask: 'lost'; readonly session: string; readonly why: Loss };
 
 /** To the loop that has the request. */
 export type SessionAnswer =

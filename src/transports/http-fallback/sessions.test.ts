@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../../testing/fake-time.ts';
 import { appWith } from '../../channels/hub.fixture.ts';
+import { ClientLibraries } from '../clients/client-libraries.ts';
 import { Connections } from '../clients/connections.ts';
 import { endWith } from '../clients/end.ts';
 import type { FallbackConnection } from './fallback-connection.ts';
@@ -35,18 +36,20 @@ class FakeOutlet implements Outlet {
   }
 }
 
-function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
+function loop({ connectionsMax = 100, sendBufferBytes = 1000, places = Infinity } = {}) {
   const time = new FakeTime();
   const opened: FallbackConnection[] = [];
   const ended: string[] = [];
   const heard: string[] = [];
+  const forgotten: string[] = [];
   const turns: (() => void)[] = [];
   let made = 0;
   const sessions = new Sessions({
     clients: {
       mayConnect: () => true,
+      wouldRefuse: () => false,
       refuse: (connection, { problem }) => endWith(connection, problem),
-      takePlace: () => true,
+      takePlace: () => --places >= 0,
       releasePlace: () => undefined,
       makeRoomFor: () => undefined,
       endForRoom: (connection) => endWith(connection, 'server-over-capacity'),
@@ -55,6 +58,7 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
         connection.send('established');
       },
       heard: () => undefined,
+      libraries: new ClientLibraries(),
       received: (_, frame) => void heard.push(frame),
       receivedControl: () => undefined,
       closed(connection) {
@@ -71,12 +75,13 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
     afterTurn: (run) => void turns.push(run),
     log: { info: () => undefined },
     meter: { count: () => undefined },
+    onForgotten: (session) => void forgotten.push(session),
   });
   let number = 0;
-  const receive = (session: string, isStream: boolean, address = 1) => {
+  const receive = (session: string, isStream: boolean, address = 1, again = ++number) => {
     const outlet = new FakeOutlet();
     const request = { session, key: 'key', query: 'protocol=7', isStream, address };
-    const gone = sessions.receive({ ...request, number: ++number }, outlet);
+    const gone = sessions.receive({ ...request, number: again }, outlet);
     return Object.assign(outlet, { gone });
   };
   return {
@@ -85,8 +90,12 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000 } = {}) {
     opened,
     ended,
     heard,
+    forgotten,
     stream: (session: string, address?: number) => receive(session, true, address),
     poll: (session: string, address?: number) => receive(session, false, address),
+    /** The same request as so many before, as a browser or a proxy repeats it. */
+    repeat: (session: string, isStream: boolean, before = 0) =>
+      receive(session, isStream, 1, number - before),
     /** Lets turns of the loop pass until nothing is left to write. */
     turn() {
       for (const run of turns.splice(0)) run();
@@ -279,6 +288,53 @@ describe('a poll', () => {
   });
 });
 
+describe('a receive request that is sent again', () => {
+  const LOST = 'o\nc[4100,"A message did not arrive in full, please reconnect"]\n(ended)';
+
+  it('ends the session, because what was written to it may be lost', () => {
+    const { stream, repeat, ended } = loop();
+    const first = stream('a');
+    first.news();
+    expect(repeat('a', true).news()).toBe(LOST);
+    expect(first.news()).toBe('(broken)');
+    expect(ended).toHaveLength(1);
+  });
+
+  it('ends the session between two polls, too', () => {
+    const { poll, repeat, opened, turn } = loop();
+    poll('a');
+    poll('a');
+    turn();
+    opened[0]?.send('one');
+    expect(poll('a').news()).toBe('a["one"]\n');
+    expect(repeat('a', false).news()).toBe(LOST);
+    expect(poll('a').news()).toBe('o\n(ended)');
+  });
+
+  it('is no second poll if it is the first', () => {
+    const { poll, repeat, opened, turn } = loop();
+    poll('a');
+    expect(repeat('a', false).news()).toBe('o\n(ended)');
+    expect(opened).toHaveLength(0);
+    const second = poll('a');
+    turn();
+    expect(second.news()).toBe('a["established"]\n');
+  });
+
+  it('changes nothing if its client has read the answer: it has sent another one since', () => {
+    const { poll, repeat, opened, turn, ended } = loop();
+    poll('a');
+    poll('a');
+    turn();
+    const held = poll('a');
+    expect(repeat('a', false, 1).news()).toBe(LOST);
+    opened[0]?.send('one');
+    turn();
+    expect(held.news()).toBe('a["one"]\n');
+    expect(ended).toEqual([]);
+  });
+});
+
 describe('sessions', () => {
   it('are refused with 4100 while the server stops', () => {
     const { stream, poll, sessions } = loop();
@@ -306,6 +362,31 @@ describe('sessions', () => {
     expect(poll('other', 2).news()).toBe('');
     expect(poll('a1', 1).news()).toBe('');
     expect(poll('a0', 1).news()).toBe('o\n(ended)');
+  });
+
+  it('end with 4100 if messages of their client did not arrive in full: it begins anew', () => {
+    const { stream, sessions, ended } = loop();
+    const response = stream('a');
+    response.news();
+    sessions.lost('a', 'not-received');
+    sessions.lost('nobody', 'not-received');
+    expect(response.news()).toContain('c[4100,"A message did not arrive in full');
+    expect(ended).toHaveLength(1);
+  });
+
+  it('are given up once they have ended or were not opened', async () => {
+    // Two polls, a stream that opens and one that does not.
+    const { stream, poll, opened, forgotten, pass } = loop({ places: 3 });
+    poll('polled once');
+    stream('open');
+    expect(forgotten).toEqual([]);
+    await pass(10);
+    expect(forgotten.splice(0)).toEqual(['polled once']);
+    opened[0]?.terminate();
+    expect(forgotten.splice(0)).toEqual(['open']);
+    stream('last');
+    stream('over quota');
+    expect(forgotten).toEqual(['over quota']);
   });
 
   it('take messages in order, and none after their end', async () => {

@@ -7,6 +7,7 @@ import { admitKey } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
 import { Connections } from '../clients/connections.ts';
+import { endWith } from '../clients/end.ts';
 import { addressOf, type PackedAddress } from '../clients/packed-address.ts';
 import {
   FallbackConnection,
@@ -46,8 +47,11 @@ export interface SendRequest extends Send {
 /** The sessions of one loop, for other loops. */
 export type LocalSessions = Pick<
   Sessions,
-  'receive' | 'appOf' | 'send' | 'tooLarge' | 'has' | 'names'
+  'receive' | 'appOf' | 'send' | 'lost' | 'has' | 'names' | 'mayOpen'
 >;
+
+/** Why messages of a client were not taken. */
+export type Loss = 'too-large' | 'not-received';
 
 /** Called when a response has ended; `why`: unless its client has read it or broken it. */
 export type ResponseEnded = (why?: 'too-slow') => void;
@@ -60,16 +64,16 @@ export interface SessionHome {
   appOf(session: string): string | undefined | Promise<string | undefined>;
   /** Takes messages; those of an unknown session are lost. */
   send(request: SendRequest): void;
-  /** Ends a session whose client sent more than it may. */
-  tooLarge(session: string): void;
+  /** Ends a session whose client sent messages that were not taken: it never looks at the answer. */
+  lost(session: string, why: Loss): void;
 }
 
 /** Finds where sessions live. */
 export interface SessionHomes {
   /** Returns who answers a receive request; the session may be new. Never rejects. */
-  receivingAt(session: string): MaybePromise<SessionHome>;
-  /** Returns who may know a session; `undefined`: it is known nowhere. Never rejects. */
-  knowing(session: string): MaybePromise<SessionHome | undefined>;
+  receivingAt(request: ReceiveRequest): MaybePromise<SessionHome>;
+  /** Returns who may know a session; `undefined`: it is known nowhere. `address`: whose request it is. Never rejects. */
+  knowing(session: string, address: PackedAddress): MaybePromise<SessionHome | undefined>;
 }
 
 /** A receive request that may open a session. */
@@ -84,6 +88,7 @@ interface Opening {
 export type SessionClients = Pick<
   Clients,
   | 'mayConnect'
+  | 'wouldRefuse'
   | 'refuse'
   | 'takePlace'
   | 'releasePlace'
@@ -91,6 +96,7 @@ export type SessionClients = Pick<
   | 'endForRoom'
   | 'open'
   | 'heard'
+  | 'libraries'
   | 'received'
   | 'receivedControl'
   | 'closed'
@@ -110,7 +116,7 @@ export interface SessionsOptions {
   readonly afterTurn: (run: () => void) => void;
   readonly log: Pick<RateLimitedLog, 'info'>;
   readonly meter: SessionMeter;
-  /** Called when a session was forgotten that was open. */
+  /** Called when a session is not known here any more, or was not opened although it might have been. */
   readonly onForgotten?: (session: string) => void;
 }
 
@@ -129,7 +135,7 @@ export class Sessions implements SessionHome, SessionEvents {
   private readonly options: SessionsOptions;
   private readonly clients: SessionClients;
   private readonly open = new Map<string, FallbackConnection>();
-  private readonly halfOpen = new HalfOpenSessions();
+  private readonly halfOpen = new HalfOpenSessions((session) => this.forgotten(session));
   /** Those that are connections, to find who must make room. */
   private readonly own: Connections;
   private readonly flushTurns: FlushTurns;
@@ -156,11 +162,14 @@ export class Sessions implements SessionHome, SessionEvents {
     const { session, isStream, number } = request;
     const receiver = new Receiver(outlet, { isStream, nowMs: this.timers.now() });
     const known = this.open.get(session);
-    if (known !== undefined) return this.receiveAgain(known, receiver, number);
+    if (known !== undefined) {
+      return this.receiveAgain(known, { request, receiver, isGreeted: false });
+    }
     const polled = this.halfOpen.take(session);
-    const opening: Opening = { request, receiver, isGreeted: polled !== undefined };
+    const isGreeted = polled !== undefined && !isRepeated(number, polled.number);
+    const opening: Opening = { request, receiver, isGreeted };
     if (!opening.isGreeted && !this.clients.mayConnect(request.address)) {
-      writeRefusal(opening, 'server-over-capacity', this.timers.now());
+      this.writeRefusal(opening, 'server-over-capacity');
       return nothing;
     }
     const app = this.admit(opening);
@@ -171,6 +180,7 @@ export class Sessions implements SessionHome, SessionEvents {
       // The client may have gone meanwhile, and the app may have been changed.
       if (!isGone && this.admit(opening) === app) ended = this.placed(opening, app, hasPlace);
       else if (hasPlace) this.clients.releasePlace(app);
+      if (!this.has(session)) this.forgotten(session);
     });
     return (why) => {
       isGone = true;
@@ -200,16 +210,32 @@ export class Sessions implements SessionHome, SessionEvents {
     connection.order.arrived(number, { frames });
   }
 
-  tooLarge(session: string): void {
+  lost(session: string, loss: Loss): void {
     const connection = this.open.get(session);
     if (connection?.isOpen !== true) return;
+    const { app, socketId } = connection;
+    const address = addressOf(connection.address);
+    if (loss === 'not-received') {
+      this.options.log.info(
+        'Connection closed: a message of the client did not arrive in full',
+        { app: app.id },
+        { address, connection: socketId },
+      );
+      return endWith(connection, 'message-lost');
+    }
     const why = 'Received too big message';
     this.options.log.info(
       'Connection closed: the client broke a rule',
-      { app: connection.app.id },
-      { address: addressOf(connection.address), connection: connection.socketId, why },
+      { app: app.id },
+      { address, connection: socketId, why },
     );
     connection.close(1009, why);
+  }
+
+  /** Whether a receive request of a session that is not known here may open one, as far as can be told without asking anybody. */
+  mayOpen({ key, query, address }: ReceiveRequest): boolean {
+    const admission = admitKey(key, query, this.options.apps);
+    return admission.app !== undefined && !this.clients.wouldRefuse(address);
   }
 
   /** Refuses new sessions from now on. */
@@ -217,7 +243,7 @@ export class Sessions implements SessionHome, SessionEvents {
     this.isStopping = true;
   }
 
-  /** Ends sessions that nobody asks for any more, and keeps silent responses alive. Called about once a second. */
+  /** Ends sessions that nobody asks for any more, and keeps silent responses alive. Called once a second. */
   check(): void {
     const nowMs = this.timers.now();
     this.halfOpen.check(nowMs);
@@ -255,11 +281,16 @@ export class Sessions implements SessionHome, SessionEvents {
     this.remove(connection);
   }
 
-  private receiveAgain(
-    connection: FallbackConnection,
-    receiver: Receiver,
-    number: number | undefined,
-  ): ResponseEnded {
+  private receiveAgain(connection: FallbackConnection, opening: Opening): ResponseEnded {
+    const { receiver } = opening;
+    const { number } = opening.request;
+    if (isRepeated(number, connection.lastReceive)) {
+      // What was written to the last one may be lost. Those before were read, or there would be no later one.
+      if (number === connection.lastReceive) this.forget(connection);
+      this.writeRefusal(opening, 'message-lost');
+      return nothing;
+    }
+    connection.lastReceive = number;
     this.clients.heard(connection);
     // Requests that take over from one another cost the server more than they cost a client.
     if (connection.isReceiving) this.clients.receivedControl(connection, 0);
@@ -268,7 +299,7 @@ export class Sessions implements SessionHome, SessionEvents {
     return (why) => connection.detach(receiver, why);
   }
 
-  /** Decides whether a client may have a session; if not, tells it why. */
+  /** Decides whether a client may have a session; if not, sends it the reason. */
   private admit(opening: Opening): App | undefined {
     const { key, query, address } = opening.request;
     const admission = admitKey(key, query, this.options.apps);
@@ -278,14 +309,14 @@ export class Sessions implements SessionHome, SessionEvents {
     }
     // Not 4200: the client would come back within milliseconds.
     if (!this.isStopping) return admission.app;
-    writeRefusal(opening, 'server-over-capacity', this.timers.now());
+    this.writeRefusal(opening, 'server-over-capacity');
     return undefined;
   }
 
-  /** Goes on when it is known whether the quota of the app has a place. */
+  /** Goes on once the quota of the app has answered. */
   private placed(opening: Opening, app: App, hasPlace: boolean): ResponseEnded {
     const { request, receiver, isGreeted } = opening;
-    const { session, isStream, number } = request;
+    const { session, isStream } = request;
     if (!hasPlace) {
       const problem = 'app-over-quota';
       const address = addressOf(request.address);
@@ -297,7 +328,7 @@ export class Sessions implements SessionHome, SessionEvents {
       if (known === undefined) return this.openSession(opening, app);
       // Another request of the session was faster.
       this.clients.releasePlace(app);
-      return this.receiveAgain(known, receiver, number);
+      return this.receiveAgain(known, opening);
     }
     // The second poll takes the place: there is no connection before.
     this.clients.releasePlace(app);
@@ -315,6 +346,7 @@ export class Sessions implements SessionHome, SessionEvents {
       app,
       firstHalf: this.options.connections.newFirstHalf(),
       address,
+      library: clients.libraries.numberOf(request.query),
       session,
       events: this,
     });
@@ -328,6 +360,7 @@ export class Sessions implements SessionHome, SessionEvents {
     if (!isGreeted) receiver.write(OPENED, this.timers.now());
     this.open.set(session, connection);
     this.own.add(connection);
+    connection.lastReceive = number;
     connection.order.receiving(number);
     connection.attach(receiver);
     clients.open(connection);
@@ -353,10 +386,20 @@ export class Sessions implements SessionHome, SessionEvents {
       {
         // The line that closes it says the same.
         send: nothing,
-        close: (code, reason) => writeClose(opening, closeLine(code, reason), this.timers.now()),
+        close: (code, reason) => this.writeClose(opening, closeLine(code, reason)),
       },
       refused,
     );
+  }
+
+  private writeRefusal(opening: Opening, problem: ConnectionProblem): void {
+    const { code, message } = closeCodes[problem];
+    this.writeClose(opening, closeLine(code, message));
+  }
+
+  private writeClose({ receiver, isGreeted }: Opening, line: string): void {
+    receiver.write(isGreeted ? line : `${OPENED}${line}`, this.timers.now());
+    receiver.end();
   }
 
   private flush(connection: FallbackConnection): void {
@@ -370,18 +413,17 @@ export class Sessions implements SessionHome, SessionEvents {
   }
 
   private remove({ session }: FallbackConnection): void {
-    if (this.open.delete(session)) this.options.onForgotten?.(session);
+    if (this.open.delete(session)) this.forgotten(session);
+  }
+
+  private forgotten(session: string): void {
+    this.options.onForgotten?.(session);
   }
 }
 
-function writeRefusal(opening: Opening, problem: ConnectionProblem, nowMs: number): void {
-  const { code, message } = closeCodes[problem];
-  writeClose(opening, closeLine(code, message), nowMs);
-}
-
-function writeClose({ receiver, isGreeted }: Opening, line: string, nowMs: number): void {
-  receiver.write(isGreeted ? line : `${OPENED}${line}`, nowMs);
-  receiver.end();
+/** Whether a browser or a proxy has sent a receive request again: a client counts its requests up, one after the other. */
+function isRepeated(number: number | undefined, last: number | undefined): boolean {
+  return number !== undefined && last !== undefined && number <= last;
 }
 
 function nothing(): void {

@@ -2,21 +2,31 @@ import type { Server } from 'bun';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import { announcedLength, type BodyIntake, BodyRefusal } from '../body-intake.ts';
 import type { ClientAddresses } from '../client-address.ts';
-import { packAddress } from '../clients/packed-address.ts';
+import type { Clients } from '../clients/clients.ts';
+import { keyOf, type PackedAddress, packAddress } from '../clients/packed-address.ts';
 import type { RequestTarget } from '../request-target.ts';
 import { OPEN_TO_ALL, PREFLIGHT_HEADERS } from './headers.ts';
 import { PollOutlet, StreamOutlet } from './outlets.ts';
 import { readMessages } from './read-messages.ts';
 import { numberOf, readSessionPath, type SessionPath } from './session-path.ts';
-import type { ReceiveRequest, ResponseEnded, SessionHome, SessionHomes } from './sessions.ts';
+import type { Loss, ReceiveRequest, ResponseEnded, SessionHome, SessionHomes } from './sessions.ts';
+
+/** Counts requests with messages for sessions that nobody knows. */
+export interface FallbackMeter {
+  count(counter: 'fallbackSessionsUnknown'): void;
+}
 
 export interface FallbackTransportOptions {
   readonly homes: SessionHomes;
+  readonly clients: Pick<Clients, 'mayConnect'>;
+  readonly meter: FallbackMeter;
   readonly addresses: ClientAddresses;
   /** With the limit of `sendLimit`. */
   readonly bodies: BodyIntake;
   /** Bytes of one message. */
   readonly clientFrameBytes: number;
+  /** After which a connection without a request is closed. */
+  readonly idleSeconds: number;
 }
 
 /** A request on its way. */
@@ -63,26 +73,27 @@ export class FallbackTransport {
     if (hasBody(request)) return refuse(413, 'A receive request has no body\n', CLOSE);
     // Bun would end the response after its idle time even while it is written to.
     server.timeout(request, 0);
-    const client = this.options.addresses.of(
-      server.requestIP(request)?.address ?? '',
-      request.headers,
-    );
+    const { idleSeconds } = this.options;
     const isStream = purpose === 'stream';
     let isOver = false;
     let tellHome: ResponseEnded = () => {
       isOver = true;
     };
     const Outlet = isStream ? StreamOutlet : PollOutlet;
-    const outlet = new Outlet(request.signal, () => tellHome());
+    const outlet = new Outlet(request.signal, () => {
+      // The connection may stay without a request, or a client may not read the end.
+      server.timeout(request, idleSeconds);
+      tellHome();
+    });
     const receive: ReceiveRequest = {
       session,
       key,
       query,
       isStream,
       number: numberOf(query),
-      address: packAddress(client),
+      address: this.addressOf(request, server),
     };
-    void after(this.options.homes.receivingAt(session), (home) => {
+    void after(this.options.homes.receivingAt(receive), (home) => {
       // The client may have gone meanwhile.
       if (isOver) return;
       const onEnd = home.receive(receive, outlet);
@@ -92,22 +103,36 @@ export class FallbackTransport {
     return outlet.response;
   }
 
-  private send({ session }: SessionPath, { request, target }: Exchange): MaybePromise<Response> {
-    return after(this.options.homes.knowing(session), (home) => {
-      // Usual right after a client has disconnected.
-      if (home === undefined) return refuse(404, 'No such session\n');
-      return after(home.appOf(session), (owner) =>
-        owner === undefined
-          ? refuse(404, 'No such session\n')
-          : this.read({ session, home, owner }, request, target),
-      );
+  private send({ session }: SessionPath, exchange: Exchange): MaybePromise<Response> {
+    const address = this.addressOf(exchange.request, exchange.server);
+    return after(this.options.homes.knowing(session, address), (home) => {
+      if (home === undefined) return this.unknown(address);
+      return after(home.appOf(session), (app) => {
+        if (app === undefined) return this.unknown(address);
+        // Clients of an app must not use up what others of the app need.
+        const owner = `${app} ${keyOf(address)}`;
+        return this.read({ session, home, owner }, exchange);
+      });
     });
+  }
+
+  /** Usual right after a client has disconnected. Who guesses is stopped as one who connects too often. */
+  private unknown(address: PackedAddress): Response {
+    const { clients, meter } = this.options;
+    meter.count('fallbackSessionsUnknown');
+    return clients.mayConnect(address)
+      ? refuse(404, 'No such session\n')
+      : refuse(429, 'Too many requests from this address\n', CLOSE);
+  }
+
+  private addressOf(request: Request, server: Server<unknown>): PackedAddress {
+    const { addresses } = this.options;
+    return packAddress(addresses.of(server.requestIP(request)?.address ?? '', request.headers));
   }
 
   private read(
     { session, home, owner }: { session: string; home: SessionHome; owner: string },
-    request: Request,
-    target: RequestTarget,
+    { request, target }: Exchange,
   ): MaybePromise<Response> {
     const { bodies, clientFrameBytes } = this.options;
     const length = announcedLength(request);
@@ -118,7 +143,7 @@ export class FallbackTransport {
       const frames = readMessages(body);
       if (frames === undefined) return refuse(400, 'The body must be a JSON array of strings\n');
       if (frames.some((frame) => Buffer.byteLength(frame) > clientFrameBytes)) {
-        home.tooLarge(session);
+        home.lost(session, 'too-large');
         return refuse(413, `A message is longer than ${clientFrameBytes} bytes\n`);
       }
       home.send({ session, number: numberOf(target.query), frames });
@@ -128,9 +153,9 @@ export class FallbackTransport {
 
   private refuseBody(home: SessionHome, session: string, { problem, text }: BodyRefusal): Response {
     // The client never looks at the status, so what is lost must end its session.
-    if (problem === 'request-too-large') home.tooLarge(session);
-    const status = STATUSES[problem];
-    return refuse(status, `${text}\n`, CLOSE);
+    const why: Loss = problem === 'request-too-large' ? 'too-large' : 'not-received';
+    home.lost(session, why);
+    return refuse(STATUSES[problem], `${text}\n`, CLOSE);
   }
 }
 

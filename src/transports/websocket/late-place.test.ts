@@ -5,13 +5,9 @@ import { appWith, hubWith } from '../../channels/hub.fixture.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
-import { BodyIntake } from '../body-intake.ts';
-import { ChannelsApi } from '../channels-api/api.ts';
 import { listenForChannels } from '../channels-listener.ts';
 import { ClientAddresses } from '../client-address.ts';
-import { Clients } from '../clients/clients.ts';
-import { Connections } from '../clients/connections.ts';
-import { SlowConsumers } from '../clients/slow-consumers.ts';
+import { stageOf } from '../clients/clients.fixture.ts';
 import { Coalescer } from './coalescing/coalescer.ts';
 import { WebSocketTransport } from './transport.ts';
 
@@ -38,29 +34,7 @@ function stage(settings: object = {}) {
     },
     release: () => void places.released++,
   };
-  const meter = { count: () => undefined };
-  const connections = new Connections();
-  const clients = new Clients({
-    hub,
-    connections,
-    quota,
-    slowConsumers: new SlowConsumers({
-      connections,
-      bytesMax: 1_000_000,
-      totalBytesMax: 1_000_000,
-      end: () => undefined,
-    }),
-    settings: {
-      framesPerSecond: 0,
-      addressLimits: { connectionsPerSecond: 0, framesPerSecond: 0 },
-      sendBufferBytes: 1_000_000,
-      authorizationTimeoutSeconds: 60,
-      activityTimeoutSeconds: 120,
-      pongTimeoutSeconds: 30,
-    },
-    monotonic: monotonicTimers,
-    meter,
-  });
+  const { connections, clients, api, meter } = stageOf({ hub, apps, quota });
   const addresses = new ClientAddresses({
     proxies: new TrustedProxies([]),
     log: hub.log,
@@ -80,16 +54,12 @@ function stage(settings: object = {}) {
     addresses,
     rateLimitedLog: hub.rateLimitedLog,
   });
-  const bodies = new BodyIntake(
-    { requestBytes: 1000, unfinishedBytes: 1000, bodyBytesPerSecond: 0 },
-    monotonicTimers,
-  );
   const server = listenForChannels({
     settings: { host: '127.0.0.1', port: 0, pathPrefix: '', tls: undefined, reusePort: false },
     hub,
     sockets,
     fallback: { answer: () => new Response(null, { status: 404 }) },
-    api: new ChannelsApi({ hub, apps, pathPrefix: '', bodies, meter }),
+    api,
     addresses,
     meter,
   });

@@ -5,6 +5,7 @@ import { trigger } from '../../../testing/clients/sign.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { channels, fresh } from '../websocket/conversation.ts';
+import { subscribe } from './opened.ts';
 
 /** Source: HTTP transports, §14.5. */
 
@@ -18,8 +19,6 @@ beforeAll(async () => {
   });
 });
 afterAll(() => server[Symbol.asyncDispose]());
-
-const subscribe = (channel: string) => ({ event: 'pusher:subscribe', data: { channel } });
 
 /** A stream whose client reads the head of the response and nothing more. */
 async function deafStream(

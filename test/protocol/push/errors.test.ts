@@ -1,7 +1,6 @@
-import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { METHODS } from 'node:http';
-import { join } from 'node:path';
+import { changeStore } from '../../../testing/databases/change-store.ts';
 import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import {
   type Answered,
@@ -336,10 +335,8 @@ describe('with a store that has lost its content', () => {
   it('the answer for a device is 503 with Retry-After, not that it is unknown', async () => {
     await using own = await startPush();
     const id = await registered(own);
-    using database = new Database(join(own.directory, 'fanfare.db'));
-    for (const table of ['device_interests', 'devices', 'publishes', 'instance_numbers']) {
-      database.run(`DELETE FROM ${table}`);
-    }
+    const tables = ['device_interests', 'devices', 'publishes', 'instance_numbers'];
+    await changeStore(own, ...tables.map((table) => `DELETE FROM ${table}`));
     const authorization = `Bearer ${beamsToken()}`;
     const answers = [
       await ask(own, 'GET', device(`fcm/${id}`)),

@@ -189,34 +189,28 @@ describe('a client that does not read', () => {
   const closedSlow = (server: Fanfare, { socketId }: Client) =>
     server.logged(new RegExp(`read too slowly.*"connection":"${socketId}"`));
 
-  /** Publishes numbered events until the server has logged that it closed a slow client; gives their number. */
+  /** Publishes numbered events until the server has logged that it closed the slow client. All others hear each of them. */
   async function publishUntilClosed(
     server: Fanfare,
     channel: string,
-    slow: Client,
-  ): Promise<number> {
+    { slow, others = [] }: { readonly slow: Client; readonly others?: readonly Client[] },
+  ): Promise<void> {
     let published = 0;
     let closed = false;
     void closedSlow(server, slow).then(() => {
       closed = true;
     });
     while (!closed && published < EVENTS_MAX) {
-      await trigger(server, { name: 'e', channel, data: `${published++}:${DATA}` });
+      const start = `${published++}:`;
+      await trigger(server, { name: 'e', channel, data: `${start}${DATA}` });
+      // A reader that is busy elsewhere, as this process is, would look slow as well.
+      for (const client of others) {
+        const { event, channel: from, data } = await client.hears();
+        expect([event, from]).toEqual(['e', channel]);
+        expect(String(data)).toStartWith(start);
+      }
     }
     expect(published).toBeLessThan(EVENTS_MAX);
-    return published;
-  }
-
-  async function hearsAll(client: Client, channel: string, published: number): Promise<void> {
-    for (let number = 0; number < published; number++) {
-      const { event, channel: from, data } = await client.hears();
-      expect([event, from, String(data).slice(0, 20)]).toEqual([
-        'e',
-        channel,
-        `${number}:${DATA}`.slice(0, 20),
-      ]);
-    }
-    await client.hearsNothing();
   }
 
   it(
@@ -230,10 +224,10 @@ describe('a client that does not read', () => {
         await using slow = await member(server, channel);
         slow.listensNoMore();
 
-        const published = await publishUntilClosed(server, channel, slow);
+        await publishUntilClosed(server, channel, { slow, others: [listener, another] });
 
-        await hearsAll(listener, channel, published);
-        await hearsAll(another, channel, published);
+        await listener.hearsNothing();
+        await another.hearsNothing();
         expect(JSON.parse(await closedSlow(server, slow))).toMatchObject({
           level: 'warn',
           address: '127.0.0.1',
@@ -273,7 +267,7 @@ describe('a client that does not read', () => {
         slow.listensNoMore();
         expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
 
-        await publishUntilClosed(small, loud, slow);
+        await publishUntilClosed(small, loud, { slow });
 
         expect(await watcher.hears()).toEqual({
           event: 'pusher_internal:member_removed',

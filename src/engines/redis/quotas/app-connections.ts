@@ -4,7 +4,7 @@ import type { Reply } from '../link/reply.ts';
 import type { Partition, Stated } from '../partition.ts';
 import { HOLD } from '../scripts/quotas.ts';
 
-/** Connections of one partition that wait for their place at once. More are let in without asking. */
+/** The limit of connections of one partition that wait for a place. More are let in without asking. */
 const WAITING_MAX = 1000;
 
 /** Apps in one statement, so that no script runs for long. */
@@ -29,7 +29,7 @@ interface Statement {
 
 /**
  * The connections of the apps of one partition. This loop states how many it has, and the authority of the app decides how
- * many more it may have. One statement is in flight at a time, so many connections share one.
+ * many more it may have. Only one statement is in flight at a time; connections that come meanwhile share the next one.
  */
 export class AppConnections implements ConnectionQuota, Stated {
   private readonly partition: Partition;
@@ -38,7 +38,7 @@ export class AppConnections implements ConnectionQuota, Stated {
   private readonly changed = new Set<Held>();
   private waiting = 0;
   private stating: Promise<void> | undefined;
-  /** A connection waits, or has left a place that others may wait for. */
+  /** A connection waits, or has left a place that connections of other loops may wait for. */
   private isUrgent = false;
 
   constructor(partition: Partition) {
@@ -93,7 +93,7 @@ export class AppConnections implements ConnectionQuota, Stated {
   }
 
   complete(): void {
-    // Nothing was withheld that must be told now.
+    // Nothing was withheld while data were incomplete.
   }
 
   private of(app: App): Held {
@@ -133,15 +133,14 @@ export class AppConnections implements ConnectionQuota, Stated {
     const all = [...this.changed];
     this.changed.clear();
     for (let n = 0; n < all.length; n += APPS_MAX) {
-      const statements = all
-        .slice(n, n + APPS_MAX)
-        .map((held): Statement => ({ held, taken: held.taken, waiting: held.waiting.length }));
+      const statements = all.slice(n, n + APPS_MAX).map(statementOf);
       try {
         this.answer(statements, await this.stateApps(statements));
       } catch (error) {
-        // The limit cannot be known now, so those who wait are let in.
-        this.answer(statements);
-        for (const held of all.slice(n)) this.changed.add(held);
+        const unstated = all.slice(n);
+        for (const held of unstated) this.changed.add(held);
+        // The limits cannot be known now, so those who wait are let in.
+        this.answer(unstated.map(statementOf));
         throw error;
       }
     }
@@ -159,7 +158,7 @@ export class AppConnections implements ConnectionQuota, Stated {
     return answer[4] ?? [];
   }
 
-  /** Lets as many in as the authority allows. `answer`: how many of each app may have a place; none: all may. */
+  /** Lets in as many as the authority allows. `answer`: how many of each app may have a place; `undefined`: all. */
   private answer(statements: readonly Statement[], answer?: Reply): void {
     const allowed = answer as readonly number[] | undefined;
     for (const [n, { held, taken, waiting }] of statements.entries()) {
@@ -174,4 +173,8 @@ export class AppConnections implements ConnectionQuota, Stated {
       if (isIdle && !this.changed.has(held)) this.apps.delete(held.app.id);
     }
   }
+}
+
+function statementOf(held: Held): Statement {
+  return { held, taken: held.taken, waiting: held.waiting.length };
 }

@@ -14,9 +14,9 @@ interface AppUsage {
   readonly appId: string;
   /** Days since 1970, UTC. */
   day: number;
-  /** Messages of the day on all loops, as this one enforces the quota, without what it has not stated. */
+  /** Messages of the day on all loops by which this loop enforces the quota, without those that it has not stated. */
   known: Messages;
-  /** The same as Redis has said it; `undefined`: it was not asked yet. The store may have more, before others state it. */
+  /** The last sum of Redis; `undefined`: not asked yet. `known` may be more: the store has what others have not stated. */
   seen: Messages | undefined;
   /** What was not stated yet. */
   messages: Messages;
@@ -44,7 +44,7 @@ export interface AppUsagesOptions {
   readonly apps: Pick<AppDirectory, 'byId'>;
   /** Hands over what was taken since the last call, by calling `add`. */
   readonly collect: () => void;
-  /** Called with how many loops there are. */
+  /** Called with the number of loops. */
   readonly onLoops: (loops: number) => void;
 }
 
@@ -132,7 +132,7 @@ export class AppUsages {
     }
   }
 
-  /** Forgets what was taken of rates: when Redis answers again, that time has passed. */
+  /** Forgets what was taken of rates: once Redis answers again, the buckets would be full anyway. */
   private forgetRequests(): void {
     for (const one of this.taken) one.requests = { triggers: 0, queries: 0 };
   }

@@ -46,7 +46,7 @@ export interface ClusterQuotasOptions {
   readonly openConnections: () => Iterable<readonly [app: App, open: number]>;
 }
 
-/** What holds for an app on all servers together, and what apps do there. */
+/** The limits that hold for an app on all servers together, and the figures of apps on all servers. */
 export class ClusterQuotas implements ConnectionQuota {
   readonly serverName: string;
   private readonly options: ClusterQuotasOptions;

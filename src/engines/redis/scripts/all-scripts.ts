@@ -1,4 +1,5 @@
 import type { Script } from '../link/script.ts';
+import { RELEASE } from './claims.ts';
 import { PUBLISH, RECENT } from './events.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, ROSTER, USERS } from './queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
@@ -27,4 +28,5 @@ export const ALL_SCRIPTS: readonly Script[] = [
   CLAIM,
   TICK,
   EXIT,
+  RELEASE,
 ];

@@ -1,19 +1,23 @@
 import { COMPLETE } from './queries.ts';
 import { script } from './script.ts';
 
-/** Seconds until a loop is forgotten that shares nothing, the usage of a day, and what was taken from a rate. */
+/** How long Redis keeps the last statement of a loop, the usage of a day, and a token bucket. Seconds. */
 const LOOP_SECONDS = 3600;
 const DAY_SECONDS = 90_000;
 const RATE_SECONDS = 600;
 
 /**
- * Adds what a loop has taken of quotas and rates. It needs no lease: what was taken stays taken. Arguments: the loop, the
- * number of this statement; then for each app its id, the day, messages of backends and of clients, the same as the loop
- * knew them of all loops, `1` if it knew them from here, triggers taken and their limit per second or 0, queries and theirs.
- * A statement that is made again, because its reply was lost, adds nothing.
+ * Adds what a loop has taken of quotas and rates. It needs no lease: what was taken stays taken. A statement that is made
+ * again, because its reply was lost, adds nothing.
  *
- * Returns how many loops there are; then for each app its messages of the day, of backends and of clients, those of backends
- * before this statement, and what is left of the rates of triggers and of queries.
+ * Arguments: the loop, the number of this statement; then for each app
+ * - its id and the day;
+ * - the messages that backends and clients took;
+ * - the messages of backends and clients on all loops, as the loop knew them, and `1` if it knew them from Redis;
+ * - the triggers that were taken and their limit per second, the same of queries; 0: no limit.
+ *
+ * Returns the number of loops; then for each app its messages of the day (of backends, of clients), those of backends before
+ * this statement, and the tokens that its buckets of triggers and queries have left.
  */
 export const USE = script(`
 local now, isNew, answer = nowMs(), call('GET', P .. 'u:' .. ARGV[1]) ~= ARGV[2], {'ok', call('ZCARD', P .. 'L')}
@@ -52,10 +56,10 @@ return answer
 
 /**
  * States how many connections of apps a node has. Arguments: node, epoch; then for each app its id, how many connections
- * have a place, how many shall have one, the limit or 0, and how many are open.
+ * have a place, how many want one or have it, the limit (0: none), and how many are open.
  *
- * Returns how many statements of the node were applied; the sequence number and the times that other statements return; and
- * for each app how many connections have a place now. Never fewer than had one: those exist.
+ * Returns how many statements of the node were applied; a sequence number, a due time and claims, as other statements do; and
+ * for each app how many connections have a place now, never fewer than had one.
  */
 export const HOLD = script(`
 local node = ARGV[1]

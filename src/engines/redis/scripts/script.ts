@@ -23,12 +23,12 @@ const GRACE_MS = 3000;
  * | `E` | the epoch: an id that is lost if the data are |
  * | `Y` | until when a partition that lost its data is incomplete |
  * | `L`, `D` | sorted sets: nodes by the end of their lease; dead nodes that are being swept |
- * | `V` | per node, how many statements were applied |
+ * | `V` | by node, the number of statements that were applied |
  * | `N:node`, `M:node`, `O:node` | what a node states: subscriptions by topic; members; users who are signed in |
- * | `J` | per node, the name of its server |
- * | `H:node`, `X` | by app: connections that a node has a place for, and open ones; connections of all nodes that have a place |
+ * | `J` | by node, the name of its server |
+ * | `H:node`, `X` | by app: a node's connections with a place, and its open ones; connections with a place on all nodes |
  * | `Q:day/app` | messages of an app on a day: `b` of backends, `c` of clients |
- * | `B:app` | what is left of the rates of an app, and when that was: `t` triggers, `q` queries |
+ * | `B:app` | token buckets of an app: tokens of triggers (`t`) and queries (`q`), and when they were counted (`t@`, `q@`) |
  * | `u:loop` | the number of the last statement of a loop about usage |
  * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `x` last termination |
  * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |

@@ -1,7 +1,6 @@
-import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { join } from 'node:path';
 import { admin } from '../../../../testing/clients/admin-api.ts';
+import { changeStore } from '../../../../testing/databases/change-store.ts';
 import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
 import {
   ask,
@@ -26,12 +25,14 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 /** Marks devices as accepted by a gateway. */
-function accept(ids: readonly string[]): void {
-  using store = new Database(join(server.directory, 'fanfare.db'));
+async function accept(ids: readonly string[]): Promise<void> {
   const list = ids.map((id) => `'${id}'`).join();
-  store.run(`UPDATE devices SET accepted_at = 1 WHERE id IN (${list})`);
-  store.run(`UPDATE instance_numbers SET accepted = (
-    SELECT COUNT(*) FROM devices WHERE instance = instance_numbers.number AND accepted_at IS NOT NULL)`);
+  await changeStore(
+    server,
+    `UPDATE devices SET accepted_at = 1 WHERE id IN (${list})`,
+    `UPDATE instance_numbers SET accepted = (
+      SELECT COUNT(*) FROM devices WHERE instance = instance_numbers.number AND accepted_at IS NOT NULL)`,
+  );
 }
 
 const instanceFor = (devices: number) => newInstance(server, { limits: { devices } });
@@ -52,7 +53,7 @@ describe('an instance with more accepted devices than its limit', () => {
       ].map(({ status }) => status);
     const first = await registered(instance, 'fcm');
     const third = await registered(instance, 'apns');
-    accept([first, third, await registered(instance, 'web')]);
+    await accept([first, third, await registered(instance, 'web')]);
     expect(await toBoth()).toEqual([200, 200, 200]);
 
     await setLimit(instance, 2);
@@ -84,9 +85,9 @@ describe('an instance with more accepted devices than its limit', () => {
     const ids = [];
     for (let n = 0; n < 5; n++) ids.push(await registered(instance, 'fcm'));
     await setLimit(instance, 2);
-    accept(ids.slice(0, 2));
+    await accept(ids.slice(0, 2));
     expect((await publish(instance, '/interests', TO_INTERESTS)).status).toBe(200);
-    accept(ids.slice(0, 3));
+    await accept(ids.slice(0, 3));
     expect((await publish(instance, '/interests', TO_INTERESTS)).status).toBe(402);
   });
 });

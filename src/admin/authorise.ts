@@ -1,0 +1,39 @@
+import { OperationRefused } from '../tenants/operation-refused.ts';
+import type { Operation } from './operation.ts';
+import { hasRole, type Rights, seesApp, seesEverything, seesInstance } from './rights.ts';
+
+interface Asked {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** Throws `OperationRefused` if a caller with these rights may not run an operation. */
+export function authorise(
+  { role, path, restricted }: Operation,
+  rights: Rights | undefined,
+  asked: Asked,
+): asserts rights is Rights {
+  if (rights === undefined) {
+    throw new OperationRefused('forbidden', 'You have no role here: admin.roles gives none to you');
+  }
+  const least = asked.query['secrets'] === 'true' ? 'admin' : role;
+  if (!hasRole(rights.role, least)) {
+    throw new OperationRefused(
+      'forbidden',
+      `This takes the role ${least}; yours is ${rights.role}`,
+    );
+  }
+  const id = asked.path['id'] ?? '';
+  // The same answer as for what does not exist.
+  if (path.startsWith('/apps/{id}')) {
+    if (!seesApp(rights, id)) throw new OperationRefused('not-found', `There is no app ${id}`);
+  } else if (path.startsWith('/instances/{id}')) {
+    if (seesInstance(rights, id)) return;
+    throw new OperationRefused('not-found', `There is no instance ${id}`);
+  } else if (restricted !== 'filtered' && !seesEverything(rights)) {
+    throw new OperationRefused(
+      'forbidden',
+      'This concerns the whole server, and your role is only for some apps or instances',
+    );
+  }
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
+import { type Operation, operation } from '../operation.ts';
+import { type Caller, type Rights, roles } from '../rights.ts';
+
+const every = z.literal('*');
+
+/** Who is logged in, and what they may do. */
+const shownSession = z.strictObject({
+  user: z.string().nullable().describe('As a proxy named it; null for whoever has the password.'),
+  role: z.enum(roles),
+  apps: z.union([every, z.array(z.string())]).describe('`*` stands for all.'),
+  instances: z.union([every, z.array(z.string())]).describe('`*` stands for all.'),
+  payloads: z.boolean().describe('Whether payloads and personal data are shown.'),
+  how: z.enum(['password', 'proxy']),
+});
+
+type ShownSession = z.output<typeof shownSession>;
+
+/** The operations of the log-in page. */
+export const sessionOperations: readonly Operation[] = [
+  operation({
+    id: 'logIn',
+    method: 'POST',
+    path: '/session',
+    summary:
+      'Log in with the password, or with the token of a log-in link, which works once. The answer sets a cookie for 12 hours. Programs send the password with each request instead.',
+    open: true,
+    role: 'viewer',
+    restricted: 'filtered',
+    body: z.union([
+      z.strictObject({ password: z.string() }),
+      z.strictObject({ token: z.string() }),
+    ]),
+    answer: shownSession,
+    act: async ({ rightsOf }, { body, session }) => {
+      const denial = session.logIn(body);
+      if (denial !== undefined) {
+        const code = denial.status === 429 ? 'over-limit' : 'not-logged-in';
+        throw new OperationRefused(code, denial.error);
+      }
+      return showSession(OWNER, rightsOf(OWNER));
+    },
+  }),
+  operation({
+    id: 'getSession',
+    method: 'GET',
+    path: '/session',
+    summary: 'Show who is logged in, and what they may do.',
+    role: 'viewer',
+    restricted: 'filtered',
+    answer: shownSession,
+    act: async (_, { caller, rights }) => showSession(caller, rights),
+  }),
+  operation({
+    id: 'logOut',
+    method: 'DELETE',
+    path: '/session',
+    summary: 'Log out: the browser forgets its cookie.',
+    open: true,
+    role: 'viewer',
+    restricted: 'filtered',
+    answer: z.strictObject({}),
+    act: async (_, { session }) => {
+      session.logOut();
+      return {};
+    },
+  }),
+];
+
+const OWNER: Caller = { how: 'password', user: null, groups: [] };
+
+function showSession({ how, user }: Caller, rights: Rights | undefined): ShownSession {
+  if (rights === undefined) throw new OperationRefused('forbidden', 'You have no role here');
+  const { role, apps, instances, seesPayloads } = rights;
+  return {
+    user,
+    role,
+    apps: apps === '*' ? apps : [...apps],
+    instances: instances === '*' ? instances : [...instances],
+    payloads: seesPayloads,
+    how: how === 'proxy' ? 'proxy' : 'password',
+  };
+}

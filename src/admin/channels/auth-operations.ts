@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { examineAuth } from '../../channels/signatures/examine.ts';
+import { type Operation, operation } from '../operation.ts';
+
+/** What is examined may be this long; the server takes no longer texts either. */
+const TEXT_MAX = 20_000;
+
+const text = z.string().max(TEXT_MAX);
+
+/** The operation that examines an authorisation. */
+export const authOperations: readonly Operation[] = [
+  operation({
+    id: 'checkAuth',
+    method: 'POST',
+    path: '/apps/{id}/check-auth',
+    role: 'support',
+    summary:
+      'Say whether the authorisation of a subscription is right, and if not, which part of it differs. Changes nothing.',
+    body: z.strictObject({
+      channel: text,
+      socketId: text,
+      auth: text.describe('What the backend has answered: KEY:SIGNATURE.'),
+      channelData: text.optional().describe('`channel_data` exactly as the client has sent it.'),
+    }),
+    answer: z.strictObject({
+      ok: z.boolean(),
+      text: z.string().describe('What is right or wrong.'),
+      expected: z.strictObject({
+        signed: z
+          .string()
+          .describe(
+            'The text that must be signed with the secret of the key. The signature is never told.',
+          ),
+      }),
+    }),
+    refusals: ['not-found', 'conflict'],
+    act: async ({ apps }, { path, body }) => {
+      const { tenant: app } = await apps.get(path('id'));
+      const { signed, ...found } = examineAuth(app, body);
+      return { ...found, expected: { signed } };
+    },
+  }),
+];

@@ -1,0 +1,48 @@
+import { expect, it } from 'bun:test';
+import type { Admin } from '../admin.ts';
+import type { Call } from '../operation.ts';
+import type { Rights } from '../rights.ts';
+import { bySeries, type Monitoring } from './monitoring.ts';
+import { monitoringOperations } from './monitoring-operations.ts';
+
+const condition = { level: 'bad', text: 'x', advice: 'y', sinceMs: 1 } as const;
+
+const monitoring: Pick<Monitoring, 'figures' | 'conditions'> = {
+  figures: async () => ({ nowMs: 1, stepMs: 10_000, fromMs: 0, series: bySeries(() => [1]) }),
+  conditions: async () => ({
+    checkedAtMs: 1,
+    checked: 3,
+    conditions: [
+      { ...condition, id: 'store-away' },
+      { ...condition, id: 'quota', app: 'shop' },
+      { ...condition, id: 'quota', app: 'other' },
+      { ...condition, id: 'gateway', instance: 'i-1' },
+    ],
+  }),
+};
+
+/** What a caller with these rights gets of an operation. */
+async function answerOf(id: string, rights: Pick<Rights, 'apps' | 'instances'>) {
+  const found = monitoringOperations.find((one) => one.id === id);
+  const call = { path: {}, query: {}, body: undefined, rights: { role: 'viewer', ...rights } };
+  return (await found?.run({ monitoring } as unknown as Admin, call as unknown as Call))?.body;
+}
+
+it('shows each caller the conditions of their own apps and instances only', async () => {
+  const idsFor = async (rights: Pick<Rights, 'apps' | 'instances'>) =>
+    ((await answerOf('conditions', rights)) as { conditions: { app?: string }[] }).conditions.map(
+      (one) => Object.values(one).join(' '),
+    );
+  expect(await idsFor({ apps: '*', instances: '*' })).toHaveLength(4);
+  expect(await idsFor({ apps: ['shop'], instances: [] })).toEqual(['bad x y 1 quota shop']);
+  expect(await idsFor({ apps: [], instances: '*' })).toEqual(['bad x y 1 gateway i-1']);
+});
+
+it('shows the figures of all tenants together only to who may see all of them', async () => {
+  expect(await answerOf('figures', { apps: '*', instances: '*' })).toMatchObject({
+    series: { connections: [1] },
+  });
+  expect(await answerOf('figures', { apps: '*', instances: [] })).toMatchObject({
+    series: { connections: [] },
+  });
+});

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { type Operation, operation } from '../operation.ts';
+import { seesApp, seesEverything, seesInstance } from '../rights.ts';
+import { bySeries, type SeriesName } from './monitoring.ts';
+
+const time = z.int().min(0).describe('Milliseconds since 1970.');
+
+const listener = z.strictObject({ host: z.string(), port: z.int(), tls: z.boolean() });
+
+const seriesWords: Readonly<Record<SeriesName, string>> = {
+  connections: 'Open connections.',
+  deliveredPerSecond: 'Messages sent to subscribers, per second.',
+  eventsPerSecond: 'Events triggered by backends, per second.',
+  loopLateMs: 'The longest delay of a realtime loop in the last 10 s. Milliseconds.',
+  memoryBytes: 'Resident memory of the process.',
+  webhooksWaiting: 'Webhook requests that wait in the store.',
+  pushWaiting: 'Pages of up to 1,000 devices, and single devices, that wait for delivery.',
+};
+
+/** The operations that tell how this server does. */
+export const monitoringOperations: readonly Operation[] = [
+  operation({
+    id: 'server',
+    method: 'GET',
+    path: '/server',
+    role: 'viewer',
+    restricted: 'filtered',
+    summary: 'Show what this server is, and where it listens.',
+    answer: z.strictObject({
+      name: z.string().describe('Host and port of the server.'),
+      version: z.string(),
+      startedAtMs: time,
+      threads: z.int().min(1).describe('Realtime threads.'),
+      engine: z.enum(['memory', 'redis']),
+      store: z.enum(['sqlite', 'postgresql']),
+      listeners: z.strictObject({
+        channels: listener.extend({ pathPrefix: z.string() }),
+        push: listener.extend({ publicUrl: z.string().nullable() }),
+        admin: listener,
+      }),
+      payloads: z
+        .enum(['show', 'hide'])
+        .describe('Whether the caller sees payloads and personal data.'),
+    }),
+    act: async ({ monitoring }, { rights }) => ({
+      ...monitoring.server(),
+      payloads: rights.seesPayloads ? ('show' as const) : ('hide' as const),
+    }),
+  }),
+  operation({
+    id: 'conditions',
+    method: 'GET',
+    path: '/conditions',
+    role: 'viewer',
+    restricted: 'filtered',
+    summary:
+      'List what an operator should look at on this server now, the worst first, each with advice. Who sees only some apps or instances gets what is about these.',
+    answer: z.strictObject({
+      checkedAtMs: time,
+      checked: z.int().min(1).describe('How many things were checked.'),
+      conditions: z.array(
+        z.strictObject({
+          id: z.string().describe('What it is about, such as `store-away`.'),
+          level: z
+            .enum(['bad', 'warn'])
+            .describe('bad: something does not work now, or was lost; warn: it soon may.'),
+          text: z.string(),
+          advice: z.string(),
+          sinceMs: time,
+          app: z.string().optional(),
+          instance: z.string().optional(),
+          webhookUrl: z
+            .string()
+            .optional()
+            .describe('User, password, fragment and query values are shown as ***.'),
+        }),
+      ),
+    }),
+    act: async ({ monitoring }, { rights }) => {
+      const checked = await monitoring.conditions();
+      if (seesEverything(rights)) return checked;
+      const conditions = checked.conditions.filter(
+        ({ app, instance }) =>
+          (app !== undefined && seesApp(rights, app)) ||
+          (instance !== undefined && seesInstance(rights, instance)),
+      );
+      return { ...checked, conditions };
+    },
+  }),
+  operation({
+    id: 'figures',
+    method: 'GET',
+    path: '/figures',
+    role: 'viewer',
+    restricted: 'filtered',
+    summary:
+      'Show figures of this server for up to 24 hours, in steps of 10 seconds. Who sees only some apps or instances gets none.',
+    query: z.strictObject({
+      since: z
+        .string()
+        .regex(/^\d{1,15}$/, { error: 'must be milliseconds since 1970' })
+        .default('0')
+        .describe('Leave out what was before this time, in milliseconds since 1970.'),
+    }),
+    answer: z.strictObject({
+      nowMs: time,
+      stepMs: z.int().min(1),
+      fromMs: time.describe('When the first step begins. Milliseconds since 1970.'),
+      series: z
+        .strictObject(
+          bySeries((name) => z.array(z.number().nullable()).describe(seriesWords[name])),
+        )
+        .describe('One value for each step; null where nothing was measured.'),
+    }),
+    act: async ({ monitoring }, { query, rights }) => {
+      const figures = await monitoring.figures(Number(query.since));
+      // They are those of all tenants together.
+      return seesEverything(rights) ? figures : { ...figures, series: bySeries(() => []) };
+    },
+  }),
+];

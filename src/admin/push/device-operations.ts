@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { type Operation, operation } from '../operation.ts';
+import { listLimit, yesNo } from '../query-kinds.ts';
+import {
+  afterPlace,
+  deviceFilter,
+  devicePlatform,
+  nextPlace,
+  registeredBefore,
+  requireCondition,
+  seenBefore,
+  showDevice,
+  shownDevice,
+} from './device-shapes.ts';
+
+const platform = devicePlatform.optional().describe('Only devices of this platform.');
+
+/** The operations that list and remove devices of an instance. */
+export const deviceOperations: readonly Operation[] = [
+  operation({
+    id: 'listDevices',
+    role: 'support',
+    method: 'GET',
+    path: '/instances/{id}/devices',
+    summary:
+      'List devices of a push instance, the oldest first. A response may hold fewer devices than `limit`, or none, although there are more: then `next` is not null.',
+    query: z.strictObject({
+      platform,
+      neverAccepted: yesNo('Only devices whose token no gateway has ever accepted.'),
+      registeredBefore,
+      seenBefore,
+      limit: listLimit(100),
+      after: afterPlace,
+    }),
+    answer: z.strictObject({ devices: z.array(shownDevice), next: nextPlace }),
+    refusals: ['not-found'],
+    act: async ({ devices }, { path, query, rights }) => {
+      const { limit, after, neverAccepted, ...rest } = query;
+      const filter = deviceFilter({ ...rest, neverAccepted: neverAccepted === 'true' });
+      const found = await devices.list(path('id'), { filter, after: Number(after ?? 0), limit });
+      return {
+        devices: found.devices.map((one) => showDevice(one, rights)),
+        next: nextText(found.next),
+      };
+    },
+  }),
+  operation({
+    id: 'removeDevices',
+    role: 'admin',
+    method: 'POST',
+    path: '/instances/{id}/devices/remove',
+    summary:
+      'Remove devices of a push instance with their interests, or count them. At least one condition is required. Each request covers a few thousand devices; continue with `next`. A device that is still in use registers again by itself.',
+    body: z.strictObject({
+      platform,
+      neverAccepted: z
+        .boolean()
+        .optional()
+        .describe('Only devices whose token no gateway has ever accepted.'),
+      registeredBefore,
+      seenBefore,
+      dryRun: z.boolean().default(false).describe('Count the devices without removing them.'),
+      after: afterPlace,
+    }),
+    answer: z.strictObject({
+      devices: z.int().min(0).describe('How many devices were removed, or would be.'),
+      dryRun: z.boolean(),
+      next: nextPlace,
+    }),
+    refusals: ['not-found'],
+    act: async ({ devices }, { path, body: { dryRun, after, ...given } }) => {
+      const filter = requireCondition(deviceFilter(given));
+      const done = await devices.remove(path('id'), { filter, after: Number(after ?? 0), dryRun });
+      return { devices: done.devices, dryRun, next: nextText(done.next) };
+    },
+  }),
+];
+
+function nextText(next: number | undefined): string | null {
+  return next === undefined ? null : String(next);
+}

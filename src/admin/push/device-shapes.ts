@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import type { DeviceFilter, ListedDevice } from '../../stores/push/devices/device-list.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
+import type { Rights } from '../rights.ts';
+
+export const devicePlatform = z.enum(['apns', 'fcm', 'web']);
+
+const time = z.iso.datetime({
+  offset: true,
+  error: 'must be a time such as 2026-11-23T12:00:00Z',
+});
+
+export const registeredBefore = time
+  .optional()
+  .describe('Only devices that registered before this time.');
+
+export const seenBefore = time
+  .optional()
+  .describe(
+    'Only devices that have not registered nor set a token, a user or metadata since this time.',
+  );
+
+/** The position to continue from, in the order in which devices registered. */
+export const afterPlace = z
+  .string()
+  .regex(/^[1-9]\d{0,15}$/, { error: 'must be the `next` of an earlier response' })
+  .optional()
+  .describe('Continue an earlier list: its `next`.');
+
+export const nextPlace = z
+  .string()
+  .nullable()
+  .describe('For `after`, to continue; null at the end.');
+
+/** A device as operators see it. Its token is a secret and is not shown. */
+export const shownDevice = z
+  .strictObject({
+    id: z.string().describe('Any client that knows it can change the device.'),
+    platform: devicePlatform,
+    userId: z.string().nullable(),
+    registeredAt: z.string(),
+    seenAt: z
+      .string()
+      .describe('When the device last registered, or set a token, its user or metadata.'),
+    accepted: z.boolean().describe('Whether a gateway has ever accepted its token.'),
+    acceptedAt: z
+      .string()
+      .nullable()
+      .describe(
+        'When a gateway first accepted it; null if never, or if that was before this was recorded.',
+      ),
+    metadata: z
+      .record(z.string(), z.string())
+      .describe('Empty if payloads and personal data are hidden.'),
+    client: z.string().describe('The SDK and the browser, as the device reports them.'),
+  })
+  .describe('One device, without its token.');
+
+export type ShownDevice = z.output<typeof shownDevice>;
+
+export function showDevice(
+  device: ListedDevice,
+  { seesPayloads }: Pick<Rights, 'seesPayloads'>,
+): ShownDevice {
+  const { id, platform, userId = null, isAccepted, acceptedAtMs, client } = device;
+  const metadata = seesPayloads ? device.metadata : {};
+  return {
+    id,
+    platform,
+    userId,
+    registeredAt: new Date(device.registeredAtMs).toISOString(),
+    seenAt: new Date(device.seenAtMs).toISOString(),
+    accepted: isAccepted,
+    acceptedAt: acceptedAtMs === undefined ? null : new Date(acceptedAtMs).toISOString(),
+    metadata,
+    client,
+  };
+}
+
+/** The conditions of a request. */
+export interface GivenFilter {
+  readonly platform?: DeviceFilter['platform'];
+  readonly neverAccepted?: boolean | undefined;
+  readonly registeredBefore?: string | undefined;
+  readonly seenBefore?: string | undefined;
+}
+
+export function deviceFilter({
+  platform,
+  neverAccepted = false,
+  registeredBefore: registered,
+  seenBefore: seen,
+}: GivenFilter): DeviceFilter {
+  return {
+    platform,
+    neverAccepted,
+    registeredBeforeMs: registered === undefined ? undefined : Date.parse(registered),
+    seenBeforeMs: seen === undefined ? undefined : Date.parse(seen),
+  };
+}
+
+/** Refuses a filter without a condition, which would remove every device of an instance by mistake. */
+export function requireCondition(filter: DeviceFilter): DeviceFilter {
+  const { platform, neverAccepted, registeredBeforeMs, seenBeforeMs } = filter;
+  if (neverAccepted || [platform, registeredBeforeMs, seenBeforeMs].some((one) => one)) {
+    return filter;
+  }
+  throw new OperationRefused(
+    'invalid',
+    'at least one of platform, neverAccepted, registeredBefore and seenBefore is required',
+  );
+}

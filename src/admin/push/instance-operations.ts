@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { type Operation, operation } from '../operation.ts';
+import { seesInstance } from '../rights.ts';
+import { notServedList, onTenant, secretsQuery } from '../tenant-shapes.ts';
+import { instanceChange, newInstanceBody, showInstance, shownInstance } from './instance-shapes.ts';
+
+/** The operations that manage push instances. */
+export const instanceOperations: readonly Operation[] = [
+  operation({
+    id: 'listInstances',
+    role: 'viewer',
+    restricted: 'filtered',
+    method: 'GET',
+    path: '/instances',
+    summary: 'List the push instances. Instances of the configuration come first.',
+    query: secretsQuery,
+    answer: z.strictObject({
+      instances: z.array(shownInstance),
+      notServed: notServedList('instance'),
+    }),
+    act: async ({ instances }, { query, rights }) => {
+      const { kept, notServed } = await instances.list();
+      const withSecrets = query.secrets === 'true';
+      const seen = kept.filter(({ tenant }) => seesInstance(rights, tenant.id));
+      return {
+        instances: seen.map((one) => showInstance(one, withSecrets)),
+        notServed: notServed.filter(({ id }) => seesInstance(rights, id)),
+      };
+    },
+  }),
+  operation({
+    id: 'createInstance',
+    role: 'admin',
+    method: 'POST',
+    path: '/instances',
+    summary: 'Create a push instance. The response shows its secrets.',
+    body: newInstanceBody,
+    status: 201,
+    answer: shownInstance,
+    refusals: ['conflict'],
+    logLine: { message: 'Instance created', subject: 'instance' },
+    act: async ({ instances }, { body }) => {
+      const { id, secretKeys, name, ...settings } = body;
+      const created = await instances.create({ id, secretKeys, name, settings });
+      return showInstance(await instances.get(created), true);
+    },
+  }),
+  operation({
+    ...onTenant(shownInstance),
+    id: 'getInstance',
+    role: 'viewer',
+    method: 'GET',
+    path: '/instances/{id}',
+    summary: 'Show one push instance.',
+    query: secretsQuery,
+    act: async ({ instances }, { path, query }) =>
+      showInstance(await instances.get(instanceId(path)), query.secrets === 'true'),
+  }),
+  operation({
+    ...onTenant(shownInstance),
+    id: 'changeInstance',
+    role: 'admin',
+    method: 'PATCH',
+    path: '/instances/{id}',
+    summary: 'Change the given settings of a push instance, and keep the others.',
+    body: instanceChange,
+    logLine: { message: 'Instance changed', subject: 'instance' },
+    act: async ({ instances }, { path, body }) => {
+      const { name, ...settings } = body;
+      await instances.update(instanceId(path), { name, settings });
+      return showInstance(await instances.get(instanceId(path)), false);
+    },
+  }),
+  operation({
+    ...onTenant(
+      z.strictObject({
+        id: z.string(),
+        deleted: z.literal(true),
+        devices: z.int().min(0).describe('How many devices were deleted with it.'),
+      }),
+    ),
+    id: 'deleteInstance',
+    role: 'admin',
+    method: 'DELETE',
+    path: '/instances/{id}',
+    summary: 'Delete a push instance with its keys, devices and publishes.',
+    logLine: { message: 'Instance deleted', subject: 'instance' },
+    act: async ({ instances }, { path }) => {
+      const id = instanceId(path);
+      return { id, deleted: true as const, devices: await instances.delete(id) };
+    },
+  }),
+  operation({
+    ...onTenant(z.strictObject({ secretKey: z.string() })),
+    id: 'addSecretKey',
+    role: 'admin',
+    method: 'POST',
+    path: '/instances/{id}/keys',
+    summary: 'Add a secret key to a push instance. The other keys stay valid.',
+    status: 201,
+    logLine: { message: 'Secret key added', subject: 'instance' },
+    act: async ({ instances }, { path }) => ({
+      secretKey: await instances.addKey(instanceId(path)),
+    }),
+  }),
+  operation({
+    ...onTenant(shownInstance),
+    id: 'removeSecretKey',
+    role: 'admin',
+    method: 'DELETE',
+    path: '/instances/{id}/keys/{key}',
+    summary:
+      'Remove a secret key from a push instance. The first 8 characters of the key are enough. The last key cannot be removed.',
+    logLine: { message: 'Secret key removed', subject: 'instance' },
+    act: async ({ instances }, { path }) => {
+      await instances.removeKey(instanceId(path), path('key'));
+      return showInstance(await instances.get(instanceId(path)), false);
+    },
+  }),
+];
+
+/** Ids are compared in lower case. */
+function instanceId(path: (name: string) => string): string {
+  return path('id').toLowerCase();
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { instanceSettings } from '../../config/push-settings.ts';
+import type { InstanceSettings } from '../../config/schema.ts';
+import { secretKeyName } from '../../config/secret-key-name.ts';
+import { redactedUrl } from '../../runtime/redact.ts';
+import type { KeptTenant } from '../../tenants/manage-tenants.ts';
+import { partsOf } from '../../tenants/setting-parts.ts';
+import { shownWebhookUrl } from '../../tenants/webhook-url.ts';
+import { tenantSource } from '../tenant-shapes.ts';
+
+const { id, name, secretKeys, web, webhooks } = instanceSettings.shape;
+const parts = partsOf(instanceSettings.omit({ id: true, name: true, secretKeys: true }));
+const { apns, fcm, web: webParts } = parts.shape;
+
+/** `null` removes a gateway. */
+const settings = parts.extend({
+  name: name.unwrap().optional(),
+  apns: apns.unwrap().nullable().optional(),
+  fcm: fcm.unwrap().nullable().optional(),
+  web: webParts.unwrap().nullable().optional(),
+});
+
+/** The body of a change. */
+export const instanceChange = settings.describe(
+  'What to change. `limits`, `apns`, `fcm` and `web` are merged with the present settings; null removes a gateway. Lists replace the present ones; the `url` of a webhook that is sent back as it was shown stays the same.',
+);
+
+/** The body that creates an instance. */
+export const newInstanceBody = settings
+  .extend({ id: id.optional(), secretKeys: secretKeys.optional() })
+  .describe(
+    'Everything is optional. An id, a secret key and VAPID keys are made if none are given. With `web`: null, no VAPID keys are made.',
+  );
+
+const shownWeb = web.unwrap();
+const shownVapid = shownWeb.shape.vapid.shape;
+
+/** An instance with all of its settings. Secrets are shown only on request. */
+export const shownInstance = instanceSettings
+  .extend({
+    source: tenantSource('instance'),
+    secretKeys: z
+      .array(z.string())
+      .describe(
+        'The oldest first. Only the first 8 characters of each, unless secrets are requested.',
+      ),
+    web: shownWeb
+      .extend({
+        vapid: z.strictObject({ ...shownVapid, privateKey: z.string().optional() }),
+        allowedHosts: z.array(z.string()),
+      })
+      .optional(),
+    webhooks: z.array(
+      webhooks.unwrap().element.extend({
+        url: shownWebhookUrl,
+        events: z.array(z.string()),
+        secret: z.string().optional(),
+      }),
+    ),
+  })
+  .describe('One instance with all of its settings, defaults included.');
+
+/** Shows an instance, with its secrets only on request. */
+export function showInstance(
+  { tenant: instance, source }: KeptTenant<InstanceSettings>,
+  withSecrets: boolean,
+) {
+  if (withSecrets) return { ...instance, source };
+  return {
+    ...instance,
+    source,
+    secretKeys: instance.secretKeys.map(secretKeyName),
+    web: instance.web && { ...instance.web, vapid: withoutPrivateKey(instance.web.vapid) },
+    webhooks: instance.webhooks.map(({ secret: _, ...webhook }) => ({
+      ...webhook,
+      url: redactedUrl(webhook.url),
+    })),
+  };
+}
+
+function withoutPrivateKey({ publicKey, subject }: { publicKey: string; subject: string }) {
+  return { publicKey, subject };
+}

@@ -1,0 +1,68 @@
+import type { Config } from '../config/schema.ts';
+
+/** The roles, the least first. Each may do what those before it may. */
+export const roles = ['viewer', 'support', 'operator', 'admin'] as const;
+
+export type Role = (typeof roles)[number];
+
+/** What a caller may do. */
+export interface Rights {
+  readonly role: Role;
+  /** The apps that the caller may see; `*` stands for all. */
+  readonly apps: '*' | readonly string[];
+  /** The push instances that the caller may see, in lower case; `*` stands for all. */
+  readonly instances: '*' | readonly string[];
+  /** Whether the caller may see payloads and personal data. */
+  readonly seesPayloads: boolean;
+}
+
+/** Who calls, as the listener knows it. */
+export interface Caller {
+  readonly how: 'password' | 'proxy' | 'local' | 'nobody';
+  readonly user: string | null;
+  readonly groups: readonly string[];
+}
+
+type RightsConfig = Pick<Config, 'admin' | 'dashboard'>;
+
+/** Finds what a caller may do; `undefined` if nothing. The first entry of `admin.roles` that fits counts. */
+export function rightsOf(caller: Caller, { admin, dashboard }: RightsConfig): Rights | undefined {
+  const showsPayloads = dashboard.payloads === 'show';
+  switch (caller.how) {
+    case 'password':
+      return { role: 'admin', apps: '*', instances: '*', seesPayloads: showsPayloads };
+    case 'local':
+      return { role: 'viewer', apps: '*', instances: '*', seesPayloads: false };
+    case 'proxy': {
+      const entry = admin.roles.find(({ group }) => group === '*' || caller.groups.includes(group));
+      return (
+        entry && {
+          role: entry.role,
+          apps: entry.apps ?? '*',
+          instances: entry.instances?.map((id) => id.toLowerCase()) ?? '*',
+          seesPayloads: showsPayloads && hasRole(entry.role, 'support'),
+        }
+      );
+    }
+    case 'nobody':
+      return undefined;
+    default:
+      return caller.how satisfies never;
+  }
+}
+
+export function hasRole(role: Role, least: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(least);
+}
+
+export function seesApp({ apps }: Rights, id: string): boolean {
+  return apps === '*' || apps.includes(id);
+}
+
+export function seesInstance({ instances }: Rights, id: string): boolean {
+  return instances === '*' || instances.includes(id.toLowerCase());
+}
+
+export function seesEverything({ apps, instances }: Rights): boolean {
+  return apps === '*' && instances === '*';
+}

@@ -1,0 +1,227 @@
+import { CryptoHasher } from 'bun';
+import { isJsonObject } from '../../runtime/json-object.ts';
+import type { App } from '../app.ts';
+import { needsAuthorisation, parseChannelName } from '../channel-name.ts';
+import { parseSocketId } from '../socket-id.ts';
+import { sameSignature, sign } from './signature.ts';
+
+/** The authorisation of a subscription, as a client has sent it. */
+export interface ExaminedAuth {
+  readonly channel: string;
+  readonly socketId: string;
+  readonly auth: string;
+  readonly channelData?: string | undefined;
+}
+
+export interface Examination {
+  readonly ok: boolean;
+  /** What is right or wrong, for the developer of the backend. */
+  readonly text: string;
+  /** The text that must be signed. */
+  readonly signed: string;
+}
+
+/** A mistake that backends make, and the signature that follows from it. */
+interface Mistake {
+  readonly text: string;
+  readonly signature: string;
+}
+
+const PREFIXES = ['private-', 'presence-', 'private-encrypted-'] as const;
+
+/**
+ * Says whether an authorisation is right, and if not, which part of it differs: it tries what backends often sign instead.
+ * Never returns a secret or a signature.
+ */
+export function examineAuth(app: App, given: ExaminedAuth): Examination {
+  const { channel, socketId, auth, channelData } = given;
+  const signed = signedText(given);
+  const wrong = (text: string): Examination => ({ ok: false, text, signed });
+  const parsed = parseChannelName(channel);
+  if (!parsed.ok) return wrong('The name of the channel is not valid.');
+  if (parseSocketId(socketId) === undefined) {
+    return wrong('The socket id is not valid: it must be like 123.456.');
+  }
+  if (!needsAuthorisation(parsed.channel)) {
+    return wrong('This channel is public: subscriptions to it need no authorisation.');
+  }
+  const colon = auth.indexOf(':');
+  if (colon < 1 || colon === auth.length - 1) {
+    return wrong('`auth` must be KEY:SIGNATURE, with a colon between the two.');
+  }
+  const [key, signature] = [auth.slice(0, colon), auth.slice(colon + 1)];
+  const secret = app.keys.find((pair) => pair.key === key)?.secret;
+  if (secret === undefined) {
+    const keys = app.keys.map((pair) => pair.key).join(', ');
+    return wrong(
+      app.keys.some((pair) => pair.secret === key)
+        ? `The secret stands in the place of the key. Everybody can see it there: rotate it. The keys of this app are ${keys}.`
+        : `The key ${JSON.stringify(key.slice(0, 100))} is not one of this app. Its keys are ${keys}.`,
+    );
+  }
+  if (sameSignature(sign(secret, signed), signature)) {
+    return dataFault(parsed.channel.kind === 'presence', channelData, signed);
+  }
+  if (sameSignature(sign(secret, signed), signature.trim())) {
+    return wrong('There is white space around the signature.');
+  }
+  const mistake = mistakes(app, given, secret).find((one) => one.signature === signature);
+  if (mistake !== undefined) return wrong(mistake.text);
+  return wrong(shapeFault(signature) ?? UNKNOWN);
+}
+
+const UNKNOWN =
+  'The signature is another. Compare the text that your backend signs with the one that must be signed, byte by byte, and its secret with that of the key.';
+
+function signedText({ socketId, channel, channelData }: Omit<ExaminedAuth, 'auth'>): string {
+  const text = `${socketId}:${channel}`;
+  return channelData === undefined ? text : `${text}:${channelData}`;
+}
+
+/** The signature is right; a presence channel needs a member as well. */
+function dataFault(
+  isPresence: boolean,
+  channelData: string | undefined,
+  signed: string,
+): Examination {
+  const right: Examination = { ok: true, text: 'The authorisation is right.', signed };
+  if (!isPresence) return right;
+  const wrong = (text: string) => ({
+    ok: false,
+    text: `The signature is right, but ${text}`,
+    signed,
+  });
+  if (channelData === undefined) return wrong('a presence channel needs `channel_data`.');
+  const data = parsedJson(channelData);
+  if (!isJsonObject(data)) return wrong('`channel_data` is not the JSON text of an object.');
+  const userId = data['user_id'];
+  const isId = (typeof userId === 'string' && userId !== '') || typeof userId === 'number';
+  return isId ? right : wrong('`channel_data` has no `user_id`.');
+}
+
+/** What backends sign instead, the most likely first. */
+function mistakes(app: App, given: ExaminedAuth, secret: string): readonly Mistake[] {
+  const { channel, socketId, auth, channelData } = given;
+  const signed = signedText(given);
+  const bare = `${socketId}:${channel}`;
+  const instead = (text: string, other: string): Mistake => ({
+    text,
+    signature: sign(secret, other),
+  });
+  const found: Mistake[] = [
+    {
+      text: 'The signature is right, but written in capital letters.',
+      signature: sign(secret, signed).toUpperCase(),
+    },
+    {
+      text: 'The signature is right, but in Base64: it must be hexadecimal, in lower case.',
+      signature: Buffer.from(sign(secret, signed), 'hex').toString('base64'),
+    },
+    {
+      text: 'It was signed with SHA-1 in place of SHA-256.',
+      signature: new CryptoHasher('sha1', secret).update(signed).digest('hex'),
+    },
+    {
+      text: 'It was signed with the key in place of the secret.',
+      signature: sign(auth.slice(0, auth.indexOf(':')), signed),
+    },
+    {
+      text: 'It is a plain hash: it must be an HMAC with the secret as its key.',
+      signature: new CryptoHasher('sha256').update(signed).digest('hex'),
+    },
+    ...app.keys
+      .filter((pair) => pair.secret !== secret)
+      .map((pair) => ({
+        text: `It was signed with the secret of the key ${pair.key}, but names another key.`,
+        signature: sign(pair.secret, signed),
+      })),
+    instead('The socket id is missing in what was signed.', channel),
+    instead(
+      'The socket id is missing in what was signed.',
+      `:${signed.slice(socketId.length + 1)}`,
+    ),
+    instead('Channel and socket id are signed in the wrong order.', `${channel}:${socketId}`),
+    instead(
+      'It was signed for a sign-in, not for a subscription.',
+      `${socketId}::user::${channelData ?? ''}`,
+    ),
+    instead('There is a line break at the end of what was signed.', `${signed}\n`),
+    instead(
+      'The name of the channel was percent-encoded before it was signed.',
+      signedText({ ...given, channel: encodeURIComponent(channel) }),
+    ),
+    instead(
+      'The name of the channel was signed in lower case.',
+      signedText({ ...given, channel: channel.toLowerCase() }),
+    ),
+  ];
+  const plain = channel.replace(/^(private-encrypted-|private-|presence-)/, '');
+  for (const name of [plain, ...PREFIXES.map((prefix) => `${prefix}${plain}`)]) {
+    if (name === channel) continue;
+    found.push(
+      instead(`It was signed for the channel ${name}.`, signedText({ ...given, channel: name })),
+      instead(`It was signed for the channel ${name}.`, `${socketId}:${name}`),
+    );
+  }
+  if (channelData === undefined) {
+    found.push(
+      instead('`channel_data` is empty in what was signed, but was not sent.', `${bare}:`),
+    );
+    return found;
+  }
+  found.push(instead('`channel_data` was sent, but is missing in what was signed.', bare));
+  for (const [text, data] of otherData(channelData)) {
+    found.push(instead(text, `${bare}:${data}`));
+  }
+  return found;
+}
+
+/** Other ways to write the same data: what is signed and what is sent must be the same text. */
+function otherData(data: string): readonly (readonly [text: string, data: string])[] {
+  const differs = '`channel_data` was signed as another text than the one that was sent';
+  const found: (readonly [string, string])[] = [
+    [`${differs}: with white space around it.`, data.trim()],
+    [`${differs}: encoded as JSON twice.`, JSON.stringify(data)],
+  ];
+  const value = parsedJson(data);
+  if (value === undefined) return found;
+  const compact = JSON.stringify(value);
+  const spaced = JSON.stringify(value, null, 1).replace(/\n */g, ' ');
+  const ascii = (text: string) =>
+    text.replace(/[^\0-\x7f]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const escaped = `${differs}: letters or slashes are escaped in one of them only.`;
+  found.push(
+    [`${differs}: with other white space or another order of fields.`, compact],
+    [`${differs}: with other white space.`, pythonJson(compact)],
+    [`${differs}: with other white space.`, spaced],
+    [escaped, ascii(compact)],
+    [escaped, compact.replaceAll('/', '\\/')],
+    [escaped, ascii(compact).replaceAll('/', '\\/')],
+  );
+  if (typeof value === 'string') found.push([`${differs}: encoded as JSON twice.`, value]);
+  return found;
+}
+
+/** JSON as `json.dumps` of Python writes it. */
+function pythonJson(compact: string): string {
+  return compact.replace(/"(?:[^"\\]|\\.)*"|[:,]/g, (part) =>
+    part.length === 1 ? `${part} ` : part,
+  );
+}
+
+function shapeFault(signature: string): string | undefined {
+  if (/^[0-9a-f]{64}$/.test(signature)) return undefined;
+  if (/^[0-9a-f]{40}$/i.test(signature)) {
+    return 'The signature has the length of SHA-1: it must be an HMAC with SHA-256.';
+  }
+  return `The signature must be 64 hexadecimal digits in lower case; this one has ${signature.length} characters.`;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // It is no JSON.
+    return undefined;
+  }
+}

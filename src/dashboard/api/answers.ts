@@ -1,0 +1,233 @@
+// Printed from docs/openapi.json by `npm run docs`.
+
+/** Every operation of the admin API, by method and path. */
+export interface Operations {
+  'GET /server': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly name: string; readonly version: string; readonly startedAtMs: number; readonly threads: number; readonly engine: "memory" | "redis"; readonly store: "sqlite" | "postgresql"; readonly listeners: { readonly channels: { readonly host: string; readonly port: number; readonly tls: boolean; readonly pathPrefix: string }; readonly push: { readonly host: string; readonly port: number; readonly tls: boolean; readonly publicUrl: string | null }; readonly admin: { readonly host: string; readonly port: number; readonly tls: boolean } }; readonly payloads: "show" | "hide" };
+  };
+  'GET /conditions': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly checkedAtMs: number; readonly checked: number; readonly conditions: readonly ({ readonly id: string; readonly level: "bad" | "warn"; readonly text: string; readonly advice: string; readonly sinceMs: number; readonly app?: string | undefined; readonly instance?: string | undefined; readonly webhookUrl?: string | undefined })[] };
+  };
+  'GET /figures': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly since?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly nowMs: number; readonly stepMs: number; readonly fromMs: number; readonly series: { readonly connections: readonly (number | null)[]; readonly deliveredPerSecond: readonly (number | null)[]; readonly eventsPerSecond: readonly (number | null)[]; readonly loopLateMs: readonly (number | null)[]; readonly memoryBytes: readonly (number | null)[]; readonly webhooksWaiting: readonly (number | null)[]; readonly pushWaiting: readonly (number | null)[] } };
+  };
+  'GET /apps': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly secrets?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly apps: readonly ({ readonly id: string; readonly name: string; readonly enabled: boolean; readonly keys: readonly ({ readonly key: string; readonly secret?: string | undefined })[]; readonly clientEvents: boolean; readonly subscriptionCounts: boolean; readonly watchlists: boolean; readonly authorizedConnectionsOnly: boolean; readonly limits: { readonly connections: number; readonly messagesPerDay: number; readonly eventDataBytes: number; readonly channelsPerTrigger: number; readonly eventsPerBatch: number; readonly presenceMembers: number; readonly clientEventsPerSecond: number; readonly channelsPerConnection: number; readonly subscriptionsPerSecond: number; readonly memberChangesPerSecond: number; readonly triggersPerSecond: number; readonly queriesPerSecond: number }; readonly webhooks: readonly ({ readonly url: string; readonly events: readonly (string)[]; readonly batching: boolean })[]; readonly source: "configuration" | "store" })[]; readonly notServed: readonly ({ readonly id: string; readonly why: string })[] };
+  };
+  'POST /apps': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: { readonly clientEvents?: boolean | undefined; readonly subscriptionCounts?: boolean | undefined; readonly watchlists?: boolean | undefined; readonly authorizedConnectionsOnly?: boolean | undefined; readonly limits?: { readonly connections?: number | undefined; readonly messagesPerDay?: number | undefined; readonly eventDataBytes?: number | undefined; readonly channelsPerTrigger?: number | undefined; readonly eventsPerBatch?: number | undefined; readonly presenceMembers?: number | undefined; readonly clientEventsPerSecond?: number | undefined; readonly channelsPerConnection?: number | undefined; readonly subscriptionsPerSecond?: number | undefined; readonly memberChangesPerSecond?: number | undefined; readonly triggersPerSecond?: number | undefined; readonly queriesPerSecond?: number | undefined } | undefined; readonly webhooks?: readonly ({ readonly url: string; readonly events: readonly ("channel_occupied" | "channel_vacated" | "member_added" | "member_removed" | "client_event" | "cache_miss" | "subscription_count")[]; readonly batching?: boolean | undefined })[] | undefined; readonly name?: string | undefined; readonly enabled?: boolean | undefined; readonly id?: string | undefined; readonly keys?: readonly ({ readonly key: string; readonly secret: string })[] | undefined };
+    readonly answer: { readonly id: string; readonly name: string; readonly enabled: boolean; readonly keys: readonly ({ readonly key: string; readonly secret?: string | undefined })[]; readonly clientEvents: boolean; readonly subscriptionCounts: boolean; readonly watchlists: boolean; readonly authorizedConnectionsOnly: boolean; readonly limits: { readonly connections: number; readonly messagesPerDay: number; readonly eventDataBytes: number; readonly channelsPerTrigger: number; readonly eventsPerBatch: number; readonly presenceMembers: number; readonly clientEventsPerSecond: number; readonly channelsPerConnection: number; readonly subscriptionsPerSecond: number; readonly memberChangesPerSecond: number; readonly triggersPerSecond: number; readonly queriesPerSecond: number }; readonly webhooks: readonly ({ readonly url: string; readonly events: readonly (string)[]; readonly batching: boolean })[]; readonly source: "configuration" | "store" };
+  };
+  'GET /apps/{id}': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly secrets?: string | undefined };
+    readonly body: undefined;
+    readonly answer: Operations['POST /apps']['answer'];
+  };
+  'PATCH /apps/{id}': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: { readonly clientEvents?: boolean | undefined; readonly subscriptionCounts?: boolean | undefined; readonly watchlists?: boolean | undefined; readonly authorizedConnectionsOnly?: boolean | undefined; readonly limits?: { readonly connections?: number | undefined; readonly messagesPerDay?: number | undefined; readonly eventDataBytes?: number | undefined; readonly channelsPerTrigger?: number | undefined; readonly eventsPerBatch?: number | undefined; readonly presenceMembers?: number | undefined; readonly clientEventsPerSecond?: number | undefined; readonly channelsPerConnection?: number | undefined; readonly subscriptionsPerSecond?: number | undefined; readonly memberChangesPerSecond?: number | undefined; readonly triggersPerSecond?: number | undefined; readonly queriesPerSecond?: number | undefined } | undefined; readonly webhooks?: readonly ({ readonly url: string; readonly events: readonly ("channel_occupied" | "channel_vacated" | "member_added" | "member_removed" | "client_event" | "cache_miss" | "subscription_count")[]; readonly batching?: boolean | undefined })[] | undefined; readonly name?: string | undefined; readonly enabled?: boolean | undefined };
+    readonly answer: Operations['POST /apps']['answer'];
+  };
+  'DELETE /apps/{id}': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly deleted: true };
+  };
+  'POST /apps/{id}/keys': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly key: string; readonly secret: string };
+  };
+  'DELETE /apps/{id}/keys/{key}': {
+    readonly path: { readonly id: string; readonly key: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: Operations['POST /apps']['answer'];
+  };
+  'POST /apps/{id}/disable': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: Operations['POST /apps']['answer'];
+  };
+  'POST /apps/{id}/enable': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: Operations['POST /apps']['answer'];
+  };
+  'GET /live': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly apps: readonly ({ readonly id: string; readonly connections: number; readonly channels: number; readonly messagesToday: number; readonly clientMessagesToday: number })[]; readonly servers: readonly ({ readonly name: string; readonly connections: number; readonly apps: readonly ({ readonly id: string; readonly connections: number })[] })[] };
+  };
+  'GET /apps/{id}/channels': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly prefix?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly channels: readonly ({ readonly name: string; readonly subscriptions: number; readonly users: number })[]; readonly more: boolean; readonly next: string | null };
+  };
+  'GET /apps/{id}/usage': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly days?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly usage: readonly ({ readonly day: string; readonly messages: number; readonly clientMessages: number })[] };
+  };
+  'POST /apps/{id}/events': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: { readonly name: string; readonly channels: readonly (string)[]; readonly data: string; readonly socketId?: string | undefined };
+    readonly answer: { readonly channels: readonly ({ readonly name: string; readonly receivers: number; readonly near: string | null })[] };
+  };
+  'POST /apps/{id}/check-auth': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: { readonly channel: string; readonly socketId: string; readonly auth: string; readonly channelData?: string | undefined };
+    readonly answer: { readonly ok: boolean; readonly text: string; readonly expected: { readonly signed: string } };
+  };
+  'GET /apps/{id}/channels/{name}': {
+    readonly path: { readonly id: string; readonly name: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly name: string; readonly occupied: boolean; readonly subscriptions: number; readonly users: number; readonly members: readonly ({ readonly userId: string; readonly userInfo: string | null })[]; readonly cached: { readonly name: string; readonly data: string | null; readonly bytes: number; readonly ageMs: number } | null; readonly server: string; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number })[]; readonly moreConnections: boolean };
+  };
+  'GET /apps/{id}/connections': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly user?: string | undefined; readonly channel?: string | undefined; readonly address?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly server: string; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number })[]; readonly next: string | null };
+  };
+  'GET /apps/{id}/connections/{socket}': {
+    readonly path: { readonly id: string; readonly socket: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly server: string; readonly channelNames: readonly (string)[]; readonly watching: number };
+  };
+  'DELETE /apps/{id}/connections/{socket}': {
+    readonly path: { readonly id: string; readonly socket: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly socketId: string; readonly closed: true };
+  };
+  'GET /instances': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly secrets?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly instances: readonly ({ readonly id: string; readonly name: string; readonly secretKeys: readonly (string)[]; readonly limits: { readonly devices: number; readonly interests: number; readonly publishesPerSecond: number; readonly backendRequestsPerSecond: number; readonly pendingPublishBytes: number; readonly deviceRequestsPerSecond: number; readonly deviceRowsPerSecond: number; readonly reportsPerSecond: number }; readonly whenUserIsFull: "refuse" | "replace-oldest"; readonly apns?: { readonly teamId: string; readonly keyId: string; readonly privateKeyFile: string; readonly environment: "production" | "sandbox" | "auto"; readonly origin: string | null; readonly caFile: string | null } | undefined; readonly fcm?: { readonly serviceAccountFile: string; readonly origin: string | null; readonly caFile: string | null } | undefined; readonly web?: { readonly vapid: { readonly publicKey: string; readonly privateKey?: string | undefined; readonly subject: string }; readonly allowedHosts: readonly (string)[]; readonly allowPrivateAddresses: boolean; readonly caFile: string | null } | undefined; readonly webhooks: readonly ({ readonly url: string; readonly events: readonly (string)[]; readonly secret?: string | undefined; readonly customData: unknown })[]; readonly source: "configuration" | "store" })[]; readonly notServed: readonly ({ readonly id: string; readonly why: string })[] };
+  };
+  'POST /instances': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: { readonly limits?: { readonly devices?: number | undefined; readonly interests?: number | undefined; readonly publishesPerSecond?: number | undefined; readonly backendRequestsPerSecond?: number | undefined; readonly pendingPublishBytes?: number | undefined; readonly deviceRequestsPerSecond?: number | undefined; readonly deviceRowsPerSecond?: number | undefined; readonly reportsPerSecond?: number | undefined } | undefined; readonly whenUserIsFull?: "refuse" | "replace-oldest" | undefined; readonly apns?: { readonly teamId?: string | undefined; readonly keyId?: string | undefined; readonly privateKeyFile?: string | undefined; readonly environment?: "production" | "sandbox" | "auto" | undefined; readonly origin?: string | null | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly fcm?: { readonly serviceAccountFile?: string | undefined; readonly origin?: string | null | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly web?: { readonly vapid?: { readonly publicKey?: string | undefined; readonly privateKey?: string | undefined; readonly subject?: string | undefined } | undefined; readonly allowedHosts?: readonly (string)[] | undefined; readonly allowPrivateAddresses?: boolean | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly webhooks?: readonly ({ readonly url: string; readonly events: readonly ("v1.PublishToUsersAttempt" | "v1.UserNotificationAcknowledgement" | "v1.UserNotificationOpen")[]; readonly secret: string; readonly customData?: unknown | undefined })[] | undefined; readonly name?: string | undefined; readonly id?: string | undefined; readonly secretKeys?: readonly (string)[] | undefined };
+    readonly answer: { readonly id: string; readonly name: string; readonly secretKeys: readonly (string)[]; readonly limits: { readonly devices: number; readonly interests: number; readonly publishesPerSecond: number; readonly backendRequestsPerSecond: number; readonly pendingPublishBytes: number; readonly deviceRequestsPerSecond: number; readonly deviceRowsPerSecond: number; readonly reportsPerSecond: number }; readonly whenUserIsFull: "refuse" | "replace-oldest"; readonly apns?: { readonly teamId: string; readonly keyId: string; readonly privateKeyFile: string; readonly environment: "production" | "sandbox" | "auto"; readonly origin: string | null; readonly caFile: string | null } | undefined; readonly fcm?: { readonly serviceAccountFile: string; readonly origin: string | null; readonly caFile: string | null } | undefined; readonly web?: { readonly vapid: { readonly publicKey: string; readonly privateKey?: string | undefined; readonly subject: string }; readonly allowedHosts: readonly (string)[]; readonly allowPrivateAddresses: boolean; readonly caFile: string | null } | undefined; readonly webhooks: readonly ({ readonly url: string; readonly events: readonly (string)[]; readonly secret?: string | undefined; readonly customData: unknown })[]; readonly source: "configuration" | "store" };
+  };
+  'GET /instances/{id}': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly secrets?: string | undefined };
+    readonly body: undefined;
+    readonly answer: Operations['POST /instances']['answer'];
+  };
+  'PATCH /instances/{id}': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: { readonly limits?: { readonly devices?: number | undefined; readonly interests?: number | undefined; readonly publishesPerSecond?: number | undefined; readonly backendRequestsPerSecond?: number | undefined; readonly pendingPublishBytes?: number | undefined; readonly deviceRequestsPerSecond?: number | undefined; readonly deviceRowsPerSecond?: number | undefined; readonly reportsPerSecond?: number | undefined } | undefined; readonly whenUserIsFull?: "refuse" | "replace-oldest" | undefined; readonly apns?: { readonly teamId?: string | undefined; readonly keyId?: string | undefined; readonly privateKeyFile?: string | undefined; readonly environment?: "production" | "sandbox" | "auto" | undefined; readonly origin?: string | null | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly fcm?: { readonly serviceAccountFile?: string | undefined; readonly origin?: string | null | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly web?: { readonly vapid?: { readonly publicKey?: string | undefined; readonly privateKey?: string | undefined; readonly subject?: string | undefined } | undefined; readonly allowedHosts?: readonly (string)[] | undefined; readonly allowPrivateAddresses?: boolean | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly webhooks?: readonly ({ readonly url: string; readonly events: readonly ("v1.PublishToUsersAttempt" | "v1.UserNotificationAcknowledgement" | "v1.UserNotificationOpen")[]; readonly secret: string; readonly customData?: unknown | undefined })[] | undefined; readonly name?: string | undefined };
+    readonly answer: Operations['POST /instances']['answer'];
+  };
+  'DELETE /instances/{id}': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly deleted: true; readonly devices: number };
+  };
+  'POST /instances/{id}/keys': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly secretKey: string };
+  };
+  'DELETE /instances/{id}/keys/{key}': {
+    readonly path: { readonly id: string; readonly key: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: Operations['POST /instances']['answer'];
+  };
+  'GET /instances/{id}/devices': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly platform?: string | undefined; readonly neverAccepted?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly devices: readonly ({ readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string })[]; readonly next: string | null };
+  };
+  'POST /instances/{id}/devices/remove': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: { readonly platform?: "apns" | "fcm" | "web" | undefined; readonly neverAccepted?: boolean | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly dryRun?: boolean | undefined; readonly after?: string | undefined };
+    readonly answer: { readonly devices: number; readonly dryRun: boolean; readonly next: string | null };
+  };
+  'GET /webhooks': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined; readonly state?: string | undefined; readonly limit?: string | undefined; readonly before?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly webhooks: readonly ({ readonly id: string; readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly state: "waiting" | "delivered" | "failed"; readonly reason: string; readonly url: string; readonly attempts: number; readonly bodyBytes: number; readonly createdAt: string; readonly nextAttemptAt: string | null; readonly finishedAt: string | null })[]; readonly next: string | null };
+  };
+  'GET /webhooks/{id}': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly state: "waiting" | "delivered" | "failed"; readonly reason: string; readonly url: string; readonly attempts: number; readonly bodyBytes: number; readonly createdAt: string; readonly nextAttemptAt: string | null; readonly finishedAt: string | null; readonly body: string | null; readonly attemptLog: readonly ({ readonly number: number; readonly at: string; readonly durationMs: number; readonly outcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly status: number | null; readonly answer: string | null })[] };
+  };
+  'POST /webhooks/{id}/replay': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly state: "waiting" };
+  };
+  'POST /session': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: { readonly password: string } | { readonly token: string };
+    readonly answer: { readonly user: string | null; readonly role: "viewer" | "support" | "operator" | "admin"; readonly apps: "*" | readonly (string)[]; readonly instances: "*" | readonly (string)[]; readonly payloads: boolean; readonly how: "password" | "proxy" };
+  };
+  'GET /session': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: Operations['POST /session']['answer'];
+  };
+  'DELETE /session': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: Readonly<Record<string, unknown>>;
+  };
+  'GET /audit': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly limit?: string | undefined; readonly before?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly entries: readonly ({ readonly id: string; readonly at: string; readonly lastAt: string; readonly times: number; readonly user: string | null; readonly how: "password" | "proxy"; readonly address: string | null; readonly operation: string; readonly subject: string | null; readonly detail: string; readonly status: number })[]; readonly next: string | null };
+  };
+  'GET /openapi.json': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly openapi: string };
+  };
+}

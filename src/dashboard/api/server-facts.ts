@@ -1,0 +1,43 @@
+import { signal } from '@preact/signals';
+import { type Answer, call } from './client.ts';
+
+/** What the server says of itself; `undefined` until it answered. */
+export const serverFacts = signal<Answer<'GET /server'> | undefined>(undefined);
+
+/** Whether the server runs another version than the one that this page came from. */
+export const hasNewVersion = signal(false);
+
+const EVERY_MS = 60_000;
+
+/** Asks what the server is, now and every minute while the tab is visible. */
+export async function askServerFacts(): Promise<void> {
+  try {
+    const facts = await call('GET /server');
+    const { version = facts.version } = serverFacts.value ?? {};
+    hasNewVersion.value = version !== facts.version;
+    serverFacts.value = hasNewVersion.value ? { ...facts, version } : facts;
+  } catch {
+    // The pages themselves say what does not answer.
+  }
+  setTimeout(function again() {
+    if (document.hidden) document.addEventListener('visibilitychange', again, { once: true });
+    else void askServerFacts();
+  }, EVERY_MS);
+}
+
+/** The Channels listener as this browser reaches it. */
+export function channelsAddress(): {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly pathPrefix: string;
+} {
+  const {
+    host,
+    port,
+    tls,
+    pathPrefix = '',
+  } = serverFacts.value?.listeners.channels ?? { host: '', port: 6001, tls: false };
+  const isAnyAddress = ['', '0.0.0.0', '::', '127.0.0.1', 'localhost', '::1'].includes(host);
+  return { host: isAnyAddress ? location.hostname : host, port, tls, pathPrefix };
+}

@@ -1,0 +1,45 @@
+import { signal } from '@preact/signals';
+import { type Answer, call, Failed, loginDone, needsLogin } from './client.ts';
+
+type Session = Answer<'GET /session'>;
+
+/** Who is logged in; `undefined` before the server said it. */
+export const session = signal<Session | undefined>(undefined);
+
+const RANKS = ['viewer', 'support', 'operator', 'admin'] as const;
+
+/** Whether the user may do what takes this role. */
+export function may(role: Session['role']): boolean {
+  return RANKS.indexOf(session.value?.role ?? 'viewer') >= RANKS.indexOf(role);
+}
+
+/** Asks who is logged in. A log-in link's token is exchanged first and leaves the address bar. */
+export async function askSession(): Promise<void> {
+  const token = /^#token=([\w.~-]+)$/.exec(location.hash)?.[1];
+  if (token !== undefined) {
+    history.replaceState(null, '', location.pathname + location.search);
+    try {
+      session.value = await call('POST /session', { body: { token } });
+      return;
+    } catch {
+      // The link was used before or is too old: ask for the password instead.
+    }
+  }
+  try {
+    session.value = await call('GET /session');
+  } catch (error) {
+    if (!(error instanceof Failed) || error.status !== 401) throw error;
+    needsLogin.value = true;
+  }
+}
+
+/** Logs in with the password. Throws the refusal. */
+export async function logIn(password: string): Promise<void> {
+  session.value = await call('POST /session', { body: { password } });
+  loginDone();
+}
+
+export async function logOut(): Promise<void> {
+  await call('DELETE /session');
+  location.reload();
+}

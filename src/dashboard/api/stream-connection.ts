@@ -1,0 +1,106 @@
+import { apiUrl, type Failed, failureOf, needsLogin } from './client.ts';
+import { EventStreamReader, type StreamEvent } from './event-stream.ts';
+
+export interface StreamListener {
+  readonly event: (event: StreamEvent) => void;
+  /** The stream broke or was refused. It is opened again at `nextTryAtMs`, if that is given. */
+  readonly lost: (why: string, nextTryAtMs: number | undefined) => void;
+}
+
+const FIRST_WAIT_MS = 1000;
+const WAIT_MAX_MS = 15_000;
+/** A tab that nobody looks at keeps its stream this long. */
+const HIDDEN_MAX_MS = 30_000;
+
+/** Keeps the stream of an app open while the tab is visible. Gives how to stop it. */
+export function openStream(
+  app: string,
+  query: Readonly<Record<string, string | undefined>>,
+  { event, lost }: StreamListener,
+): () => void {
+  let isStopped = false;
+  let current: AbortController | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let hiding: ReturnType<typeof setTimeout> | undefined;
+  let isAsleep = false;
+  let waitMs = FIRST_WAIT_MS;
+
+  const retry = (failed: Pick<Failed, 'message' | 'status'>) => {
+    if (isStopped || isAsleep) return;
+    if (failed.status === 401) needsLogin.value = true;
+    // What the server refuses for good is not asked again.
+    if ([400, 403, 404, 409].includes(failed.status)) return lost(failed.message, undefined);
+    lost(failed.message, Date.now() + waitMs);
+    timer = setTimeout(() => void connect(), waitMs);
+    waitMs = Math.min(waitMs * 2, WAIT_MAX_MS);
+  };
+
+  const connect = async () => {
+    if (isStopped) return;
+    const stopping = new AbortController();
+    current = stopping;
+    try {
+      const response = await fetch(apiUrl('/apps/{id}/stream', { id: app }, query), {
+        headers: { accept: 'text/event-stream' },
+        signal: stopping.signal,
+      });
+      if (!response.ok || response.body === null) return retry(await failureOf(response));
+      const reader = new EventStreamReader();
+      const decoder = new TextDecoder();
+      let endedBecause = 'the connection was lost';
+      for await (const chunk of pieces(response.body)) {
+        for (const each of reader.push(decoder.decode(chunk, { stream: true }))) {
+          waitMs = FIRST_WAIT_MS;
+          if (each.name === 'end') endedBecause = whyOf(each.data);
+          else event(each);
+        }
+      }
+      retry({ message: endedBecause, status: 0 });
+    } catch {
+      if (!stopping.signal.aborted) retry({ message: 'the connection was lost', status: 0 });
+    }
+  };
+
+  const watchVisibility = () => {
+    clearTimeout(hiding);
+    if (document.hidden) {
+      hiding = setTimeout(() => {
+        isAsleep = true;
+        clearTimeout(timer);
+        current?.abort();
+        lost('nobody looked at this tab', undefined);
+      }, HIDDEN_MAX_MS);
+    } else if (isAsleep) {
+      isAsleep = false;
+      void connect();
+    }
+  };
+  document.addEventListener('visibilitychange', watchVisibility);
+  void connect();
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+    clearTimeout(hiding);
+    current?.abort();
+    document.removeEventListener('visibilitychange', watchVisibility);
+  };
+}
+
+/** Reads a body piece by piece. Not every browser can iterate over one. */
+async function* pieces(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    yield value;
+  }
+}
+
+function whyOf(data: string): string {
+  try {
+    const { why } = JSON.parse(data) as { why?: string };
+    return why ?? 'the server ended it';
+  } catch {
+    return 'the server ended it';
+  }
+}

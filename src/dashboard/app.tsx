@@ -1,0 +1,85 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
+import { askServerFacts } from './api/server-facts.ts';
+import { type PageComponent, pages } from './pages/table.ts';
+import { Button } from './parts/controls.tsx';
+import { Empty, Notice } from './parts/notices.tsx';
+import { address, catchLinks, match, pathTo } from './routing/router.ts';
+import { askApps, keepApp } from './shell/apps.ts';
+import { Shell } from './shell/shell.tsx';
+
+/** All pages, for somebody who has logged in. */
+export function App() {
+  useEffect(() => {
+    catchLinks();
+    void askServerFacts();
+    void askApps();
+  }, []);
+  const { path } = address.value;
+  return (
+    <Shell>
+      <Guarded key={path}>
+        <Page path={path} />
+      </Guarded>
+    </Shell>
+  );
+}
+
+function Page({ path }: { readonly path: string }) {
+  const page = pages.find(({ pattern }) => match(pattern, path) !== undefined);
+  const values = page === undefined ? undefined : match(page.pattern, path);
+  const [loaded, setLoaded] = useState<{
+    readonly of: string;
+    readonly Component: PageComponent;
+  }>();
+  const [isLost, setLost] = useState(false);
+  const app = values?.['app'];
+  useEffect(() => {
+    if (app !== undefined) keepApp(app);
+  }, [app]);
+  useEffect(() => {
+    if (page === undefined) return;
+    page.load().then(
+      (file) => setLoaded({ of: page.pattern, Component: file.default as PageComponent }),
+      () => setLost(true),
+    );
+  }, [page]);
+  if (page === undefined || values === undefined) {
+    return (
+      <div class="page">
+        <Empty icon="find" title="There is no such page">
+          <p>{path}</p>
+          <a class="button" href={pathTo('/')}>
+            To Home
+          </a>
+        </Empty>
+      </div>
+    );
+  }
+  if (isLost) {
+    return (
+      <div class="page">
+        <Notice level="warn" actions={<Button onClick={() => location.reload()}>Reload</Button>}>
+          The page could not be loaded. The server may run a new version.
+        </Notice>
+      </div>
+    );
+  }
+  if (loaded?.of !== page.pattern) return <div class="page" aria-busy="true" />;
+  const { Component } = loaded;
+  return <Component key={JSON.stringify(values)} {...values} />;
+}
+
+/** Shows what went wrong in a page instead of an empty window. */
+function Guarded({ children }: { readonly children: ComponentChildren }) {
+  const [error] = useErrorBoundary((thrown: unknown) => console.error(thrown));
+  if (error === undefined) return <>{children}</>;
+  return (
+    <div class="page">
+      <Notice level="bad" actions={<Button onClick={() => location.reload()}>Reload</Button>}>
+        <p>This page has a fault: {String(error)}</p>
+        <p class="advice">The server goes on. Please report it with what you did before.</p>
+      </Notice>
+    </div>
+  );
+}

@@ -1,0 +1,186 @@
+import { type Signal, signal } from '@preact/signals';
+import type { StreamEvent } from '../api/event-stream.ts';
+import { openStream } from '../api/stream-connection.ts';
+import { duration } from '../parts/formats.ts';
+import { LiveRows } from './live-rows.ts';
+import { type GroupId, groupOf, type LiveFilter, type LiveRecord, streamQuery } from './records.ts';
+
+/** What a second of the app held. */
+export interface LiveCounts {
+  /** Events of the second by group, exact. */
+  readonly groups: Readonly<Partial<Record<GroupId, number>>>;
+  /** How many of them the stream left out. */
+  readonly skipped: Readonly<Partial<Record<GroupId, number>>>;
+  readonly total: number;
+  readonly errors: number;
+  readonly busiest: { readonly name: string; readonly events: number } | undefined;
+}
+
+export type LiveState =
+  | { readonly is: 'opening' | 'open' }
+  | {
+      readonly is: 'lost';
+      readonly why: string;
+      readonly sinceMs: number;
+      readonly nextTryAtMs: number | undefined;
+    };
+
+const NO_COUNTS: LiveCounts = {
+  groups: {},
+  skipped: {},
+  total: 0,
+  errors: 0,
+  busiest: undefined,
+};
+
+/** The live stream of one app: its rows, its counts, and whether it is open. */
+export class LiveFeed {
+  readonly rows: LiveRows;
+  readonly state: Signal<LiveState> = signal({ is: 'opening' });
+  readonly counts: Signal<LiveCounts> = signal(NO_COUNTS);
+  /** Rises with every change of the rows. */
+  readonly version = signal(0);
+  /** Servers that do not answer, so that their events are missing. */
+  readonly away: Signal<readonly string[]> = signal([]);
+  readonly hidesPayloads = signal(false);
+  private readonly app: string;
+  private readonly listeners = new Set<(record: LiveRecord) => void>();
+  private filter: LiveFilter;
+  private skipped: Partial<Record<GroupId, number>> = {};
+  private stop: () => void = () => undefined;
+  private lastEventAtMs = Date.now();
+
+  constructor(app: string, filter: LiveFilter) {
+    this.app = app;
+    this.filter = filter;
+    this.rows = new LiveRows(filter);
+  }
+
+  /** Opens the stream; gives how to close it. */
+  start(): () => void {
+    this.open();
+    return () => this.stop();
+  }
+
+  /** Calls the listener with every record that arrives; gives how to stop. */
+  onRecord(listener: (record: LiveRecord) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Narrows the kept rows at once, and asks the server for a stream that spends its room on these kinds. */
+  narrow(filter: LiveFilter): void {
+    if (JSON.stringify(filter) === JSON.stringify(this.filter)) return;
+    this.filter = filter;
+    this.rows.narrow(filter);
+    this.changed();
+    this.stop();
+    this.open();
+  }
+
+  hold(isHeld: boolean): void {
+    this.rows.hold(isHeld);
+    this.changed();
+  }
+
+  clear(): void {
+    this.rows.clear();
+    this.changed();
+  }
+
+  private open(): void {
+    this.stop = openStream(this.app, streamQuery(this.filter), {
+      event: (event) => this.take(event),
+      lost: (why, nextTryAtMs) => {
+        const { value: before } = this.state;
+        const sinceMs = before.is === 'lost' ? before.sinceMs : this.lastEventAtMs;
+        this.state.value = { is: 'lost', why, sinceMs, nextTryAtMs };
+        this.counts.value = NO_COUNTS;
+      },
+    });
+  }
+
+  private take({ name, data }: StreamEvent): void {
+    const given = JSON.parse(data) as Record<string, unknown>;
+    const nowMs = Date.now();
+    switch (name) {
+      case 'hello':
+        this.takeHello(nowMs, given);
+        break;
+      case 'nodes':
+        this.takeNodes(given);
+        break;
+      case 'batch':
+        this.takeBatch(given);
+        break;
+      case 'counts':
+        this.takeCounts(given);
+        break;
+      default:
+        break;
+    }
+    this.lastEventAtMs = nowMs;
+  }
+
+  private takeHello(nowMs: number, given: Record<string, unknown>): void {
+    const { value: before } = this.state;
+    if (before.is === 'lost') {
+      this.rows.addGap(`${duration(nowMs - before.sinceMs)} missing: ${before.why}`);
+      this.changed();
+    }
+    this.state.value = { is: 'open' };
+    this.hidesPayloads.value = given['payloads'] === 'hide';
+    this.takeNodes(given);
+  }
+
+  private takeNodes({ nodes }: { readonly nodes?: unknown }): void {
+    const known = (nodes ?? []) as readonly { name: string; away: boolean }[];
+    this.away.value = known.filter(({ away }) => away).map(({ name }) => name);
+  }
+
+  private takeBatch(given: Record<string, unknown>): void {
+    const {
+      events = [],
+      updates = [],
+      skipped = {},
+    } = given as {
+      events?: readonly LiveRecord[];
+      updates?: readonly { n: number }[];
+      skipped?: Readonly<Record<string, number>>;
+    };
+    this.rows.add(events);
+    for (const update of updates) this.rows.update(update);
+    for (const [kind, number] of Object.entries(skipped)) {
+      const { id } = groupOf(kind);
+      this.skipped[id] = (this.skipped[id] ?? 0) + number;
+    }
+    for (const record of events) for (const listener of this.listeners) listener(record);
+    if (events.length > 0 || updates.length > 0) this.changed();
+  }
+
+  private takeCounts(given: Record<string, unknown>): void {
+    const { kinds = {}, channels = [] } = given as {
+      kinds?: Readonly<Record<string, number>>;
+      channels?: readonly { name: string; events: number }[];
+    };
+    const byGroup: Partial<Record<GroupId, number>> = {};
+    let total = 0;
+    for (const [kind, number] of Object.entries(kinds)) {
+      const { id } = groupOf(kind);
+      byGroup[id] = (byGroup[id] ?? 0) + number;
+      total += number;
+    }
+    this.counts.value = {
+      groups: byGroup,
+      skipped: this.skipped,
+      total,
+      errors: byGroup.error ?? 0,
+      busiest: channels[0],
+    };
+    this.skipped = {};
+  }
+
+  private changed(): void {
+    this.version.value++;
+  }
+}

@@ -1,0 +1,134 @@
+import { type LiveFilter, type LiveRecord, passes } from './records.ts';
+
+/** A row of the list: a record, or a line that says what is missing. */
+export type LiveRow =
+  | { readonly id: number; readonly record: LiveRecord }
+  | { readonly id: number; readonly gap: string };
+
+/** How many rows the page keeps. */
+export const KEPT = 10_000;
+
+/** An update comes soon after its record, so only the newest rows are searched. */
+const SEARCHED = 2000;
+
+/** The newest rows of a stream, and those of them that a filter lets through. */
+export class LiveRows {
+  private all: LiveRow[] = [];
+  private passed: LiveRow[] = [];
+  private nextId = 1;
+  private filter: LiveFilter;
+  /** The newest row that a held view shows; `undefined` while the view follows. */
+  private heldAt: number | undefined;
+
+  constructor(filter: LiveFilter) {
+    this.filter = filter;
+  }
+
+  /** Rows that the view has, the newest first. */
+  get length(): number {
+    return this.passed.length - this.newer;
+  }
+
+  /** Rows that came since the view is held. */
+  get newer(): number {
+    const { heldAt } = this;
+    if (heldAt === undefined) return 0;
+    // Ids rise, so the place of the held row is found by halving.
+    let [low, high] = [0, this.passed.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.passed[middle]?.id ?? 0) <= heldAt) low = middle + 1;
+      else high = middle;
+    }
+    return this.passed.length - low;
+  }
+
+  get kept(): number {
+    return this.all.length;
+  }
+
+  /** A row of the view; 0 is the newest one. */
+  at(index: number): LiveRow | undefined {
+    return this.passed[this.length - 1 - index];
+  }
+
+  indexOf(id: number): number {
+    for (let index = 0; index < this.length; index++) if (this.at(index)?.id === id) return index;
+    return -1;
+  }
+
+  add(records: readonly LiveRecord[]): void {
+    for (const record of records) {
+      const row = { id: this.nextId++, record };
+      this.all.push(row);
+      if (passes(record, this.filter)) this.passed.push(row);
+    }
+    this.trim();
+  }
+
+  /** Adds a line that says what is missing. */
+  addGap(gap: string): void {
+    const row = { id: this.nextId++, gap };
+    this.all.push(row);
+    this.passed.push(row);
+    this.trim();
+  }
+
+  /** Completes a record that is here already. */
+  update(change: Partial<LiveRecord> & { readonly n: number }): void {
+    for (const rows of [this.all, this.passed]) {
+      const from = Math.max(0, rows.length - SEARCHED);
+      for (let index = rows.length - 1; index >= from; index--) {
+        const row = rows[index];
+        if (row === undefined || !('record' in row) || row.record.n !== change.n) continue;
+        rows[index] = { id: row.id, record: { ...row.record, ...change } };
+        break;
+      }
+    }
+  }
+
+  /** The record as it is now; `undefined` if it is not kept any more. */
+  recordOf({ n, atMs, node }: LiveRecord): LiveRecord | undefined {
+    const row = this.passed.findLast(
+      (each) =>
+        'record' in each &&
+        each.record.n === n &&
+        each.record.atMs === atMs &&
+        each.record.node === node,
+    );
+    return row !== undefined && 'record' in row ? row.record : undefined;
+  }
+
+  /** Shows the kept rows through another filter. */
+  narrow(filter: LiveFilter): void {
+    this.filter = filter;
+    this.passed = this.all.filter((row) => 'gap' in row || passes(row.record, filter));
+  }
+
+  /** Holds the view as it is while rows go on coming, or lets it follow again. */
+  hold(isHeld: boolean): void {
+    if (!isHeld) this.heldAt = undefined;
+    else this.heldAt ??= this.nextId - 1;
+  }
+
+  clear(): void {
+    this.all = [];
+    this.passed = [];
+  }
+
+  /** All kept records of the view as NDJSON, the oldest first. */
+  ndjson(): string {
+    return this.passed
+      .flatMap((row) => ('record' in row ? [`${JSON.stringify(row.record)}\n`] : []))
+      .join('');
+  }
+
+  private trim(): void {
+    // Now and then rather than with each row, because it moves the whole list.
+    if (this.all.length <= KEPT * 1.1) return;
+    this.all.splice(0, this.all.length - KEPT);
+    const oldest = this.all[0]?.id ?? 0;
+    const first = this.passed.findIndex(({ id }) => id >= oldest);
+    this.passed.splice(0, first === -1 ? this.passed.length : first);
+  }
+}

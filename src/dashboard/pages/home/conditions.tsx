@@ -1,0 +1,56 @@
+import type { Answer } from '../../api/client.ts';
+import { counted, duration, moment } from '../../parts/formats.ts';
+import { Notice } from '../../parts/notices.tsx';
+import { pathTo } from '../../routing/router.ts';
+
+type Conditions = Answer<'GET /conditions'>;
+
+/** Whether all is well, in one sentence. */
+export function conditionsSentence(answer: Conditions | undefined): string {
+  if (answer === undefined) return 'Home';
+  const { conditions } = answer;
+  const bad = conditions.filter(({ level }) => level === 'bad').length;
+  if (conditions.length === 0) return 'All is well';
+  if (bad === 0) return `${counted(conditions.length, 'thing')} to look at`;
+  return `${counted(bad, 'thing')} ${bad === 1 ? 'needs' : 'need'} you now`;
+}
+
+/** What is not as it should be, the worst first, each with what to do. */
+export function ConditionList({ conditions }: Pick<Conditions, 'conditions'>) {
+  if (conditions.length === 0) return null;
+  const sorted = conditions.toSorted(
+    (a, b) => Number(b.level === 'bad') - Number(a.level === 'bad'),
+  );
+  return (
+    <ul class="stack tight" aria-label="What needs you">
+      {sorted.map(({ id, level, text, advice, sinceMs, app, webhookUrl }) => (
+        <li key={`${id} ${text}`}>
+          <Notice
+            level={level}
+            actions={
+              app !== undefined && (
+                <a
+                  class="button slim"
+                  href={pathTo(
+                    `/apps/${encodeURIComponent(app)}/live`,
+                    webhookUrl === undefined ? {} : { kinds: 'webhook' },
+                  )}
+                >
+                  Look at it live
+                </a>
+              )
+            }
+          >
+            <p>
+              <strong>{text}</strong>{' '}
+              <span class="muted" title={new Date(sinceMs).toISOString()}>
+                since {moment(sinceMs)}, {duration(Date.now() - sinceMs)}
+              </span>
+            </p>
+            <p class="advice">{advice}</p>
+          </Notice>
+        </li>
+      ))}
+    </ul>
+  );
+}

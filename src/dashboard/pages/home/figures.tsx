@@ -1,0 +1,62 @@
+import { useState } from 'preact/hooks';
+import type { Answer } from '../../api/client.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { Sparkline } from '../../parts/charts.tsx';
+import { bytes, count } from '../../parts/formats.ts';
+
+type Series = Answer<'GET /figures'>['series'];
+
+const HOUR_MS = 3_600_000;
+const POLL_MS = 2000;
+
+const shown: readonly {
+  readonly name: keyof Series;
+  readonly word: string;
+  readonly print: (value: number) => string;
+  /** Left out while it is 0 all the time. */
+  readonly isRare?: boolean;
+}[] = [
+  { name: 'connections', word: 'Connections', print: count },
+  { name: 'deliveredPerSecond', word: 'Delivered per second', print: perSecond },
+  { name: 'eventsPerSecond', word: 'Events per second', print: perSecond },
+  { name: 'loopLateMs', word: 'Loop is late', print: (value) => `${count(value)} ms` },
+  { name: 'memoryBytes', word: 'Memory', print: bytes },
+  { name: 'webhooksWaiting', word: 'Webhooks wait', print: count, isRare: true },
+  { name: 'pushWaiting', word: 'Pushes wait', print: count, isRare: true },
+];
+
+function perSecond(value: number): string {
+  return value > 0 && value < 10 ? value.toFixed(1) : count(value);
+}
+
+/** The figures of the last hour: now, with the peak. */
+export function Figures() {
+  const [since] = useState(() => Date.now() - HOUR_MS);
+  const { value } = useAnswer(
+    'GET /figures',
+    { query: { since: String(since) } },
+    { everyMs: POLL_MS },
+  );
+  if (value === undefined) return null;
+  return (
+    <section class="figures" aria-label="Figures of the last hour">
+      {shown.map(({ name, word, print, isRare }) => {
+        const values = value.series[name];
+        const now = values.findLast((each) => each !== null) ?? 0;
+        const peak = Math.max(0, ...values.map((each) => each ?? 0));
+        if (isRare === true && peak === 0) return null;
+        return (
+          <div key={name} class="figure">
+            <h3>{word}</h3>
+            <p class="value">{print(now)}</p>
+            <Sparkline
+              values={values}
+              label={`${word} in the last hour: now ${print(now)}, peak ${print(peak)}`}
+            />
+            <p class="muted small">peak {print(peak)} in 1 h</p>
+          </div>
+        );
+      })}
+    </section>
+  );
+}

@@ -1,0 +1,236 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { type Answer, call, Failed } from '../../api/client.ts';
+import { channelsAddress, serverFacts } from '../../api/server-facts.ts';
+import { may } from '../../api/session.ts';
+import {
+  connectTab,
+  type TabClient,
+  type TabEvent,
+  type TabState,
+} from '../../client/tab-client.ts';
+import { LiveFeed } from '../../live/live-feed.ts';
+import { groupsIn } from '../../live/records.ts';
+import { Code } from '../../parts/code.tsx';
+import { Button, Tabs } from '../../parts/controls.tsx';
+import { preciseTime } from '../../parts/formats.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { Notice } from '../../parts/notices.tsx';
+import { say } from '../../parts/toasts.tsx';
+import { apps } from '../../shell/apps.ts';
+import { sendDraft } from '../send/draft.ts';
+import { SendForm } from '../send/send-form.tsx';
+import { backendSnippets, clientSnippets } from './snippets.ts';
+
+const HIDDEN_SECRET = 'YOUR-SECRET';
+
+/** From nothing to the first event: paste or press, send, see it arrive. The steps tick themselves. */
+export function FirstSteps({
+  app,
+  title,
+  begin,
+}: {
+  readonly app: string;
+  readonly title: string;
+  /** Called with the first thing that happens. */
+  readonly begin?: () => void;
+}) {
+  const key = apps.value?.find(({ id }) => id === app)?.keys[0]?.key ?? '';
+  const [others, setOthers] = useState(0);
+  const [tab, setTab] = useState<{ state: TabState; socket?: string; why?: string } | undefined>();
+  const [heard, setHeard] = useState<readonly TabEvent[]>([]);
+  const [isSent, setSent] = useState(false);
+  const client = useRef<TabClient | undefined>(undefined);
+  const ownSocket = useRef('');
+  const channel = useRef(sendDraft.peek().channel);
+
+  const feed = useMemo(
+    () =>
+      new LiveFeed(app, {
+        groups: groupsIn('subscription'),
+        channel: '',
+        socket: '',
+        user: '',
+        text: '',
+      }),
+    [app],
+  );
+  useEffect(() => {
+    const forget = feed.onRecord(({ kind, socket }) => {
+      if (kind !== 'subscribed' || socket === ownSocket.current) return;
+      setOthers((before) => before + 1);
+      begin?.();
+    });
+    const stop = feed.start();
+    return () => {
+      forget();
+      stop();
+    };
+  }, [feed, begin]);
+  useEffect(() => () => client.current?.close(), []);
+
+  const connect = () => {
+    begin?.();
+    setTab({ state: 'connecting' });
+    client.current = connectTab(
+      { key, channel: channel.current },
+      {
+        subscribed: (socket) => {
+          ownSocket.current = socket;
+          setTab({ state: 'connected', socket });
+        },
+        heard: (event) => setHeard((before) => [event, ...before].slice(0, 5)),
+        failed: (why) => setTab({ state: 'failed', why }),
+      },
+    );
+  };
+  return (
+    <section class="card" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        <span class="muted small">Three steps, two minutes. Each ticks itself.</span>
+      </header>
+      <ol class="steps">
+        <Step number={1} isDone={others > 0} title="Paste this into a page or an app">
+          <Snippets app={app} of="client" secret={HIDDEN_SECRET} />
+        </Step>
+        <Step
+          number={2}
+          isDone={tab?.state === 'connected'}
+          title="Or connect this browser tab now"
+        >
+          <div class="line-of">
+            <Button
+              look={tab?.state === 'connected' ? '' : 'primary'}
+              icon="connection"
+              disabled={key === '' || tab?.state === 'connecting' || tab?.state === 'connected'}
+              onClick={connect}
+            >
+              Connect this tab
+            </Button>
+            <span role="status" class="muted">
+              {tab?.state === 'connecting' && 'Connecting …'}
+              {tab?.state === 'connected' && (
+                <>
+                  Connected as <span class="mono">{tab.socket}</span>, subscribed to{' '}
+                  {channel.current}.
+                </>
+              )}
+            </span>
+          </div>
+          {tab?.state === 'failed' && <Notice level="bad">{tab.why}</Notice>}
+          {heard.length > 0 && (
+            <dl class="received" aria-label="What this tab received">
+              {heard.map(({ event, data, atMs }) => (
+                <>
+                  <dt class="muted mono">{preciseTime(atMs)}</dt>
+                  <dd>
+                    <strong>{event}</strong> <span class="mono">{data}</span>
+                  </dd>
+                </>
+              ))}
+            </dl>
+          )}
+        </Step>
+        <Step number={3} isDone={isSent} title="Send an event">
+          <SendForm
+            app={app}
+            sent={({ channels }) => {
+              if (channels.some(({ receivers }) => receivers > 0)) setSent(true);
+            }}
+          />
+          <BackendCode app={app} />
+        </Step>
+      </ol>
+    </section>
+  );
+}
+
+function Step({
+  number,
+  isDone,
+  title,
+  children,
+}: {
+  readonly number: number;
+  readonly isDone: boolean;
+  readonly title: string;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <li class={isDone ? 'done' : ''}>
+      <span class="mark">
+        {isDone ? <Icon name="check" /> : number}
+        {isDone && <span class="unseen">Done</span>}
+      </span>
+      <div>
+        <h2>{title}</h2>
+        {children}
+      </div>
+    </li>
+  );
+}
+
+/** The same from a backend. The secret is shown on a click only. */
+function BackendCode({ app }: { readonly app: string }) {
+  const [secret, setSecret] = useState(HIDDEN_SECRET);
+  const show = async () => {
+    try {
+      const answer: Answer<'GET /apps/{id}'> = await call('GET /apps/{id}', {
+        path: { id: app },
+        query: { secrets: 'true' },
+      });
+      setSecret(answer.keys[0]?.secret ?? HIDDEN_SECRET);
+    } catch (error) {
+      if (!(error instanceof Failed)) throw error;
+      say(error.message);
+    }
+  };
+  return (
+    <div class="stack tight">
+      <div class="line-of">
+        <h3>Or from your backend</h3>
+        {secret === HIDDEN_SECRET && may('admin') && (
+          <Button look="slim" icon="key" onClick={() => void show()}>
+            Show the secret
+          </Button>
+        )}
+      </div>
+      <Snippets app={app} of="backend" secret={secret} />
+    </div>
+  );
+}
+
+function Snippets({
+  app,
+  of,
+  secret,
+}: {
+  readonly app: string;
+  readonly of: 'client' | 'backend';
+  readonly secret: string;
+}) {
+  const snippets: Readonly<
+    Record<string, (facts: Parameters<typeof clientSnippets.Swift>[0]) => string>
+  > = of === 'client' ? clientSnippets : backendSnippets;
+  const names = Object.keys(snippets);
+  const [chosen, setChosen] = useState(names[0] ?? '');
+  const { channel, event } = sendDraft.value;
+  void serverFacts.value;
+  const facts = {
+    appId: app,
+    key: apps.value?.find(({ id }) => id === app)?.keys[0]?.key ?? 'KEY',
+    secret,
+    ...channelsAddress(),
+    channel: channel || 'my-channel',
+    event: event || 'my-event',
+  };
+  return (
+    <div class="stack tight">
+      <Tabs label="Library" names={names} chosen={chosen} choose={setChosen} panel={`${of}-code`} />
+      <div id={`${of}-code`} role="tabpanel" aria-label={chosen}>
+        <Code text={snippets[chosen]?.(facts) ?? ''} label={`Code for ${chosen}`} />
+      </div>
+    </div>
+  );
+}

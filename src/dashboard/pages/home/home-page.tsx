@@ -1,0 +1,65 @@
+import { useState } from 'preact/hooks';
+import type { Answer } from '../../api/client.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { counted, duration } from '../../parts/formats.ts';
+import { FailureNotice } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { apps as knownApps, nameOf } from '../../shell/apps.ts';
+import { ConditionList, conditionsSentence } from './conditions.tsx';
+import { Figures } from './figures.tsx';
+import { FirstSteps } from './first-steps.tsx';
+import { AppsTable, InstancesTable, ServersTable } from './tables.tsx';
+
+const POLL_MS = 2000;
+
+/** Is all well, and if not, what is to be done? */
+export default function HomePage() {
+  const conditions = useAnswer('GET /conditions', {}, { everyMs: POLL_MS });
+  const live = useAnswer('GET /live', {}, { everyMs: POLL_MS });
+  const instances = useAnswer('GET /instances');
+  const [begun, setBegun] = useState<string | undefined>(undefined);
+  const apps = knownApps.value;
+  // Steps that have begun stay until the page is left, also once they count as traffic.
+  const first = begun ?? newApp(apps, live.value);
+  const failed = live.failed ?? conditions.failed;
+  return (
+    <div class="page">
+      <PageHead
+        title={conditionsSentence(conditions.value)}
+        says={
+          conditions.value === undefined
+            ? undefined
+            : `${counted(conditions.value.checked, 'thing')} checked ${duration(Date.now() - conditions.value.checkedAtMs)} ago.`
+        }
+      />
+      {failed !== undefined && <FailureNotice failed={failed} retry={live.reload} />}
+      {conditions.value !== undefined && <ConditionList conditions={conditions.value.conditions} />}
+      {first !== undefined && (
+        <FirstSteps
+          key={first}
+          app={first}
+          title={`Connect ${nameOf(apps?.find(({ id }) => id === first) ?? { id: first, name: '' })}`}
+          begin={() => setBegun(first)}
+        />
+      )}
+      <Figures />
+      <AppsTable apps={apps} live={live.value} />
+      <div class="two">
+        <InstancesTable instances={instances.value?.instances} />
+        {(live.value?.servers.length ?? 0) > 1 && <ServersTable live={live.value} />}
+      </div>
+    </div>
+  );
+}
+
+/** The only app, if nothing ever used it today. */
+function newApp(
+  apps: Answer<'GET /apps'>['apps'] | undefined,
+  live: Answer<'GET /live'> | undefined,
+): string | undefined {
+  const [app] = apps ?? [];
+  if (app === undefined || apps?.length !== 1 || live === undefined) return undefined;
+  const figures = live.apps.find(({ id }) => id === app.id);
+  const isUsed = figures !== undefined && figures.connections + figures.messagesToday > 0;
+  return isUsed ? undefined : app.id;
+}

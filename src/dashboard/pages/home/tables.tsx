@@ -1,0 +1,177 @@
+import type { Answer } from '../../api/client.ts';
+import { QuotaBar } from '../../parts/charts.tsx';
+import { count } from '../../parts/formats.ts';
+import { Empty } from '../../parts/notices.tsx';
+import { pathTo } from '../../routing/router.ts';
+import { nameOf, type ShownApp } from '../../shell/apps.ts';
+
+type Live = Answer<'GET /live'>;
+
+/** The apps with what they do now, the busiest first. */
+export function AppsTable({
+  apps,
+  live,
+}: {
+  readonly apps: readonly ShownApp[] | undefined;
+  readonly live: Live | undefined;
+}) {
+  if (apps === undefined) return null;
+  const figures = new Map(live?.apps.map((app) => [app.id, app]));
+  const sorted = apps.toSorted(
+    (a, b) => (figures.get(b.id)?.connections ?? 0) - (figures.get(a.id)?.connections ?? 0),
+  );
+  return (
+    <section class="card" aria-labelledby="apps">
+      <header>
+        <h2 id="apps">Apps</h2>
+      </header>
+      {sorted.length === 0 ? (
+        <Empty icon="live" title="There is no app yet">
+          <p>
+            Create one: <code>npx fanfare apps create --name shop</code>
+          </p>
+        </Empty>
+      ) : (
+        <table class="table cards">
+          <thead>
+            <tr>
+              <th scope="col">App</th>
+              <th scope="col" class="number">
+                Connections
+              </th>
+              <th scope="col" class="number">
+                Channels
+              </th>
+              <th scope="col" class="number">
+                Messages today
+              </th>
+              <th scope="col">Quota</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sorted.map((app) => {
+              const now = figures.get(app.id);
+              const quota = app.limits.messagesPerDay;
+              return (
+                <tr key={app.id}>
+                  <td class="name">
+                    <div class="cut">
+                      <a href={pathTo(`/apps/${encodeURIComponent(app.id)}/live`)}>{nameOf(app)}</a>{' '}
+                      {app.name !== '' && <span class="muted small">{app.id}</span>}
+                    </div>
+                    {!app.enabled && <span class="tag warn">disabled</span>}
+                  </td>
+                  <td class="number" data-label="connections">
+                    {count(now?.connections ?? 0)}
+                  </td>
+                  <td class="number" data-label="channels">
+                    {count(now?.channels ?? 0)}
+                  </td>
+                  <td class="number" data-label="messages">
+                    {count(now?.messagesToday ?? 0)}
+                  </td>
+                  <td>
+                    {quota > 0 ? (
+                      <QuotaBar used={now?.messagesToday ?? 0} of={quota} />
+                    ) : (
+                      <span class="muted">none</span>
+                    )}
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+/** The push instances, and the ways to devices that each has. */
+export function InstancesTable({
+  instances,
+}: {
+  readonly instances: Answer<'GET /instances'>['instances'] | undefined;
+}) {
+  if (instances === undefined) return null;
+  return (
+    <section class="card" aria-labelledby="instances">
+      <header>
+        <h2 id="instances">Push instances</h2>
+      </header>
+      {instances.length === 0 ? (
+        <Empty icon="send" title="There is no push instance yet">
+          <p>
+            Create one: <code>npx fanfare instances create --name shop</code>
+          </p>
+        </Empty>
+      ) : (
+        <table class="table cards">
+          <thead>
+            <tr>
+              <th scope="col">Instance</th>
+              <th scope="col">Reaches</th>
+            </tr>
+          </thead>
+          <tbody>
+            {instances.map(({ id, name, apns, fcm, web }) => (
+              <tr key={id}>
+                <td class="name">
+                  <div class="cut">{name === '' ? id : name}</div>
+                  {name !== '' && <div class="cut muted small mono">{id}</div>}
+                </td>
+                <td>
+                  <span class="line-of">
+                    {apns !== undefined && <span class="tag ok">Apple</span>}
+                    {fcm !== undefined && <span class="tag ok">Android</span>}
+                    {web !== undefined && <span class="tag ok">browsers</span>}
+                    {apns === undefined && fcm === undefined && web === undefined && (
+                      <span class="muted">nothing yet</span>
+                    )}
+                  </span>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+/** The servers of the cluster. */
+export function ServersTable({ live }: { readonly live: Live | undefined }) {
+  return (
+    <section class="card" aria-labelledby="servers">
+      <header>
+        <h2 id="servers">Servers</h2>
+      </header>
+      <table class="table cards">
+        <thead>
+          <tr>
+            <th scope="col">Server</th>
+            <th scope="col" class="number">
+              Connections
+            </th>
+            <th scope="col" class="number">
+              Apps
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {live?.servers.map(({ name, connections, apps }) => (
+            <tr key={name}>
+              <td class="name mono">{name}</td>
+              <td class="number" data-label="connections">
+                {count(connections)}
+              </td>
+              <td class="number" data-label="apps">
+                {count(apps.length)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,100 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { LiveFeed } from '../../live/live-feed.ts';
+import { groups, type LiveFilter } from '../../live/records.ts';
+import { count, counted, preciseTime } from '../../parts/formats.ts';
+import { pathTo, setQuery } from '../../routing/router.ts';
+
+/** The sentence of the page: whether it listens, and how much happens. Said aloud at most every ten seconds. */
+export function LiveNews({ feed }: { readonly feed: LiveFeed }) {
+  const { value: state } = feed.state;
+  const { total, errors } = feed.counts.value;
+  const news =
+    state.is === 'open'
+      ? `Connected. ${counted(total, 'event')} a second${errors === 0 ? '' : `, ${counted(errors, 'error')}`}.`
+      : 'Connecting …';
+  return (
+    <>
+      <span>{state.is === 'lost' ? 'Not connected.' : news}</span>
+      <Announced text={news} />
+    </>
+  );
+}
+
+const ANNOUNCED_EVERY_MS = 10_000;
+
+function Announced({ text }: { readonly text: string }) {
+  const [said, setSaid] = useState('');
+  const latest = { current: text };
+  useEffect(() => {
+    const timer = setInterval(() => setSaid(latest.current), ANNOUNCED_EVERY_MS);
+    return () => clearInterval(timer);
+  });
+  return (
+    <span class="unseen" role="status">
+      {said}
+    </span>
+  );
+}
+
+/** How much of what happens is shown, and what is missing. */
+export function LiveLine({
+  feed,
+  filter,
+  total,
+}: {
+  readonly feed: LiveFeed;
+  readonly filter: LiveFilter;
+  readonly total: number;
+}) {
+  const { value: state } = feed.state;
+  const counts = feed.counts.value;
+  if (state.is === 'lost') {
+    return (
+      <div class="live-line warn" role="alert">
+        <span>
+          The stream was lost at {preciseTime(state.sinceMs).slice(0, 8)}: {state.why}.{' '}
+          {state.nextTryAtMs === undefined
+            ? ''
+            : `Next try at ${preciseTime(state.nextTryAtMs).slice(0, 8)}.`}
+        </span>
+      </div>
+    );
+  }
+  const cut = groups.filter(
+    ({ id }) => (counts.skipped[id] ?? 0) > 0 && filter.groups.includes(id),
+  );
+  const { busiest } = counts;
+  return (
+    <div class="live-line">
+      <span>
+        {cut.length === 0
+          ? 'Every event is shown.'
+          : `Shown: ${cut
+              .map(({ id, word }) => {
+                const all = counts.groups[id] ?? 0;
+                return `${word} ${count(Math.max(0, all - (counts.skipped[id] ?? 0)))} of ${count(all)}/s`;
+              })
+              .join(', ')}; all others whole.`}
+        {feed.away.value.length > 0 && (
+          <strong class="warn"> Not heard from: {feed.away.value.join(', ')}.</strong>
+        )}
+        {feed.hidesPayloads.value && ' Payloads are hidden on this server.'}
+      </span>
+      {busiest !== undefined && total > 1 && (
+        <span class="cut">
+          Busiest:{' '}
+          <a
+            href={pathTo(location.pathname, { channel: busiest.name })}
+            onClick={(event) => {
+              event.preventDefault();
+              setQuery({ channel: busiest.name });
+            }}
+          >
+            {busiest.name}
+          </a>{' '}
+          {count(busiest.events)}/s
+        </span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,148 @@
+import { useRef, useState } from 'preact/hooks';
+import type { LiveFeed } from '../../live/live-feed.ts';
+import type { LiveRecord } from '../../live/records.ts';
+import { Button } from '../../parts/controls.tsx';
+import { count } from '../../parts/formats.ts';
+import { useHotkeys } from '../../parts/hotkeys.ts';
+import { Empty } from '../../parts/notices.tsx';
+import { useMedia } from '../../parts/use-media.ts';
+import { VirtualList } from '../../parts/virtual-list.tsx';
+import { pathTo } from '../../routing/router.ts';
+import { RecordRow } from './record-row.tsx';
+
+const ROW = 30;
+const TWO_LINES = 52;
+
+interface LiveListProps {
+  readonly feed: LiveFeed;
+  readonly app: string;
+  readonly isPaused: boolean;
+  readonly isFiltered: boolean;
+  readonly opened: LiveRecord | undefined;
+  readonly open: (record: LiveRecord | undefined) => void;
+  readonly dropFilter: () => void;
+}
+
+/** The records, the newest at the top. Whoever has scrolled down or chosen a row reads in peace. */
+export function LiveList(props: LiveListProps) {
+  const { feed, app, isPaused, isFiltered, opened, open, dropFilter } = props;
+  void feed.version.value;
+  const { rows } = feed;
+  const isNarrow = useMedia('(width < 640px)');
+  const list = useRef<HTMLDivElement>(null);
+  const [chosen, setChosen] = useState<number | undefined>(undefined);
+
+  const choose = (id: number | undefined) => {
+    setChosen(id);
+    const isRead = id !== undefined || (list.current?.scrollTop ?? 0) > 0;
+    feed.hold(isPaused || isRead);
+  };
+  const follow = () => {
+    setChosen(undefined);
+    if (list.current !== null) list.current.scrollTop = 0;
+    feed.hold(isPaused);
+  };
+  const step = (by: number) => {
+    const before = chosen === undefined ? -1 : rows.indexOf(chosen);
+    const index = Math.min(rows.length - 1, Math.max(0, before + by));
+    const row = rows.at(index);
+    if (row === undefined) return;
+    choose(row.id);
+    if (opened !== undefined && 'record' in row) open(row.record);
+    keepInView(list.current, index, isNarrow ? TWO_LINES : ROW);
+  };
+  const enter = () => {
+    const row = chosen === undefined ? undefined : rows.at(rows.indexOf(chosen));
+    if (row !== undefined && 'record' in row) open(row.record);
+  };
+  const leave = () => {
+    if (opened !== undefined) open(undefined);
+    else follow();
+  };
+  useHotkeys({ j: () => step(1), k: () => step(-1), Enter: enter, Escape: leave });
+
+  if (rows.length === 0) {
+    return (
+      <Empty
+        icon="live"
+        title={isFiltered && rows.kept > 0 ? 'Nothing passes the filter' : 'Listening'}
+      >
+        {isFiltered ? (
+          <>
+            <p>
+              {count(rows.kept)} records are here, and none of them passes. New ones are looked at
+              too.
+            </p>
+            <Button onClick={dropFilter}>Drop the filter</Button>
+          </>
+        ) : (
+          <>
+            <p>
+              Connected and listening to {app}. Everything that clients and backends do appears here
+              in the moment it happens.
+            </p>
+            <a class="button" href={pathTo(`/apps/${encodeURIComponent(app)}/connect`)}>
+              Connect a first client
+            </a>
+          </>
+        )}
+      </Empty>
+    );
+  }
+  return (
+    <div class="stream">
+      {rows.newer > 0 && (
+        <Button
+          look="newer primary slim"
+          onClick={isPaused ? undefined : follow}
+          disabled={isPaused}
+        >
+          {count(rows.newer)} new {isPaused ? '(paused)' : '▲'}
+        </Button>
+      )}
+      <VirtualList
+        length={rows.length}
+        rowHeight={isNarrow ? TWO_LINES : ROW}
+        label={`Live events of ${app}, the newest first`}
+        listRef={list}
+        activeId={chosen === undefined ? undefined : `row-${chosen}`}
+        onScroll={(top) => {
+          if (chosen === undefined) feed.hold(isPaused || top > 0);
+        }}
+        onKeyDown={(event) => {
+          const by = new Map([
+            ['ArrowDown', 1],
+            ['ArrowUp', -1],
+          ]).get(event.key);
+          if (by === undefined) return;
+          event.preventDefault();
+          step(by);
+        }}
+        row={(index, style) => {
+          const row = rows.at(index);
+          return (
+            <RecordRow
+              key={row?.id}
+              row={row}
+              style={style}
+              isChosen={row !== undefined && row.id === chosen}
+              choose={(id, record) => {
+                choose(id);
+                open(record);
+              }}
+            />
+          );
+        }}
+      />
+    </div>
+  );
+}
+
+function keepInView(list: HTMLDivElement | null, index: number, height: number): void {
+  if (list === null) return;
+  const top = index * height;
+  if (top < list.scrollTop) list.scrollTop = top;
+  else if (top + height > list.scrollTop + list.clientHeight) {
+    list.scrollTop = top + height - list.clientHeight;
+  }
+}

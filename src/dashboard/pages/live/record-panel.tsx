@@ -1,0 +1,178 @@
+import { useState } from 'preact/hooks';
+import { may } from '../../api/session.ts';
+import type { LiveFeed } from '../../live/live-feed.ts';
+import { type LiveRecord, recordToFragment } from '../../live/records.ts';
+import { Button, CopyButton } from '../../parts/controls.tsx';
+import { bytes, preciseTime } from '../../parts/formats.ts';
+import { parsedJson } from '../../parts/json.ts';
+import { JsonTree } from '../../parts/json-tree.tsx';
+import { go, pathTo } from '../../routing/router.ts';
+import { sendDraft } from '../send/draft.ts';
+import { Heard, Kind } from './record-row.tsx';
+
+/** Everything about one record, and what to do with it. */
+export function RecordPanel({
+  record: given,
+  app,
+  feed,
+  close,
+}: {
+  readonly record: LiveRecord;
+  readonly app: string;
+  readonly feed: LiveFeed;
+  readonly close: () => void;
+}) {
+  void feed.version.value;
+  const [withData, setWithData] = useState(true);
+  // Updates of the record may have come since it was opened.
+  const record = feed.rows.recordOf(given) ?? given;
+  const value = record.data === undefined ? undefined : parsedJson(record.data);
+  const isCut =
+    record.data !== undefined && record.bytes !== undefined && record.bytes > record.data.length;
+  const appPath = `/apps/${encodeURIComponent(app)}`;
+  const link = () => {
+    const { origin, pathname, search } = location;
+    const fragment = recordToFragment(record, withData);
+    return `${origin}${pathname}${search}${fragment === undefined ? '' : `#${fragment}`}`;
+  };
+  const sendAgain = () => {
+    sendDraft.value = {
+      channel: record.channel ?? '',
+      event: record.event ?? '',
+      data: record.data ?? '{}',
+    };
+    go(`${appPath}/send`);
+  };
+  const facts: readonly (readonly [string, string | number | undefined])[] = [
+    ['Event', record.event],
+    ['User', record.user],
+    ['Excepted', record.except],
+    ['Key', record.key],
+    ['Transport', record.transport],
+    ['Code', record.code],
+    ['Endpoint', record.host],
+    ['Answer', record.status ?? undefined],
+    ['Outcome', record.outcome],
+    ['Length', record.bytes === undefined ? undefined : bytes(record.bytes)],
+    ['Server', record.node],
+  ];
+  return (
+    <section class="panel" aria-label="One record">
+      <header>
+        <h2 class="line-of">
+          <Kind kind={record.kind} /> <span class="muted mono">{preciseTime(record.atMs)}</span>
+        </h2>
+        <Button icon="cross" label="Close" look="quiet" onClick={close} />
+      </header>
+      <div class="inside stack">
+        {record.reason !== undefined && (
+          <p>
+            <strong>{record.reason}</strong>
+            {record.advice !== undefined && (
+              <>
+                <br />
+                <span class="muted">{record.advice}</span>
+              </>
+            )}
+          </p>
+        )}
+        {record.receivers === 0 && (
+          <p>
+            <Heard record={record} />{' '}
+            {record.near ? (
+              <>
+                Nobody is subscribed to this name. Did you mean{' '}
+                <a href={pathTo(`${appPath}/channels/${encodeURIComponent(record.near)}`)}>
+                  {record.near}
+                </a>
+                ?
+              </>
+            ) : (
+              'Nobody was subscribed to this channel.'
+            )}
+          </p>
+        )}
+        <dl class="facts">
+          {record.channel !== undefined && (
+            <>
+              <dt>Channel</dt>
+              <dd>
+                <a href={pathTo(`${appPath}/channels/${encodeURIComponent(record.channel)}`)}>
+                  {record.channel}
+                </a>
+              </dd>
+            </>
+          )}
+          {record.socket !== undefined && (
+            <>
+              <dt>Connection</dt>
+              <dd>
+                <a href={pathTo(`${appPath}/connections/${encodeURIComponent(record.socket)}`)}>
+                  {record.socket}
+                </a>
+              </dd>
+            </>
+          )}
+          {(record.receivers ?? 0) > 0 && (
+            <>
+              <dt>Received by</dt>
+              <dd>{record.receivers}</dd>
+            </>
+          )}
+          {facts.map(([name, fact]) =>
+            fact === undefined || fact === '' ? null : (
+              <>
+                <dt>{name}</dt>
+                <dd>{fact}</dd>
+              </>
+            ),
+          )}
+        </dl>
+        {record.data !== undefined && (
+          <div class="stack tight">
+            <h3>Payload{isCut ? `, the first ${bytes(record.data.length)}` : ''}</h3>
+            {value === undefined ? (
+              <pre class="mono">{record.data}</pre>
+            ) : (
+              <JsonTree value={value} />
+            )}
+          </div>
+        )}
+        <div class="buttons">
+          <CopyButton text={() => JSON.stringify(record, undefined, 2)}>JSON</CopyButton>
+          {record.channel !== undefined && record.event !== undefined && (
+            <CopyButton text={() => pusherJs(record)}>pusher-js</CopyButton>
+          )}
+          {record.kind === 'api' && <CopyButton text={() => asCurl(app, record)}>curl</CopyButton>}
+          <CopyButton text={link}>Link</CopyButton>
+          {['api', 'client'].includes(record.kind) && may('operator') && (
+            <Button look="slim" icon="send" onClick={sendAgain}>
+              Send again
+            </Button>
+          )}
+        </div>
+        {record.data !== undefined && (
+          <label class="check small muted">
+            <input
+              type="checkbox"
+              checked={withData}
+              onChange={({ currentTarget }) => setWithData(currentTarget.checked)}
+            />
+            The link carries the payload. No server sees it.
+          </label>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function pusherJs({ channel = '', event = '' }: LiveRecord): string {
+  return `pusher.subscribe(${JSON.stringify(channel)}).bind(${JSON.stringify(event)}, (data) => console.log(data));`;
+}
+
+function asCurl(app: string, { channel = '', event = '', data = '{}' }: LiveRecord): string {
+  const body = JSON.stringify({ name: event, channels: [channel], data }).replaceAll("'", "'\\''");
+  const { origin } = location;
+  const [prefix] = location.pathname.split('/dashboard');
+  return `curl -u :PASSWORD -H 'Content-Type: application/json' -d '${body}' '${origin}${prefix}/api/v1/apps/${encodeURIComponent(app)}/events'`;
+}

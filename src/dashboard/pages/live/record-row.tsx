@@ -1,0 +1,88 @@
+import type { CSSProperties } from 'preact';
+import type { LiveRow } from '../../live/live-rows.ts';
+import { groupOf, type LiveRecord } from '../../live/records.ts';
+import { bytes, count, preciseTime } from '../../parts/formats.ts';
+import { Icon } from '../../parts/icons.tsx';
+
+/** A record's kind: picture, word and colour. */
+export function Kind({ kind }: { readonly kind: string }) {
+  const { id, icon } = groupOf(kind);
+  return (
+    <span class={`kind ${id}`}>
+      <Icon name={icon} />
+      {kind === 'api' ? 'API' : kind.replaceAll('-', ' ')}
+    </span>
+  );
+}
+
+/** How many connections received an event. */
+export function Heard({ record }: { readonly record: LiveRecord }) {
+  if (record.receivers === undefined) {
+    return <span class="muted">{record.bytes === undefined ? '' : bytes(record.bytes)}</span>;
+  }
+  if (record.receivers > 0) return <span>→ {count(record.receivers)} heard</span>;
+  return <strong class="warn">0 heard ⚠</strong>;
+}
+
+/** What a record says beyond its kind, in words. */
+function sayOf(record: LiveRecord): string {
+  if (record.near !== undefined && record.near !== null) return `did you mean ${record.near}?`;
+  const { reason, data, kind } = record;
+  if (reason !== undefined) return record.code === undefined ? reason : `${record.code} ${reason}`;
+  if (kind === 'webhook') {
+    return [record.outcome, record.status].filter((part) => part !== undefined).join(' ');
+  }
+  return data ?? record.transport ?? '';
+}
+
+export function RecordRow({
+  row,
+  style,
+  isChosen,
+  choose,
+}: {
+  readonly row: LiveRow | undefined;
+  readonly style: CSSProperties;
+  readonly isChosen: boolean;
+  readonly choose: (id: number, record: LiveRecord) => void;
+}) {
+  if (row === undefined) return <div class="record" style={style} />;
+  if ('gap' in row) {
+    return (
+      <div
+        id={`row-${row.id}`}
+        class="record gap"
+        role="option"
+        tabIndex={-1}
+        aria-selected={isChosen}
+        style={style}
+      >
+        ┈ {row.gap} ┈
+      </div>
+    );
+  }
+  const { record } = row;
+  const where = record.channel ?? record.socket ?? record.host ?? '';
+  const what = record.event ?? record.user ?? (where === record.socket ? '' : record.socket) ?? '';
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the list walks its rows by arrow keys, j and k, and opens them by Enter.
+    <div
+      id={`row-${row.id}`}
+      class={`record ${groupOf(record.kind).id}`}
+      role="option"
+      aria-selected={isChosen}
+      tabIndex={-1}
+      style={style}
+      onClick={() => choose(row.id, record)}
+    >
+      <span class="time">{preciseTime(record.atMs)}</span>
+      <Kind kind={record.kind} />
+      <span class="where cut">{where}</span>
+      <span class="what cut">{what}</span>
+      <span class="heard">
+        <Heard record={record} />
+      </span>
+      <span class="data cut">{sayOf(record)}</span>
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+import { signal } from '@preact/signals';
+
+const shown = signal<readonly { readonly id: number; readonly text: string }[]>([]);
+let last = 0;
+
+const SHOWN_MS = 3000;
+
+/** Says in a corner what was done, for a moment. */
+export function say(text: string): void {
+  const id = ++last;
+  shown.value = [...shown.value.slice(-2), { id, text }];
+  setTimeout(() => {
+    shown.value = shown.value.filter((toast) => toast.id !== id);
+  }, SHOWN_MS);
+}
+
+export function Toasts() {
+  return (
+    <div class="toasts" role="status">
+      {shown.value.map(({ id, text }) => (
+        <div key={id}>{text}</div>
+      ))}
+    </div>
+  );
+}

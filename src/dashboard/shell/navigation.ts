@@ -1,0 +1,18 @@
+import type { IconName } from '../parts/icons.tsx';
+
+interface Place {
+  /** Below `/apps/APP`; empty for the pages of the whole server. */
+  readonly path: string;
+  readonly word: string;
+  readonly icon: IconName;
+  /** The second key after `g`. */
+  readonly key?: string;
+}
+
+/** The pages of one app, in the order of the navigation. */
+export const appPlaces: readonly Place[] = [
+  { path: 'live', word: 'Live', icon: 'live', key: 'l' },
+  { path: 'send', word: 'Send', icon: 'send', key: 's' },
+  { path: 'usage', word: 'Usage', icon: 'usage', key: 'u' },
+  { path: 'connect', word: 'Connect', icon: 'api', key: 'o' },
+];

@@ -1,0 +1,185 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { call } from '../api/client.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { Icon, type IconName } from '../parts/icons.tsx';
+import { go } from '../routing/router.ts';
+import { apps, currentApp, nameOf, nameOfId } from './apps.ts';
+import { appPlaces } from './navigation.ts';
+
+interface Hit {
+  readonly icon: IconName;
+  readonly what: string;
+  readonly where: string;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+}
+
+/** How many apps are searched for a channel. */
+const SEARCHED_APPS = 5;
+const TYPING_MS = 150;
+
+/** Finds pages, apps, channels, connections and users, and goes there. */
+export function Palette({ close }: { readonly close: () => void }) {
+  const [typed, setTyped] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const [channels, setChannels] = useState<readonly Hit[]>([]);
+  const list = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const wanted = typed.trim();
+
+  useEffect(() => {
+    setChannels([]);
+    if (wanted === '') return undefined;
+    const stopping = new AbortController();
+    const timer = setTimeout(() => {
+      void findChannels(wanted, stopping.signal).then((found) => {
+        if (!stopping.signal.aborted) setChannels(found);
+      });
+    }, TYPING_MS);
+    return () => {
+      clearTimeout(timer);
+      stopping.abort();
+    };
+  }, [wanted]);
+
+  const hits = [...knownHits(wanted), ...channels].slice(0, 30);
+  const current = Math.min(chosen, hits.length - 1);
+  useEffect(() => {
+    list.current?.children[current]?.scrollIntoView({ block: 'nearest' });
+  }, [current]);
+  const open = (hit: Hit | undefined) => {
+    if (hit === undefined) return;
+    close();
+    go(hit.path, hit.query);
+  };
+  return (
+    <Dialog label="Find anything" look="palette" close={close}>
+      <label class="search">
+        <Icon name="find" />
+        <span class="unseen">Find anything</span>
+        <input
+          class="input"
+          type="text"
+          role="combobox"
+          aria-expanded="true"
+          aria-controls={`${id}-hits`}
+          aria-activedescendant={hits.length === 0 ? undefined : `${id}-${current}`}
+          placeholder="A page, app, channel, socket id, user …"
+          autocomplete="off"
+          spellcheck={false}
+          value={typed}
+          onInput={({ currentTarget }) => {
+            setTyped(currentTarget.value);
+            setChosen(0);
+          }}
+          onKeyDown={(event) => {
+            const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+            if (by !== undefined) {
+              event.preventDefault();
+              setChosen((current + by + hits.length) % Math.max(hits.length, 1));
+            }
+            if (event.key === 'Enter') open(hits[current]);
+          }}
+        />
+      </label>
+      <div id={`${id}-hits`} class="hits" ref={list} role="listbox" aria-label="Found">
+        {hits.map((hit, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above walks the list by arrow keys.
+          <div
+            key={`${hit.path}${hit.what}${JSON.stringify(hit.query ?? {})}`}
+            id={`${id}-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === current}
+            onClick={() => open(hit)}
+          >
+            <Icon name={hit.icon} />
+            <span class="cut">{hit.what}</span>
+            <span class="where">{hit.where}</span>
+          </div>
+        ))}
+      </div>
+      <p role="status">
+        {hits.length === 0
+          ? `Nothing is called “${wanted}”: looked at pages, apps, and occupied channels of ${SEARCHED_APPS} apps.`
+          : '↑ ↓ to choose, ↵ to open, esc to close'}
+      </p>
+    </Dialog>
+  );
+}
+
+function knownHits(wanted: string): readonly Hit[] {
+  const app = currentApp.value;
+  const fits = (text: string) => text.toLowerCase().includes(wanted.toLowerCase());
+  const hits: Hit[] = [];
+  if (app !== undefined && wanted !== '') {
+    const live = `/apps/${encodeURIComponent(app)}/live`;
+    if (/^\d+\.\d+$/.test(wanted)) {
+      hits.push({
+        icon: 'connection',
+        what: `Connection ${wanted}, live`,
+        where: nameOfId(app),
+        path: live,
+        query: { socket: wanted },
+      });
+    }
+  }
+  if (app !== undefined) {
+    for (const { path, word, icon } of appPlaces.filter((place) => fits(place.word))) {
+      hits.push({
+        icon,
+        what: word,
+        where: nameOfId(app),
+        path: `/apps/${encodeURIComponent(app)}/${path}`,
+      });
+    }
+  }
+  if (fits('Home')) hits.push({ icon: 'home', what: 'Home', where: 'page', path: '/' });
+  for (const each of (apps.value ?? []).filter(({ id, name }) => fits(id) || fits(name))) {
+    hits.push({
+      icon: 'live',
+      what: nameOf(each),
+      where: `app ${each.id}`,
+      path: `/apps/${encodeURIComponent(each.id)}/live`,
+    });
+  }
+  if (app !== undefined && /^[\w:@.=+-]{1,200}$/.test(wanted) && !/^\d+\.\d+$/.test(wanted)) {
+    hits.push({
+      icon: 'person',
+      what: `User ${wanted}, live`,
+      where: nameOfId(app),
+      path: `/apps/${encodeURIComponent(app)}/live`,
+      query: { user: wanted },
+    });
+  }
+  return hits;
+}
+
+async function findChannels(prefix: string, signal: AbortSignal): Promise<readonly Hit[]> {
+  const current = currentApp.value;
+  const ids = (apps.value ?? []).map(({ id }) => id).filter((id) => id !== current);
+  const searched = (current === undefined ? ids : [current, ...ids]).slice(0, SEARCHED_APPS);
+  const found = await Promise.all(
+    searched.map(async (id) => {
+      try {
+        const { channels } = await call(
+          'GET /apps/{id}/channels',
+          { path: { id }, query: { prefix, limit: '6' } },
+          signal,
+        );
+        return channels.map(
+          ({ name }): Hit => ({
+            icon: 'channel',
+            what: name,
+            where: nameOfId(id),
+            path: `/apps/${encodeURIComponent(id)}/live`,
+            query: { channel: name },
+          }),
+        );
+      } catch {
+        return [];
+      }
+    }),
+  );
+  return found.flat();
+}

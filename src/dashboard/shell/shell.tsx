@@ -1,0 +1,283 @@
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { needsLogin } from '../api/client.ts';
+import { hasNewVersion, serverFacts } from '../api/server-facts.ts';
+import { logOut, session } from '../api/session.ts';
+import { Button } from '../parts/controls.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { duration } from '../parts/formats.ts';
+import { listenForKeys, useHotkeys } from '../parts/hotkeys.ts';
+import { Icon } from '../parts/icons.tsx';
+import { Key } from '../parts/key.tsx';
+import { Toasts } from '../parts/toasts.tsx';
+import { address, go, pathTo } from '../routing/router.ts';
+import { apps, currentApp, keepApp, nameOf } from './apps.ts';
+import { KeysHelp } from './keys-help.tsx';
+import { LogInForm } from './log-in.tsx';
+import { appPlaces } from './navigation.ts';
+import { Palette } from './palette.tsx';
+import { nextTheme, theme } from './theme.ts';
+
+const opened = signal<'find' | 'keys' | 'more' | undefined>(undefined);
+
+const close = () => {
+  opened.value = undefined;
+};
+
+/** What is around every page: navigation, search, and the windows over it. */
+export function Shell({ children }: { readonly children: ComponentChildren }) {
+  useEffect(() => {
+    listenForKeys(() => {
+      opened.value = 'find';
+    });
+  }, []);
+  const app = currentApp.value;
+  useHotkeys({
+    '/': () => {
+      opened.value = 'find';
+    },
+    '?': () => {
+      opened.value = 'keys';
+    },
+    'g h': () => go('/'),
+    ...Object.fromEntries(
+      appPlaces.map(({ key, path }) => [
+        `g ${key}`,
+        () => {
+          if (app !== undefined) go(`/apps/${encodeURIComponent(app)}/${path}`);
+        },
+      ]),
+    ),
+  });
+  return (
+    <>
+      <a class="button skip" href="#page">
+        To the page
+      </a>
+      <div class="shell">
+        <Side />
+        <TopBar />
+        <div class="main">
+          {hasNewVersion.value && (
+            <div class="banner" role="status">
+              The server runs a new version.
+              <Button look="slim" onClick={() => location.reload()}>
+                Reload
+              </Button>
+            </div>
+          )}
+          <main id="page" tabIndex={-1}>
+            {children}
+          </main>
+        </div>
+        <BottomBar />
+      </div>
+      {opened.value === 'find' && <Palette close={close} />}
+      {opened.value === 'keys' && <KeysHelp close={close} />}
+      {opened.value === 'more' && <More />}
+      {needsLogin.value && (
+        <Dialog label="Log in" close={() => undefined}>
+          <LogInForm says="The session has ended. The page stays as it is." />
+        </Dialog>
+      )}
+      <Toasts />
+    </>
+  );
+}
+
+function Side() {
+  return (
+    <div class="side">
+      <a class="brand" href={pathTo('/')}>
+        <Icon name="brand" />
+        <span class="words">Fanfare</span>
+      </a>
+      <button
+        type="button"
+        class="button find"
+        aria-label="Find anything"
+        onClick={() => {
+          opened.value = 'find';
+        }}
+      >
+        <Icon name="find" />
+        <span class="words">Find anything</span>
+        <Key name="⌘K" />
+      </button>
+      <Links />
+      <footer>
+        <ServerLine />
+        <SideButtons />
+      </footer>
+    </div>
+  );
+}
+
+function Links() {
+  const app = currentApp.value;
+  return (
+    <nav class="nav" aria-label="Pages">
+      <PageLink path="/" word="Home" icon="home" />
+      <AppChoice id="app-of-side" />
+      {app !== undefined &&
+        appPlaces.map(({ path, word, icon }) => (
+          <PageLink
+            key={path}
+            path={`/apps/${encodeURIComponent(app)}/${path}`}
+            word={word}
+            icon={icon}
+          />
+        ))}
+    </nav>
+  );
+}
+
+function PageLink({
+  path,
+  word,
+  icon,
+}: {
+  readonly path: string;
+  readonly word: string;
+  readonly icon: Parameters<typeof Icon>[0]['name'];
+}) {
+  const { path: shown } = address.value;
+  const isHere = path === '/' ? shown === '/' : shown === path || shown.startsWith(`${path}/`);
+  return (
+    <a href={pathTo(path)} aria-current={isHere ? 'page' : undefined} onClick={close}>
+      <Icon name={icon} />
+      <span class="words">{word}</span>
+    </a>
+  );
+}
+
+/** Chooses the app that the navigation is about. Nothing is drawn for a single app. */
+function AppChoice({ id }: { readonly id: string }) {
+  const known = apps.value ?? [];
+  if (known.length === 0) return null;
+  return (
+    <div class="app-choice">
+      <label for={id} class="unseen">
+        App
+      </label>
+      <select
+        id={id}
+        class="input"
+        value={currentApp.value}
+        onChange={({ currentTarget: { value } }) => {
+          keepApp(value);
+          const [, section, , page = 'live'] = address.value.path.split('/');
+          go(`/apps/${encodeURIComponent(value)}/${section === 'apps' ? page : 'live'}`);
+        }}
+      >
+        {known.map((app) => (
+          <option key={app.id} value={app.id}>
+            {nameOf(app)}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function ServerLine() {
+  const facts = serverFacts.value;
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => tick((turn) => turn + 1), 60_000);
+    return () => clearInterval(timer);
+  }, []);
+  if (facts === undefined) return null;
+  return (
+    <p title={`Fanfare ${facts.version}`}>
+      {facts.name} · up {duration(Date.now() - facts.startedAtMs)}
+    </p>
+  );
+}
+
+function SideButtons() {
+  return (
+    <div class="buttons">
+      <Button icon="theme" look="quiet" label={`Colours: ${theme.value}`} onClick={nextTheme} />
+      <Button
+        look="quiet"
+        label="Keys"
+        onClick={() => {
+          opened.value = 'keys';
+        }}
+      >
+        <Key name="?" />
+      </Button>
+      {session.value?.how === 'password' && (
+        <Button icon="leave" look="quiet" label="Log out" onClick={() => void logOut()} />
+      )}
+    </div>
+  );
+}
+
+function TopBar() {
+  return (
+    <div class="top">
+      <a class="brand" href={pathTo('/')}>
+        <Icon name="brand" /> Fanfare
+      </a>
+      <AppChoice id="app-of-top" />
+    </div>
+  );
+}
+
+function BottomBar() {
+  const app = currentApp.value;
+  const base = app === undefined ? undefined : `/apps/${encodeURIComponent(app)}`;
+  return (
+    <nav class="bottom" aria-label="Main pages">
+      <PageLink path="/" word="Home" icon="home" />
+      {base !== undefined && <PageLink path={`${base}/live`} word="Live" icon="live" />}
+      {base !== undefined && <PageLink path={`${base}/send`} word="Send" icon="send" />}
+      <button
+        type="button"
+        onClick={() => {
+          opened.value = 'find';
+        }}
+      >
+        <Icon name="find" />
+        Find
+      </button>
+      <button
+        type="button"
+        aria-expanded={opened.value === 'more'}
+        onClick={() => {
+          opened.value = 'more';
+        }}
+      >
+        <Icon name="more" />
+        More
+      </button>
+    </nav>
+  );
+}
+
+function More() {
+  const app = currentApp.value;
+  return (
+    <Dialog label="More pages" look="more" close={close}>
+      <nav class="nav" aria-label="More pages">
+        <PageLink path="/" word="Home" icon="home" />
+        {app !== undefined &&
+          appPlaces.map(({ path, word, icon }) => (
+            <PageLink
+              key={path}
+              path={`/apps/${encodeURIComponent(app)}/${path}`}
+              word={word}
+              icon={icon}
+            />
+          ))}
+      </nav>
+      <footer>
+        <ServerLine />
+        <SideButtons />
+      </footer>
+    </Dialog>
+  );
+}

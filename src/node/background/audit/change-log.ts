@@ -1,0 +1,45 @@
+import type { Operation } from '../../../admin/operation.ts';
+import { isObject } from '../../../config/plain-json.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import { printable } from '../../../runtime/printable.ts';
+import type { AdminCall } from '../../../transports/admin/routes.ts';
+
+/** Logs a change: ids and the names of settings, but no values, because some are secrets. */
+export function logChange(
+  log: Log,
+  { logLine }: Operation,
+  { call, answer }: { readonly call: AdminCall; readonly answer: unknown },
+): void {
+  if (logLine === undefined) return;
+  const fields = isObject(answer) ? answer : {};
+  log.info(logLine.message, {
+    [logLine.subject]: call.path['id'] ?? String(fields['id']),
+    // The key of an app is public; that of an instance is a secret.
+    key: logLine.subject === 'app' ? (call.path['key'] ?? textOf(fields['key'])) : undefined,
+    settings: isObject(call.body) ? textOf(Object.keys(call.body).join(', ')) : undefined,
+    by: 'admin-api',
+    who: call.asker.user ?? undefined,
+    address: call.sender.address,
+  });
+}
+
+/** Logs a change that was answered with an error. It may have been made nevertheless, if only the answer failed. */
+export function logRefusedChange(
+  log: Log,
+  { logLine, id }: Operation,
+  { call, status }: { readonly call: AdminCall; readonly status: number },
+): void {
+  if (logLine === undefined) return;
+  log.info('Change refused', {
+    operation: id,
+    [logLine.subject]: textOf(call.path['id']),
+    status,
+    by: 'admin-api',
+    who: call.asker.user ?? undefined,
+    address: call.sender.address,
+  });
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? printable(value) : undefined;
+}

@@ -1,0 +1,147 @@
+import type { Log } from '../../../runtime/ports.ts';
+import { type AdminAnswer, refuse } from '../../../transports/admin/answers.ts';
+import type { RequestHead } from '../../../transports/admin/request-head.ts';
+import type { AdminRoute } from '../../../transports/admin/routes.ts';
+import type { ListenerAddress } from '../../link/messages.ts';
+import { ASSETS_PATH, type Asset, type Bundle, bundleDashboard } from './bundle.ts';
+
+/**
+ * What the page may do: load its own parts, talk to its own server, and be a client of Channels to try it. Source: Content
+ * Security Policy Level 3 and Trusted Types.
+ */
+function pagePolicy(channelsOrigin: string | undefined): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src 'self'${channelsOrigin === undefined ? '' : ` ${channelsOrigin}`}`,
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; ');
+}
+
+/** Where WebSockets of the browser that sent this request go, if the request says how it reached this machine. */
+function channelsOriginFor(head: RequestHead, { port, tls }: ListenerAddress): string | undefined {
+  // The header is a stranger's text, and goes into another header.
+  const host = /^([\w.-]+|\[[\da-f:]+\])(?::\d+)?$/i.exec(head.header('host') ?? '')?.[1];
+  return host === undefined ? undefined : `${tls ? 'wss' : 'ws'}://${host}:${port}`;
+}
+
+const PAGE_HEADERS = {
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+};
+
+const ASSET_HEADERS = { 'cache-control': 'private, max-age=31536000, immutable' };
+
+/** Browsers find the dashboard by the address of the listener alone. */
+const toDashboard: AdminRoute = {
+  method: 'GET',
+  path: '/',
+  isOpen: () => true,
+  answer: async () => ({
+    status: 302,
+    contentType: 'text/plain; charset=utf-8',
+    body: 'The dashboard is at /dashboard\n',
+    headers: { location: '/dashboard' },
+  }),
+};
+
+/**
+ * The routes of the dashboard. Every address below `/dashboard` gives the same page, which knows what to show there. It
+ * needs no session, since it is also the page to log in on.
+ */
+export function dashboardRoutes({
+  log,
+  channels,
+}: {
+  readonly log: Log;
+  /** Where the Channels listener is. */
+  readonly channels: () => ListenerAddress;
+}): readonly AdminRoute[] {
+  const bundle = new BundleOnDemand(log);
+  return [
+    toDashboard,
+    {
+      method: 'GET',
+      path: `${ASSETS_PATH}{name}`,
+      isOpen: ({ name = '' }) => bundle.hasOpen(name),
+      answer: async ({ path, head }) => {
+        const asset = (await bundle.get()).assets.get(path['name'] ?? '');
+        return asset === undefined
+          ? refuse(404, 'There is no such file in this version of the dashboard')
+          : fileAnswer(asset, head, ASSET_HEADERS);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/dashboard/{...}',
+      isOpen: () => true,
+      answer: async ({ head }) =>
+        fileAnswer((await bundle.get()).page, head, {
+          ...PAGE_HEADERS,
+          'content-security-policy': pagePolicy(channelsOriginFor(head, channels())),
+        }),
+    },
+  ];
+}
+
+/** Bundles when a browser asks for the first time, because most servers are never looked at. */
+class BundleOnDemand {
+  private readonly log: Log;
+  private bundling: Promise<Bundle> | undefined;
+  private done: Bundle | undefined;
+
+  constructor(log: Log) {
+    this.log = log;
+  }
+
+  async get(): Promise<Bundle> {
+    this.bundling ??= this.bundle();
+    return await this.bundling;
+  }
+
+  /** Whether an asset needs no session. */
+  hasOpen(name: string): boolean {
+    return this.done?.open.has(name) ?? false;
+  }
+
+  private async bundle(): Promise<Bundle> {
+    const startMs = performance.now();
+    try {
+      this.done = await bundleDashboard();
+      const milliseconds = Math.round(performance.now() - startMs);
+      this.log.debug('Dashboard bundled', { files: this.done.assets.size, milliseconds });
+      return this.done;
+    } catch (error) {
+      // The next request tries again.
+      this.bundling = undefined;
+      throw error;
+    }
+  }
+}
+
+function fileAnswer(
+  { contentType, plain, gzipped }: Asset,
+  head: RequestHead,
+  headers: Readonly<Record<string, string>>,
+): AdminAnswer {
+  const isGzipped = acceptsGzip(head.header('accept-encoding') ?? '');
+  return {
+    status: 200,
+    contentType,
+    body: isGzipped ? gzipped : plain,
+    headers: {
+      ...headers,
+      vary: 'accept-encoding',
+      ...(isGzipped ? { 'content-encoding': 'gzip' } : {}),
+    },
+  };
+}
+
+function acceptsGzip(header: string): boolean {
+  return /(?:^|,)\s*gzip\s*(?:,|;\s*q=(?!0(?:\.0*)?\s*(?:,|$))|$)/i.test(header);
+}

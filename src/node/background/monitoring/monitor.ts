@@ -1,0 +1,176 @@
+import { X509Certificate } from 'node:crypto';
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Checked, KeptFigures } from '../../../admin/monitoring/monitoring.ts';
+import type { DayUsage } from '../../../channels/usage.ts';
+import type { OpenCircuit } from '../../../push/delivering/ports.ts';
+import type { Certificate } from '../../../runtime/certificate.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts';
+import type { LiveApps, LiveInstances } from '../../../tenants/live-tenants.ts';
+import type { Readiness } from '../../../transports/admin/readiness.ts';
+import type { Webhooks } from '../../../webhooks/webhooks.ts';
+import type { RealtimeClient } from '../../link/realtime-client.ts';
+import { countOpenFiles, readOpenFiles } from '../../open-files.ts';
+import type { BackgroundMetrics } from '../metrics.ts';
+import { Conditions } from './conditions.ts';
+import { FiguresRing } from './figures-ring.ts';
+import type { DiskSpace, OpenFileCount, UsedQuota } from './rule.ts';
+import { type Sample, Samples, total } from './samples.ts';
+
+/** How old figures may be that somebody looks at. */
+const FRESH_MS = 1_000;
+
+/** How often the usage of today is read. */
+const QUOTAS_MS = 60_000;
+
+export interface MonitorOptions {
+  readonly realtime: Pick<RealtimeClient, 'askAll'>;
+  readonly metrics: Pick<BackgroundMetrics, 'measure'>;
+  readonly readiness: Readiness;
+  readonly webhooks: Pick<Webhooks, 'endpoints'>;
+  readonly apps: LiveApps;
+  readonly instances: LiveInstances;
+  /** The usage of today, of all servers. */
+  readonly usageToday: () => Promise<readonly DayUsage[]>;
+  readonly circuits: () => readonly OpenCircuit[];
+  /** The file of the store; `undefined` if it is a database server. */
+  readonly storeFile: string | undefined;
+  readonly tls: Certificate | undefined;
+  readonly log: Log;
+}
+
+/** Measures this server each 10 s, keeps the figures of a day, and knows what an operator should look at. */
+export class Monitor implements Disposable {
+  private readonly options: MonitorOptions;
+  private readonly ring = new FiguresRing();
+  private readonly conditions = new Conditions();
+  private readonly samples: Samples;
+  private readonly openFiles = readOpenFiles();
+  private certificateEndsAtMs: number | undefined;
+  private quotas: { readonly atMs: number; readonly used: readonly UsedQuota[] } | undefined;
+  private checked: Checked | undefined;
+
+  constructor(options: MonitorOptions) {
+    const { realtime, metrics } = options;
+    this.options = options;
+    this.certificateIs(options.tls);
+    this.samples = new Samples({
+      measure: async () => [...(await realtime.askAll({ what: 'metrics' })), metrics.measure()],
+      onSample: (sample) => this.measured(sample),
+      timers: systemTimers,
+      monotonic: monotonicTimers,
+    });
+  }
+
+  /** Begins to measure. The realtime loops must answer. */
+  start(): void {
+    this.samples.start();
+  }
+
+  certificateIs(tls: Certificate | undefined): void {
+    this.certificateEndsAtMs = tls && new X509Certificate(tls.cert).validToDate.getTime();
+  }
+
+  async figures(sinceMs: number): Promise<KeptFigures> {
+    await this.samples.fresh(FRESH_MS);
+    return this.ring.since(sinceMs, systemTimers.now());
+  }
+
+  async check(): Promise<Checked> {
+    const sample = await this.samples.fresh(FRESH_MS);
+    return this.checked ?? (await this.checkNow(sample));
+  }
+
+  [Symbol.dispose](): void {
+    this.samples[Symbol.dispose]();
+  }
+
+  private async measured(sample: Sample): Promise<void> {
+    if (sample.metrics !== undefined) {
+      const { samples } = this;
+      const lateSeconds = sample.metrics
+        .get('loopDelay')
+        ?.entries()
+        .filter(([loop]) => loop !== 'background')
+        .reduce((most, [, seconds]) => Math.max(most, seconds), 0);
+      this.ring.keep(sample.atMs, {
+        connections: total(sample, 'connections'),
+        deliveredPerSecond: samples.perSecond(sample, 'messagesDelivered'),
+        eventsPerSecond: samples.perSecond(sample, 'eventsPublished'),
+        loopLateMs: (lateSeconds ?? 0) * 1_000,
+        memoryBytes: total(sample, 'memory'),
+        webhooksWaiting: total(sample, 'outboxRequests'),
+        pushWaiting: total(sample, 'pushPages') + total(sample, 'pushRetries'),
+      });
+    }
+    // A rule that fails must not end the server.
+    await this.checkNow(sample).catch((error: unknown) =>
+      this.options.log.error('Conditions cannot be checked', { why: String(error) }),
+    );
+  }
+
+  private async checkNow(sample: Sample): Promise<Checked> {
+    const { readiness, webhooks } = this.options;
+    const quotas = await this.usedQuotas();
+    this.checked = this.conditions.check({
+      nowMs: systemTimers.now(),
+      sample,
+      samples: this.samples,
+      readiness,
+      endpoints: webhooks.endpoints(),
+      circuits: this.circuits(),
+      quotas,
+      files: this.files(),
+      disk: this.disk(),
+      certificateEndsAtMs: this.certificateEndsAtMs,
+    });
+    return this.checked;
+  }
+
+  private circuits() {
+    const { circuits, instances } = this.options;
+    return circuits().flatMap((circuit) => {
+      const instance = instances.directory.byNumber(circuit.instance);
+      return instance === undefined ? [] : [{ ...circuit, instanceId: instance.id }];
+    });
+  }
+
+  private async usedQuotas(): Promise<readonly UsedQuota[]> {
+    const { usageToday, apps } = this.options;
+    const atMs = monotonicTimers.now();
+    if (this.quotas === undefined || atMs - this.quotas.atMs > QUOTAS_MS) {
+      let used: readonly UsedQuota[] = this.quotas?.used ?? [];
+      try {
+        used = (await usageToday()).flatMap(({ appId, messages, clientMessages }) => {
+          const messagesPerDay = apps.directory.byId(appId)?.limits.messagesPerDay ?? 0;
+          if (messagesPerDay === 0) return [];
+          return [{ appId, messages: messages - clientMessages, messagesPerDay }];
+        });
+      } catch {
+        // A store that cannot be read is a condition of its own.
+      }
+      this.quotas = { atMs, used };
+    }
+    return this.quotas.used;
+  }
+
+  private files(): OpenFileCount | undefined {
+    if (this.openFiles === undefined) return undefined;
+    const { limit, threshold } = this.openFiles;
+    return { used: countOpenFiles(limit), most: threshold };
+  }
+
+  private disk(): DiskSpace | undefined {
+    const { storeFile } = this.options;
+    if (storeFile === undefined) return undefined;
+    const path = dirname(storeFile);
+    try {
+      const { bavail, blocks, bsize } = statfsSync(path);
+      return { path, freeBytes: bavail * bsize, bytes: blocks * bsize };
+    } catch {
+      // The store reports a directory that is gone.
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import packageJson from '../../../../package.json';
+import type { ServerFacts } from '../../../admin/monitoring/monitoring.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { ListenerAddress } from '../../link/messages.ts';
+import { serverName } from '../../server-name.ts';
+
+export interface ServerFactsOptions {
+  readonly config: Config;
+  /** Realtime loops. */
+  readonly threads: number;
+  /** `undefined` until the realtime loops listen. */
+  readonly channels: ListenerAddress | undefined;
+  readonly push: ListenerAddress;
+  readonly admin: ListenerAddress;
+}
+
+/** What this server is, for an operator. */
+export function serverFacts({
+  config,
+  threads,
+  channels,
+  push,
+  admin,
+}: ServerFactsOptions): ServerFacts {
+  const { host, port, pathPrefix } = config.channels;
+  const tls = config.tls.certFile !== null;
+  return {
+    name: serverName(config),
+    version: packageJson.version,
+    startedAtMs: Math.round(performance.timeOrigin),
+    threads,
+    engine: config.engine.type,
+    store: config.store.url.startsWith('sqlite:') ? 'sqlite' : 'postgresql',
+    listeners: {
+      channels: { ...(channels ?? { host, port, tls }), pathPrefix },
+      push: { ...push, publicUrl: config.push.publicUrl },
+      admin,
+    },
+  };
+}

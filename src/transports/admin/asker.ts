@@ -1,0 +1,20 @@
+/** Who sent a request, as far as the listener knows. What they may do is decided elsewhere. */
+export interface Asker {
+  /**
+   * `password`: the password, or a session that began with it. `proxy`: a trusted proxy has checked the user. `local`: a
+   * program on this machine, which may read metrics. `nobody`: whoever it is.
+   */
+  readonly how: 'password' | 'proxy' | 'local' | 'nobody';
+  /** The name that the proxy gave; `null` otherwise. */
+  readonly user: string | null;
+  /** The groups that the proxy gave. */
+  readonly groups: readonly string[];
+}
+
+export const NOBODY: Asker = { how: 'nobody', user: null, groups: [] };
+
+/** Whoever has the password. */
+export const OWNER: Asker = { how: 'password', user: null, groups: [] };
+
+/** A program on this machine. */
+export const LOCAL: Asker = { how: 'local', user: null, groups: [] };

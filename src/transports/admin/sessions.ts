@@ -1,0 +1,114 @@
+import { createHmac, randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
+
+/** How long a session lasts. Milliseconds. */
+const SESSION_MS = 12 * 3_600_000;
+
+/** How long a log-in link can be used. Milliseconds. */
+const LINK_MS = 600_000;
+
+/** The cookie of a session. Browsers take the first name only over HTTPS, and only from this host. */
+const SECURE_NAME = '__Host-fanfare';
+const PLAIN_NAME = 'fanfare';
+
+export interface SessionsOptions {
+  /** `undefined` if there is none: there are no sessions. */
+  readonly password: () => string | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/**
+ * The sessions of browsers. A session is a signed cookie and is stored nowhere. Its key is derived from the password, so
+ * servers with the same password share sessions, and a new password ends them all.
+ */
+export class Sessions {
+  private readonly options: SessionsOptions;
+  private known: { readonly password: string; readonly key: Buffer } | undefined;
+  private link: { readonly token: string; readonly endsAtMs: number } | undefined;
+
+  constructor(options: SessionsOptions) {
+    this.options = options;
+  }
+
+  /** The `Set-Cookie` header of a new session; `undefined` if there is no password. */
+  open({ isSecure }: { readonly isSecure: boolean }): string | undefined {
+    const key = this.key();
+    if (key === undefined) return undefined;
+    const endsAtMs = this.options.now() + SESSION_MS;
+    const text = `${endsAtMs.toString(36)}.${randomBytes(12).toString('base64url')}`;
+    return cookie(`${text}.${sign(text, key)}`, { isSecure, seconds: SESSION_MS / 1000 });
+  }
+
+  /** The `Set-Cookie` header that makes a browser forget its session. */
+  close({ isSecure }: { readonly isSecure: boolean }): string {
+    return cookie('', { isSecure, seconds: 0 });
+  }
+
+  /** Whether a `Cookie` header has a session that is open. */
+  isOpen(cookies: string): boolean {
+    const value = cookieValue(cookies, SECURE_NAME) ?? cookieValue(cookies, PLAIN_NAME);
+    const [, text = '', ends = '', signature = ''] =
+      /^(([\da-z]{1,11})\.[\w-]{16})\.([\w-]{43})$/.exec(value ?? '') ?? [];
+    if (!(Number.parseInt(ends, 36) > this.options.now())) return false;
+    const key = this.key();
+    return key !== undefined && isSame(signature, sign(text, key));
+  }
+
+  /** Makes the token of a link that logs in once. An earlier link ends. */
+  makeLink(): string {
+    const token = randomBytes(24).toString('base64url');
+    this.link = { token, endsAtMs: this.options.now() + LINK_MS };
+    return token;
+  }
+
+  /** Whether a token is that of the link. It cannot be used again. */
+  useLink(token: string): boolean {
+    const { link } = this;
+    if (link === undefined || this.options.now() >= link.endsAtMs) return false;
+    if (!isSame(token, link.token)) return false;
+    this.link = undefined;
+    return true;
+  }
+
+  private key(): Buffer | undefined {
+    const password = this.options.password();
+    if (password === undefined) return undefined;
+    if (this.known?.password !== password) {
+      // Slow on purpose, about 50 ms once: whoever gets hold of a cookie must not find a short password by trying.
+      this.known = { password, key: scryptSync(password, 'fanfare sessions', 32) };
+    }
+    return this.known.key;
+  }
+}
+
+/** Whether a `Cookie` header has any session, open or over. */
+export function hasSessionCookie(cookies: string): boolean {
+  return [SECURE_NAME, PLAIN_NAME].some((name) => cookieValue(cookies, name) !== undefined);
+}
+
+function cookie(
+  value: string,
+  { isSecure, seconds }: { readonly isSecure: boolean; readonly seconds: number },
+): string {
+  const name = isSecure ? SECURE_NAME : PLAIN_NAME;
+  const rules = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+  return `${name}=${value}; ${rules}`;
+}
+
+function cookieValue(cookies: string, name: string): string | undefined {
+  for (const pair of cookies.split(';')) {
+    const equals = pair.indexOf('=');
+    if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();
+  }
+  return undefined;
+}
+
+function sign(text: string, key: Buffer): string {
+  return createHmac('sha256', key).update(text).digest('base64url');
+}
+
+/** Compares in a time that tells nothing but the length. */
+function isSame(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import packageJson from '../../package.json';
+import type { ServerFacts } from '../../src/admin/monitoring/monitoring.ts';
+import { admin } from '../../testing/clients/admin-api.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare({ threads: 2, onlyOne: 'figures' });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+interface Figures {
+  readonly nowMs: number;
+  readonly fromMs: number;
+  readonly series: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+const figures = async (query = '') =>
+  (await admin(server, 'GET', `/figures${query}`)).json as Figures;
+
+describe('the admin API tells', () => {
+  it('what the server is, and where it listens', async () => {
+    // The listener of the channels is known a moment after it listens.
+    const json = await eventually(
+      async () => (await admin(server, 'GET', '/server')).json as ServerFacts,
+      ({ listeners }) => listeners.channels.port !== 0,
+    );
+    expect(json).toMatchObject({
+      version: packageJson.version,
+      threads: 2,
+      engine: 'memory',
+      store: 'sqlite',
+      listeners: {
+        channels: { host: '127.0.0.1', port: server.port, tls: false, pathPrefix: '' },
+        push: { port: server.pushPort, tls: false, publicUrl: null },
+        admin: { port: server.adminPort, tls: false },
+      },
+    });
+    expect(Math.abs(Date.now() - json.startedAtMs)).toBeLessThan(300_000);
+  });
+
+  it('the figures of the last day, of all loops', async () => {
+    const clients = await Promise.all(Array.from({ length: 8 }, () => RawClient.connect(server)));
+    // What is older than a second is measured again for who looks.
+    const { series, fromMs, nowMs } = await eventually(
+      () => figures(),
+      (one) => one.series['connections']?.at(-1) === 8,
+    );
+    for (const client of clients) await client[Symbol.asyncDispose]();
+    expect(Object.keys(series)).toEqual([
+      'connections',
+      'deliveredPerSecond',
+      'eventsPerSecond',
+      'loopLateMs',
+      'memoryBytes',
+      'webhooksWaiting',
+      'pushWaiting',
+    ]);
+    expect(fromMs).toBeLessThanOrEqual(nowMs);
+    expect(series['memoryBytes']?.at(-1)).toBeGreaterThan(10_000_000);
+    expect((await figures(`?since=${nowMs + 60_000}`)).series['connections']).toEqual([]);
+    expect((await admin(server, 'GET', '/figures?since=-1')).status).toBe(400);
+  });
+
+  it('what an operator should look at', async () => {
+    const ask = async () =>
+      (await admin(server, 'GET', '/conditions')).json as {
+        checked: number;
+        conditions: readonly { readonly id: string; readonly text: string }[];
+      };
+    expect((await ask()).checked).toBeGreaterThan(20);
+    for (let n = 0; n < 10; n++) {
+      await admin(server, 'GET', '/apps', {
+        anonymous: true,
+        // Counted apart from the password of this test.
+        headers: { authorization: 'Bearer wrong', via: '1.1 proxy' },
+      });
+    }
+    const { conditions } = await eventually(ask, (one) =>
+      one.conditions.some(({ id }) => id === 'wrong-passwords'),
+    );
+    expect(conditions.find(({ id }) => id === 'wrong-passwords')).toMatchObject({
+      level: 'warn',
+      text: '10 wrong passwords of the admin API were tried in ten minutes.',
+      advice: expect.any(String),
+    });
+  });
+});

@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { admin, type ListedWebhook, webhooksOf } from '../../testing/clients/admin-api.ts';
+import { RawClient } from '../../testing/clients/raw-client.ts';
+import { RawHttp } from '../../testing/clients/raw-http.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import {
+  startWebhookEndpoint,
+  type WebhookEndpoint,
+} from '../../testing/servers/webhook-endpoint.ts';
+
+/** The proxy has an address of its own on this machine. */
+const PROXY = '127.0.0.2';
+
+const OTHER = { id: 'other', keys: [{ key: 'other-key', secret: 'other-secret' }] };
+
+let server: Fanfare;
+let endpoint: WebhookEndpoint;
+let instance: string;
+let webhook: string;
+beforeAll(async () => {
+  endpoint = startWebhookEndpoint();
+  server = await startFanfare({
+    app: { webhooks: [endpoint.webhook] },
+    moreApps: [OTHER],
+    config: {
+      webhooks: { allowPrivateAddresses: true },
+      dashboard: { payloads: 'hide' },
+      admin: {
+        port: 0,
+        proxy: { trust: [PROXY], userHeader: 'Remote-User', groupsHeader: 'Remote-Groups' },
+        roles: [
+          { group: 'viewers', role: 'viewer' },
+          { group: 'operators', role: 'operator' },
+          { group: 'of-test', role: 'admin', apps: [APP.id], instances: [] },
+          { group: 'of-other', role: 'admin', apps: [OTHER.id] },
+        ],
+      },
+    },
+  });
+  const made = await admin(server, 'POST', '/instances', { body: {} });
+  instance = (made.json as { id: string }).id;
+  await using client = await RawClient.connect(server);
+  await client.subscribes('a');
+  [{ id: webhook } = { id: '' }] = await webhooksOf(server, `app=${APP.id}&state=delivered`, 1);
+});
+afterAll(async () => {
+  endpoint[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+interface Asked {
+  readonly body?: object;
+  readonly from?: string;
+}
+
+/** Asks as a user of these groups, through the proxy. */
+async function as(
+  groups: string,
+  method: string,
+  path: string,
+  { body, from = PROXY }: Asked = {},
+): Promise<{ status: number; text: string; json: unknown }> {
+  await using http = await RawHttp.open({ port: server.adminPort }, { from });
+  const answer = await http.asks({
+    method,
+    target: path.startsWith('//') ? path.slice(1) : `/api/v1${path}`,
+    headers: {
+      'remote-user': 'alice',
+      'remote-groups': groups,
+      ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const isJson = answer.headers.get('content-type') === 'application/json';
+  return {
+    status: answer.status,
+    text: answer.body,
+    json: isJson ? JSON.parse(answer.body) : undefined,
+  };
+}
+
+describe('a user of a trusted proxy', () => {
+  it('is known by name, and may do what the role allows', async () => {
+    expect((await as('x, viewers', 'GET', '/session')).json).toEqual({
+      user: 'alice',
+      role: 'viewer',
+      apps: '*',
+      instances: '*',
+      payloads: false,
+      how: 'proxy',
+    });
+    expect((await as('viewers', 'GET', '/live')).status).toBe(200);
+    expect((await as('viewers', 'GET', '//metrics')).status).toBe(200);
+    expect(await as('viewers', 'GET', `/webhooks/${webhook}`)).toMatchObject({
+      status: 403,
+      json: { error: 'This takes the role support; yours is viewer' },
+    });
+    expect((await as('operators', 'POST', `/webhooks/${webhook}/replay`)).status).toBe(202);
+    expect((await as('operators', 'POST', '/apps', { body: {} })).status).toBe(403);
+    for (const path of ['/apps', '/instances', `/apps/${APP.id}`]) {
+      expect((await as('operators', 'GET', path)).status).toBe(200);
+      expect((await as('operators', 'GET', `${path}?secrets=true`)).status).toBe(403);
+    }
+  });
+
+  it('without a role may do nothing, but sees the page that says so', async () => {
+    for (const path of ['/session', '/apps', '/live', '/openapi.json', '//metrics']) {
+      expect((await as('x', 'GET', path)).status).toBe(403);
+    }
+    expect((await as('x', 'GET', '//dashboard')).status).toBe(200);
+  });
+
+  it('is nobody if the request does not come from the proxy, which is logged', async () => {
+    const logged = server.logsNext(/User header ignored/);
+    expect((await as('viewers', 'GET', '/live', { from: '127.0.0.3' })).status).toBe(401);
+    expect(JSON.parse(await logged)).toMatchObject({ address: '127.0.0.3' });
+  });
+
+  it('is named in the log with each change, and in the list of who did what', async () => {
+    const logged = server.logsNext(/Webhook replayed|Change refused/);
+    const { status } = await as('operators', 'POST', `/webhooks/${webhook}/replay`);
+    expect(JSON.parse(await logged)).toMatchObject({ who: 'alice', address: PROXY });
+    const { json } = await admin(server, 'GET', '/audit?limit=1');
+    expect(json).toMatchObject({
+      entries: [{ user: 'alice', how: 'proxy', operation: 'replayWebhook', status }],
+      next: expect.any(String),
+    });
+    const { entries } = json as { entries: { subject: string; address: null }[] };
+    expect(entries.map(({ subject, address }) => [subject, address])).toEqual([[webhook, null]]);
+    expect((await as('operators', 'GET', '/audit')).status).toBe(403);
+    expect((await as('of-test', 'GET', '/audit')).status).toBe(403);
+  });
+});
+
+describe('a user who may only see one app', () => {
+  it('sees the others nowhere', async () => {
+    const apps = (json: unknown) => (json as { apps: { id: string }[] }).apps.map(({ id }) => id);
+    expect(apps((await as('of-test', 'GET', '/apps')).json)).toEqual([APP.id]);
+    expect(apps((await as('of-other', 'GET', '/apps')).json)).toEqual([OTHER.id]);
+    expect(apps((await as('of-test', 'GET', '/live')).json)).toEqual([APP.id]);
+    const { json } = await as('of-other', 'GET', '/live');
+    expect(json).toMatchObject({ servers: [{ connections: 0, apps: [] }] });
+    expect((await as('of-test', 'GET', '/instances')).json).toMatchObject({ instances: [] });
+    for (const path of [`/apps/${OTHER.id}`, '/apps/nothing', `/instances/${instance}`]) {
+      expect((await as('of-test', 'GET', path)).status).toBe(404);
+    }
+    expect((await as('of-test', 'DELETE', `/apps/${OTHER.id}`)).status).toBe(404);
+    expect((await as('of-test', 'GET', `/apps/${APP.id}?secrets=true`)).text).toContain(APP.secret);
+  });
+
+  it('sees and replays its webhooks alone', async () => {
+    const list = async (groups: string, query: string) =>
+      await as(groups, 'GET', `/webhooks?${query}`);
+    const mine = (await list('of-test', `app=${APP.id}`)).json as { webhooks: ListedWebhook[] };
+    expect(mine.webhooks.map(({ app }) => app)).toContain(APP.id);
+    for (const query of ['', 'state=waiting', `app=${OTHER.id}`, `instance=${instance}`]) {
+      expect((await list('of-test', query)).status).toBe(403);
+    }
+    for (const [groups, status] of [
+      ['of-test', 200],
+      ['of-other', 404],
+    ] as const) {
+      expect((await as(groups, 'GET', `/webhooks/${webhook}`)).status).toBe(status);
+    }
+    const replayed = await as('of-other', 'POST', `/webhooks/${webhook}/replay`);
+    expect(replayed.status).toBe(404);
+  });
+
+  it('may do nothing that concerns the whole server', async () => {
+    for (const [method, path] of [
+      ['POST', '/apps'],
+      ['POST', '/instances'],
+      ['GET', '//metrics'],
+    ] as const) {
+      expect((await as('of-test', method, path)).status).toBe(403);
+    }
+  });
+});
+
+it('hides payloads from everybody if they are hidden', async () => {
+  const { json, text } = await admin(server, 'GET', `/webhooks/${webhook}`);
+  const { body, attemptLog } = json as { body: unknown; attemptLog: { answer: unknown }[] };
+  expect(attemptLog.length).toBeGreaterThan(0);
+  expect([body, ...attemptLog.map(({ answer }) => answer)]).toEqual([
+    null,
+    ...attemptLog.map(() => null),
+  ]);
+  expect(text).not.toContain('channel_occupied');
+});

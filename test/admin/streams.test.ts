@@ -1,0 +1,132 @@
+import { expect, it } from 'bun:test';
+import { connect } from 'node:net';
+import { TrustedProxies } from '../../src/runtime/trusted-proxies.ts';
+import { adminBounds } from '../../src/transports/admin/bounds.ts';
+import { listenForAdmin } from '../../src/transports/admin/listener.ts';
+import { Readiness } from '../../src/transports/admin/readiness.ts';
+import { keptLog } from '../../src/webhooks/webhooks.fixture.ts';
+
+const authorization = 'Bearer password';
+
+/** The megabytes of `/large`. */
+const PARTS_MAX = 100;
+
+/** A listener whose `/stream` gives what the test writes, and whose `/large` is longer than anything buffers. */
+async function listening(bounds: Partial<typeof adminBounds> = {}) {
+  let password = 'password';
+  const listener = await listenForAdmin({
+    host: '127.0.0.1',
+    port: 0,
+    password: () => password,
+    metricsAreOpen: true,
+    trustedProxies: new TrustedProxies([]),
+    readiness: new Readiness(),
+    log: keptLog(),
+    onRefused: () => undefined,
+    bounds: { ...adminBounds, ...bounds },
+  });
+  const cancelled = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<unknown>();
+  let writer: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let parts = 0;
+  const part = new Uint8Array(1_000_000);
+  listener.serve([
+    {
+      method: 'GET',
+      path: '/large',
+      answer: async () => {
+        const body = new ReadableStream<Uint8Array>({
+          pull(controller) {
+            parts++;
+            if (parts > PARTS_MAX) controller.close();
+            else controller.enqueue(part);
+          },
+          cancel: () => cancelled.resolve(),
+        });
+        return { status: 200, contentType: 'text/plain', body };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/stream',
+      answer: async ({ signal }) => {
+        signal.addEventListener('abort', () => aborted.resolve(signal.reason));
+        const body = new ReadableStream<Uint8Array>({
+          start(controller) {
+            writer = controller;
+          },
+          cancel: () => cancelled.resolve(),
+        });
+        return { status: 200, contentType: 'text/event-stream', body };
+      },
+    },
+  ]);
+  return {
+    url: `http://127.0.0.1:${listener.address.port}/stream`,
+    port: listener.address.port,
+    cancelled: cancelled.promise,
+    aborted: aborted.promise,
+    write: (text: string) => writer?.enqueue(new TextEncoder().encode(text)),
+    end: () => writer?.close(),
+    fail: () => writer?.error(new Error('broken')),
+    /** How many parts of `/large` were read. */
+    parts: () => parts,
+    changePassword(to: string) {
+      password = to;
+    },
+    [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
+  };
+}
+
+it('sends each part of a stream at once, and its end', async () => {
+  await using server = await listening();
+  const response = await fetch(server.url, { headers: { authorization } });
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  expect(response.headers.get('content-length')).toBeNull();
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (const text of ['one', 'two']) {
+    server.write(text);
+    expect(await reader?.read()).toEqual({ done: false, value: text });
+  }
+  server.end();
+  expect(await reader?.read()).toMatchObject({ done: true });
+});
+
+it('ends a stream whose client has gone', async () => {
+  await using server = await listening();
+  const client = new AbortController();
+  await fetch(server.url, { headers: { authorization }, signal: client.signal });
+  client.abort();
+  await server.cancelled;
+  await server.aborted;
+});
+
+it('breaks the connection of a stream that fails', async () => {
+  await using server = await listening();
+  const response = await fetch(server.url, { headers: { authorization } });
+  server.fail();
+  await expect(response.text()).rejects.toThrow();
+  await server.aborted;
+});
+
+it('reads a stream no faster than its client, and cuts off one that reads nothing', async () => {
+  await using server = await listening({ idleMs: 300 });
+  const socket = connect({ host: '127.0.0.1', port: server.port });
+  socket.pause();
+  socket.on('error', () => undefined);
+  socket.write(`GET /large HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+  await server.cancelled;
+  // The system buffers a few megabytes for a connection.
+  expect(server.parts()).toBeLessThan(PARTS_MAX / 2);
+  socket.destroy();
+});
+
+it('tells a stream when its client may not ask any more', async () => {
+  await using server = await listening({ accessMs: 20 });
+  const response = await fetch(server.url, { headers: { authorization } });
+  server.changePassword('another');
+  expect(await server.aborted).toBe('session-over');
+  server.write('the end');
+  server.end();
+  expect(await response.text()).toBe('the end');
+});
