@@ -3,7 +3,9 @@ import { appOperations } from './app-operations.ts';
 import { auditOperations } from './callers/audit-operations.ts';
 import { sessionOperations } from './callers/session-operations.ts';
 import { authOperations } from './channels/auth-operations.ts';
+import { inspectOperations } from './channels/inspect-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
+import { streamOperations } from './channels/stream-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
@@ -17,7 +19,9 @@ export const operations: readonly Operation[] = [
   ...appOperations,
   ...liveOperations,
   ...sendOperations,
+  ...streamOperations,
   ...authOperations,
+  ...inspectOperations,
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,

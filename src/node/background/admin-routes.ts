@@ -20,18 +20,23 @@ import type { AdminRoute } from '../../transports/admin/routes.ts';
 import type { ApiProblem } from '../../transports/channels-api/problems.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { addFigures, type RealtimeClient } from '../link/realtime-client.ts';
+import { serverName } from '../server-name.ts';
+import { answered } from './answered.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
 import { logChange, logRefusedChange } from './audit/change-log.ts';
 import { dashboardRoutes } from './dashboard/routes.ts';
+import { inspecting } from './inspecting.ts';
 import type { BackgroundMetrics } from './metrics.ts';
 import type { Tenants } from './tenants.ts';
+import type { Watching } from './watching.ts';
 
 export interface AdminParts {
-  readonly config: Pick<Config, 'admin' | 'dashboard'>;
+  readonly config: Pick<Config, 'admin' | 'channels' | 'dashboard'>;
   readonly tenants: Tenants;
   readonly devices: DeviceList;
   readonly usage: UsageStore;
   readonly webhooks: Webhooks;
+  readonly watching: Watching;
   readonly realtime: RealtimeClient;
   readonly metrics: BackgroundMetrics;
   readonly monitoring: Monitoring;
@@ -112,7 +117,8 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
-  const { config, audit, tenants, devices, usage, webhooks, realtime, monitoring, log } = parts;
+  const { config, audit, tenants, devices, usage, webhooks, watching } = parts;
+  const { realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   let description: Admin['description'] | undefined;
   return {
@@ -151,6 +157,8 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
       channels: (query) => answered(realtime.ask({ what: 'live-channels', ...query })),
       send: (event) => sendEvent(realtime, event),
     },
+    watch: (query, reader) => watching.open(query, reader),
+    inspect: inspecting(realtime, serverName(config)),
     monitoring,
     usage,
     webhooks,
@@ -168,16 +176,6 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
       return description;
     },
   };
-}
-
-/** Waits for the answer of a realtime loop; none means that the server is unavailable. */
-async function answered<Answer>(answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new OperationRefused('unavailable', why);
-  }
 }
 
 async function sendEvent(
