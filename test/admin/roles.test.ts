@@ -116,10 +116,19 @@ describe('a user of a trusted proxy', () => {
     expect(JSON.parse(await logged)).toMatchObject({ address: '127.0.0.3' });
   });
 
-  it('is named in the log with each change', async () => {
+  it('is named in the log with each change, and in the list of who did what', async () => {
     const logged = server.logsNext(/Webhook replayed|Change refused/);
-    await as('operators', 'POST', `/webhooks/${webhook}/replay`);
+    const { status } = await as('operators', 'POST', `/webhooks/${webhook}/replay`);
     expect(JSON.parse(await logged)).toMatchObject({ who: 'alice', address: PROXY });
+    const { json } = await admin(server, 'GET', '/audit?limit=1');
+    expect(json).toMatchObject({
+      entries: [{ user: 'alice', how: 'proxy', operation: 'replayWebhook', status }],
+      next: expect.any(String),
+    });
+    const { entries } = json as { entries: { subject: string; address: null }[] };
+    expect(entries.map(({ subject, address }) => [subject, address])).toEqual([[webhook, null]]);
+    expect((await as('operators', 'GET', '/audit')).status).toBe(403);
+    expect((await as('of-test', 'GET', '/audit')).status).toBe(403);
   });
 });
 

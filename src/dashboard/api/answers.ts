@@ -98,11 +98,41 @@ export interface Operations {
     readonly body: { readonly name: string; readonly channels: readonly (string)[]; readonly data: string; readonly socketId?: string | undefined };
     readonly answer: { readonly channels: readonly ({ readonly name: string; readonly receivers: number; readonly near: string | null })[] };
   };
+  'GET /apps/{id}/stream': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly kinds?: string | undefined; readonly channel?: string | undefined; readonly prefix?: string | undefined; readonly socket?: string | undefined; readonly user?: string | undefined; readonly text?: string | undefined };
+    readonly body: undefined;
+    readonly answer: unknown;
+  };
   'POST /apps/{id}/check-auth': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: { readonly channel: string; readonly socketId: string; readonly auth: string; readonly channelData?: string | undefined };
     readonly answer: { readonly ok: boolean; readonly text: string; readonly expected: { readonly signed: string } };
+  };
+  'GET /apps/{id}/channels/{name}': {
+    readonly path: { readonly id: string; readonly name: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly name: string; readonly occupied: boolean; readonly subscriptions: number; readonly users: number; readonly members: readonly ({ readonly userId: string; readonly userInfo: string | null })[]; readonly cached: { readonly name: string; readonly data: string | null; readonly bytes: number; readonly ageMs: number } | null; readonly server: string; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number })[]; readonly moreConnections: boolean };
+  };
+  'GET /apps/{id}/connections': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly user?: string | undefined; readonly channel?: string | undefined; readonly address?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly server: string; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number })[]; readonly next: string | null };
+  };
+  'GET /apps/{id}/connections/{socket}': {
+    readonly path: { readonly id: string; readonly socket: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly server: string; readonly channelNames: readonly (string)[]; readonly watching: number };
+  };
+  'DELETE /apps/{id}/connections/{socket}': {
+    readonly path: { readonly id: string; readonly socket: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly socketId: string; readonly closed: true };
   };
   'GET /instances': {
     readonly path: Record<never, string>;
@@ -193,6 +223,18 @@ export interface Operations {
     readonly query: Record<never, string>;
     readonly body: undefined;
     readonly answer: Readonly<Record<string, unknown>>;
+  };
+  'POST /session/link': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly token: string };
+  };
+  'GET /audit': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly limit?: string | undefined; readonly before?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly entries: readonly ({ readonly id: string; readonly at: string; readonly lastAt: string; readonly times: number; readonly user: string | null; readonly how: "password" | "proxy"; readonly address: string | null; readonly operation: string; readonly subject: string | null; readonly detail: string; readonly status: number })[]; readonly next: string | null };
   };
   'GET /openapi.json': {
     readonly path: Record<never, string>;

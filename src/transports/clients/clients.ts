@@ -10,8 +10,9 @@ import { connectionEstablished, PONG, readClientMessage } from '../../channels/w
 import type { Clock } from '../../runtime/ports.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { type AddressLimits, AddressRates } from './address-rates.ts';
+import { ClientLibraries } from './client-libraries.ts';
 import { type ConnectionProblem, closeCodes } from './close-codes.ts';
-import type { Connection } from './connection.ts';
+import { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { Departures } from './departures.ts';
 import { type Endable, endWith } from './end.ts';
@@ -71,6 +72,7 @@ const TAKING_PLACE = -1;
 /** Takes every connection through its life, whatever carries it: admission, frames, heartbeats, limits and its end. */
 export class Clients {
   readonly departures: Departures;
+  readonly libraries = new ClientLibraries();
 
   private readonly hub: Hub;
   private readonly connections: Connections;
@@ -142,6 +144,11 @@ export class Clients {
       { app: app?.id, address },
       { code, why: message },
     );
+    // An open connection is recorded where it is ended.
+    if (!(connection instanceof Connection)) {
+      const { advice } = closeCodes[problem];
+      app?.tap?.record({ kind: 'error', code, reason: message, advice });
+    }
     endWith(connection, problem, message);
   }
 
@@ -175,11 +182,17 @@ export class Clients {
   open(connection: Connection): void {
     const { app } = connection;
     this.heard(connection);
+    connection.openedAtMs = connection.heardAtMs;
     if (app.authorizedConnectionsOnly) {
       const timeoutMs = this.settings.authorizationTimeoutSeconds * 1000;
       this.authoriseByMs.set(connection, connection.heardAtMs + timeoutMs);
     }
     this.connections.add(connection);
+    app.tap?.record({
+      kind: 'connected',
+      socket: connection.socketId,
+      transport: connection.transport,
+    });
     this.meter.count('connectionsOpened');
     connection.send(
       connectionEstablished(connection.socketId, this.settings.activityTimeoutSeconds),
@@ -205,6 +218,12 @@ export class Clients {
   closed(connection: Connection): boolean {
     // Before its departure is published: that may make the slow consumers be looked for again.
     const wasTooSlow = this.slowConsumers.wasTooSlow(connection);
+    connection.app.tap?.record({
+      kind: 'disconnected',
+      socket: connection.socketId,
+      user: connection.user?.id,
+      transport: connection.transport,
+    });
     this.connections.remove(connection);
     if (!this.authoriseByMs.delete(connection)) this.quota.release(connection.app);
     this.frameQueue.forget(connection);
@@ -215,6 +234,12 @@ export class Clients {
 
   /** Counts and logs a connection that was closed because it read too slowly. */
   closedTooSlow({ app, address, socketId }: Connection): void {
+    app.tap?.record({
+      kind: 'slow',
+      socket: socketId,
+      reason: `Closed with 1006: more than ${this.settings.sendBufferBytes} bytes waited for it`,
+      advice: 'Subscribe to less, or raise `channels.sendBufferBytes`.',
+    });
     this.slowConnectionsClosed++;
     this.closedOnAllLoops?.set(this.slowConnectionsClosed);
     this.meter.count('slowConnectionsClosed');

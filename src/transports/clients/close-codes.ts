@@ -107,7 +107,7 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
   'message-lost': {
     code: 4100,
     message: 'A message did not arrive in full, please reconnect',
-    when: 'Over HTTP only: a request of the client broke off or was too slow, or the server had no room for it. The client would never know that its message is lost.',
+    when: 'Over HTTP only: a request of the client broke off or was too slow, the server had no room for it, or the network repeated a request whose answer may be lost. The client would never know that its message is lost.',
     advice: 'Nothing: clients come back by themselves after a pause.',
   },
   'no-pong': {

@@ -38,6 +38,8 @@ export interface SessionEvents {
 export class FallbackConnection extends Connection {
   readonly session: string;
   readonly order: SendOrder<Send>;
+  /** The number of the last receive request; `undefined`: its client counts none. */
+  lastReceive: number | undefined;
   /** Since when no receive request is there, or the connection has ended; monotonic milliseconds. */
   aloneSinceMs = 0;
   private readonly events: SessionEvents;
@@ -53,6 +55,10 @@ export class FallbackConnection extends Connection {
     this.session = options.session;
     this.events = options.events;
     this.order = new SendOrder(options.events.timers, (send) => options.events.sent(this, send));
+  }
+
+  get transport(): string {
+    return 'http';
   }
 
   get isOpen(): boolean {

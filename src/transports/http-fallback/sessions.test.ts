@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../../testing/fake-time.ts';
 import { appWith } from '../../channels/hub.fixture.ts';
+import { ClientLibraries } from '../clients/client-libraries.ts';
 import { Connections } from '../clients/connections.ts';
 import { endWith } from '../clients/end.ts';
 import type { FallbackConnection } from './fallback-connection.ts';
@@ -57,6 +58,7 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000, places = Infinity 
         connection.send('established');
       },
       heard: () => undefined,
+      libraries: new ClientLibraries(),
       received: (_, frame) => void heard.push(frame),
       receivedControl: () => undefined,
       closed(connection) {
@@ -76,10 +78,10 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000, places = Infinity 
     onForgotten: (session) => void forgotten.push(session),
   });
   let number = 0;
-  const receive = (session: string, isStream: boolean, address = 1) => {
+  const receive = (session: string, isStream: boolean, address = 1, again = ++number) => {
     const outlet = new FakeOutlet();
     const request = { session, key: 'key', query: 'protocol=7', isStream, address };
-    const gone = sessions.receive({ ...request, number: ++number }, outlet);
+    const gone = sessions.receive({ ...request, number: again }, outlet);
     return Object.assign(outlet, { gone });
   };
   return {
@@ -91,6 +93,9 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000, places = Infinity 
     forgotten,
     stream: (session: string, address?: number) => receive(session, true, address),
     poll: (session: string, address?: number) => receive(session, false, address),
+    /** The same request as so many before, as a browser or a proxy repeats it. */
+    repeat: (session: string, isStream: boolean, before = 0) =>
+      receive(session, isStream, 1, number - before),
     /** Lets turns of the loop pass until nothing is left to write. */
     turn() {
       for (const run of turns.splice(0)) run();
@@ -280,6 +285,53 @@ describe('a poll', () => {
     opened[0]?.close(4200, 'stopping');
     expect(poll('a').news()).toBe(`a["${long}"]\n`);
     expect(poll('a').news()).toBe('c[4200,"stopping"]\n(ended)');
+  });
+});
+
+describe('a receive request that is sent again', () => {
+  const LOST = 'o\nc[4100,"A message did not arrive in full, please reconnect"]\n(ended)';
+
+  it('ends the session, because what was written to it may be lost', () => {
+    const { stream, repeat, ended } = loop();
+    const first = stream('a');
+    first.news();
+    expect(repeat('a', true).news()).toBe(LOST);
+    expect(first.news()).toBe('(broken)');
+    expect(ended).toHaveLength(1);
+  });
+
+  it('ends the session between two polls, too', () => {
+    const { poll, repeat, opened, turn } = loop();
+    poll('a');
+    poll('a');
+    turn();
+    opened[0]?.send('one');
+    expect(poll('a').news()).toBe('a["one"]\n');
+    expect(repeat('a', false).news()).toBe(LOST);
+    expect(poll('a').news()).toBe('o\n(ended)');
+  });
+
+  it('is no second poll if it is the first', () => {
+    const { poll, repeat, opened, turn } = loop();
+    poll('a');
+    expect(repeat('a', false).news()).toBe('o\n(ended)');
+    expect(opened).toHaveLength(0);
+    const second = poll('a');
+    turn();
+    expect(second.news()).toBe('a["established"]\n');
+  });
+
+  it('changes nothing if its client has read the answer: it has sent another one since', () => {
+    const { poll, repeat, opened, turn, ended } = loop();
+    poll('a');
+    poll('a');
+    turn();
+    const held = poll('a');
+    expect(repeat('a', false, 1).news()).toBe(LOST);
+    opened[0]?.send('one');
+    turn();
+    expect(held.news()).toBe('a["one"]\n');
+    expect(ended).toEqual([]);
   });
 });
 

@@ -96,6 +96,7 @@ export type SessionClients = Pick<
   | 'endForRoom'
   | 'open'
   | 'heard'
+  | 'libraries'
   | 'received'
   | 'receivedControl'
   | 'closed'
@@ -161,9 +162,12 @@ export class Sessions implements SessionHome, SessionEvents {
     const { session, isStream, number } = request;
     const receiver = new Receiver(outlet, { isStream, nowMs: this.timers.now() });
     const known = this.open.get(session);
-    if (known !== undefined) return this.receiveAgain(known, receiver, number);
+    if (known !== undefined) {
+      return this.receiveAgain(known, { request, receiver, isGreeted: false });
+    }
     const polled = this.halfOpen.take(session);
-    const opening: Opening = { request, receiver, isGreeted: polled !== undefined };
+    const isGreeted = polled !== undefined && !isRepeated(number, polled.number);
+    const opening: Opening = { request, receiver, isGreeted };
     if (!opening.isGreeted && !this.clients.mayConnect(request.address)) {
       this.writeRefusal(opening, 'server-over-capacity');
       return nothing;
@@ -277,11 +281,16 @@ export class Sessions implements SessionHome, SessionEvents {
     this.remove(connection);
   }
 
-  private receiveAgain(
-    connection: FallbackConnection,
-    receiver: Receiver,
-    number: number | undefined,
-  ): ResponseEnded {
+  private receiveAgain(connection: FallbackConnection, opening: Opening): ResponseEnded {
+    const { receiver } = opening;
+    const { number } = opening.request;
+    if (isRepeated(number, connection.lastReceive)) {
+      // What was written to the last one may be lost. Those before were read, or there would be no later one.
+      if (number === connection.lastReceive) this.forget(connection);
+      this.writeRefusal(opening, 'message-lost');
+      return nothing;
+    }
+    connection.lastReceive = number;
     this.clients.heard(connection);
     // Requests that take over from one another cost the server more than they cost a client.
     if (connection.isReceiving) this.clients.receivedControl(connection, 0);
@@ -307,7 +316,7 @@ export class Sessions implements SessionHome, SessionEvents {
   /** Goes on once the quota of the app has answered. */
   private placed(opening: Opening, app: App, hasPlace: boolean): ResponseEnded {
     const { request, receiver, isGreeted } = opening;
-    const { session, isStream, number } = request;
+    const { session, isStream } = request;
     if (!hasPlace) {
       const problem = 'app-over-quota';
       const address = addressOf(request.address);
@@ -319,7 +328,7 @@ export class Sessions implements SessionHome, SessionEvents {
       if (known === undefined) return this.openSession(opening, app);
       // Another request of the session was faster.
       this.clients.releasePlace(app);
-      return this.receiveAgain(known, receiver, number);
+      return this.receiveAgain(known, opening);
     }
     // The second poll takes the place: there is no connection before.
     this.clients.releasePlace(app);
@@ -337,6 +346,7 @@ export class Sessions implements SessionHome, SessionEvents {
       app,
       firstHalf: this.options.connections.newFirstHalf(),
       address,
+      library: clients.libraries.numberOf(request.query),
       session,
       events: this,
     });
@@ -350,6 +360,7 @@ export class Sessions implements SessionHome, SessionEvents {
     if (!isGreeted) receiver.write(OPENED, this.timers.now());
     this.open.set(session, connection);
     this.own.add(connection);
+    connection.lastReceive = number;
     connection.order.receiving(number);
     connection.attach(receiver);
     clients.open(connection);
@@ -408,6 +419,11 @@ export class Sessions implements SessionHome, SessionEvents {
   private forgotten(session: string): void {
     this.options.onForgotten?.(session);
   }
+}
+
+/** Whether a browser or a proxy has sent a receive request again: a client counts its requests up, one after the other. */
+function isRepeated(number: number | undefined, last: number | undefined): boolean {
+  return number !== undefined && last !== undefined && number <= last;
 }
 
 function nothing(): void {
