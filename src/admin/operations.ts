@@ -4,6 +4,7 @@ import { auditOperations } from './callers/audit-operations.ts';
 import { sessionOperations } from './callers/session-operations.ts';
 import { authOperations } from './channels/auth-operations.ts';
 import { inspectOperations } from './channels/inspect-operations.ts';
+import { problemOperations } from './channels/problem-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
@@ -20,6 +21,7 @@ export const operations: readonly Operation[] = [
   ...sendOperations,
   ...authOperations,
   ...inspectOperations,
+  ...problemOperations,
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,
