@@ -6,6 +6,7 @@ import { authOperations } from './channels/auth-operations.ts';
 import { inspectOperations } from './channels/inspect-operations.ts';
 import { problemOperations } from './channels/problem-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
+import { streamOperations } from './channels/stream-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
@@ -19,6 +20,7 @@ export const operations: readonly Operation[] = [
   ...appOperations,
   ...liveOperations,
   ...sendOperations,
+  ...streamOperations,
   ...authOperations,
   ...inspectOperations,
   ...problemOperations,

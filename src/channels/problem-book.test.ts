@@ -7,7 +7,9 @@ const app = appWith({ id: 'shop', keys: [{ key: 'k', secret: SECRET }] });
 
 function bookAt(times: readonly number[] = []) {
   const left = [...times];
-  return new ProblemBook({ now: () => left.shift() ?? 0 });
+  let second = 0;
+  // Without times, each is noted in a second of its own.
+  return new ProblemBook({ now: () => left.shift() ?? 1_000 * ++second });
 }
 
 const problem = (text: string, more: Partial<Problem> = {}): Problem => ({
@@ -88,6 +90,19 @@ describe('the problems of an app', () => {
     const groups = book.of('shop');
     expect(groups).toHaveLength(256);
     expect(groups.map(({ text }) => text)).toContain('The usual one');
+  });
+
+  it('beyond 50 in a second are counted with the last one of their kind', () => {
+    const book = bookAt([...Array.from({ length: 60 }, (_, n) => 1_000 + n), 2_000]);
+    const wordings = ['One', 'Two'];
+    for (let n = 0; n < 60; n++) {
+      if (n === 51) book.note(app, problem('New', { kind: 'other' }));
+      else book.note(app, problem(wordings[n % 2] ?? ''));
+    }
+    book.note(app, problem('One'));
+    const counts = Object.fromEntries(book.of('shop').map(({ text, count }) => [text, count]));
+    // A kind that is new in this second is always read.
+    expect(counts).toEqual({ One: 26, Two: 34, New: 1 });
   });
 
   it('of one app make another app forget nothing', () => {

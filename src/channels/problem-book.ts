@@ -28,6 +28,9 @@ export interface Problem {
   readonly path?: string | undefined;
 }
 
+/** Problems of an app that are read in one second. Of more, only their kinds are looked at: reading takes 10 µs. */
+const READ_PER_SECOND = 50;
+
 /** Problems that are alike. */
 export interface ProblemGroup {
   readonly source: Problem['source'];
@@ -43,37 +46,43 @@ export interface ProblemGroup {
   readonly example: Pick<Problem, 'text' | 'socket' | 'user' | 'address' | 'path'>;
 }
 
+type Group = Omit<ProblemGroup, 'count' | 'lastAtMs'> & { count: number; lastAtMs: number };
+
+/** The problems of an app that were read in the present second. */
+interface ReadNow {
+  count: number;
+  /** The group of the last one of each source and kind. */
+  readonly lastKeys: Map<string, string>;
+}
+
 /** Remembers what clients and backends of each app do wrong, in groups. What strangers cause never grows without bound. */
 export class ProblemBook {
   private readonly clock: Clock;
   /** By app and group. The group that was seen least recently comes first. */
-  private readonly apps = new Map<string, Map<string, ProblemGroup>>();
+  private readonly apps = new Map<string, Map<string, Group>>();
   private readonly budget = new FairBudget<string>(GROUPS_MAX);
+  /** The second that is counted now, and what was read in it, by app. */
+  private second = 0;
+  private read = new Map<string, ReadNow>();
 
   constructor(clock: Clock) {
     this.clock = clock;
   }
 
-  note(app: App, { source, kind, text, advice, socket, user, address, path }: Problem): void {
-    const shown = withoutSecrets(app, text.slice(0, TEXT_MAX));
-    const common = inCommon(shown);
-    const key = `${source} ${kind} ${common}`;
+  note(app: App, problem: Problem): void {
     const nowMs = this.clock.now();
-    const groups = this.apps.get(app.id) ?? new Map<string, ProblemGroup>();
-    const before = groups.get(key);
-    if (before === undefined) this.makeRoom(app.id, groups);
-    else groups.delete(key);
-    this.apps.set(app.id, groups);
-    groups.set(key, {
-      source,
-      kind,
-      text: common,
-      advice,
-      count: (before?.count ?? 0) + 1,
-      firstAtMs: before?.firstAtMs ?? nowMs,
-      lastAtMs: nowMs,
-      example: { text: shown, socket, user, address, path: path?.slice(0, TEXT_MAX) },
-    });
+    const read = this.readNow(app, nowMs);
+    const { source, kind } = problem;
+    const name = `${source} ${kind}`;
+    const lastKey = read.lastKeys.get(name);
+    const last = lastKey === undefined ? undefined : this.apps.get(app.id)?.get(lastKey);
+    if (read.count >= READ_PER_SECOND && last !== undefined) {
+      last.count++;
+      last.lastAtMs = nowMs;
+      return;
+    }
+    read.count++;
+    read.lastKeys.set(name, this.put(app, problem, nowMs));
   }
 
   /** The last one first. */
@@ -81,7 +90,45 @@ export class ProblemBook {
     return [...(this.apps.get(appId)?.values() ?? [])].reverse();
   }
 
-  private makeRoom(appId: string, groups: Map<string, ProblemGroup>): void {
+  private readNow({ id }: App, nowMs: number): ReadNow {
+    const second = Math.floor(nowMs / 1_000);
+    if (second !== this.second) {
+      this.second = second;
+      this.read = new Map();
+    }
+    let read = this.read.get(id);
+    if (read === undefined) {
+      read = { count: 0, lastKeys: new Map() };
+      this.read.set(id, read);
+    }
+    return read;
+  }
+
+  /** Adds a problem to its group, and returns the key of the group. */
+  private put(app: App, problem: Problem, nowMs: number): string {
+    const { source, kind, advice, socket, user, address, path } = problem;
+    const shown = withoutSecrets(app, problem.text.slice(0, TEXT_MAX));
+    const text = inCommon(shown);
+    const key = `${source} ${kind} ${text}`;
+    const groups = this.apps.get(app.id) ?? new Map<string, Group>();
+    const before = groups.get(key);
+    if (before === undefined) this.makeRoom(app.id, groups);
+    else groups.delete(key);
+    this.apps.set(app.id, groups);
+    groups.set(key, {
+      source,
+      kind,
+      text,
+      advice,
+      count: (before?.count ?? 0) + 1,
+      firstAtMs: before?.firstAtMs ?? nowMs,
+      lastAtMs: nowMs,
+      example: { text: shown, socket, user, address, path: path?.slice(0, TEXT_MAX) },
+    });
+    return key;
+  }
+
+  private makeRoom(appId: string, groups: ReadonlyMap<string, Group>): void {
     if (groups.size >= GROUPS_OF_APP_MAX) this.forgetOne(appId);
     const yielding = this.budget.whoYields(appId);
     if (yielding !== undefined) this.forgetOne(yielding);
@@ -90,7 +137,7 @@ export class ProblemBook {
 
   private forgetOne(appId: string): void {
     const groups = this.apps.get(appId);
-    let least: readonly [key: string, group: ProblemGroup] | undefined;
+    let least: readonly [key: string, group: Group] | undefined;
     for (const entry of groups?.entries().take(COMPARED) ?? []) {
       if (least === undefined || entry[1].count < least[1].count) least = entry;
     }

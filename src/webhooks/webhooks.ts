@@ -42,6 +42,8 @@ export interface WebhooksOptions extends WebhookOwners {
   readonly random?: () => number;
   /** Whether other servers use the outbox as well: then their claims are left alone. */
   readonly shared?: boolean;
+  /** Called after each attempt to send a request of an app. */
+  readonly onAttempt?: (settlement: Settlement) => void;
   /** Called after each write to the store: `undefined` if it worked, else the error. */
   readonly storeState?: (error: unknown) => void;
 }
@@ -102,8 +104,11 @@ export class Webhooks implements AsyncDisposable {
       outbox,
       writer: this.writer,
       queues,
+      settle: (settlement) => {
+        if (settlement.request.kind === 'channels') options.onAttempt?.(settlement);
+        this.settle(settlement);
+      },
       health: this.health,
-      settle: (settlement) => this.settle(settlement),
       timers,
       log,
       throttle,

@@ -97,6 +97,13 @@ const successes: Readonly<
     path: { id: app.id },
     body: { name: 'e', channels: ['a'], data: 'x' },
   }),
+  watchApp: async () => {
+    const { id } = await makeApp(server);
+    // The stream ends with its app.
+    const opened = server.logsNext(/Live stream opened/);
+    void opened.then(() => admin(server, 'DELETE', `/apps/${id}`));
+    return { path: { id } };
+  },
   checkAuth: async () => ({
     path: { id: app.id },
     body: { channel: 'private-a', socketId: '1.2', auth: 'x:y' },

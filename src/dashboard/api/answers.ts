@@ -98,6 +98,12 @@ export interface Operations {
     readonly body: { readonly name: string; readonly channels: readonly (string)[]; readonly data: string; readonly socketId?: string | undefined };
     readonly answer: { readonly channels: readonly ({ readonly name: string; readonly receivers: number; readonly near: string | null })[] };
   };
+  'GET /apps/{id}/stream': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly kinds?: string | undefined; readonly channel?: string | undefined; readonly prefix?: string | undefined; readonly socket?: string | undefined; readonly user?: string | undefined; readonly text?: string | undefined };
+    readonly body: undefined;
+    readonly answer: unknown;
+  };
   'POST /apps/{id}/check-auth': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;

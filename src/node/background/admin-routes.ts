@@ -28,6 +28,7 @@ import { dashboardRoutes } from './dashboard/routes.ts';
 import { inspecting } from './inspecting.ts';
 import type { BackgroundMetrics } from './metrics.ts';
 import type { Tenants } from './tenants.ts';
+import type { Watching } from './watching.ts';
 
 export interface AdminParts {
   readonly config: Pick<Config, 'admin' | 'channels' | 'dashboard'>;
@@ -35,6 +36,7 @@ export interface AdminParts {
   readonly devices: DeviceList;
   readonly usage: UsageStore;
   readonly webhooks: Webhooks;
+  readonly watching: Watching;
   readonly realtime: RealtimeClient;
   readonly metrics: BackgroundMetrics;
   readonly monitoring: Monitoring;
@@ -115,7 +117,8 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
-  const { config, audit, tenants, devices, usage, webhooks, realtime, monitoring, log } = parts;
+  const { config, audit, tenants, devices, usage, webhooks, watching } = parts;
+  const { realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   let description: Admin['description'] | undefined;
   return {
@@ -154,6 +157,7 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
       channels: (query) => answered(realtime.ask({ what: 'live-channels', ...query })),
       send: (event) => sendEvent(realtime, event),
     },
+    watch: (query, reader) => watching.open(query, reader),
     inspect: inspecting(realtime, serverName(config)),
     monitoring,
     usage,

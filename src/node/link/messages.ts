@@ -6,6 +6,7 @@ import type { ProblemGroup } from '../../channels/problem-book.ts';
 import type { TakenUsage } from '../../channels/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
+import type { LoopWord } from '../../engines/redis/loop-bus.ts';
 import type { EngineMessage } from '../../engines/threads/messages.ts';
 import type { MetricValues } from '../../observability/meter.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
@@ -19,6 +20,7 @@ import type {
   InspectedDetails,
 } from '../../transports/clients/inspector.ts';
 import type { SessionMessage } from '../../transports/http-fallback/session-messages.ts';
+import type { AppTick, WatchedApp } from '../../watching/records.ts';
 import type { StartFault } from '../start-failed.ts';
 import type { LoopTotals } from './loop-totals.ts';
 
@@ -116,6 +118,12 @@ export type LoopToBackground =
   /** Since when the engine of the loop cannot be used, and why; `undefined`: it can. */
   | { readonly type: 'engine'; readonly away: EngineAway | undefined }
   | { readonly type: 'usage'; readonly usage: readonly DayUsage[] }
+  /** What the loop has seen of watched apps. */
+  | { readonly type: 'tapped'; readonly ticks: readonly AppTick[] }
+  /** A loop of another server has said something to this server. */
+  | { readonly type: 'cluster-heard'; readonly word: LoopWord }
+  /** A word was said to a loop of another server; `isHeard`: it is there. */
+  | { readonly type: 'cluster-said'; readonly to: string; readonly isHeard: boolean }
   | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] };
 
 /** From the background loop to a realtime loop. */
@@ -128,6 +136,10 @@ export type BackgroundToLoop =
   | { readonly type: 'webhook-events-over'; readonly ids: readonly string[] }
   /** The push listener has this many connections now. */
   | { readonly type: 'push-connections'; readonly open: number }
+  /** What is watched from now on. */
+  | { readonly type: 'watch'; readonly apps: readonly WatchedApp[] }
+  /** Says something to a loop of another server, or to one loop of each. */
+  | { readonly type: 'cluster-say'; readonly to: string | undefined; readonly text: string }
   /** The background loop has received everything. */
   | { readonly type: 'goodbye' };
 

@@ -10,6 +10,7 @@ import type { Answer, Endpoint } from './call.ts';
 import { Listings } from './listings.ts';
 import { type OperatorSent, sendForOperator } from './operator-send.ts';
 import { ApiRefusal, refuseRequest, statuses } from './problems.ts';
+import { parameterOf } from './query.ts';
 import { refuseQuery } from './refuse-usage.ts';
 import { findRoute, type Route } from './routes.ts';
 import { refuseTrigger } from './trigger-rate.ts';
@@ -144,6 +145,7 @@ export class ChannelsApi {
       hub: this.hub,
       listings: this.listings,
       app,
+      key: parameterOf(parameters, 'auth_key'),
       parameters,
       body,
       channelText: decodeLeniently(route.channelText ?? ''),

@@ -13,7 +13,7 @@ import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { type AddressLimits, AddressRates } from './address-rates.ts';
 import { ClientLibraries } from './client-libraries.ts';
 import { type ConnectionProblem, closeCodes } from './close-codes.ts';
-import type { Connection } from './connection.ts';
+import { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { Departures } from './departures.ts';
 import { type Endable, endWith } from './end.ts';
@@ -146,6 +146,11 @@ export class Clients {
       { code, why: message },
     );
     if (app !== undefined) this.noteEnd(app, problem, { text: message, address });
+    // An open connection is recorded where it is ended.
+    if (!(connection instanceof Connection)) {
+      const { advice } = closeCodes[problem];
+      app?.tap?.record({ kind: 'error', code, reason: message, advice });
+    }
     endWith(connection, problem, message);
   }
 
@@ -185,6 +190,11 @@ export class Clients {
       this.authoriseByMs.set(connection, connection.heardAtMs + timeoutMs);
     }
     this.connections.add(connection);
+    app.tap?.record({
+      kind: 'connected',
+      socket: connection.socketId,
+      transport: connection.transport,
+    });
     this.meter.count('connectionsOpened');
     connection.send(
       connectionEstablished(connection.socketId, this.settings.activityTimeoutSeconds),
@@ -210,6 +220,12 @@ export class Clients {
   closed(connection: Connection): boolean {
     // Before its departure is published: that may make the slow consumers be looked for again.
     const wasTooSlow = this.slowConsumers.wasTooSlow(connection);
+    connection.app.tap?.record({
+      kind: 'disconnected',
+      socket: connection.socketId,
+      user: connection.user?.id,
+      transport: connection.transport,
+    });
     this.connections.remove(connection);
     if (!this.authoriseByMs.delete(connection)) this.quota.release(connection.app);
     this.frameQueue.forget(connection);
@@ -220,6 +236,12 @@ export class Clients {
 
   /** Counts and logs a connection that was closed because it read too slowly. */
   closedTooSlow({ app, address, socketId }: Connection): void {
+    app.tap?.record({
+      kind: 'slow',
+      socket: socketId,
+      reason: `Closed with 1006: more than ${this.settings.sendBufferBytes} bytes waited for it`,
+      advice: 'Subscribe to less, or raise `channels.sendBufferBytes`.',
+    });
     this.slowConnectionsClosed++;
     this.closedOnAllLoops?.set(this.slowConnectionsClosed);
     this.meter.count('slowConnectionsClosed');
