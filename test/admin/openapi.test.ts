@@ -138,6 +138,7 @@ const successes: Readonly<
   replayWebhook: async () => ({ path: { id: webhook } }),
   logIn: async () => ({ body: { password: server.adminPassword } }),
   listAudit: async () => ({}),
+  makeLogInLink: async () => ({}),
   getSession: async () => ({}),
   logOut: async () => ({}),
   describe: async () => ({}),

@@ -230,6 +230,12 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: Readonly<Record<string, unknown>>;
   };
+  'POST /session/link': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly token: string };
+  };
   'GET /audit': {
     readonly path: Record<never, string>;
     readonly query: { readonly limit?: string | undefined; readonly before?: string | undefined };

@@ -270,6 +270,7 @@ class RequestHandler {
       logOut: () => {
         headers['set-cookie'] = this.sessions.close({ isSecure });
       },
+      makeLink: () => this.sessions.makeLink(),
     };
   }
 
