@@ -35,7 +35,7 @@ export function inspecting(
 }
 
 /** Adds up the groups of all loops, the last one first. */
-export function addProblems(loops: readonly (readonly ProblemGroup[])[]): readonly ProblemGroup[] {
+function addProblems(loops: readonly (readonly ProblemGroup[])[]): readonly ProblemGroup[] {
   const sums = new Map<string, ProblemGroup>();
   for (const group of loops.flat()) {
     const key = `${group.source} ${group.kind} ${group.text}`;
