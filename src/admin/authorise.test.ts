@@ -31,6 +31,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'getWebhook',
     'listConnections',
     'listDevices',
+    'listProblems',
   ],
   operator: ['endConnection', 'replayWebhook', 'sendEvent'],
   admin: [

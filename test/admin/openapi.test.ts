@@ -109,6 +109,7 @@ const successes: Readonly<
     body: { channel: 'private-a', socketId: '1.2', auth: 'x:y' },
   }),
   getChannel: async () => ({ path: { id: app.id, name: 'a' } }),
+  listProblems: async () => ({ path: { id: app.id } }),
   listConnections: async () => ({ path: { id: app.id } }),
   getConnection: async () => ({ path: { id: app.id, socket: await socketId() } }),
   endConnection: async () => {
