@@ -15,6 +15,12 @@ export const pages: readonly Page[] = [
   { pattern: '/apps/:app/send', load: () => import('./send/send-page.tsx') },
   { pattern: '/apps/:app/connect', load: () => import('./home/connect-page.tsx') },
   { pattern: '/apps/:app/channels', load: () => import('./channels/channels-page.tsx') },
+  { pattern: '/apps/:app/channels/:channel', load: () => import('./channels/channel-page.tsx') },
+  { pattern: '/apps/:app/connections', load: () => import('./connections/connections-page.tsx') },
+  {
+    pattern: '/apps/:app/connections/:socket',
+    load: () => import('./connections/connection-page.tsx'),
+  },
   { pattern: '/apps/:app/problems', load: () => import('./problems/problems-page.tsx') },
   { pattern: '/apps/:app/webhooks', load: () => import('./webhooks/webhooks-page.tsx') },
   { pattern: '/apps/:app/webhooks/:webhook', load: () => import('./webhooks/webhook-page.tsx') },

@@ -13,6 +13,7 @@ interface Place {
 export const appPlaces: readonly Place[] = [
   { path: 'live', word: 'Live', icon: 'live', key: 'l' },
   { path: 'channels', word: 'Channels', icon: 'channel', key: 'c' },
+  { path: 'connections', word: 'Connections', icon: 'connection', key: 'n' },
   { path: 'problems', word: 'Problems', icon: 'problem', key: 'p' },
   { path: 'send', word: 'Send', icon: 'send', key: 's' },
   { path: 'webhooks', word: 'Webhooks', icon: 'webhook', key: 'w' },
