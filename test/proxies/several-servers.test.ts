@@ -149,12 +149,14 @@ describe.each(['nginx', 'haproxy'] as const)('%s that hashes the path of session
   it('brings all requests of a session to one server', async () => {
     // They do not know of each other, so that a session is open on one of them only.
     await using parts = new AsyncDisposableStack();
-    const servers = [parts.use(await startServer(1, {})), parts.use(await startServer(2, {}))];
+    for (const server of [1, 2]) parts.use(await startServer(server, {}));
     const proxy = parts.use(await startBalancer(name, withHash[name]));
     for (const transport of ['xhr_streaming', 'xhr_polling'] as const) {
       const opened = Array.from({ length: 12 }, () => opensSession(proxy, transport));
-      for (const client of await Promise.all(opened)) client[Symbol.dispose]();
+      for (const client of await Promise.all(opened)) {
+        expect(client.ending).toBeUndefined();
+        client[Symbol.dispose]();
+      }
     }
-    expect(servers).toHaveLength(2);
   });
 });
