@@ -2,6 +2,7 @@ import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
+import { ProblemBook } from '../../channels/problem-book.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
@@ -223,6 +224,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     meter,
     webhooks,
     usage,
+    problems: new ProblemBook(timers),
     endConnectionOf: (appId) => clients.endConnectionOf(appId),
     hastenDepartures: () => clients.departures.hasten(),
     subscriptionErrors: channels.subscriptionErrors,
@@ -367,6 +369,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     authority: engine.authority,
     counter: engine.counter,
     api,
+    problems: hub.problems,
     inspector: new Inspector({
       connections,
       sessions: hub.sessions,
