@@ -22,6 +22,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'listWebhooks',
     'live',
     'server',
+    'watchApp',
   ],
   support: [
     'checkAuth',
@@ -30,6 +31,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'getWebhook',
     'listConnections',
     'listDevices',
+    'listProblems',
   ],
   operator: ['endConnection', 'replayWebhook', 'sendEvent'],
   admin: [
@@ -44,6 +46,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'disableApp',
     'enableApp',
     'listAudit',
+    'makeLogInLink',
     'removeDevices',
     'removeKey',
     'removeSecretKey',

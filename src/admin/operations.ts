@@ -4,6 +4,7 @@ import { auditOperations } from './callers/audit-operations.ts';
 import { sessionOperations } from './callers/session-operations.ts';
 import { authOperations } from './channels/auth-operations.ts';
 import { inspectOperations } from './channels/inspect-operations.ts';
+import { problemOperations } from './channels/problem-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
 import { streamOperations } from './channels/stream-operations.ts';
 import { liveOperations } from './live-operations.ts';
@@ -22,6 +23,7 @@ export const operations: readonly Operation[] = [
   ...streamOperations,
   ...authOperations,
   ...inspectOperations,
+  ...problemOperations,
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,

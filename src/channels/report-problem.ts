@@ -30,5 +30,15 @@ export function sendProblem(
   message: string,
 ): void {
   hub.meter.count('clientProblems', 1, problem);
+  const { app, socketId: socket, user } = session;
+  const { advice } = inBandProblems[problem];
+  hub.problems.note(app, {
+    source: 'client',
+    kind: problem,
+    text: message,
+    advice,
+    socket,
+    user: user?.id,
+  });
   session.peer.send(errorMessage(inBandProblems[problem].code, message));
 }

@@ -14,8 +14,8 @@ export interface AdminResponse {
 /** A client of the admin API of a running server. */
 export class AdminApi {
   private readonly url: string;
-  /** The URL without secrets, for messages. */
-  private readonly shown: string;
+  /** The URL without secrets. */
+  readonly shown: string;
   private readonly password: string | undefined;
 
   constructor(url: string, password: string | undefined) {

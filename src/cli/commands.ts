@@ -1,5 +1,7 @@
+import { adminLink } from './admin-link.ts';
 import { adminPassword } from './admin-password.ts';
 import { backup } from './backup.ts';
+import { SERVER_OPTIONS } from './channels/running-server.ts';
 import { SEND_OPTIONS, send } from './channels/send.ts';
 import { DOCTOR_OPTIONS, doctor } from './doctor.ts';
 import { FAKE_GATEWAYS_OPTIONS, fakeGateways } from './fake-gateways.ts';
@@ -267,6 +269,13 @@ export const commands: readonly Command[] = [
       JSON_OPTION,
     ],
     run: adminPassword,
+  },
+  {
+    name: 'admin link',
+    help: 'Make a link that logs in to the dashboard once, within ten minutes.',
+    example: 'fanfare admin link',
+    options: [...SERVER_OPTIONS, JSON_OPTION],
+    run: adminLink,
   },
   {
     name: 'backup',

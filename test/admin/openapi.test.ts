@@ -109,6 +109,7 @@ const successes: Readonly<
     body: { channel: 'private-a', socketId: '1.2', auth: 'x:y' },
   }),
   getChannel: async () => ({ path: { id: app.id, name: 'a' } }),
+  listProblems: async () => ({ path: { id: app.id } }),
   listConnections: async () => ({ path: { id: app.id } }),
   getConnection: async () => ({ path: { id: app.id, socket: await socketId() } }),
   endConnection: async () => {
@@ -137,6 +138,7 @@ const successes: Readonly<
   replayWebhook: async () => ({ path: { id: webhook } }),
   logIn: async () => ({ body: { password: server.adminPassword } }),
   listAudit: async () => ({}),
+  makeLogInLink: async () => ({}),
   getSession: async () => ({}),
   logOut: async () => ({}),
   describe: async () => ({}),

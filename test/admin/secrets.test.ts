@@ -135,6 +135,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** A path with its variables. Fails if it has others. */
+function filled(path: string, values: Readonly<Record<string, string>>): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`Say which ${name} there is for ${path}`);
+    return value;
+  });
+}
+
 /** Triggers an event, and gives the signature of the request. */
 async function triggers(name: string): Promise<string> {
   const body = JSON.stringify({ name, channel: CHANNEL, data: 'x' });
@@ -161,12 +170,14 @@ const NOT_ASKED = [
   'removeSecretKey',
   'deleteApp',
   'deleteInstance',
+  'endConnection',
 ];
 
 /** The body of each operation that takes one. */
 const bodies: Readonly<Record<string, () => object>> = {
   logIn: () => ({ password: server.adminPassword }),
   logOut: () => ({}),
+  makeLogInLink: () => ({}),
   changeApp: () => ({ name: 'x' }),
   changeInstance: () => ({ name: 'x' }),
   enableApp: () => ({}),
@@ -200,7 +211,8 @@ describe('no secret is', () => {
     const body = method === 'GET' ? undefined : bodies[id]?.();
     if (method !== 'GET' && body === undefined) throw new Error(`Say with which body to ask ${id}`);
     for (const given of idsFor(operation)) {
-      const answer = await admin(server, method, path.replace('{id}', given), { body });
+      const target = filled(path, { id: given, name: CHANNEL, socket: client.socketId });
+      const answer = await admin(server, method, target, { body });
       expect(answer.status).not.toBe(400);
       expectNoSecret(`${method} ${path}`, answer.text);
     }
@@ -227,7 +239,7 @@ describe('no secret is', () => {
 
   it('in a stream', async () => {
     for (const { path } of operations.filter(({ contentType }) => contentType !== undefined)) {
-      const target = path.replace('{id}', path.startsWith('/apps') ? APP.id : INSTANCE.id);
+      const target = filled(path, { id: path.startsWith('/apps') ? APP.id : INSTANCE.id });
       const watching = new AbortController();
       const response = await fetch(`http://127.0.0.1:${server.adminPort}/api/v1${target}`, {
         headers: { authorization: `Bearer ${server.adminPassword}` },

@@ -66,6 +66,16 @@ export const sessionOperations: readonly Operation[] = [
       return {};
     },
   }),
+  operation({
+    id: 'makeLogInLink',
+    method: 'POST',
+    path: '/session/link',
+    summary:
+      'Make a link that logs in to the dashboard of this server once, within ten minutes: `/dashboard#token=TOKEN`. An earlier link ends.',
+    role: 'admin',
+    answer: z.strictObject({ token: z.string() }),
+    act: async (_, { session }) => ({ token: session.makeLink() }),
+  }),
 ];
 
 const OWNER: Caller = { how: 'password', user: null, groups: [] };

@@ -1,4 +1,5 @@
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
+import type { ProblemGroup } from '../../channels/problem-book.ts';
 
 /** One open connection of this server. */
 export interface ListedConnection {
@@ -34,7 +35,7 @@ export interface ConnectionFilter {
   readonly limit: number;
 }
 
-/** Shows single channels and connections. Throws `OperationRefused` if a realtime loop or the engine does not answer. */
+/** Shows single channels and connections, and what goes wrong. Throws `OperationRefused` if a realtime loop or the engine does not answer. */
 export interface Inspecting {
   /** Host and port of this server. */
   readonly serverName: string;
@@ -52,6 +53,8 @@ export interface Inspecting {
     readonly connections: readonly ListedConnection[];
     readonly next: string | undefined;
   }>;
+  /** What clients and backends of an app did wrong on this server since its start. */
+  problems(appId: string): Promise<readonly ProblemGroup[]>;
   connection(appId: string, socketId: string): Promise<ConnectionDetails | undefined>;
   /** Ends a connection; `false` if this server has no such connection. */
   end(appId: string, socketId: string): Promise<boolean>;

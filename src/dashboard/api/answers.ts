@@ -134,6 +134,12 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: { readonly socketId: string; readonly closed: true };
   };
+  'GET /apps/{id}/problems': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly server: string; readonly problems: readonly ({ readonly source: "client" | "connection" | "backend"; readonly kind: string; readonly text: string; readonly advice: string; readonly count: number; readonly firstAtMs: number; readonly lastAtMs: number; readonly example: { readonly text: string; readonly socket?: string | undefined; readonly user?: string | undefined; readonly address?: string | undefined; readonly path?: string | undefined } })[] };
+  };
   'GET /instances': {
     readonly path: Record<never, string>;
     readonly query: { readonly secrets?: string | undefined };
@@ -223,6 +229,12 @@ export interface Operations {
     readonly query: Record<never, string>;
     readonly body: undefined;
     readonly answer: Readonly<Record<string, unknown>>;
+  };
+  'POST /session/link': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly token: string };
   };
   'GET /audit': {
     readonly path: Record<never, string>;

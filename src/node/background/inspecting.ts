@@ -3,6 +3,7 @@ import type {
   Inspecting,
   ListedConnection,
 } from '../../admin/channels/inspecting.ts';
+import type { ProblemGroup } from '../../channels/problem-book.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
 import { answered } from './answered.ts';
@@ -20,6 +21,8 @@ export function inspecting(
     channel: (appId, channel) =>
       answered(realtime.ask({ what: 'inspect-channel', appId, channel })),
     connections: (filter) => findConnections(realtime, filter),
+    problems: async (appId) =>
+      addProblems(await answered(realtime.askAll({ what: 'problems', appId }))),
     async connection(appId, socketId) {
       const all = await answered(realtime.askAll({ what: 'inspect-connection', appId, socketId }));
       return all.find((one) => one !== undefined);
@@ -29,6 +32,22 @@ export function inspecting(
       return all.includes(true);
     },
   };
+}
+
+/** Adds up the groups of all loops, the last one first. */
+function addProblems(loops: readonly (readonly ProblemGroup[])[]): readonly ProblemGroup[] {
+  const sums = new Map<string, ProblemGroup>();
+  for (const group of loops.flat()) {
+    const key = `${group.source} ${group.kind} ${group.text}`;
+    const sum = sums.get(key);
+    const later = sum === undefined || group.lastAtMs > sum.lastAtMs ? group : sum;
+    sums.set(key, {
+      ...later,
+      count: group.count + (sum?.count ?? 0),
+      firstAtMs: Math.min(group.firstAtMs, sum?.firstAtMs ?? Number.POSITIVE_INFINITY),
+    });
+  }
+  return [...sums.values()].toSorted((a, b) => b.lastAtMs - a.lastAtMs);
 }
 
 /** Walks through one loop after the other. A position is the number of a loop, and that of an unfinished walk there or 0. */

@@ -2,6 +2,7 @@ import type { ChannelPage, ChannelQuery, LiveFigures, ReachedChannel } from '../
 import type { App } from '../../channels/app.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
+import type { ProblemGroup } from '../../channels/problem-book.ts';
 import type { TakenUsage } from '../../channels/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
@@ -62,6 +63,7 @@ export interface Questions {
   'live-channels': { ask: ChannelQuery; answer: ChannelPage };
   /** Triggers an event; `json` is the body of `POST /events`. */
   send: { ask: { readonly appId: string; readonly json: string }; answer: SendAnswer };
+  problems: { ask: { readonly appId: string }; answer: readonly ProblemGroup[] };
   'inspect-channel': {
     ask: { readonly appId: string; readonly channel: string };
     answer: ChannelState;

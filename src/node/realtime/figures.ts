@@ -3,6 +3,7 @@ import type { App } from '../../channels/app.ts';
 import { parseChannelName } from '../../channels/channel-name.ts';
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import type { Authority } from '../../channels/ports.ts';
+import type { ProblemBook } from '../../channels/problem-book.ts';
 import type { Usage } from '../../channels/usage.ts';
 import type { EngineFigures } from '../../engines/engine-meter.ts';
 import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
@@ -27,6 +28,7 @@ export interface FiguresOptions {
   readonly authority: Authority;
   readonly counter: ChannelCounter;
   readonly inspector: Inspector;
+  readonly problems: ProblemBook;
   readonly api: Pick<ChannelsApi, 'send'>;
   /** What apps do on all servers, if there are several. */
   readonly cluster: ClusterQuotas | undefined;
@@ -70,6 +72,8 @@ export class Figures {
         return this.liveChannels(question);
       case 'send':
         return this.send(question);
+      case 'problems':
+        return this.options.problems.of(question.appId);
       case 'inspect-channel':
         return this.inspectChannel(question);
       case 'find-connections':

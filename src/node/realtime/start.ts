@@ -2,6 +2,7 @@ import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
+import { ProblemBook } from '../../channels/problem-book.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
@@ -31,7 +32,7 @@ import { drain } from '../../transports/clients/drain.ts';
 import { endWith } from '../../transports/clients/end.ts';
 import { Inspector } from '../../transports/clients/inspector.ts';
 import { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
-import { SessionCluster } from '../../transports/http-fallback/session-cluster.ts';
+import { endVisit, SessionCluster } from '../../transports/http-fallback/session-cluster.ts';
 import { SessionLinks } from '../../transports/http-fallback/session-links.ts';
 import { Sessions } from '../../transports/http-fallback/sessions.ts';
 import { FallbackTransport, sendLimit } from '../../transports/http-fallback/transport.ts';
@@ -223,6 +224,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     meter,
     webhooks,
     usage,
+    problems: new ProblemBook(timers),
     endConnectionOf: (appId) => clients.endConnectionOf(appId),
     hastenDepartures: () => clients.departures.hasten(),
     subscriptionErrors: channels.subscriptionErrors,
@@ -275,16 +277,16 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     sendBufferBytes,
     timers: monotonicTimers,
   });
-  const sessionHomes =
-    bus === undefined
-      ? sessionLinks
-      : new SessionCluster({
-          bus,
-          sessions,
-          wouldRefuse: (address) => clients.wouldRefuse(address),
-          sendBufferBytes,
-          timers: monotonicTimers,
-        });
+  const sessionCluster =
+    bus &&
+    new SessionCluster({
+      bus,
+      sessions,
+      wouldRefuse: (address) => clients.wouldRefuse(address),
+      sendBufferBytes,
+      timers: monotonicTimers,
+    });
+  const sessionHomes = sessionCluster ?? sessionLinks;
   const sendBodies = new BodyIntake(
     { ...channels, requestBytes: sendLimit(channels.clientFrameBytes) },
     monotonicTimers,
@@ -367,6 +369,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     authority: engine.authority,
     counter: engine.counter,
     api,
+    problems: hub.problems,
     inspector: new Inspector({
       connections,
       sessions: hub.sessions,
@@ -417,10 +420,14 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     backgroundSaidGoodbye: () => goodbye.resolve(),
     async drain() {
       sessions.stop();
+      sessionCluster?.stop();
       const stopped = listeners.close();
-      await drain(connections, config.drainSeconds, (connection) =>
-        endWith(connection, 'server-stopping'),
-      );
+      const { drainSeconds } = config;
+      await Promise.all([
+        drain(connections, drainSeconds, (connection) => endWith(connection, 'server-stopping')),
+        sessionCluster &&
+          drain(sessionCluster, drainSeconds, (outlet) => endVisit(outlet, 'server-stopping')),
+      ]);
       clearInterval(checks);
       clearInterval(fileChecks);
       // With a limit: a client may keep its end half open for ever.

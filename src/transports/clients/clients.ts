@@ -4,6 +4,7 @@ import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts
 import type { Hub } from '../../channels/hub.ts';
 import { after, type MaybePromise, recover } from '../../channels/maybe-promise.ts';
 import type { ConnectionQuota } from '../../channels/ports.ts';
+import type { Problem } from '../../channels/problem-book.ts';
 import { reportProblem } from '../../channels/report-problem.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
 import { connectionEstablished, PONG, readClientMessage } from '../../channels/wire.ts';
@@ -144,6 +145,7 @@ export class Clients {
       { app: app?.id, address },
       { code, why: message },
     );
+    if (app !== undefined) this.noteEnd(app, problem, { text: message, address });
     // An open connection is recorded where it is ended.
     if (!(connection instanceof Connection)) {
       const { advice } = closeCodes[problem];
@@ -243,6 +245,14 @@ export class Clients {
     this.slowConnectionsClosed++;
     this.closedOnAllLoops?.set(this.slowConnectionsClosed);
     this.meter.count('slowConnectionsClosed');
+    this.hub.problems.note(app, {
+      source: 'connection',
+      kind: 'slow',
+      text: 'The client read too slowly',
+      advice: 'Send it less, in fewer events, or raise `channels.sendBufferBytes`.',
+      socket: socketId,
+      address: addressOf(address),
+    });
     this.hub.rateLimitedLog.warn(
       'Connection closed: it read too slowly',
       { app: app.id },
@@ -339,7 +349,9 @@ export class Clients {
     const byMs = this.authoriseByMs.get(connection);
     if (byMs === undefined || byMs === TAKING_PLACE) return;
     if (!connection.authorised) {
-      if (nowMs >= byMs) endWith(connection, 'not-authorised-in-time');
+      if (nowMs < byMs) return;
+      this.noteEndOf(connection, 'not-authorised-in-time');
+      endWith(connection, 'not-authorised-in-time');
       return;
     }
     this.authoriseByMs.set(connection, TAKING_PLACE);
@@ -393,7 +405,22 @@ export class Clients {
       { app: app.id },
       { address: addressOf(address), connection: socketId, framesPerSecond },
     );
+    this.noteEndOf(connection, 'too-many-frames');
     endWith(connection, 'too-many-frames');
+  }
+
+  private noteEndOf(connection: Connection, problem: ConnectionProblem): void {
+    const { app, socketId: socket, user, address } = connection;
+    this.noteEnd(app, problem, { socket, user: user?.id, address: addressOf(address) });
+  }
+
+  private noteEnd(
+    app: App,
+    problem: ConnectionProblem,
+    { text = closeCodes[problem].message, ...whose }: Partial<Problem>,
+  ): void {
+    const { advice } = closeCodes[problem];
+    this.hub.problems.note(app, { source: 'connection', kind: problem, text, advice, ...whose });
   }
 
   /** Ends the connection: its departure undoes what the message had done so far. */
