@@ -55,6 +55,7 @@ describe('an admin listener with a configured password', () => {
     }
     const { status } = await admin(server, 'POST', '/session', { body: { password: PASSWORD } });
     expect(status).toBe(200);
+    await server.logged(/"Logged in to the dashboard","by":"password","address":"127.0.0.1"/);
     expect(server.output.stdout).not.toContain('/dashboard');
   });
 

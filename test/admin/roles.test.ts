@@ -139,7 +139,9 @@ describe('a user who may only see one app', () => {
     expect(apps((await as('of-other', 'GET', '/apps')).json)).toEqual([OTHER.id]);
     expect(apps((await as('of-test', 'GET', '/live')).json)).toEqual([APP.id]);
     const { json } = await as('of-other', 'GET', '/live');
-    expect(json).toMatchObject({ servers: [{ connections: 0, apps: [] }] });
+    const { servers } = json as { servers: { connections: number; apps: object[] }[] };
+    expect(servers.flatMap((one) => [one.connections, ...one.apps]).filter(Boolean)).toEqual([]);
+    expect(servers.length).toBeGreaterThan(0);
     expect((await as('of-test', 'GET', '/instances')).json).toMatchObject({ instances: [] });
     for (const path of [`/apps/${OTHER.id}`, '/apps/nothing', `/instances/${instance}`]) {
       expect((await as('of-test', 'GET', path)).status).toBe(404);

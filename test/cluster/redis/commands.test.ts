@@ -96,7 +96,7 @@ describe('commands for Redis', () => {
 
   it.concurrent('loses what is in flight when the connection is cut, and sends what comes later on the next one', async () => {
     await using site = await open();
-    await using direct = await openLink({ url: site.redis.url });
+    await using direct = await openLink({ url: site.redis.url, deadlineMs: 30_000 });
     site.proxy.doesSwallowReplies = true;
     const inFlight = [1, 2, 3].map(() => outcome(site.commands.run(['INCR', 'n'])));
     await eventually(
