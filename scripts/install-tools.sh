@@ -38,6 +38,11 @@ fi
 if runs test/cli test/protocol/push; then
   has openssl || missing="$missing openssl"
 fi
+# Only on request: no other tests need them.
+if [ -n "$paths" ] && runs test/proxies; then
+  for program in nginx haproxy caddy chromium redis-server openssl; do has $program || missing="$missing $program"; done
+  has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
+fi
 [ -n "$missing" ] || exit 0
 
 if ! has apt-get || [ "$(id -u)" != 0 ]; then

@@ -24,7 +24,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   stores: ['channels', 'push', 'webhooks/outbox.ts', 'runtime'],
   transports: ['channels', 'push', 'runtime'],
   tenants: ['channels', 'push', 'config', 'stores', 'runtime'],
-  admin: ['tenants', 'webhooks', 'stores', 'config', 'channels', 'push', 'runtime'],
+  watching: ['channels', 'runtime'],
+  admin: ['tenants', 'watching', 'webhooks', 'stores', 'config', 'channels', 'push', 'runtime'],
   'fake-gateways': ['gateways', 'outgoing', 'push', 'runtime'],
   // The only folder that puts parts together.
   node: [
@@ -40,6 +41,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'stores',
     'tenants',
     'transports',
+    'watching',
     'webhooks',
   ],
   cli: [

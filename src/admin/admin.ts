@@ -1,7 +1,10 @@
 import type { DayUsage } from '../channels/usage.ts';
+import type { AuditStore } from '../stores/admin/audit-store.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
+import type { StreamQuery } from '../watching/stream.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { Inspecting } from './channels/inspecting.ts';
 import type { Monitoring } from './monitoring/monitoring.ts';
 import type { DeviceAdmin } from './push/device-admin.ts';
 import type { Caller, Rights } from './rights.ts';
@@ -73,6 +76,14 @@ export interface ReachedChannel {
   readonly receivers: number;
 }
 
+/** Who reads a live stream. */
+export interface StreamReader {
+  /** For the log. */
+  readonly caller: Caller;
+  /** Aborts when the reader has gone, or may not read any more. */
+  readonly signal: AbortSignal;
+}
+
 /** What the operations work on. */
 export interface Admin {
   readonly apps: AppAdmin;
@@ -86,12 +97,17 @@ export interface Admin {
     /** Also throws `OperationRefused` if the event breaks a rule, or the app is over a limit. */
     send(event: OperatorEvent): Promise<readonly ReachedChannel[]>;
   };
+  /** Opens a live stream of an app: what happens from now on. Throws `OperationRefused` if there are too many. */
+  watch(query: StreamQuery, reader: StreamReader): Promise<ReadableStream<Uint8Array>>;
+  readonly inspect: Inspecting;
   readonly monitoring: Monitoring;
   readonly usage: {
     /** The newest day first. */
     ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
   };
-  readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay'>;
+  readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay' | 'endpoints' | 'test'>;
+  /** Who did what, the newest first. */
+  readonly audit: Pick<AuditStore, 'list'>;
   /** What a caller may do; `undefined`: nothing. */
   rightsOf(caller: Caller): Rights | undefined;
   /** The description of the API itself. */

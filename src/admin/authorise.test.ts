@@ -19,12 +19,22 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'listChannels',
     'listInstances',
     'listUsage',
+    'listWebhookEndpoints',
     'listWebhooks',
     'live',
     'server',
+    'watchApp',
   ],
-  support: ['getWebhook', 'listDevices'],
-  operator: ['replayWebhook', 'sendEvent'],
+  support: [
+    'checkAuth',
+    'getChannel',
+    'getConnection',
+    'getWebhook',
+    'listConnections',
+    'listDevices',
+    'listProblems',
+  ],
+  operator: ['endConnection', 'replayWebhook', 'replayWebhooks', 'sendEvent', 'testWebhook'],
   admin: [
     'addKey',
     'addSecretKey',
@@ -36,6 +46,8 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'deleteInstance',
     'disableApp',
     'enableApp',
+    'listAudit',
+    'makeLogInLink',
     'removeDevices',
     'removeKey',
     'removeSecretKey',
@@ -91,7 +103,11 @@ describe('each operation', () => {
   );
 
   it('lets nobody below operator change anything', () => {
-    const changes = operations.filter(({ method, open }) => method !== 'GET' && !open);
+    // Asks a question that does not fit into a query.
+    const asks = ['checkAuth'];
+    const changes = operations.filter(
+      ({ id, method, open }) => method !== 'GET' && !open && !asks.includes(id),
+    );
     for (const { id, role } of changes) {
       expect([id, role]).toEqual([id, expect.stringMatching(/^(operator|admin)$/)]);
     }

@@ -15,6 +15,8 @@ export interface BrowserSession {
     given: { readonly password: string } | { readonly token: string },
   ): { readonly status: number; readonly error: string } | undefined;
   logOut(): void;
+  /** Makes the token of a link that logs in once. */
+  makeLink(): string;
 }
 
 /** A request to an operation. Only its path and the caller's rights have been checked. */

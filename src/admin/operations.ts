@@ -1,13 +1,18 @@
 import { z } from 'zod';
 import { appOperations } from './app-operations.ts';
+import { auditOperations } from './callers/audit-operations.ts';
+import { sessionOperations } from './callers/session-operations.ts';
 import { authOperations } from './channels/auth-operations.ts';
+import { inspectOperations } from './channels/inspect-operations.ts';
+import { problemOperations } from './channels/problem-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
+import { streamOperations } from './channels/stream-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
 import { deviceOperations } from './push/device-operations.ts';
 import { instanceOperations } from './push/instance-operations.ts';
-import { sessionOperations } from './session-operations.ts';
+import { webhookEndpointOperations } from './webhook-endpoint-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
 /** The whole admin API, in the order in which its description shows it. */
@@ -16,11 +21,16 @@ export const operations: readonly Operation[] = [
   ...appOperations,
   ...liveOperations,
   ...sendOperations,
+  ...streamOperations,
   ...authOperations,
+  ...inspectOperations,
+  ...problemOperations,
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,
+  ...webhookEndpointOperations,
   ...sessionOperations,
+  ...auditOperations,
   operation({
     id: 'describe',
     role: 'viewer',

@@ -1,3 +1,5 @@
+import type { Tap } from './watching/tap.ts';
+
 /** A key and its secret, with which a backend signs. An app may have several, so that they can be rotated. */
 export interface AppKey {
   readonly key: string;
@@ -44,6 +46,8 @@ export interface App {
   readonly authorizedConnectionsOnly: boolean;
   readonly limits: AppLimits;
   readonly webhooks: readonly AppWebhook[];
+  /** Takes what happens in the app while somebody watches it. Only on live objects, never sent to another loop. */
+  readonly tap?: Tap | undefined;
 }
 
 /** Returns the secret of one of the app's keys. */

@@ -16,10 +16,11 @@ export interface Broadcaster {
  */
 export function broadcast(
   { audience, usage }: Broadcaster,
-  { app, channel, makeFrame, except, cause }: Broadcast,
+  { app, channel, makeFrame, except, cause, trace }: Broadcast,
 ): void {
   const topic: Topic = `${app.id}/${channel}`;
   // A backend sends its next event when this one is answered, so it gains from waiting; a client event waits for nothing.
   const receivers = audience.send(topic, makeFrame, { except, mayWait: cause === 'backend' });
   if (cause !== undefined) usage.charge(app, receivers, cause);
+  if (trace !== undefined) app.tap?.heard(trace, receivers);
 }

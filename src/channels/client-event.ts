@@ -27,6 +27,14 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): MaybePr
     except: socketId,
     cause: 'clients',
     remember: undefined,
+    trace: app.tap?.record({
+      kind: 'client',
+      socket: socketId,
+      user: member?.userId ?? session.user?.id,
+      channel: channel.text,
+      event: message.event,
+      data: textOf(message.dataLiteral),
+    }),
   } as const;
   const published = recover(
     () =>
@@ -43,7 +51,7 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): MaybePr
       name: 'client_event',
       channel: channel.text,
       event: message.event,
-      data: String(JSON.parse(message.dataLiteral)),
+      data: textOf(message.dataLiteral),
       socket_id: socketId,
       ...(member === undefined ? {} : { user_id: member.userId }),
     });
@@ -112,4 +120,9 @@ function refusalOf(
         problem: 'client-event-rate',
         message: 'Client event rejected due to rate limit',
       };
+}
+
+/** The data of a client event as text. */
+function textOf(dataLiteral: string): string {
+  return String(JSON.parse(dataLiteral));
 }

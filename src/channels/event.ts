@@ -11,6 +11,8 @@ export interface ChannelEvent {
   readonly data: string;
   /** The connection that must not get it. */
   readonly except: SocketId | undefined;
+  /** The key of the app that signed the request. */
+  readonly key?: string | undefined;
 }
 
 /**

@@ -19,6 +19,7 @@ import type {
   Publication,
   SendOptions,
 } from './ports.ts';
+import { ProblemBook } from './problem-book.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
 import { LocalChannels } from './subscribing/local-channels.ts';
 import { Session, type Subscription } from './subscribing/session.ts';
@@ -339,6 +340,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
     endConnectionOf: () => undefined,
     hastenDepartures: () => false,
     subscriptionErrors: true,
+    problems: new ProblemBook({ now: Date.now }),
     sessions: new UserSessions(),
     reported,
     counted,

@@ -2,6 +2,7 @@ import type { Clock, Log } from '../runtime/ports.ts';
 import type { RateLimitedLog } from '../runtime/rate-limited-log.ts';
 import type { WebhookEvents } from './lifecycle/webhook-events.ts';
 import type { Audience, Authority, Meter } from './ports.ts';
+import type { ProblemBook } from './problem-book.ts';
 import type { LocalChannels } from './subscribing/local-channels.ts';
 import type { Usage } from './usage.ts';
 import type { UserSessions } from './users/user-sessions.ts';
@@ -18,6 +19,8 @@ export interface Hub {
   readonly meter: Meter;
   readonly webhooks: WebhookEvents;
   readonly usage: Usage;
+  /** What clients and backends do wrong. */
+  readonly problems: ProblemBook;
   /** Ends a connection with many subscriptions of an app, because another app needs room. */
   readonly endConnectionOf: (appId: string) => void;
   /** Lets ended connections leave some of their channels now; `false` if there are none left to leave. */

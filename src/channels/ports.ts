@@ -98,6 +98,8 @@ export interface Broadcast {
   readonly except?: SocketId | undefined;
   /** Who caused it and so pays for each delivery; `undefined`: it is free. */
   readonly cause?: Cause | undefined;
+  /** The record of the event, if somebody watches the app: its receivers are counted. */
+  readonly trace?: string | undefined;
 }
 
 /** An event on its way to all subscribers of a channel. */

@@ -10,7 +10,7 @@ import { eventMessage } from './wire.ts';
  */
 export function publish(
   hub: Hub,
-  { app, channel, name, data, except }: ChannelEvent,
+  { app, channel, name, data, except, key }: ChannelEvent,
 ): MaybePromise<void> {
   hub.meter.count('eventsPublished');
   const publication = {
@@ -20,6 +20,7 @@ export function publish(
     except,
     cause: 'backend',
     remember: channel.cached ? { name, data } : undefined,
+    trace: app.tap?.record({ kind: 'api', channel: channel.text, event: name, data, except, key }),
   } as const;
   return ask('publish', () => hub.authority.publish(publication));
 }

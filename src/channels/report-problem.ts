@@ -3,13 +3,42 @@ import { type InBandProblem, inBandProblems } from './problems.ts';
 import type { Session } from './subscribing/session.ts';
 import { errorMessage } from './wire.ts';
 
-/** Sends a client an error that leaves its connection open. */
+/** Sends a client an error that leaves its connection open, and shows it to those who watch the app. */
 export function reportProblem(
   hub: Hub,
   session: Session,
   problem: InBandProblem,
   message: string,
 ): void {
+  sendProblem(hub, session, problem, message);
+  const { code, advice } = inBandProblems[problem];
+  session.app.tap?.record({
+    kind: 'error',
+    socket: session.socketId,
+    user: session.user?.id,
+    code: code ?? undefined,
+    reason: message,
+    advice,
+  });
+}
+
+/** Sends a client an error that leaves its connection open. */
+export function sendProblem(
+  hub: Hub,
+  session: Session,
+  problem: InBandProblem,
+  message: string,
+): void {
   hub.meter.count('clientProblems', 1, problem);
+  const { app, socketId: socket, user } = session;
+  const { advice } = inBandProblems[problem];
+  hub.problems.note(app, {
+    source: 'client',
+    kind: problem,
+    text: message,
+    advice,
+    socket,
+    user: user?.id,
+  });
   session.peer.send(errorMessage(inBandProblems[problem].code, message));
 }

@@ -262,6 +262,11 @@ export class Usage {
   private warnThat(app: App, left: string, used: number): void {
     this.meter.count('quotaWarnings', 1, left);
     const quota = app.limits.messagesPerDay;
+    app.tap?.record({
+      kind: 'quota',
+      reason: `${left} of the daily quota of messages is left: ${used} of ${quota} are used`,
+      advice: 'Raise `limits.messagesPerDay` of the app, or send less.',
+    });
     this.log.warn('Daily quota of messages', { app: app.id, left, used, quota });
   }
 }

@@ -1,6 +1,9 @@
+import { adminLink } from './admin-link.ts';
 import { adminPassword } from './admin-password.ts';
 import { backup } from './backup.ts';
+import { SERVER_OPTIONS } from './channels/running-server.ts';
 import { SEND_OPTIONS, send } from './channels/send.ts';
+import { TAIL_OPTIONS, tail } from './channels/tail.ts';
 import { DOCTOR_OPTIONS, doctor } from './doctor.ts';
 import { FAKE_GATEWAYS_OPTIONS, fakeGateways } from './fake-gateways.ts';
 import type { Invocation } from './invocation.ts';
@@ -142,6 +145,14 @@ export const commands: readonly Command[] = [
     run: send,
   },
   {
+    name: 'tail',
+    operands: 'APP',
+    help: 'Show what happens in an app, live, through a running server, until it is stopped.',
+    example: 'fanfare tail 123456789 --kinds api,refused,error --prefix private-',
+    options: TAIL_OPTIONS,
+    run: tail,
+  },
+  {
     name: 'instances list',
     help: 'List the push instances in the store.',
     example: 'fanfare instances list --json',
@@ -267,6 +278,13 @@ export const commands: readonly Command[] = [
       JSON_OPTION,
     ],
     run: adminPassword,
+  },
+  {
+    name: 'admin link',
+    help: 'Make a link that logs in to the dashboard once, within ten minutes.',
+    example: 'fanfare admin link',
+    options: [...SERVER_OPTIONS, JSON_OPTION],
+    run: adminLink,
   },
   {
     name: 'backup',

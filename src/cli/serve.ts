@@ -40,10 +40,16 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     server.died.then((why) => ({ why })),
     fault.then((why) => ({ why })),
   ]);
-  if ('why' in reason) server.log.error('The server stops: a part of it has died', reason);
-  else server.log.info('Stopping', { signal: reason.signal, drainSeconds: config.drainSeconds });
-
   reloadServer = undefined;
+  if ('why' in reason) server.log.error('The server stops: a part of it has died', reason);
+  else {
+    const { stopDelaySeconds, drainSeconds } = config;
+    server.log.info('Stopping', { signal: reason.signal, stopDelaySeconds, drainSeconds });
+    server.announceStop();
+    const delay = Bun.sleep(stopDelaySeconds * 1000);
+    await Promise.race([delay, server.died, fault, signals.second]);
+  }
+
   await Promise.race([server.stop(), signals.second]);
   return 'why' in reason ? 1 : 0;
 }

@@ -54,6 +54,7 @@ describe('a configuration', () => {
         store: { url: 'sqlite:data/fanfare.db' },
         log: { level: 'info', format: 'auto' },
         trustedProxies: [],
+        stopDelaySeconds: 0,
         drainSeconds: 10,
       },
     });

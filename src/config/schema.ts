@@ -226,6 +226,11 @@ export const configSchema = z.strictObject({
     .describe(
       'Addresses and CIDR ranges of proxies in front of this server. Their `X-Forwarded-For` or `Forwarded` header names the client, for limits by address and for the log.',
     ),
+  stopDelaySeconds: wholeNumber(
+    { min: 0, max: SECONDS_MAX },
+    0,
+    'Seconds for which a stopping server goes on as before, but for `/readyz`, which answers 503 at once. As long as load balancers need to learn that.',
+  ),
   drainSeconds: wholeNumber(
     { min: 0, max: SECONDS_MAX },
     10,

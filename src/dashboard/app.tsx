@@ -3,7 +3,8 @@ import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { askServerFacts } from './api/server-facts.ts';
 import { type PageComponent, pages } from './pages/table.ts';
 import { Button } from './parts/controls.tsx';
-import { Empty, Notice } from './parts/notices.tsx';
+import { Notice } from './parts/notices.tsx';
+import { PageHead } from './parts/page-head.tsx';
 import { address, catchLinks, match, pathTo } from './routing/router.ts';
 import { askApps, keepApp } from './shell/apps.ts';
 import { Shell } from './shell/shell.tsx';
@@ -47,12 +48,12 @@ function Page({ path }: { readonly path: string }) {
   if (page === undefined || values === undefined) {
     return (
       <div class="page">
-        <Empty icon="find" title="There is no such page">
-          <p>{path}</p>
+        <PageHead title="There is no such page" says={path} />
+        <p>
           <a class="button" href={pathTo('/')}>
             To Home
           </a>
-        </Empty>
+        </p>
       </div>
     );
   }

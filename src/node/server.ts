@@ -40,6 +40,8 @@ export interface FanfareServer {
   readonly died: Promise<string>;
   /** Takes over the apps, instances and certificate of another configuration. Rejects with `StartFailed` and keeps the old ones. */
   reload(config: Config): Promise<void>;
+  /** Says at `/readyz` that it is about to stop. */
+  announceStop(): void;
   /** Stops all parts, last started first. */
   stop(): Promise<void>;
 }
@@ -89,8 +91,10 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   await realtime.openThreads();
   const listener = await realtime.listen();
   background.post({ type: 'realtime', state: 'listening', channels: listener });
-  // Runs first when stopping: load balancers must send no more requests to a server that is about to stop.
-  parts.defer(() => background.post({ type: 'realtime', state: 'stopping' }));
+  // Load balancers must send no more requests to a server that is about to stop.
+  const announceStop = () => background.post({ type: 'realtime', state: 'stopping' });
+  // Runs first when stopping.
+  parts.defer(announceStop);
 
   const running = parts.move();
   return {
@@ -118,6 +122,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
       if (certificate !== undefined) await realtime.replaceCertificate(certificate);
       background.post({ type: 'reload', config: changed, tls: certificate });
     },
+    announceStop,
     stop: () => running.disposeAsync(),
   };
 }

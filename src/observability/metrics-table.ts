@@ -204,6 +204,16 @@ export const metricRows = {
       ],
     },
   },
+  watchers: {
+    name: 'fanfare_watchers',
+    kind: 'gauge',
+    help: 'Open live streams of apps.',
+  },
+  streamEventsSkipped: {
+    name: 'fanfare_stream_events_skipped_total',
+    kind: 'counter',
+    help: 'Events that a live stream left out because its reader was too slow.',
+  },
   quotaWarnings: {
     name: 'fanfare_quota_warnings_total',
     kind: 'counter',
@@ -297,7 +307,7 @@ export const metricRows = {
   engineOutages: {
     name: 'fanfare_engine_outages_total',
     kind: 'counter',
-    help: 'How often a Redis server could not be used any more.',
+    help: 'How often a realtime loop could not use a Redis server any more.',
   },
   engineAnswers: {
     name: 'fanfare_engine_answer_seconds',

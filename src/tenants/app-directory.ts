@@ -1,5 +1,6 @@
 import type { App } from '../channels/app.ts';
 import type { AppDirectory } from '../channels/ports.ts';
+import type { Tap } from '../channels/watching/tap.ts';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -26,6 +27,12 @@ export class MemoryAppDirectory implements AppDirectory {
     return this.ids.values();
   }
 
+  /** Puts a tap on an app, or takes it away. Does nothing if there is no such app. */
+  setTap(id: string, tap: Tap | undefined): void {
+    const app = this.ids.get(id);
+    if (app !== undefined) app.tap = tap;
+  }
+
   /** Replaces all apps. A known app keeps its object, so that code that holds it sees the change. */
   replace(apps: readonly App[]): DirectoryChange {
     const gone: App[] = [];
@@ -34,13 +41,15 @@ export class MemoryAppDirectory implements AppDirectory {
       if (named.has(id)) continue;
       // Code that still holds it must stop serving it.
       app.enabled = false;
+      app.tap = undefined;
       this.ids.delete(id);
       gone.push(app);
     }
     this.keys = new Map();
     for (const app of apps) {
       const known = this.ids.get(app.id);
-      const live: Writable<App> = known ?? { ...app };
+      // With a place for the tap, so that live apps have one shape.
+      const live: Writable<App> = known ?? { ...app, tap: undefined };
       if (known?.enabled && !app.enabled) gone.push(known);
       if (known !== undefined) Object.assign(known, app);
       else this.ids.set(app.id, live);

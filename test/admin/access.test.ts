@@ -18,7 +18,9 @@ const apiPaths = ['/apps?secrets=true', '/live', '/openapi.json', '/nowhere', '/
 describe('an admin listener with a configured password', () => {
   let server: Fanfare;
   beforeAll(async () => {
-    server = await startFanfare({ config: { admin: { port: 0, password: PASSWORD } } });
+    server = await startFanfare({
+      config: { admin: { port: 0, password: PASSWORD }, dashboard: { enabled: false } },
+    });
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
@@ -44,6 +46,17 @@ describe('an admin listener with a configured password', () => {
     const proxied = { host: 'admin.example.com', 'x-forwarded-for': '203.0.113.7' };
     const headers = { ...basic('admin', PASSWORD), ...proxied };
     expect((await admin(server, 'GET', '/apps', { headers })).status).toBe(200);
+  });
+
+  it('serves no dashboard if none is wanted, but lets browsers log in', async () => {
+    for (const path of ['//', '//dashboard', '//dashboard/apps']) {
+      expect((await admin(server, 'GET', path)).status).toBe(401);
+      expect((await admin(server, 'GET', path, { headers: bearer(PASSWORD) })).status).toBe(404);
+    }
+    const { status } = await admin(server, 'POST', '/session', { body: { password: PASSWORD } });
+    expect(status).toBe(200);
+    await server.logged(/"Logged in to the dashboard","by":"password","address":"127.0.0.1"/);
+    expect(server.output.stdout).not.toContain('/dashboard');
   });
 
   it('creates no other password, and never logs it', async () => {
@@ -81,6 +94,39 @@ describe('an admin listener without a configured password', () => {
       expect((await admin(server, method, path, { anonymous, body: {} })).status).toBe(401);
     }
     expect((await admin(server, 'GET', '/apps')).json).toMatchObject({ apps: [{ id: '3' }] });
+  });
+
+  it('gives everybody the page of the dashboard, to log in on, under each of its addresses', async () => {
+    await using http = await RawHttp.open({ port: server.adminPort });
+    const get = (target: string, headers = {}) => http.asks({ method: 'GET', target, headers });
+    expect((await get('/')).headers.get('location')).toBe('/dashboard');
+    const pages = new Set<string>();
+    for (const target of ['/dashboard', '/dashboard/', '/dashboard/apps/x%2Fy/live?kinds=api']) {
+      const { status, headers, body } = await get(target, { 'sec-fetch-site': 'cross-site' });
+      expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('content-security-policy')).toMatch(
+        /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'; require-trusted-types-for 'script'$/,
+      );
+      pages.add(body);
+    }
+    expect(pages.size).toBe(1);
+    const zipped = await get('/dashboard', { 'accept-encoding': 'br, gzip;q=0.5' });
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    for (const encodings of ['gzip;q=0, *', 'gzipped', 'identity']) {
+      const plain = await get('/dashboard', { 'accept-encoding': encodings });
+      expect(plain.headers.get('content-encoding')).toBeUndefined();
+    }
+    expect((await get('/dashboard/assets/nothing.js')).status).toBe(401);
+    expect((await get('/dashboard.js')).status).toBe(401);
+  });
+
+  it('asks browsers for the password on its page, not in a box of theirs', async () => {
+    const { status, headers } = await admin(server, 'GET', '/apps', {
+      anonymous,
+      headers: { 'sec-fetch-site': 'same-origin' },
+    });
+    expect([status, headers.get('www-authenticate')]).toEqual([401, null]);
   });
 
   it('recognises nginx with its default configuration as a proxy', async () => {

@@ -97,10 +97,25 @@ const successes: Readonly<
     path: { id: app.id },
     body: { name: 'e', channels: ['a'], data: 'x' },
   }),
+  watchApp: async () => {
+    const { id } = await makeApp(server);
+    // The stream ends with its app.
+    const opened = server.logsNext(/Live stream opened/);
+    void opened.then(() => admin(server, 'DELETE', `/apps/${id}`));
+    return { path: { id } };
+  },
   checkAuth: async () => ({
     path: { id: app.id },
     body: { channel: 'private-a', socketId: '1.2', auth: 'x:y' },
   }),
+  getChannel: async () => ({ path: { id: app.id, name: 'a' } }),
+  listProblems: async () => ({ path: { id: app.id } }),
+  listConnections: async () => ({ path: { id: app.id } }),
+  getConnection: async () => ({ path: { id: app.id, socket: await socketId() } }),
+  endConnection: async () => {
+    const doomed = await RawClient.connect(server, { path: pathOf(7, app.key) });
+    return { path: { id: app.id, socket: doomed.socketId } };
+  },
   listUsage: async () => ({ path: { id: APP.id } }),
   listInstances: async () => ({}),
   createInstance: async () => ({ body: { name: 'x', limits: { devices: 1 }, webhooks: [] } }),
@@ -118,17 +133,27 @@ const successes: Readonly<
     path: { id: await makeInstanceWithDevice() },
     body: { neverAccepted: true, registeredBefore: '2099-01-01T00:00:00Z' },
   }),
+  listWebhookEndpoints: async () => ({}),
+  replayWebhooks: async () => ({ body: { app: 'nobody' } }),
+  testWebhook: async () => ({ path: { id: app.id }, body: { url: endpoint.url } }),
   listWebhooks: async () => ({}),
   getWebhook: async () => ({ path: { id: webhook } }),
   replayWebhook: async () => ({ path: { id: webhook } }),
   logIn: async () => ({ body: { password: server.adminPassword } }),
+  listAudit: async () => ({}),
+  makeLogInLink: async () => ({}),
   getSession: async () => ({}),
   logOut: async () => ({}),
   describe: async () => ({}),
 };
 
+async function socketId(): Promise<string> {
+  const { json } = await admin(server, 'GET', `/apps/${app.id}/connections`);
+  return (json as { connections: { socketId: string }[] }).connections[0]?.socketId ?? '';
+}
+
 /** Operations of an app that are no reads, and that its configuration does not forbid. */
-const changeNoApp = ['sendEvent', 'checkAuth'];
+const changeNoApp = ['sendEvent', 'checkAuth', 'endConnection', 'testWebhook'];
 
 async function makeInstance(): Promise<string> {
   const { json } = await admin(server, 'POST', '/instances', { body: {} });

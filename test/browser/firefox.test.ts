@@ -24,7 +24,7 @@ let site: Site;
 beforeAll(async () => {
   server = parts.use(await startFanfare({ app: { clientEvents: true } }));
   site = parts.use(startSite(server));
-  parts.use(await startFirefox(site.publish(page())));
+  parts.use(await startFirefox([site.publish(page())]));
 });
 
 afterAll(() => parts.disposeAsync());

@@ -17,7 +17,7 @@ beforeAll(async () => {
   service = parts.use(await startPushServer());
   site = parts.use(startBeamsSite(service));
   const autopush = parts.use(await startAutopush());
-  parts.use(await startFirefox(site.url, autopush));
+  parts.use(await startFirefox([site.url], { autopush }));
   // Before its hello to the push service, Firefox does not answer a page that asks for its subscription.
   await autopush.waitForHello();
 });

@@ -74,6 +74,19 @@ describe('the password that a server makes', () => {
     });
   });
 
+  it('need not be typed: a command makes a link that logs in once', async () => {
+    const command = ['admin', 'link', '--config', join(server.directory, 'config.json')];
+    const environment = { FANFARE_ADMIN_PORT: String(server.adminPort) };
+    const { stdout, exitCode } = await fanfare(server.directory, command, environment);
+    expect(exitCode).toBe(0);
+    const [, token = ''] =
+      /^http:\/\/127\.0\.0\.1:\d+\/dashboard#token=(\S+)\n$/.exec(stdout) ?? [];
+    for (const status of [200, 401]) {
+      const answer = await admin(server, 'POST', '/session', { body: { token }, anonymous: true });
+      expect(answer.status).toBe(status);
+    }
+  });
+
   it('is replaced by --new, and a running server follows within a second', async () => {
     const before = server.adminPassword ?? '';
     const changed = server.logsNext(/Admin password changed/);

@@ -11,11 +11,11 @@ export interface Certificate {
 
 const NEW_KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
 
-/** Makes a self-signed certificate for 127.0.0.1. */
-export function selfSigned(directory: string, name: string): Certificate {
+/** Makes a self-signed certificate. */
+export function selfSigned(directory: string, name: string, hosts = 'IP:127.0.0.1'): Certificate {
   openssl(
     directory,
-    `req -x509 ${NEW_KEY} -keyout ${name}.key -out ${name}.pem -days 90 -subj /CN=${name} -addext subjectAltName=IP:127.0.0.1`,
+    `req -x509 ${NEW_KEY} -keyout ${name}.key -out ${name}.pem -days 90 -subj /CN=${name} -addext subjectAltName=${hosts}`,
   );
   return read(directory, name);
 }

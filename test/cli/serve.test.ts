@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { api } from '../../testing/clients/sign.ts';
+import { eventually } from '../../testing/eventually.ts';
 import {
   configOf,
   type Fanfare,
@@ -191,6 +192,29 @@ describe('stopping', () => {
     // One in each step of 100 ms, so that they do not all come back at the same moment.
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1000);
     expect(await stopped).toBe(0);
+  });
+
+  it('goes on for stopDelaySeconds, but is no longer ready, so that load balancers look elsewhere', async () => {
+    await using server = await startFanfare({ config: { stopDelaySeconds: 60 } });
+    await using client = await RawClient.connect(server);
+    server.process.kill('SIGTERM');
+    await server.logged(/Stopping/);
+    await eventually(
+      async () => (await fetch(`http://127.0.0.1:${server.adminPort}/readyz`)).status,
+      (status) => status === 503,
+    );
+    // Both old and new connections are served.
+    await client.subscribes('news');
+    await using late = await RawClient.connect(server);
+    await late.subscribes('news');
+    // A second signal ends the delay, too. One that follows within half a second counts as the first.
+    await eventually(
+      async () => {
+        server.process.kill('SIGTERM');
+        return server.process.exitCode;
+      },
+      (code) => code === 0,
+    );
   });
 
   it('treats the same signal twice in a moment as one, and a later one as an order to stop at once', async () => {

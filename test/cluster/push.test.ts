@@ -16,6 +16,9 @@ import {
 
 const DEVICES = 2_000;
 
+/** Publishes that have more devices together than two servers take into their memory. */
+const TOO_MANY = 14;
+
 /** Longer than a test keeps gateways from answering, and shorter than servers wait. */
 const LATENCY_MS = 10_000;
 
@@ -118,10 +121,9 @@ describe('two servers on one PostgreSQL', () => {
 
   it('cancel for each other what is under way: whom it did not reach yet, it never reaches', async () => {
     const { script } = site.apns;
-    // The last ones wait for the answers to the first.
     script.latencyMs = LATENCY_MS;
     const ids: string[] = [];
-    for (let n = 0; n < 4; n++) ids.push(await publishAt(one, newsFor('apns')));
+    for (let n = 0; n < TOO_MANY; n++) ids.push(await publishAt(one, newsFor('apns')));
     const last = ids.pop() ?? '';
     await site.becomes(instance, last, ({ platforms: { apns } }) => apns.planned === DEVICES);
     await cancelledAt(two, last);

@@ -2,9 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import {
   connect as connectClient,
   type HeardEvent,
+  optionsFor,
 } from '../../testing/clients/official-client.ts';
 import { type AppBackend, startAppBackend } from '../../testing/servers/app-backend.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { clientInNode, subscribed } from './client-process.ts';
 
 /** The official JavaScript client, unchanged from npm, where it has no WebSocket. Source: HTTP transports, §6.3, §12. */
 
@@ -61,6 +63,18 @@ describe.each(TRANSPORTS)('pusher-js over %s', (transport) => {
     for (const name of ['a', 'b', 'c'])
       await backend.library.trigger(`long-${transport}`, name, text);
     for (const name of ['a', 'b', 'c']) expect(await heard.next()).toEqual([name, text]);
+  });
+
+  it('does the same in Node, on a private channel', async () => {
+    const channel = `private-node-${transport}`;
+    const options = optionsFor(server, { backend, user: 'ann', ...forced });
+    using client = clientInNode(options, [channel]);
+    await subscribed(client, [channel]);
+    const text = 'x'.repeat(290_000);
+    for (const name of ['a', 'b', 'c']) await backend.library.trigger(channel, name, text);
+    for (const name of ['a', 'b', 'c']) {
+      expect(await client.printed.next()).toEqual([channel, name, text]);
+    }
   });
 
   it('learns that the server has forgotten its session, and subscribes again', async () => {

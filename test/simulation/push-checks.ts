@@ -1,6 +1,7 @@
 import { STORE_PAUSE_MS } from '../../src/push/delivering/limits.ts';
-import { limits, type PushWorld, type SimulatedPublish } from './push-world.ts';
+import { limits, type PushWorld } from './push-world.ts';
 import type { Send } from './simulated-gateways.ts';
+import type { SimulatedPublish } from './simulated-publishes.ts';
 
 /** After a publish was cancelled, only what was in flight goes out. */
 const CANCEL_MS = 3 * limits.claimMs;
@@ -10,7 +11,7 @@ export function findProblems(world: PushWorld): readonly string[] {
   return [
     ...world.problems,
     ...world.gateways.problems,
-    ...[...world.simulated.values()].flatMap((one) => [
+    ...[...world.publishes.all.values()].flatMap((one) => [
       ...findMiscounts(world, one),
       ...findWrongSends(world, one),
     ]),
@@ -22,7 +23,7 @@ function findMiscounts(world: PushWorld, one: SimulatedPublish): readonly string
   const { id, instance } = one.publish;
   const problems: string[] = [];
   const say = (problem: string) => problems.push(`${id}: ${problem}`);
-  const kept = world.publishes.find(instance, id);
+  const kept = world.publishes.store.find(instance, id);
   if (kept === undefined) return [`${id} is gone`];
   const state = kept.over?.state;
   if (state !== (one.cancelledAtMs === undefined ? 'finished' : 'cancelled')) {
@@ -61,7 +62,7 @@ function findWrongSends(world: PushWorld, one: SimulatedPublish): readonly strin
   const problems: string[] = [];
   const sends = world.gateways.sends.filter(({ publish: id }) => id === publish.id);
   const fates = new Map(
-    world.publishes
+    world.publishes.store
       .find(publish.instance, publish.id)
       ?.pages.flatMap(({ fates: some }) => [...some]),
   );

@@ -1,14 +1,13 @@
-import { type DeliveryLimits, deliveryLimits } from '../../src/push/delivering/limits.ts';
+import { CHECK_MS, type DeliveryLimits, deliveryLimits } from '../../src/push/delivering/limits.ts';
 import { Pipeline } from '../../src/push/delivering/pipeline.ts';
 import type { DeliveredInstance } from '../../src/push/delivering/ports.ts';
 import { type DeviceId, type Platform, platforms } from '../../src/push/model/device.ts';
-import type { NewPublish, PublishId, PublishTarget } from '../../src/push/model/publish.ts';
 import { FakeTime } from '../../testing/fake-time.ts';
 import { MemoryDeliveries } from '../../testing/memory-stores/deliveries.ts';
 import { MemoryAudience, MemoryDevices } from '../../testing/memory-stores/devices.ts';
-import { MemoryPublishes } from '../../testing/memory-stores/publishes.ts';
 import { Random } from '../../testing/random.ts';
 import { EVIL, evils, moods, SimulatedGateways, TURNS } from './simulated-gateways.ts';
+import { interests, SimulatedPublishes, users } from './simulated-publishes.ts';
 import { type StoreTrouble, type TroubleTime, troubled } from './troubled-store.ts';
 
 /** Small limits, so that a few devices reach each of them. */
@@ -34,8 +33,6 @@ export const limits: DeliveryLimits = {
   storeStopMs: 1_000,
 };
 
-const interests = ['news', 'sport', 'hello'] as const;
-const users = ['ann', 'bob'] as const;
 const origins = ['https://one.example', 'https://two.example', 'https://three.example'] as const;
 
 /** How long things go wrong. */
@@ -65,34 +62,11 @@ interface Life extends LifeState {
   readonly pipeline: Pipeline;
 }
 
-/** What the simulation knows about a publish beside the store. */
-export interface SimulatedPublish {
-  readonly publish: NewPublish;
-  readonly dueAtMs: number;
-  /** When it expires on each platform. */
-  readonly endsAtMs: Readonly<Record<Platform, number>>;
-  cancelledAtMs: number | undefined;
-  started: number;
-  finished: number;
-  /** Devices that stay in its audience to the end. */
-  readonly certain: Set<number>;
-}
-
-/** A publish to make. */
-interface NewSimulated {
-  readonly target: PublishTarget;
-  readonly given: readonly Platform[];
-  readonly sendAtMs: number | undefined;
-  /** Times to live to choose from for each platform, in seconds. */
-  readonly lifetimes: readonly (number | undefined)[];
-}
-
 /** A world of devices, backends, servers and gateways in which a seed decides what happens when. */
 export class PushWorld {
   readonly time = new FakeTime();
   readonly devices = new MemoryDevices();
-  readonly publishes = new MemoryPublishes(this.devices);
-  readonly simulated = new Map<PublishId, SimulatedPublish>();
+  readonly publishes: SimulatedPublishes;
   readonly lives: Life[] = [];
   readonly storeTroubles: TroubleTime[] = [];
   readonly problems: string[] = [];
@@ -111,6 +85,8 @@ export class PushWorld {
   constructor(seed: number) {
     this.random = new Random(seed);
     this.gateways = new SimulatedGateways(this.time, this.random);
+    const { time, random, devices } = this;
+    this.publishes = new SimulatedPublishes({ time, random, devices });
     this.hasCrashes = this.random.chance(0.6);
     this.hasStoreTrouble = this.random.chance(0.6);
     this.hasFakes = this.random.chance(0.25);
@@ -153,7 +129,7 @@ export class PushWorld {
     const roll = random.next();
     if (roll < 0.25) return await this.publish();
     if (roll < 0.35) return await this.changeDevices();
-    if (roll < 0.4) return await this.cancel();
+    if (roll < 0.4) return await this.publishes.cancel();
     if (roll < 0.55) return this.changeMood();
     if (roll < 0.6) return this.replaceGateway();
     if (roll < 0.75) return this.changeStore();
@@ -162,89 +138,9 @@ export class PushWorld {
   }
 
   private async publish(): Promise<void> {
-    const { random, time } = this;
-    const target: PublishTarget = random.chance(0.7)
-      ? { kind: 'interests', names: this.names(interests) }
-      : { kind: 'users', names: this.names(users) };
-    const some = random.some(platforms, 0.7);
-    const sendAtMs = random.chance(0.15) ? time.now() + random.between(1, 9_000) : undefined;
-    const given = some.length === 0 ? (['fcm'] as const) : some;
-    const lifetimes = [undefined, undefined, undefined, 0, 3, 20, 100];
-    await this.accept(random.pick(this.instances), { target, given, sendAtMs, lifetimes });
+    const { random } = this;
+    await this.publishes.publish(random.pick(this.instances));
     if (random.chance(0.7)) this.wakeAll();
-  }
-
-  /** Publishes to all devices of an instance. */
-  private async publishTo(instance: number): Promise<void> {
-    const target: PublishTarget = { kind: 'interests', names: interests };
-    const some = { target, given: platforms, sendAtMs: undefined, lifetimes: [undefined] };
-    await this.accept(instance, some);
-  }
-
-  private async accept(
-    instance: number,
-    { target, given, sendAtMs, lifetimes }: NewSimulated,
-  ): Promise<void> {
-    const { random, time } = this;
-    const createdAtMs = time.now();
-    const dueAtMs = sendAtMs ?? createdAtMs;
-    const ends = {
-      apns: Number.POSITIVE_INFINITY,
-      fcm: Number.POSITIVE_INFINITY,
-      web: Number.POSITIVE_INFINITY,
-    };
-    const body: Record<string, unknown> = { [target.kind]: target.names };
-    for (const platform of given) {
-      const seconds = random.pick(lifetimes);
-      body[platform] = payloadOf(platform, seconds, dueAtMs);
-      if (seconds !== undefined) ends[platform] = endOf(platform, seconds, dueAtMs);
-    }
-    this.named += 1;
-    const publish: NewPublish = {
-      id: `pubid-${this.named}` as PublishId,
-      instance,
-      createdAtMs,
-      sendAtMs,
-      target,
-      platforms: given,
-      webhookUrl: undefined,
-      body: JSON.stringify(body),
-      idempotency: undefined,
-      devicesMax: 0,
-      pendingBytesMax: 0,
-    };
-    await this.publishes.accept(publish);
-    this.simulated.set(publish.id, {
-      publish,
-      dueAtMs,
-      endsAtMs: ends,
-      cancelledAtMs: undefined,
-      started: 0,
-      finished: 0,
-      certain: new Set(this.audienceOf(publish)),
-    });
-  }
-
-  private names(from: readonly string[]): readonly string[] {
-    const some = this.random.some(from, 0.5);
-    return some.length === 0 ? [this.random.pick(from)] : some;
-  }
-
-  private audienceOf({ instance, target, platforms: given }: NewPublish): readonly number[] {
-    return this.devices
-      .of(instance)
-      .filter(({ registered }) => given.includes(registered.platform))
-      .filter(({ interests: wanted, userId }) =>
-        target.kind === 'interests'
-          ? target.names.some((name) => wanted.has(name))
-          : userId !== undefined && target.names.includes(userId),
-      )
-      .map(({ number }) => number);
-  }
-
-  /** A device that changes during a publish may or may not be reached by it. */
-  private isUncertain(device: number): void {
-    for (const { certain } of this.simulated.values()) certain.delete(device);
   }
 
   private async register(replaced?: string, evil = ''): Promise<void> {
@@ -289,7 +185,7 @@ export class PushWorld {
     const devices = this.devices.of(instance);
     if (devices.length === 0 || random.chance(0.3)) return await this.register();
     const { number, registered, token } = random.pick(devices);
-    this.isUncertain(number);
+    this.publishes.isUncertain(number);
     const what = random.next();
     if (what < 0.3) return await this.devices.delete({ instance, id: registered.id });
     if (what < 0.6) return await this.register(token.identity);
@@ -303,15 +199,6 @@ export class PushWorld {
     }
     const renewed = { token: this.token(registered.platform), identity: `renewed-${this.named}` };
     await this.devices.setToken({ instance, id: registered.id, ...renewed, nowMs: time.now() });
-  }
-
-  private async cancel(): Promise<void> {
-    const all = [...this.simulated.values()];
-    if (all.length === 0) return;
-    const one = this.random.pick(all);
-    const { instance, id } = one.publish;
-    const status = await this.publishes.cancel({ instance, id, nowMs: this.time.now() });
-    if (status?.state === 'cancelled') one.cancelledAtMs ??= this.time.now();
   }
 
   private changeMood(): void {
@@ -399,7 +286,7 @@ export class PushWorld {
       state.gateways.set(instance, this.instanceOf(instance, state));
     }
     const pipeline = new Pipeline({
-      store: troubled(new MemoryDeliveries(this.publishes, this.devices), around),
+      store: troubled(new MemoryDeliveries(this.publishes.store, this.devices), around),
       audience: troubled(new MemoryAudience(this.devices), around),
       instances: { byNumber: (instance) => state.gateways.get(instance) },
       timers: {
@@ -408,8 +295,8 @@ export class PushWorld {
       },
       random: random.next,
       events: {
-        started: ({ id }) => this.count(id, 'started'),
-        finished: ({ id }) => this.count(id, 'finished'),
+        started: ({ id }) => this.publishes.count(id, 'started'),
+        finished: ({ id }) => this.publishes.count(id, 'finished'),
       },
       notices: {
         storeFailed: () => undefined,
@@ -433,11 +320,6 @@ export class PushWorld {
     };
   }
 
-  private count(id: PublishId, what: 'started' | 'finished'): void {
-    const one = this.simulated.get(id);
-    if (one !== undefined) one[what] += 1;
-  }
-
   private wakeAll(): void {
     for (const { state, pipeline } of this.lives) if (state === 'alive') pipeline.wake();
   }
@@ -454,8 +336,8 @@ export class PushWorld {
     this.gateways.areFakesGone = true;
     const ended = await this.runUntilOver();
     if (!ended) this.problems.push('not all publishes have come to an end');
-    // Wait for the last answers of the store.
-    await this.time.advance(1_000);
+    // The store answers for the last time, and servers check what they hold once more.
+    await this.time.advance(1_000 + CHECK_MS);
     for (const life of this.lives) {
       if (life.state !== 'alive') continue;
       const { jobs, devices, planning } = life.pipeline.figures();
@@ -468,13 +350,13 @@ export class PushWorld {
   /** Publishes to all devices once more: each honest device that was accepted before must be reached soon. */
   private async reachHonest(): Promise<void> {
     if (!this.hasFakes) return;
-    const before = new Set(this.simulated.keys());
+    const before = new Set(this.publishes.all.keys());
     const honest = this.instances.flatMap((instance) =>
       this.devices
         .of(instance)
         .filter(({ acceptedAtMs, token }) => acceptedAtMs !== undefined && !isEvil(token)),
     );
-    for (const instance of this.instances) await this.publishTo(instance);
+    for (const instance of this.instances) await this.publishes.publishToAll(instance);
     this.wakeAll();
     await this.time.advance(HONEST_MS);
     const reached = new Set(
@@ -482,7 +364,7 @@ export class PushWorld {
         .filter(({ publish, outcome }) => !before.has(publish) && outcome?.result === 'accepted')
         .map(({ device }) => device),
     );
-    for (const [id, { certain }] of this.simulated) {
+    for (const [id, { certain }] of this.publishes.all) {
       if (before.has(id)) continue;
       // A device whose token died meanwhile was deleted.
       const late = honest.filter(
@@ -498,7 +380,7 @@ export class PushWorld {
   private async runUntilOver(): Promise<boolean> {
     const endMs = this.time.now() + CALM_MS;
     while (this.time.now() < endMs) {
-      const isOver = this.publishes
+      const isOver = this.publishes.store
         .all()
         .every(({ over, pages }) => over !== undefined && pages.every(isDone));
       if (isOver) return true;
@@ -539,19 +421,4 @@ function isDone({
 }): boolean {
   if (state === 'cancelled') return true;
   return state === 'delivered' && [...fates.values()].every((fate) => fate.state !== 'retrying');
-}
-
-function payloadOf(platform: Platform, seconds: number | undefined, dueAtMs: number): object {
-  if (platform !== 'apns') return seconds === undefined ? {} : { time_to_live: seconds };
-  const aps = { alert: 'Hello' };
-  if (seconds === undefined) return { aps };
-  return { aps, expiration: seconds === 0 ? 0 : endOf(platform, seconds, dueAtMs) / 1000 };
-}
-
-/** After this time, nothing may be sent. */
-function endOf(platform: Platform, seconds: number, dueAtMs: number): number {
-  // With a time to live of 0, the first attempt may take a minute.
-  if (seconds === 0) return dueAtMs + 60_000;
-  if (platform !== 'apns') return dueAtMs + seconds * 1000;
-  return (Math.ceil(dueAtMs / 1000) + seconds) * 1000;
 }

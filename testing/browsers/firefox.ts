@@ -9,22 +9,33 @@ export interface Firefox extends AsyncDisposable {
   readonly output: () => string;
 }
 
-/** Starts Firefox at an address with a new profile, which is removed with it. Its push service is `autopush`, or none. */
+export interface FirefoxOptions {
+  /** Its push service; none if it is left out. */
+  readonly autopush?: Pick<Autopush, 'url'>;
+  /** Over those that every test needs. */
+  readonly preferences?: Readonly<Record<string, string | number | boolean>>;
+  /** Further files of its profile, by name. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** Starts Firefox with one tab for each address, and with a new profile, which is removed with it. */
 export async function startFirefox(
-  url: string,
-  autopush?: Pick<Autopush, 'url'>,
+  urls: readonly string[],
+  { autopush, preferences, files = {} }: FirefoxOptions = {},
 ): Promise<Firefox> {
   const program = Bun.which('firefox-esr') ?? Bun.which('firefox');
   if (program === null) {
     throw new Error('There is no Firefox on the PATH. Run: apt-get install firefox-esr');
   }
   const profile = mkdtempSync(join(tmpdir(), 'fanfare-firefox-'));
-  const lines = Object.entries(preferences(autopush)).map(
+  const lines = Object.entries({ ...usual(autopush), ...preferences }).map(
     ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`,
   );
-  writeFileSync(join(profile, 'user.js'), lines.join(''));
+  for (const [name, content] of Object.entries({ ...files, 'user.js': lines.join('') })) {
+    writeFileSync(join(profile, name), content);
+  }
   const firefox = Bun.spawn(
-    [program, '--headless', '--no-remote', '--new-instance', '--profile', profile, url],
+    [program, '--headless', '--no-remote', '--new-instance', '--profile', profile, ...urls],
     {
       // What it keeps beside the profile goes there as well.
       env: { ...process.env, HOME: profile, MOZ_CRASHREPORTER_DISABLE: '1' },
@@ -55,7 +66,7 @@ export async function startFirefox(
 }
 
 /** Source: push protocol, 9.1. */
-function preferences(
+function usual(
   autopush: Pick<Autopush, 'url'> | undefined,
 ): Readonly<Record<string, string | number | boolean>> {
   return {

@@ -21,8 +21,6 @@ export class TcpProxy implements AsyncDisposable {
   doesSwallowReplies = false;
   /** Whether new connections are closed at once. */
   doesRefuse = false;
-  /** Delays each chunk of the server. */
-  delayMs = 0;
   /** What it forwards in place of the first bytes of a client; `undefined`: nothing. It may answer the client itself. */
   begin: (first: Buffer, client: Socket) => Buffer | undefined = (first) => first;
   private readonly pairs = new Set<Pair>();
@@ -113,13 +111,9 @@ export class TcpProxy implements AsyncDisposable {
     pair.hasLostReplies ||= this.doesSwallowReplies;
     if (pair.hasLostReplies) return;
     const { client, server } = pair;
-    const forward = () => {
-      if (client.destroyed || client.write(bytes)) return;
-      server.pause();
-      client.once('drain', () => pair.isStalled || server.resume());
-    };
-    if (this.delayMs === 0) forward();
-    else setTimeout(forward, this.delayMs);
+    if (client.destroyed || client.write(bytes)) return;
+    server.pause();
+    client.once('drain', () => pair.isStalled || server.resume());
   }
 }
 

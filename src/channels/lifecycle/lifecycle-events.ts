@@ -3,6 +3,7 @@ import type { App } from '../app.ts';
 import type { ChannelName } from '../channel-name.ts';
 import { type Topic, topicOf } from '../event.ts';
 import type { Broadcast } from '../ports.ts';
+import type { Tap } from '../watching/tap.ts';
 import { subscriptionCount } from '../wire.ts';
 import { Delayed } from './delayed.ts';
 import { SubscriptionCounts } from './subscription-counts.ts';
@@ -37,6 +38,7 @@ export class LifecycleEvents {
     this.removed = new Delayed(timers, GRACE_MS);
     this.counts = new SubscriptionCounts(timers, (app, channel, count) => {
       const makeFrame = () => subscriptionCount(channel.text, count);
+      app.tap?.record({ kind: 'count', channel: channel.text, count });
       send({ app, channel: channel.text, makeFrame });
       this.webhooks.emit(app, {
         name: 'subscription_count',
@@ -49,6 +51,7 @@ export class LifecycleEvents {
   /** A subscription was added. */
   joined(app: App, channel: ChannelName, userId: string | undefined, change: Transition): void {
     if (channel.kind === 'server-to-user') return;
+    if (app.tap !== undefined) recordJoin(app.tap, channel, userId, change);
     const topic = topicOf(app, channel);
     // A return in time cancels the end, and then the beginning is not reported either.
     if (change.occupied && !this.vacated.cancel(topic)) {
@@ -77,6 +80,7 @@ export class LifecycleEvents {
   /** A subscription was removed. */
   left(app: App, channel: ChannelName, userId: string | undefined, change: Transition): void {
     if (channel.kind === 'server-to-user') return;
+    if (app.tap !== undefined) recordLeave(app.tap, channel, userId, change);
     const topic = topicOf(app, channel);
     if (change.vacated) this.missed.delete(topic);
     if (app.webhooks.length > 0) {
@@ -114,6 +118,27 @@ export class LifecycleEvents {
     this.removed.flush();
     this.vacated.flush();
   }
+}
+
+/** Shows a transition as it happens: webhooks wait whether the subscriber returns. */
+function recordJoin(
+  tap: Tap,
+  { text: channel }: ChannelName,
+  user: string | undefined,
+  change: Transition,
+): void {
+  if (change.occupied) tap.record({ kind: 'occupied', channel });
+  if (change.memberAdded) tap.record({ kind: 'member-added', channel, user });
+}
+
+function recordLeave(
+  tap: Tap,
+  { text: channel }: ChannelName,
+  user: string | undefined,
+  change: Transition,
+): void {
+  if (change.memberRemoved) tap.record({ kind: 'member-removed', channel, user });
+  if (change.vacated) tap.record({ kind: 'vacated', channel });
 }
 
 function memberKey(topic: Topic, userId: string): string {

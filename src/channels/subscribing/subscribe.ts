@@ -10,9 +10,10 @@ import type { Hub } from '../hub.ts';
 import { after, attempt, type MaybePromise, mapAll, undoIfFailed } from '../maybe-promise.ts';
 import type { Entered, Member } from '../ports.ts';
 import { inBandProblems } from '../problems.ts';
-import { reportProblem } from '../report-problem.ts';
+import { reportProblem, sendProblem } from '../report-problem.ts';
 import { refuseSubscription } from '../signatures/authorise.ts';
 import { signOut, unwatch, userChannel } from '../users/sign-in.ts';
+import { withoutData } from '../watching/tap.ts';
 import {
   type ClientMessage,
   cacheMiss,
@@ -36,6 +37,9 @@ interface Refusal {
   readonly message: string;
 }
 
+/** What a client has asked for in vain. */
+type Refused = Pick<SubscribeMessage, 'channel'> & Partial<Pick<SubscribeMessage, 'channelData'>>;
+
 const unauthorised = (message: string): Refusal => ({
   problem: 'subscription-unauthorised',
   message,
@@ -57,7 +61,7 @@ export function subscribe(
   message: SubscribeMessage,
 ): MaybePromise<void> {
   // First, because everything below costs more.
-  if (!session.mayAttempt()) return refuse(hub, session, message.channel, tooOften(session));
+  if (!session.mayAttempt()) return refuse(hub, session, message, tooOften(session));
   if (session.subscription(message.channel) !== undefined) {
     // Not `refuse`: the first subscription stands, so its handlers must get no error.
     return reportProblem(
@@ -70,11 +74,11 @@ export function subscribe(
   const parsed = parseChannelName(message.channel);
   if (!parsed.ok) {
     const why = describeBadChannelName(message.channel, parsed.why);
-    return refuse(hub, session, message.channel, unauthorised(why));
+    return refuse(hub, session, message, unauthorised(why));
   }
   const admitted = admit(session, parsed.channel, message);
   return 'message' in admitted
-    ? refuse(hub, session, message.channel, admitted)
+    ? refuse(hub, session, message, admitted)
     : enter(hub, session, parsed.channel, admitted.member);
 }
 
@@ -126,7 +130,7 @@ function enter(
 ): MaybePromise<void> {
   if (!makeRoom(hub, session.app)) {
     const why = 'The server has as many subscriptions as it may have, and this app most of them';
-    return refuse(hub, session, channel.text, limitReached(why));
+    return refuse(hub, session, { channel: channel.text }, limitReached(why));
   }
   const { app, socketId } = session;
   const { shared, subscriptions } = hub.channels.enter(app, channel, member);
@@ -156,7 +160,7 @@ function enter(
     const held = notJoined();
     const most = app.limits.presenceMembers;
     const why = `Presence channel ${channel.text} is full: at most ${most} members`;
-    refuse(hub, session, channel.text, limitReached(why));
+    refuse(hub, session, { channel: channel.text }, limitReached(why));
     // What others of this loop have stated meanwhile counted this one too.
     return stateHeld(hub, app, joining, held);
   });
@@ -188,8 +192,13 @@ function confirm(
       ? subscriptionSucceeded(channel.text)
       : presenceSucceeded(channel.text, members),
   );
+  const { tap } = session.app;
+  if (tap !== undefined) {
+    tap.record({ kind: 'subscribed', ...whereOf(session, subscription), data: member?.userInfo });
+  }
   if (!channel.cached) return;
   if (cached === undefined) {
+    tap?.record({ kind: 'cache-miss', ...whereOf(session, subscription) });
     session.peer.send(cacheMiss(channel.text));
   } else {
     hub.usage.charge(session.app, 1, 'clients');
@@ -232,6 +241,9 @@ export function leaveChannel(
   const { app } = session;
   const { channel, topic, member } = subscription;
   session.remove(channel.text);
+  if (app.tap !== undefined && subscription.state === 'joined') {
+    app.tap.record({ kind: 'unsubscribed', ...whereOf(session, subscription) });
+  }
   const held = hub.channels.leave(app, topic, member);
   if (!session.closed) hub.audience.leave(session.peer, topic);
   return stateHeld(hub, app, subscription, held);
@@ -252,17 +264,37 @@ function stateHeld(
  * Reports a refused subscription: as a `pusher:error`, as the hosted service does, and as a `pusher:subscription_error`,
  * which names the channel, so that pusher-js passes it to the handlers of the channel.
  */
-function refuse(hub: Hub, session: Session, channel: string, refusal: Refusal): void {
+function refuse(
+  hub: Hub,
+  session: Session,
+  { channel, channelData }: Refused,
+  refusal: Refusal,
+): void {
   hub.rateLimitedLog.info(
     'Subscription refused',
     { app: session.app.id },
     { connection: session.socketId, channel, why: refusal.message },
   );
-  reportProblem(hub, session, refusal.problem, refusal.message);
-  const { subscription } = inBandProblems[refusal.problem];
+  sendProblem(hub, session, refusal.problem, refusal.message);
+  const { subscription, code, advice } = inBandProblems[refusal.problem];
+  session.app.tap?.record({
+    kind: 'refused',
+    socket: session.socketId,
+    user: session.user?.id,
+    channel,
+    data: channelData,
+    code: code ?? undefined,
+    reason: withoutData(refusal.message, channelData),
+    advice,
+  });
   if (subscription === undefined || !hub.subscriptionErrors) return;
   const { type, status } = subscription;
   session.peer.send(subscriptionError(channel, type, status, refusal.message));
+}
+
+/** Whose subscription it is, for those who watch the app. */
+function whereOf({ socketId, user }: Session, { channel, member }: Subscription) {
+  return { socket: socketId, user: member?.userId ?? user?.id, channel: channel.text };
 }
 
 function refusalOf(why: Exclude<ParsedChannelData, { ok: true }>['why']): Refusal {

@@ -2,9 +2,11 @@ import { parseChannelName } from '../channel-name.ts';
 import { ask } from '../engine-failure.ts';
 import type { Hub } from '../hub.ts';
 import { after, type MaybePromise, undoIfFailed } from '../maybe-promise.ts';
-import { reportProblem } from '../report-problem.ts';
+import { inBandProblems } from '../problems.ts';
+import { reportProblem, sendProblem } from '../report-problem.ts';
 import { refuseSignIn } from '../signatures/authorise.ts';
 import type { Session } from '../subscribing/session.ts';
+import { withoutData } from '../watching/tap.ts';
 import {
   type ClientMessage,
   type ParsedUserData,
@@ -36,7 +38,9 @@ export function signIn(
     return reportProblem(hub, session, 'subscription-rate', why);
   }
   const refused = refuseSignIn(session, message);
-  if (refused !== undefined) return refuse(hub, session, refused);
+  if (refused !== undefined) {
+    return refuse(hub, session, withoutData(refused, message.userData), refused);
+  }
   const parsed = readUserData(message.userData);
   if (!parsed.ok) return refuse(hub, session, describe(parsed.why));
   const { user } = parsed;
@@ -71,6 +75,12 @@ export function signIn(
     session.signingIn = false;
     if (session.closed) return signOut(hub, session);
     session.peer.send(signInSucceeded(message.userData));
+    session.app.tap?.record({
+      kind: 'signed-in',
+      socket: session.socketId,
+      user: user.id,
+      data: user.userInfo,
+    });
     return watch(hub, session, user);
   });
 }
@@ -120,13 +130,21 @@ export function signOut(hub: Hub, session: Session): MaybePromise<void> {
   return ask('signOut', () => hub.authority.signOut(app, user.id));
 }
 
-function refuse(hub: Hub, session: Session, why: string): void {
+/** `shown`: the reason for those who watch the app, without personal data. */
+function refuse(hub: Hub, session: Session, shown: string, why = shown): void {
   hub.rateLimitedLog.info(
     'Sign-in refused',
     { app: session.app.id },
     { connection: session.socketId, why },
   );
-  reportProblem(hub, session, 'signin-invalid', why);
+  sendProblem(hub, session, 'signin-invalid', why);
+  session.app.tap?.record({
+    kind: 'refused',
+    socket: session.socketId,
+    user: session.user?.id,
+    reason: shown,
+    advice: inBandProblems['signin-invalid'].advice,
+  });
 }
 
 function describe(why: Exclude<ParsedUserData, { ok: true }>['why']): string {

@@ -98,11 +98,47 @@ export interface Operations {
     readonly body: { readonly name: string; readonly channels: readonly (string)[]; readonly data: string; readonly socketId?: string | undefined };
     readonly answer: { readonly channels: readonly ({ readonly name: string; readonly receivers: number; readonly near: string | null })[] };
   };
+  'GET /apps/{id}/stream': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly kinds?: string | undefined; readonly channel?: string | undefined; readonly prefix?: string | undefined; readonly socket?: string | undefined; readonly user?: string | undefined; readonly text?: string | undefined };
+    readonly body: undefined;
+    readonly answer: unknown;
+  };
   'POST /apps/{id}/check-auth': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: { readonly channel: string; readonly socketId: string; readonly auth: string; readonly channelData?: string | undefined };
     readonly answer: { readonly ok: boolean; readonly text: string; readonly expected: { readonly signed: string } };
+  };
+  'GET /apps/{id}/channels/{name}': {
+    readonly path: { readonly id: string; readonly name: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly name: string; readonly occupied: boolean; readonly subscriptions: number; readonly users: number; readonly members: readonly ({ readonly userId: string; readonly userInfo: string | null })[]; readonly cached: { readonly name: string; readonly data: string | null; readonly bytes: number; readonly ageMs: number } | null; readonly server: string; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number })[]; readonly moreConnections: boolean };
+  };
+  'GET /apps/{id}/connections': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly user?: string | undefined; readonly channel?: string | undefined; readonly address?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly server: string; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number })[]; readonly next: string | null };
+  };
+  'GET /apps/{id}/connections/{socket}': {
+    readonly path: { readonly id: string; readonly socket: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly server: string; readonly channelNames: readonly (string)[]; readonly watching: number };
+  };
+  'DELETE /apps/{id}/connections/{socket}': {
+    readonly path: { readonly id: string; readonly socket: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly socketId: string; readonly closed: true };
+  };
+  'GET /apps/{id}/problems': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly server: string; readonly problems: readonly ({ readonly source: "client" | "connection" | "backend"; readonly kind: string; readonly text: string; readonly advice: string; readonly count: number; readonly firstAtMs: number; readonly lastAtMs: number; readonly example: { readonly text: string; readonly socket?: string | undefined; readonly user?: string | undefined; readonly address?: string | undefined; readonly path?: string | undefined } })[] };
   };
   'GET /instances': {
     readonly path: Record<never, string>;
@@ -176,6 +212,24 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: { readonly id: string; readonly state: "waiting" };
   };
+  'GET /webhook-endpoints': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly endpoints: readonly ({ readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly url: string; readonly delivered: number; readonly failed: number; readonly lastAtMs: number; readonly lastOutcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly lastStatus: number | null; readonly lastDeliveredAtMs: number | null; readonly failingSinceMs: number | null; readonly waiting: number; readonly oldestWaitingAtMs: number | null })[] };
+  };
+  'POST /webhook-replays': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: { readonly app?: string | undefined; readonly instance?: string | undefined; readonly url?: string | undefined; readonly state?: "failed" | "delivered" | undefined; readonly createdFromMs?: number | undefined; readonly createdToMs?: number | undefined; readonly before?: string | undefined; readonly limit?: number | undefined };
+    readonly answer: { readonly replayed: number; readonly next: string | null };
+  };
+  'POST /apps/{id}/webhook-tests': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: { readonly url: string };
+    readonly answer: { readonly outcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly status: number | null; readonly durationMs: number; readonly answer: string | null };
+  };
   'POST /session': {
     readonly path: Record<never, string>;
     readonly query: Record<never, string>;
@@ -193,6 +247,18 @@ export interface Operations {
     readonly query: Record<never, string>;
     readonly body: undefined;
     readonly answer: Readonly<Record<string, unknown>>;
+  };
+  'POST /session/link': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly token: string };
+  };
+  'GET /audit': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly limit?: string | undefined; readonly before?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly entries: readonly ({ readonly id: string; readonly at: string; readonly lastAt: string; readonly times: number; readonly user: string | null; readonly how: "password" | "proxy"; readonly address: string | null; readonly operation: string; readonly subject: string | null; readonly detail: string; readonly status: number })[]; readonly next: string | null };
   };
   'GET /openapi.json': {
     readonly path: Record<never, string>;

@@ -14,5 +14,17 @@ export const pages: readonly Page[] = [
   { pattern: '/apps/:app/live', load: () => import('./live/live-page.tsx') },
   { pattern: '/apps/:app/send', load: () => import('./send/send-page.tsx') },
   { pattern: '/apps/:app/connect', load: () => import('./home/connect-page.tsx') },
+  { pattern: '/apps/:app/channels', load: () => import('./channels/channels-page.tsx') },
+  { pattern: '/apps/:app/channels/:channel', load: () => import('./channels/channel-page.tsx') },
+  { pattern: '/apps/:app/connections', load: () => import('./connections/connections-page.tsx') },
+  {
+    pattern: '/apps/:app/connections/:socket',
+    load: () => import('./connections/connection-page.tsx'),
+  },
+  { pattern: '/apps/:app/problems', load: () => import('./problems/problems-page.tsx') },
+  { pattern: '/apps/:app/webhooks', load: () => import('./webhooks/webhooks-page.tsx') },
+  { pattern: '/apps/:app/webhooks/:webhook', load: () => import('./webhooks/webhook-page.tsx') },
+  { pattern: '/apps/:app/keys', load: () => import('./app/keys-page.tsx') },
+  { pattern: '/apps/:app/settings', load: () => import('./app/settings-page.tsx') },
   { pattern: '/apps/:app/usage', load: () => import('./usage/usage-page.tsx') },
 ];

@@ -12,7 +12,13 @@ interface Place {
 /** The pages of one app, in the order of the navigation. */
 export const appPlaces: readonly Place[] = [
   { path: 'live', word: 'Live', icon: 'live', key: 'l' },
+  { path: 'channels', word: 'Channels', icon: 'channel', key: 'c' },
+  { path: 'connections', word: 'Connections', icon: 'connection', key: 'n' },
+  { path: 'problems', word: 'Problems', icon: 'problem', key: 'p' },
   { path: 'send', word: 'Send', icon: 'send', key: 's' },
+  { path: 'webhooks', word: 'Webhooks', icon: 'webhook', key: 'w' },
   { path: 'usage', word: 'Usage', icon: 'usage', key: 'u' },
   { path: 'connect', word: 'Connect', icon: 'api', key: 'o' },
+  { path: 'keys', word: 'Keys', icon: 'key', key: 'k' },
+  { path: 'settings', word: 'Settings', icon: 'settings', key: 't' },
 ];

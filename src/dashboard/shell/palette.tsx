@@ -113,14 +113,12 @@ function knownHits(wanted: string): readonly Hit[] {
   const fits = (text: string) => text.toLowerCase().includes(wanted.toLowerCase());
   const hits: Hit[] = [];
   if (app !== undefined && wanted !== '') {
-    const live = `/apps/${encodeURIComponent(app)}/live`;
     if (/^\d+\.\d+$/.test(wanted)) {
       hits.push({
         icon: 'connection',
-        what: `Connection ${wanted}, live`,
+        what: `Connection ${wanted}`,
         where: nameOfId(app),
-        path: live,
-        query: { socket: wanted },
+        path: `/apps/${encodeURIComponent(app)}/connections/${wanted}`,
       });
     }
   }
@@ -146,9 +144,9 @@ function knownHits(wanted: string): readonly Hit[] {
   if (app !== undefined && /^[\w:@.=+-]{1,200}$/.test(wanted) && !/^\d+\.\d+$/.test(wanted)) {
     hits.push({
       icon: 'person',
-      what: `User ${wanted}, live`,
+      what: `Connections of user ${wanted}`,
       where: nameOfId(app),
-      path: `/apps/${encodeURIComponent(app)}/live`,
+      path: `/apps/${encodeURIComponent(app)}/connections`,
       query: { user: wanted },
     });
   }
@@ -172,8 +170,7 @@ async function findChannels(prefix: string, signal: AbortSignal): Promise<readon
             icon: 'channel',
             what: name,
             where: nameOfId(id),
-            path: `/apps/${encodeURIComponent(id)}/live`,
-            query: { channel: name },
+            path: `/apps/${encodeURIComponent(id)}/channels/${encodeURIComponent(name)}`,
           }),
         );
       } catch {

@@ -88,7 +88,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
 
 function Side() {
   return (
-    <div class="side">
+    <header class="side">
       <a class="brand" href={pathTo('/')}>
         <Icon name="brand" />
         <span class="words">Fanfare</span>
@@ -96,7 +96,6 @@ function Side() {
       <button
         type="button"
         class="button find"
-        aria-label="Find anything"
         onClick={() => {
           opened.value = 'find';
         }}
@@ -106,11 +105,11 @@ function Side() {
         <Key name="⌘K" />
       </button>
       <Links />
-      <footer>
+      <div class="foot">
         <ServerLine />
         <SideButtons />
-      </footer>
-    </div>
+      </div>
+    </header>
   );
 }
 
@@ -218,12 +217,12 @@ function SideButtons() {
 
 function TopBar() {
   return (
-    <div class="top">
+    <header class="top">
       <a class="brand" href={pathTo('/')}>
         <Icon name="brand" /> Fanfare
       </a>
       <AppChoice id="app-of-top" />
-    </div>
+    </header>
   );
 }
 
@@ -274,10 +273,10 @@ function More() {
             />
           ))}
       </nav>
-      <footer>
+      <div class="foot">
         <ServerLine />
         <SideButtons />
-      </footer>
+      </div>
     </Dialog>
   );
 }

@@ -3,6 +3,7 @@ import { broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
 import { type Topic, topicOf } from '../../channels/event.ts';
 import type { CachedEvent, Entered, Entry, Exit, Member } from '../../channels/ports.ts';
+import type { Tap, TapKind } from '../../channels/watching/tap.ts';
 import { subscriptionCount } from '../../channels/wire.ts';
 import type { Reply } from './link/reply.ts';
 import type { LoopParts } from './loop.ts';
@@ -15,6 +16,7 @@ import {
   type Numbered,
   readChannelMessage,
   readRoster,
+  readUserId,
   userIdText,
 } from './stream-message.ts';
 
@@ -36,6 +38,14 @@ interface Statement {
   readonly membersMax?: number;
   readonly newcomer?: string;
 }
+
+/** How `STATE` writes transitions; the user id follows. */
+const TRANSITIONS: Readonly<Record<string, TapKind>> = {
+  o: 'occupied',
+  v: 'vacated',
+  '+': 'member-added',
+  '-': 'member-removed',
+};
 
 /** Members that one statement names at most, so that no script runs for long. */
 const MEMBERS_MAX = 50;
@@ -296,17 +306,30 @@ export class RedisChannel implements Stated {
     if (this.unsureUsers.size > 0) await this.stateUnsure();
   }
 
-  private state({ members, mode = '', membersMax = 0, newcomer = '' }: Statement) {
-    const { topic, held } = this;
-    return this.partition.state(STATE, [
+  private async state({ members, mode = '', membersMax = 0, newcomer = '' }: Statement) {
+    const { topic, held, app } = this;
+    const answer = await this.partition.state(STATE, [
       topic,
       held,
       this.flags(),
-      mode,
+      // The transitions are only needed by those who watch the app.
+      app.tap === undefined ? mode : `${mode}t`,
       membersMax,
       newcomer,
       ...members.flatMap(([sign, userId, info]) => [sign, userIdText(userId), info]),
     ]);
+    if (app.tap !== undefined) this.record(app.tap, answer[6]);
+    return answer;
+  }
+
+  /** Shows the transitions that a statement has caused to those who watch the app. */
+  private record(tap: Tap, transitions: Reply | undefined): void {
+    if (this.channel.kind === 'server-to-user') return;
+    for (const transition of (transitions ?? []) as readonly string[]) {
+      const kind = TRANSITIONS[transition.charAt(0)];
+      const user = transition.length > 1 ? readUserId(transition.slice(1)) : undefined;
+      if (kind !== undefined) tap.record({ kind, channel: this.channel.text, user });
+    }
   }
 
   /** Whether its subscribers are sent how many they are. */
@@ -375,6 +398,7 @@ export class RedisChannel implements Stated {
 
   private sendCount(count: number): void {
     const channel = this.channel.text;
+    this.app.tap?.record({ kind: 'count', channel, count });
     const makeFrame = () => subscriptionCount(channel, count);
     broadcast(this.loop.broadcaster, { app: this.app, channel, makeFrame });
   }
@@ -385,8 +409,9 @@ export class RedisChannel implements Stated {
     const { broadcaster } = this.loop;
     switch (message.kind) {
       case 'event': {
-        const { frame, except, cause } = message;
-        return broadcast(broadcaster, { app, channel, makeFrame: () => frame, except, cause });
+        const { frame, except, cause, trace } = message;
+        const makeFrame = () => frame;
+        return broadcast(broadcaster, { app, channel, makeFrame, except, cause, trace });
       }
       case 'count':
         return this.sendCount(message.count);

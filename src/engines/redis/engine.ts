@@ -149,8 +149,8 @@ export class RedisEngine implements Authority {
   }
 
   async publish(publication: Publication): Promise<void> {
-    const { app, channel, makeFrame, except, cause, remember } = publication;
-    const message = eventText(makeFrame(), except, cause);
+    const { app, channel, makeFrame, remember } = publication;
+    const message = eventText(makeFrame(), publication);
     const cached =
       remember === undefined
         ? []
@@ -313,7 +313,7 @@ export class RedisEngine implements Authority {
         });
       },
       onMessage: (stream, payload) => {
-        if (stream === this.options.bus?.stream) this.options.bus.receive(payload);
+        if (this.options.bus?.carries(stream)) this.options.bus.receive(payload);
         else this.receive(stream, payload);
       },
       onGap: () => this.onGap(index),

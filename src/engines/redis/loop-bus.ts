@@ -14,6 +14,12 @@ export interface LoopBusListener {
   onLoss(from: string | undefined): void;
 }
 
+/** A word to another loop, outside of the order of messages: it may be lost, and nothing follows from that. */
+export interface LoopWord {
+  readonly from: string;
+  readonly text: string;
+}
+
 /**
  * Carries messages between the loops of all servers, and knows which loop has claimed what. A message may be lost; the next
  * one of the same loop shows it.
@@ -22,19 +28,22 @@ export class LoopBus {
   /** Names this loop. */
   readonly self = crypto.randomUUID();
   private readonly keyPrefix: string;
+  /** Takes words, also those to all; `undefined`: this loop takes none. */
+  private readonly onWord: ((word: LoopWord) => void) | undefined;
   private link: RedisLink | undefined;
   private listener: LoopBusListener | undefined;
   /** Messages sent to each loop, and received from each. */
   private readonly sent = new Map<string, number>();
   private readonly received = new Map<string, number>();
 
-  constructor(keyPrefix: string) {
+  constructor(keyPrefix: string, onWord?: (word: LoopWord) => void) {
     this.keyPrefix = keyPrefix;
+    this.onWord = onWord;
   }
 
-  /** The stream of this loop. */
-  get stream(): string {
-    return this.streamOf(this.self);
+  /** Whether a stream is for this loop. */
+  carries(stream: string): boolean {
+    return stream === this.streamOf(this.self) || stream === this.streamOf(ALL);
   }
 
   listen(listener: LoopBusListener): void {
@@ -43,7 +52,8 @@ export class LoopBus {
 
   async start(link: RedisLink): Promise<void> {
     this.link = link;
-    await link.subscriptions.follow(this.stream);
+    await link.subscriptions.follow(this.streamOf(this.self));
+    if (this.onWord !== undefined) await link.subscriptions.follow(this.streamOf(ALL));
   }
 
   /** Claims something unless another loop has it, and returns the loop that has it. Rejects if Redis cannot be asked. */
@@ -101,9 +111,25 @@ export class LoopBus {
     );
   }
 
-  /** Handles a message on the stream of this loop. */
+  /** Says a word to one loop, or to all that take words. `false`: nobody was there to take it. */
+  async say(to: string | undefined, text: string): Promise<boolean> {
+    const payload = `${this.self}\n${WORD}\n${text}`;
+    try {
+      return (await this.run(['PUBLISH', this.streamOf(to ?? ALL), payload])) !== 0;
+    } catch {
+      // Redis is away: whoever must hear it is told again.
+      return true;
+    }
+  }
+
+  /** Handles a message on a stream that is for this loop. */
   receive(payload: string): void {
     const [from = '', number = ''] = payload.split('\n', 2);
+    if (number === WORD) {
+      const text = payload.slice(from.length + number.length + 2);
+      if (from !== this.self) this.onWord?.({ from, text });
+      return;
+    }
     const expected = (this.received.get(from) ?? 0) + 1;
     this.received.set(from, Number(number));
     if (Number(number) !== expected) this.listener?.onLoss(from);
@@ -128,6 +154,12 @@ export class LoopBus {
     return `${this.keyPrefix}loop:${loop}`;
   }
 }
+
+/** In place of the name of a loop: all that take words. */
+const ALL = 'all';
+
+/** In place of the number of a message. */
+const WORD = '0';
 
 const EXPIRY = ['EX', String(CLAIM_SECONDS)];
 

@@ -1,5 +1,5 @@
 import type { Cause } from '../../channels/event.ts';
-import type { Member } from '../../channels/ports.ts';
+import type { Member, Publication } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 import type { Reply } from './link/reply.ts';
 
@@ -10,6 +10,8 @@ export type ChannelMessage =
       readonly frame: string;
       readonly except: SocketId | undefined;
       readonly cause: Cause | undefined;
+      /** The record whose receivers are counted. */
+      readonly trace: string | undefined;
     }
   | { readonly kind: 'count'; readonly count: number }
   | { readonly kind: 'added'; readonly member: Member; readonly newcomer: SocketId | undefined }
@@ -37,12 +39,14 @@ export function readNumbered(payload: string): Numbered {
 export function readChannelMessage({ kind, rest }: Numbered): ChannelMessage | undefined {
   switch (kind) {
     case 'e': {
-      const [except, cause, frame] = splitTwice(rest);
+      const [except, caused, frame] = splitTwice(rest);
+      const [cause = '', trace] = caused.split(' ', 2);
       return {
         kind: 'event',
         frame,
         except: except === '' ? undefined : (except as SocketId),
         cause: cause === '' ? undefined : (cause as Cause),
+        trace,
       };
     }
     case '#':
@@ -65,10 +69,10 @@ export function readChannelMessage({ kind, rest }: Numbered): ChannelMessage | u
 /** Writes an event as the authority publishes it; its number is put before it. */
 export function eventText(
   frame: string,
-  except: SocketId | undefined,
-  cause: Cause | undefined,
+  { except, cause, trace }: Pick<Publication, 'except' | 'cause' | 'trace'>,
 ): string {
-  return `e${except ?? ''}\n${cause ?? ''}\n${frame}`;
+  const caused = trace === undefined ? (cause ?? '') : `${cause ?? ''} ${trace}`;
+  return `e${except ?? ''}\n${caused}\n${frame}`;
 }
 
 /** Reads members from `HGETALL` of user id to number, line feed and info. Returns them in the order of joining. */

@@ -20,10 +20,6 @@ export class Topics {
     this.followsOf = followsOf;
   }
 
-  get size(): number {
-    return this.channels.size + this.users.size;
-  }
-
   /** Those with streams on one Redis server. */
   *followedBy(follows: Follows): Iterable<RedisChannel | RedisUser> {
     for (const topic of [...this.channels.values(), ...this.users.values()]) {

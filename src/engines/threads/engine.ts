@@ -106,10 +106,11 @@ export class ThreadsEngine implements Authority {
   receive(from: Loop, message: EngineMessage): void {
     switch (message[0]) {
       case 'broadcast': {
-        const [, appId, channel, frame, except, cause] = message;
+        const [, appId, channel, frame, except, cause, trace] = message;
         const app = this.apps.byId(appId);
         if (app === undefined) return;
-        broadcast(this.broadcaster, { app, channel, makeFrame: () => frame, except, cause });
+        const makeFrame = () => frame;
+        broadcast(this.broadcaster, { app, channel, makeFrame, except, cause, trace });
         return;
       }
       case 'user': {
@@ -177,18 +178,15 @@ export class ThreadsEngine implements Authority {
   }
 
   publish(publication: Publication): MaybePromise<void> {
-    const { app, channel, makeFrame, except, cause, remember } = publication;
+    const { app, channel, makeFrame, except, cause, remember, trace } = publication;
     const home = this.homeOf(app, channel);
     if (home === this.loop) {
       this.home.publish(publication);
       return this.congestion.pass();
     }
     const { name, data } = remember ?? {};
-    return this.ask(
-      home,
-      ['publish', app.id, channel, makeFrame(), except, cause, name, data],
-      nothing,
-    );
+    const question = ['publish', app.id, channel, makeFrame(), except, cause, name, data] as const;
+    return this.ask(home, trace === undefined ? question : [...question, trace], nothing);
   }
 
   signIn(app: App, userId: string): MaybePromise<void> {
@@ -287,12 +285,13 @@ export class ThreadsEngine implements Authority {
 
   /** Sends a broadcast to the loops that hold subscriptions of its channel. */
   private fanOut(loops: Shares | undefined, sent: Broadcast): void {
-    const { app, channel, makeFrame, except, cause } = sent;
+    const { app, channel, makeFrame, except, cause, trace } = sent;
     let frame: string | undefined;
     loops?.forEachLoop((to) => {
       if (to === this.loop) return broadcast(this.broadcaster, sent);
       frame ??= makeFrame();
-      this.send(to, ['broadcast', app.id, channel, frame, except, cause]);
+      const message = ['broadcast', app.id, channel, frame, except, cause] as const;
+      this.send(to, trace === undefined ? message : [...message, trace]);
     });
   }
 

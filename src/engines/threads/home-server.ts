@@ -137,7 +137,7 @@ function publicationOf(
   app: App,
   question: Extract<Question, readonly ['publish', ...unknown[]]>,
 ): Publication {
-  const [, , channel, frame, except, cause, name, data] = question;
+  const [, , channel, frame, except, cause, name, data, trace] = question;
   const remember = name === undefined || data === undefined ? undefined : { name, data };
-  return { app, channel, makeFrame: () => frame, except, cause, remember };
+  return { app, channel, makeFrame: () => frame, except, cause, remember, trace };
 }

@@ -37,6 +37,7 @@ export type Question =
       cause: Cause | undefined,
       rememberName: string | undefined,
       rememberData: string | undefined,
+      trace?: string,
     ]
   | readonly ['sign-in' | 'sign-out' | 'terminate', appId: string, userId: string]
   | readonly ['watch' | 'unwatch', appId: string, userIds: readonly string[]]
@@ -78,6 +79,7 @@ export type EngineMessage =
       frame: string,
       except: SocketId | undefined,
       cause: Cause | undefined,
+      trace?: string,
     ]
   /** A user came online or went offline. */
   | readonly ['user', appId: string, userId: string, isOnline: boolean, frame: string]

@@ -8,6 +8,7 @@ import { DeviceAdmin } from '../../admin/push/device-admin.ts';
 import { type Rights, rightsOf, seesEverything } from '../../admin/rights.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../runtime/ports.ts';
+import type { AuditStore } from '../../stores/admin/audit-store.ts';
 import { isStoreFault, plainFault } from '../../stores/database/faults.ts';
 import type { DeviceList } from '../../stores/push/devices/device-list.ts';
 import type { UsageStore } from '../../stores/tenants/usage-store.ts';
@@ -19,27 +20,35 @@ import type { AdminRoute } from '../../transports/admin/routes.ts';
 import type { ApiProblem } from '../../transports/channels-api/problems.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { addFigures, type RealtimeClient } from '../link/realtime-client.ts';
-import { logChange, logRefusedChange } from './admin-change-log.ts';
+import { serverName } from '../server-name.ts';
+import { answered } from './answered.ts';
+import { AuditTrail } from './audit/audit-trail.ts';
+import { logChange, logRefusedChange } from './audit/change-log.ts';
 import { dashboardRoutes } from './dashboard/routes.ts';
+import { inspecting } from './inspecting.ts';
 import type { BackgroundMetrics } from './metrics.ts';
 import type { Tenants } from './tenants.ts';
+import type { Watching } from './watching.ts';
 
 export interface AdminParts {
-  readonly config: Pick<Config, 'admin' | 'dashboard'>;
+  readonly config: Pick<Config, 'admin' | 'channels' | 'dashboard'>;
   readonly tenants: Tenants;
   readonly devices: DeviceList;
   readonly usage: UsageStore;
   readonly webhooks: Webhooks;
+  readonly watching: Watching;
   readonly realtime: RealtimeClient;
   readonly metrics: BackgroundMetrics;
   readonly monitoring: Monitoring;
+  readonly audit: AuditStore;
   readonly log: Log;
 }
 
 /** The routes of the admin listener: `/metrics`, each operation of the admin API, and the dashboard. */
 export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
   const { config, log } = parts;
-  const admin = adminOf(parts);
+  const trail = new AuditTrail({ store: parts.audit, log, clock: Date });
+  const admin = adminOf(parts, trail);
   return [
     {
       method: 'GET',
@@ -51,14 +60,20 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
           : refuse(403, 'Metrics concern the whole server, and your role is not for all of it');
       },
     },
-    ...operations.map((operation) => routeOf(operation, admin, log)),
+    ...operations.map((operation) => routeOf(operation, { admin, trail, log })),
     ...(config.dashboard.enabled
       ? dashboardRoutes({ log, channels: () => parts.monitoring.server().listeners.channels })
       : []),
   ];
 }
 
-function routeOf(operation: Operation, admin: Admin, log: Log): AdminRoute {
+interface RouteParts {
+  readonly admin: Admin;
+  readonly trail: AuditTrail;
+  readonly log: Log;
+}
+
+function routeOf(operation: Operation, { admin, trail, log }: RouteParts): AdminRoute {
   const { method, path, open, contentType = JSON_TYPE } = operation;
   return {
     method,
@@ -74,12 +89,14 @@ function routeOf(operation: Operation, admin: Admin, log: Log): AdminRoute {
           rights: rights ?? NO_RIGHTS,
         });
         logChange(log, operation, { call, answer: body });
+        trail.note(operation, { call, status, answer: body });
         return body instanceof ReadableStream
           ? { status, contentType, body }
           : jsonAnswer(status, body);
       } catch (error) {
         const { status, message, field } = refusalOf(error, log);
         logRefusedChange(log, operation, { call, status });
+        trail.note(operation, { call, status });
         return jsonAnswer(status, { error: message, field });
       }
     },
@@ -99,8 +116,9 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
   return new OperationRefused('unavailable', `The store cannot be used now: ${why}`);
 }
 
-function adminOf(parts: AdminParts): Admin {
-  const { config, tenants, devices, usage, webhooks, realtime, monitoring, log } = parts;
+function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
+  const { config, audit, tenants, devices, usage, webhooks, watching } = parts;
+  const { realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   let description: Admin['description'] | undefined;
   return {
@@ -139,9 +157,18 @@ function adminOf(parts: AdminParts): Admin {
       channels: (query) => answered(realtime.ask({ what: 'live-channels', ...query })),
       send: (event) => sendEvent(realtime, event),
     },
+    watch: (query, reader) => watching.open(query, reader),
+    inspect: inspecting(realtime, serverName(config)),
     monitoring,
     usage,
     webhooks,
+    audit: {
+      async list(query) {
+        // What this caller has just done is in the list.
+        await trail.settled();
+        return await audit.list(query);
+      },
+    },
     rightsOf: (caller) => rightsOf(caller, config),
     // Printed when it is first asked for: that takes 45 ms, an eighth of a start.
     get description() {
@@ -149,16 +176,6 @@ function adminOf(parts: AdminParts): Admin {
       return description;
     },
   };
-}
-
-/** Waits for the answer of a realtime loop; none means that the server is unavailable. */
-async function answered<Answer>(answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new OperationRefused('unavailable', why);
-  }
 }
 
 async function sendEvent(

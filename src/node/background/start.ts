@@ -11,6 +11,7 @@ import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
+import { AuditStore } from '../../stores/admin/audit-store.ts';
 import { type Database, openDatabase, sqliteFileOf } from '../../stores/database/database.ts';
 import { StoreLock } from '../../stores/database/store-lock.ts';
 import { DeviceList } from '../../stores/push/devices/device-list.ts';
@@ -40,6 +41,7 @@ import { refusedChanges } from './refused-changes.ts';
 import { StoreHealth } from './store-health.ts';
 import { openTenants } from './tenants.ts';
 import { UsageWriter } from './usage-writer.ts';
+import { openWatching, recordAttempt } from './watching.ts';
 
 const PUSH_CONNECTIONS_INTERVAL_MS = 100;
 
@@ -96,8 +98,10 @@ export async function startBackground(
       timers: systemTimers,
       shared: database.dialect === 'postgres',
       storeState: health.reporter('webhooks'),
+      onAttempt: (settlement) => recordAttempt(apps.directory, settlement),
     }),
   );
+  const watching = parts.use(openWatching({ config, apps: apps.directory, realtime, meter, log }));
   const usageStore = new UsageStore(database);
   const usage = parts.use(
     new UsageWriter({ store: usageStore, log, storeState: health.reporter('usage') }),
@@ -159,9 +163,11 @@ export async function startBackground(
       devices,
       usage: usageStore,
       webhooks,
+      watching,
       realtime,
       metrics,
       monitoring,
+      audit: new AuditStore(database),
       log,
     }),
   );
@@ -181,7 +187,10 @@ export async function startBackground(
     usage: usageToday,
   });
   // After "ready": the realtime loops do not know earlier changes.
-  apps.follow((all, changes) => realtime.postToAll({ type: 'apps', apps: all, changes }));
+  apps.follow((all, changes) => {
+    realtime.postToAll({ type: 'apps', apps: all, changes });
+    watching.appsChanged();
+  });
   instances.follow((all, changes) => {
     push.replaceInstances(all);
     log.info('Instances changed', { instances: all.length, ...changes });
@@ -205,6 +214,11 @@ export async function startBackground(
       case 'webhook-events':
         webhooks.accept(message.events, (id) => realtime.webhookEventOver(loop, id));
         realtime.post(loop, { type: 'webhook-events-taken', events: message.events.length });
+        return;
+      case 'tapped':
+      case 'cluster-heard':
+      case 'cluster-said':
+        watching.receive(message);
         return;
       case 'goodbye':
         realtime.post(loop, message);

@@ -1,9 +1,12 @@
 import type { ChannelPage, ChannelQuery, LiveFigures, ReachedChannel } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
+import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
+import type { ProblemGroup } from '../../channels/problem-book.ts';
 import type { TakenUsage } from '../../channels/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
+import type { LoopWord } from '../../engines/redis/loop-bus.ts';
 import type { EngineMessage } from '../../engines/threads/messages.ts';
 import type { MetricValues } from '../../observability/meter.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
@@ -11,7 +14,13 @@ import type { Certificate } from '../../runtime/certificate.ts';
 import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import type { EngineAway } from '../../transports/admin/readiness.ts';
 import type { ApiProblem } from '../../transports/channels-api/problems.ts';
+import type {
+  ConnectionPage,
+  ConnectionQuery,
+  InspectedDetails,
+} from '../../transports/clients/inspector.ts';
 import type { SessionMessage } from '../../transports/http-fallback/session-messages.ts';
+import type { AppTick, WatchedApp } from '../../watching/records.ts';
 import type { StartFault } from '../start-failed.ts';
 import type { LoopTotals } from './loop-totals.ts';
 
@@ -31,6 +40,14 @@ export type AdminPasswordSource = 'configuration' | 'file';
 
 export type RealtimeState = 'starting' | 'listening' | 'stopping';
 
+/** What is known of one channel, on all servers. */
+export interface ChannelState {
+  readonly counts: ChannelCounts;
+  /** In the order in which they joined. */
+  readonly members: readonly Member[];
+  readonly cached: CachedEvent | undefined;
+}
+
 /** To which channels an event was sent, or why it was refused. */
 export type SendAnswer =
   | { readonly channels: readonly ReachedChannel[] }
@@ -46,6 +63,25 @@ export interface Questions {
   'live-channels': { ask: ChannelQuery; answer: ChannelPage };
   /** Triggers an event; `json` is the body of `POST /events`. */
   send: { ask: { readonly appId: string; readonly json: string }; answer: SendAnswer };
+  problems: { ask: { readonly appId: string }; answer: readonly ProblemGroup[] };
+  'inspect-channel': {
+    ask: { readonly appId: string; readonly channel: string };
+    answer: ChannelState;
+  };
+  /** `undefined`: the walk is not known any more. */
+  'find-connections': {
+    ask: { readonly appId: string } & ConnectionQuery;
+    answer: ConnectionPage | undefined;
+  };
+  'inspect-connection': {
+    ask: { readonly appId: string; readonly socketId: string };
+    answer: InspectedDetails | undefined;
+  };
+  /** Whether there was such a connection. */
+  'end-connection': {
+    ask: { readonly appId: string; readonly socketId: string };
+    answer: boolean;
+  };
   /** Answered after all earlier messages have been handled. */
   ping: { ask: Record<never, never>; answer: 'pong' };
 }
@@ -82,6 +118,12 @@ export type LoopToBackground =
   /** Since when the engine of the loop cannot be used, and why; `undefined`: it can. */
   | { readonly type: 'engine'; readonly away: EngineAway | undefined }
   | { readonly type: 'usage'; readonly usage: readonly DayUsage[] }
+  /** What the loop has seen of watched apps. */
+  | { readonly type: 'tapped'; readonly ticks: readonly AppTick[] }
+  /** A loop of another server has said something to this server. */
+  | { readonly type: 'cluster-heard'; readonly word: LoopWord }
+  /** A word was said to a loop of another server; `isHeard`: it is there. */
+  | { readonly type: 'cluster-said'; readonly to: string; readonly isHeard: boolean }
   | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] };
 
 /** From the background loop to a realtime loop. */
@@ -94,6 +136,10 @@ export type BackgroundToLoop =
   | { readonly type: 'webhook-events-over'; readonly ids: readonly string[] }
   /** The push listener has this many connections now. */
   | { readonly type: 'push-connections'; readonly open: number }
+  /** What is watched from now on. */
+  | { readonly type: 'watch'; readonly apps: readonly WatchedApp[] }
+  /** Says something to a loop of another server, or to one loop of each. */
+  | { readonly type: 'cluster-say'; readonly to: string | undefined; readonly text: string }
   /** The background loop has received everything. */
   | { readonly type: 'goodbye' };
 

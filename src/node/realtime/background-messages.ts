@@ -23,6 +23,12 @@ export function handleBackgroundMessage(
     case 'push-connections':
       realtime.pushConnectionsAre(message.open);
       return;
+    case 'watch':
+      realtime.watch(message.apps);
+      return;
+    case 'cluster-say':
+      realtime.say(message.to, message.text);
+      return;
     case 'goodbye':
       realtime.backgroundSaidGoodbye();
       return;

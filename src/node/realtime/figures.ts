@@ -1,6 +1,9 @@
 import type { LiveFigures } from '../../admin/admin.ts';
+import type { App } from '../../channels/app.ts';
+import { parseChannelName } from '../../channels/channel-name.ts';
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import type { Authority } from '../../channels/ports.ts';
+import type { ProblemBook } from '../../channels/problem-book.ts';
 import type { Usage } from '../../channels/usage.ts';
 import type { EngineFigures } from '../../engines/engine-meter.ts';
 import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
@@ -10,8 +13,9 @@ import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import type { ChannelsApi } from '../../transports/channels-api/api.ts';
 import { ApiRefusal } from '../../transports/channels-api/problems.ts';
 import type { Connections } from '../../transports/clients/connections.ts';
+import type { Inspector } from '../../transports/clients/inspector.ts';
 import type { Sessions } from '../../transports/http-fallback/sessions.ts';
-import type { Question, Questions, SendAnswer } from '../link/messages.ts';
+import type { ChannelState, Question, Questions, SendAnswer } from '../link/messages.ts';
 import type { ChannelCounter } from './engine.ts';
 
 export interface FiguresOptions {
@@ -23,6 +27,8 @@ export interface FiguresOptions {
   readonly sessions: Pick<Sessions, 'size'>;
   readonly authority: Authority;
   readonly counter: ChannelCounter;
+  readonly inspector: Inspector;
+  readonly problems: ProblemBook;
   readonly api: Pick<ChannelsApi, 'send'>;
   /** What apps do on all servers, if there are several. */
   readonly cluster: ClusterQuotas | undefined;
@@ -36,6 +42,15 @@ export interface FiguresOptions {
   /** Log lines that were dropped so far. */
   readonly logLinesDropped: () => number;
 }
+
+/** Members of a channel that are told at a time. */
+const MEMBERS_MAX = 1_000;
+
+const EMPTY_CHANNEL: ChannelState = {
+  counts: { subscriptions: 0, users: 0 },
+  members: [],
+  cached: undefined,
+};
 
 /** Answers the questions of the background loop about this one. */
 export class Figures {
@@ -57,6 +72,20 @@ export class Figures {
         return this.liveChannels(question);
       case 'send':
         return this.send(question);
+      case 'problems':
+        return this.options.problems.of(question.appId);
+      case 'inspect-channel':
+        return this.inspectChannel(question);
+      case 'find-connections':
+        return this.ofApp(question, (app) => this.options.inspector.find(app, question));
+      case 'inspect-connection':
+        return this.ofApp(question, (app) =>
+          this.options.inspector.details(app, question.socketId),
+        );
+      case 'end-connection':
+        return (
+          this.ofApp(question, (app) => this.options.inspector.end(app, question.socketId)) ?? false
+        );
       case 'ping':
         return 'pong';
       default:
@@ -67,6 +96,32 @@ export class Figures {
   private send({ appId, json }: Questions['send']['ask']): MaybePromise<SendAnswer> {
     return after(this.options.api.send(appId, json), (sent) =>
       sent instanceof ApiRefusal ? { refused: sent.problem, why: sent.text } : sent,
+    );
+  }
+
+  /** An app may have been removed since the question was asked. */
+  private ofApp<T>({ appId }: { readonly appId: string }, answer: (app: App) => T): T | undefined {
+    const app = this.options.apps.byId(appId);
+    return app && answer(app);
+  }
+
+  private inspectChannel({
+    appId,
+    channel,
+  }: Questions['inspect-channel']['ask']): MaybePromise<ChannelState> {
+    const { apps, authority } = this.options;
+    const app = apps.byId(appId);
+    const parsed = parseChannelName(channel);
+    if (app === undefined || !parsed.ok) return EMPTY_CHANNEL;
+    const { channel: name } = parsed;
+    return after(authority.counts(app, name), (counts) =>
+      after(name.kind === 'presence' ? authority.members(app, name) : [], (members) =>
+        after(name.cached ? authority.cached(app, name) : undefined, (cached) => ({
+          counts,
+          members: members.slice(0, MEMBERS_MAX),
+          cached,
+        })),
+      ),
     );
   }
 

@@ -2,12 +2,13 @@ import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
+import { ProblemBook } from '../../channels/problem-book.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Config } from '../../config/schema.ts';
 import { LocalConnectionQuota } from '../../engines/local-connection-quota.ts';
-import { LoopBus } from '../../engines/redis/loop-bus.ts';
+import { LoopBus, type LoopWord } from '../../engines/redis/loop-bus.ts';
 import { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
@@ -29,8 +30,9 @@ import { Clients } from '../../transports/clients/clients.ts';
 import { Connections } from '../../transports/clients/connections.ts';
 import { drain } from '../../transports/clients/drain.ts';
 import { endWith } from '../../transports/clients/end.ts';
+import { Inspector } from '../../transports/clients/inspector.ts';
 import { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
-import { SessionCluster } from '../../transports/http-fallback/session-cluster.ts';
+import { endVisit, SessionCluster } from '../../transports/http-fallback/session-cluster.ts';
 import { SessionLinks } from '../../transports/http-fallback/session-links.ts';
 import { Sessions } from '../../transports/http-fallback/sessions.ts';
 import { FallbackTransport, sendLimit } from '../../transports/http-fallback/transport.ts';
@@ -38,6 +40,9 @@ import { Coalescer } from '../../transports/websocket/coalescing/coalescer.ts';
 import { LoopShare } from '../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTransport } from '../../transports/websocket/transport.ts';
 import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts';
+import { REALTIME_RECORDS } from '../../watching/limits.ts';
+import { LoopTaps } from '../../watching/loop-taps.ts';
+import type { WatchedApp } from '../../watching/records.ts';
 import { FileGuard } from '../file-guard.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { loopName } from '../link/loop-name.ts';
@@ -109,6 +114,10 @@ export interface Realtime {
   webhookEventsOver(ids: readonly string[]): void;
   /** Sets how many connections the push listener has. */
   pushConnectionsAre(open: number): void;
+  /** Sets which apps are watched, and what watchers want to see of them. */
+  watch(apps: readonly WatchedApp[]): void;
+  /** Says something to a loop of another server; `undefined`: to one loop of each. */
+  say(to: string | undefined, text: string): void;
   /** Uses another certificate for new connections. Throws, and keeps the old one, if it cannot be used. */
   replaceCertificate(tls: Certificate): void;
   answer(question: Question): MaybePromise<Questions[Question['what']]['answer']>;
@@ -128,7 +137,12 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const isOneOfSeveral = links.count > 1;
   const totalOf = (memory: SharedArrayBuffer) => new SharedTotal(memory, links.index);
   const isOneOfCluster = config.engine.type === 'redis';
-  const bus = config.engine.type === 'redis' ? new LoopBus(config.engine.keyPrefix) : undefined;
+  const onWord = (word: LoopWord) => options.toBackground({ type: 'cluster-heard', word });
+  const bus =
+    config.engine.type === 'redis'
+      ? // One loop of each server speaks for it.
+        new LoopBus(config.engine.keyPrefix, isFirst ? onWord : undefined)
+      : undefined;
   const clusterQuotas = new ClusterQuotas({
     serverName: options.serverName,
     timers: monotonicTimers,
@@ -138,6 +152,13 @@ export function openRealtime(options: RealtimeOptions): Realtime {
 
   const apps = new MemoryAppDirectory();
   apps.replace(options.apps);
+  const taps = new LoopTaps({
+    setTap: (appId, tap) => apps.setTap(appId, tap),
+    timers,
+    share: REALTIME_RECORDS,
+    loops: links.count,
+    send: (ticks) => options.toBackground({ type: 'tapped', ticks }),
+  });
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
@@ -204,6 +225,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     meter,
     webhooks,
     usage,
+    problems: new ProblemBook(timers),
     endConnectionOf: (appId) => clients.endConnectionOf(appId),
     hastenDepartures: () => clients.departures.hasten(),
     subscriptionErrors: channels.subscriptionErrors,
@@ -257,16 +279,16 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     sendBufferBytes,
     timers: monotonicTimers,
   });
-  const sessionHomes =
-    bus === undefined
-      ? sessionLinks
-      : new SessionCluster({
-          bus,
-          sessions,
-          wouldRefuse: (address) => clients.wouldRefuse(address),
-          sendBufferBytes,
-          timers: monotonicTimers,
-        });
+  const sessionCluster =
+    bus &&
+    new SessionCluster({
+      bus,
+      sessions,
+      wouldRefuse: (address) => clients.wouldRefuse(address),
+      sendBufferBytes,
+      timers: monotonicTimers,
+    });
+  const sessionHomes = sessionCluster ?? sessionLinks;
   const sendBodies = new BodyIntake(
     { ...channels, requestBytes: sendLimit(channels.clientFrameBytes) },
     monotonicTimers,
@@ -349,6 +371,14 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     authority: engine.authority,
     counter: engine.counter,
     api,
+    problems: hub.problems,
+    inspector: new Inspector({
+      connections,
+      sessions: hub.sessions,
+      libraries: clients.libraries,
+      clock: timers,
+      monotonic: monotonicTimers,
+    }),
     cluster: isOneOfCluster ? clusterQuotas : undefined,
     serverName: options.serverName,
     isFirst,
@@ -368,7 +398,9 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       return { host: channels.host, port: listener.port, tls: tls !== undefined };
     },
     replaceApps(list, changes) {
-      clients.endAll(new Set(apps.replace(list).gone), 'app-disabled');
+      const { gone } = apps.replace(list);
+      taps.apply();
+      clients.endAll(new Set(gone), 'app-disabled');
       // Logged here, because from here on it is true.
       if (isFirst) log.info('Apps changed', { apps: list.length, ...changes });
     },
@@ -380,14 +412,24 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     pushConnectionsAre(open) {
       pushConnections = open;
     },
+    watch: (watched) => taps.watch(watched),
+    say(to, text) {
+      void bus?.say(to, text).then((isHeard) => {
+        if (to !== undefined) options.toBackground({ type: 'cluster-said', to, isHeard });
+      });
+    },
     answer: (question) => figures.answer(question),
     backgroundSaidGoodbye: () => goodbye.resolve(),
     async drain() {
       sessions.stop();
+      sessionCluster?.stop();
       const stopped = listeners.close();
-      await drain(connections, config.drainSeconds, (connection) =>
-        endWith(connection, 'server-stopping'),
-      );
+      const { drainSeconds } = config;
+      await Promise.all([
+        drain(connections, drainSeconds, (connection) => endWith(connection, 'server-stopping')),
+        sessionCluster &&
+          drain(sessionCluster, drainSeconds, (outlet) => endVisit(outlet, 'server-stopping')),
+      ]);
       clearInterval(checks);
       clearInterval(fileChecks);
       // With a limit: a client may keep its end half open for ever.
@@ -397,6 +439,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     },
     async close() {
       // Last, so that no webhook events and usage are lost.
+      taps.stop();
       clearInterval(usageTimer);
       quotas?.stop();
       webhookRelay.flush();

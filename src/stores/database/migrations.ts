@@ -334,6 +334,22 @@ export const migrations: readonly (readonly string[])[] = [
       PRIMARY KEY (instance, kind, server)
     ) {without rowid}`,
   ],
+  [
+    // Who did what by the admin API. Ids sort by time.
+    `CREATE TABLE audit_entries (
+      id {text} PRIMARY KEY,
+      first_at BIGINT NOT NULL,
+      last_at BIGINT NOT NULL,
+      times BIGINT NOT NULL,
+      user_name TEXT NOT NULL,
+      how TEXT NOT NULL,
+      address TEXT NOT NULL,
+      operation TEXT NOT NULL,
+      subject TEXT NOT NULL,
+      detail TEXT NOT NULL,
+      status INTEGER NOT NULL
+    ) {without rowid}`,
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

@@ -247,7 +247,7 @@ describe('a page of another site', () => {
     { origin: 'null' },
     { origin: '' },
     { origin: 'file://' },
-    { 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' },
+    { 'sec-fetch-site': 'none', origin: 'https://evil.example' },
   ])('changes nothing, although the browser adds the password: %j', (headers) => {
     for (const method of ['POST', 'PATCH', 'DELETE', 'PUT']) {
       expect(
@@ -260,6 +260,7 @@ describe('a page of another site', () => {
     {},
     { 'sec-fetch-site': 'same-origin' },
     { 'sec-fetch-site': 'none' },
+    { 'sec-fetch-site': 'same-origin', origin: 'https://dashboard.example', host: 'upstream' },
     { origin: 'https://admin.example' },
     { origin: 'http://admin.example' },
     { origin: 'https://admin.example', host: 'ADMIN.example:443' },

@@ -265,11 +265,16 @@ class RequestHandler {
         }
         const cookie = this.sessions.open({ isSecure });
         if (cookie !== undefined) headers['set-cookie'] = cookie;
+        this.options.log.info('Logged in to the dashboard', {
+          by: 'token' in given ? 'link' : 'password',
+          address: sender.address,
+        });
         return undefined;
       },
       logOut: () => {
         headers['set-cookie'] = this.sessions.close({ isSecure });
       },
+      makeLink: () => this.sessions.makeLink(),
     };
   }
 

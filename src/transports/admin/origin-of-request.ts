@@ -35,6 +35,8 @@ export function isLocal(head: RequestHead): boolean {
  */
 export function isFromAnotherSite(head: RequestHead): boolean {
   if (!isFromSameSite(head)) return true;
+  // No page can set this header, and it is true behind a proxy that passes on another `Host`, as nginx does by default.
+  if (head.header('sec-fetch-site') === 'same-origin') return false;
   const origin = head.header('origin');
   return origin !== undefined && !isOwnOrigin(origin, head.header('host') ?? '');
 }

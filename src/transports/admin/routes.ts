@@ -10,6 +10,8 @@ export interface CallSession {
   logIn(given: LogIn): Denial | undefined;
   /** Makes the browser forget its session. */
   logOut(): void;
+  /** Makes the token of a link that logs in once, within ten minutes. An earlier link ends. */
+  makeLink(): string;
 }
 
 /** A request that was allowed and matches a route. Its query and body are not checked yet. */

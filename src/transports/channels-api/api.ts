@@ -9,7 +9,8 @@ import { type Authenticated, authenticate, refuseBody } from './authenticate.ts'
 import type { Answer, Endpoint } from './call.ts';
 import { Listings } from './listings.ts';
 import { type OperatorSent, sendForOperator } from './operator-send.ts';
-import { ApiRefusal, refuseRequest } from './problems.ts';
+import { ApiRefusal, refuseRequest, statuses } from './problems.ts';
+import { parameterOf } from './query.ts';
 import { refuseQuery } from './refuse-usage.ts';
 import { findRoute, type Route } from './routes.ts';
 import { refuseTrigger } from './trigger-rate.ts';
@@ -103,7 +104,7 @@ export class ChannelsApi {
       this.hub.clock.now(),
     );
     // Bun skips the body of a request that is answered before it arrives.
-    if (known instanceof ApiRefusal) return this.refuse(exchange, known);
+    if (known instanceof ApiRefusal) return this.refuseUnsigned(exchange, known, route);
     const { app, parameters } = known;
     if (method === 'GET') return this.respond(exchange, this.ask(endpoint, route, known), app);
     const over = this.refuseOverRate(route, app);
@@ -144,6 +145,7 @@ export class ChannelsApi {
       hub: this.hub,
       listings: this.listings,
       app,
+      key: parameterOf(parameters, 'auth_key'),
       parameters,
       body,
       channelText: decodeLeniently(route.channelText ?? ''),
@@ -192,11 +194,30 @@ export class ChannelsApi {
     return this.refuse(exchange, refusal);
   }
 
+  /** Notes a wrong signature for the app of the path, whoever sent it. */
+  private refuseUnsigned(exchange: Exchange, refusal: ApiRefusal, { appId }: Route): Response {
+    const app = appId === undefined ? undefined : this.apps.byId(decodeLeniently(appId));
+    if (app !== undefined) this.note(app, exchange, refusal);
+    return this.refuse(exchange, refusal);
+  }
+
+  private note(
+    app: App,
+    { path, sender }: Exchange,
+    { problem, text }: ApiRefusal | BodyRefusal,
+  ): void {
+    const { advice } = statuses[problem];
+    const address = sender();
+    this.hub.problems.note(app, { source: 'backend', kind: problem, text, advice, path, address });
+  }
+
   private refuse(
-    { request, path, sender }: Exchange,
+    exchange: Exchange,
     { problem, text, headers }: ApiRefusal | BodyRefusal,
     { app, closes = false }: { readonly app?: App; readonly closes?: boolean } = {},
   ): Response {
+    const { request, path, sender } = exchange;
+    if (app !== undefined) this.note(app, exchange, new ApiRefusal(problem, text));
     const response = refuseRequest(problem, text, {
       ...headers,
       ...(closes ? { connection: 'close' } : {}),

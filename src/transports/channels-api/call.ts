@@ -10,6 +10,8 @@ export interface Call {
   readonly hub: Hub;
   readonly listings: Listings;
   readonly app: App;
+  /** The key that signed the request. */
+  readonly key: string | undefined;
   readonly parameters: readonly Parameter[];
   readonly body: Uint8Array;
   /** The channel in the path, decoded but not checked. */

@@ -32,5 +32,7 @@ export function sendForOperator(
       ({ subscriptions }) => ({ name: channel.text, receivers: subscriptions }),
     ),
   );
-  return after(counted, (channels) => after(publishAll(hub, app, [trigger]), () => ({ channels })));
+  return after(counted, (channels) =>
+    after(publishAll({ hub, app }, [trigger]), () => ({ channels })),
+  );
 }

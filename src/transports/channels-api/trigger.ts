@@ -1,7 +1,5 @@
-import type { App } from '../../channels/app.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
 import { ask } from '../../channels/engine-failure.ts';
-import type { Hub } from '../../channels/hub.ts';
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import { publish } from '../../channels/publish.ts';
 import { applicableCounts } from './attributes.ts';
@@ -25,7 +23,7 @@ export type TriggerCall = Pick<Call, 'hub' | 'app' | 'body' | 'parameters'>;
 export function triggerEvent(call: Call): MaybePromise<Answer> {
   const trigger = takeTrigger(call);
   if (trigger instanceof ApiRefusal) return trigger;
-  return after(publishAll(call.hub, call.app, [trigger]), () => {
+  return after(publishAll(call, [trigger]), () => {
     if (!trigger.asked) return EMPTY;
     const counted = mapAll(trigger.channels, (channel) => countsOf(call, channel, trigger));
     return after(counted, (counts) => {
@@ -43,7 +41,7 @@ export function triggerBatch(call: Call): MaybePromise<Answer> {
   if (batch instanceof ApiRefusal) return refuseRead(call, batch);
   const refused = refuseOverLimits(call, batch, textsOfBatch);
   if (refused !== undefined) return refused;
-  return after(publishAll(call.hub, call.app, batch), () => {
+  return after(publishAll(call, batch), () => {
     if (!batch.some(({ asked }) => asked)) return EMPTY;
     const counted = mapAll(batch, (trigger) =>
       // An event of a batch has one channel.
@@ -60,7 +58,7 @@ export function triggerRawEvent(call: Call): MaybePromise<Answer> {
   // All of its body is data.
   const refused = refuseQuota(call, [trigger]);
   if (refused !== undefined) return refused;
-  return after(publishAll(call.hub, call.app, [trigger]), () => ({ status: 202 as const }));
+  return after(publishAll(call, [trigger]), () => ({ status: 202 as const }));
 }
 
 /** Reads the event of a body, and counts it; or refuses it, if it breaks a rule or the app is over a limit. */
@@ -101,14 +99,13 @@ function refuseQuota(
  */
 const IN_ORDER_MAX = 10;
 
-/** Sends events that are counted already. */
+/** Sends events that are counted already. Without a key, an operator has sent them. */
 export function publishAll(
-  hub: Hub,
-  app: App,
+  { hub, app, key }: Pick<Call, 'hub' | 'app'> & Partial<Pick<Call, 'key'>>,
   triggers: readonly Trigger[],
 ): MaybePromise<unknown> {
   const events = triggers.flatMap(({ name, data, except, channels }) =>
-    channels.map((channel) => ({ app, channel, name, data, except })),
+    channels.map((channel) => ({ app, channel, name, data, except, key })),
   );
   if (events.length > IN_ORDER_MAX) return mapAll(events, (event) => publish(hub, event));
   return events.reduce<MaybePromise<void>>(

@@ -36,8 +36,8 @@ export function admitKey(keyText: string, query: string, apps: AppDirectory): Ad
   return app.enabled ? { app } : refused('app-disabled');
 }
 
-/** Returns the first value of a parameter. */
-function parameterOf(query: string, name: string): string | null {
+/** Returns the first value of a parameter in the query of a handshake. */
+export function parameterOf(query: string, name: string): string | null {
   if (query.includes('%') || query.includes('+')) return new URLSearchParams(query).get(name);
   // Several times as fast, if nothing needs decoding.
   for (const pair of query.split('&')) {

@@ -4,14 +4,16 @@ import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts
 import type { Hub } from '../../channels/hub.ts';
 import { after, type MaybePromise, recover } from '../../channels/maybe-promise.ts';
 import type { ConnectionQuota } from '../../channels/ports.ts';
+import type { Problem } from '../../channels/problem-book.ts';
 import { reportProblem } from '../../channels/report-problem.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
 import { connectionEstablished, PONG, readClientMessage } from '../../channels/wire.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { type AddressLimits, AddressRates } from './address-rates.ts';
+import { ClientLibraries } from './client-libraries.ts';
 import { type ConnectionProblem, closeCodes } from './close-codes.ts';
-import type { Connection } from './connection.ts';
+import { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { Departures } from './departures.ts';
 import { type Endable, endWith } from './end.ts';
@@ -71,6 +73,7 @@ const TAKING_PLACE = -1;
 /** Takes every connection through its life, whatever carries it: admission, frames, heartbeats, limits and its end. */
 export class Clients {
   readonly departures: Departures;
+  readonly libraries = new ClientLibraries();
 
   private readonly hub: Hub;
   private readonly connections: Connections;
@@ -142,6 +145,12 @@ export class Clients {
       { app: app?.id, address },
       { code, why: message },
     );
+    if (app !== undefined) this.noteEnd(app, problem, { text: message, address });
+    // An open connection is recorded where it is ended.
+    if (!(connection instanceof Connection)) {
+      const { advice } = closeCodes[problem];
+      app?.tap?.record({ kind: 'error', code, reason: message, advice });
+    }
     endWith(connection, problem, message);
   }
 
@@ -175,11 +184,17 @@ export class Clients {
   open(connection: Connection): void {
     const { app } = connection;
     this.heard(connection);
+    connection.openedAtMs = connection.heardAtMs;
     if (app.authorizedConnectionsOnly) {
       const timeoutMs = this.settings.authorizationTimeoutSeconds * 1000;
       this.authoriseByMs.set(connection, connection.heardAtMs + timeoutMs);
     }
     this.connections.add(connection);
+    app.tap?.record({
+      kind: 'connected',
+      socket: connection.socketId,
+      transport: connection.transport,
+    });
     this.meter.count('connectionsOpened');
     connection.send(
       connectionEstablished(connection.socketId, this.settings.activityTimeoutSeconds),
@@ -205,6 +220,12 @@ export class Clients {
   closed(connection: Connection): boolean {
     // Before its departure is published: that may make the slow consumers be looked for again.
     const wasTooSlow = this.slowConsumers.wasTooSlow(connection);
+    connection.app.tap?.record({
+      kind: 'disconnected',
+      socket: connection.socketId,
+      user: connection.user?.id,
+      transport: connection.transport,
+    });
     this.connections.remove(connection);
     if (!this.authoriseByMs.delete(connection)) this.quota.release(connection.app);
     this.frameQueue.forget(connection);
@@ -215,9 +236,23 @@ export class Clients {
 
   /** Counts and logs a connection that was closed because it read too slowly. */
   closedTooSlow({ app, address, socketId }: Connection): void {
+    app.tap?.record({
+      kind: 'slow',
+      socket: socketId,
+      reason: `Closed with 1006: more than ${this.settings.sendBufferBytes} bytes waited for it`,
+      advice: 'Subscribe to less, or raise `channels.sendBufferBytes`.',
+    });
     this.slowConnectionsClosed++;
     this.closedOnAllLoops?.set(this.slowConnectionsClosed);
     this.meter.count('slowConnectionsClosed');
+    this.hub.problems.note(app, {
+      source: 'connection',
+      kind: 'slow',
+      text: 'The client read too slowly',
+      advice: 'Send it less, in fewer events, or raise `channels.sendBufferBytes`.',
+      socket: socketId,
+      address: addressOf(address),
+    });
     this.hub.rateLimitedLog.warn(
       'Connection closed: it read too slowly',
       { app: app.id },
@@ -314,7 +349,9 @@ export class Clients {
     const byMs = this.authoriseByMs.get(connection);
     if (byMs === undefined || byMs === TAKING_PLACE) return;
     if (!connection.authorised) {
-      if (nowMs >= byMs) endWith(connection, 'not-authorised-in-time');
+      if (nowMs < byMs) return;
+      this.noteEndOf(connection, 'not-authorised-in-time');
+      endWith(connection, 'not-authorised-in-time');
       return;
     }
     this.authoriseByMs.set(connection, TAKING_PLACE);
@@ -368,7 +405,22 @@ export class Clients {
       { app: app.id },
       { address: addressOf(address), connection: socketId, framesPerSecond },
     );
+    this.noteEndOf(connection, 'too-many-frames');
     endWith(connection, 'too-many-frames');
+  }
+
+  private noteEndOf(connection: Connection, problem: ConnectionProblem): void {
+    const { app, socketId: socket, user, address } = connection;
+    this.noteEnd(app, problem, { socket, user: user?.id, address: addressOf(address) });
+  }
+
+  private noteEnd(
+    app: App,
+    problem: ConnectionProblem,
+    { text = closeCodes[problem].message, ...whose }: Partial<Problem>,
+  ): void {
+    const { advice } = closeCodes[problem];
+    this.hub.problems.note(app, { source: 'connection', kind: problem, text, advice, ...whose });
   }
 
   /** Ends the connection: its departure undoes what the message had done so far. */

@@ -17,6 +17,7 @@ export class FakeConnection extends Connection {
   /** What waits for the client. Bytes. */
   waiting = 0;
   isOpen = true;
+  readonly transport = 'test';
   /** What a transport does when the connection has closed. */
   onClose: () => void = () => undefined;
 

@@ -11,6 +11,8 @@ export interface ConnectionOptions {
   readonly firstHalf: number;
   readonly secondHalf?: number | undefined;
   readonly address: PackedAddress;
+  /** What the client says of itself: see `ClientLibraries`. */
+  readonly library?: number;
 }
 
 /**
@@ -25,6 +27,10 @@ export abstract class Connection extends Session implements Peer {
   private readonly secondHalf: number;
   /** Of the client; behind a trusted proxy not that of the proxy. */
   readonly address: PackedAddress;
+  /** What the client says of itself: see `ClientLibraries`. */
+  readonly library: number;
+  /** When it was opened. Monotonic milliseconds. */
+  openedAtMs = 0;
   /** When the client last sent anything. Monotonic milliseconds. */
   heardAtMs = 0;
   /** When the unanswered ping was sent; 0: none is. Monotonic milliseconds. */
@@ -32,11 +38,12 @@ export abstract class Connection extends Session implements Peer {
   /** Frames that it sent recently, weighted by size: see `FrameLimit`. */
   frameDebt = 0;
 
-  constructor({ app, firstHalf, secondHalf = newHalf(), address }: ConnectionOptions) {
+  constructor({ app, firstHalf, secondHalf = newHalf(), address, library = 0 }: ConnectionOptions) {
     super(app);
     this.firstHalf = firstHalf;
     this.secondHalf = secondHalf;
     this.address = address;
+    this.library = library;
   }
 
   get socketId(): SocketId {
@@ -47,6 +54,9 @@ export abstract class Connection extends Session implements Peer {
   get peer(): Peer {
     return this;
   }
+
+  /** What carries it, for operators. */
+  abstract get transport(): string;
 
   /** Whether it is neither closed nor closing. */
   abstract get isOpen(): boolean;

@@ -1,17 +1,20 @@
-import type { Connection } from './connection.ts';
-import type { Connections } from './connections.ts';
-
 /** Between two steps. Milliseconds. */
 const STEP_MS = 100;
+
+/** What is ended in small steps. What was ended leaves it. */
+export interface Draining<T> {
+  readonly size: number;
+  all(): Iterable<T>;
+}
 
 /**
  * Ends all connections in small steps over the drain time. Clients reconnect at once, so ending all at the same moment would
  * overload the server that takes over. Settles as soon as no connection is left.
  */
-export async function drain(
-  connections: Connections,
+export async function drain<T>(
+  connections: Draining<T>,
   drainSeconds: number,
-  end: (connection: Connection) => void,
+  end: (connection: T) => void,
 ): Promise<void> {
   let steps = Math.max(1, Math.floor((drainSeconds * 1000) / STEP_MS));
   for (; connections.size > 0 && steps > 0; steps--) {

@@ -1,5 +1,6 @@
 import { errorMessage } from '../../channels/wire.ts';
 import { type ConnectionProblem, closeCodes } from './close-codes.ts';
+import { Connection } from './connection.ts';
 
 /** What can be ended: a connection, or the socket of one that was refused. */
 export interface Endable {
@@ -14,7 +15,17 @@ export function endWith(
   message = closeCodes[problem].message,
 ): void {
   const { code } = closeCodes[problem];
+  if (connection instanceof Connection) recordEnd(connection, problem, message);
   // The .NET client reads the event, and others the close; pusher-js copes with both.
   if (code >= 4000) connection.send(errorMessage(code, message));
   connection.close(code, message);
+}
+
+/** Shows an end to those who watch the app. */
+function recordEnd(connection: Connection, problem: ConnectionProblem, reason: string): void {
+  const { app, socketId, user, isOpen } = connection;
+  if (app.tap === undefined || !isOpen) return;
+  const { code, advice } = closeCodes[problem];
+  const kind = problem === 'terminated' ? 'terminated' : 'error';
+  app.tap.record({ kind, socket: socketId, user: user?.id, code, reason, advice });
 }

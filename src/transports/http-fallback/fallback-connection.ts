@@ -59,6 +59,10 @@ export class FallbackConnection extends Connection {
     this.order = new SendOrder(options.events.timers, (send) => options.events.sent(this, send));
   }
 
+  get transport(): string {
+    return 'http';
+  }
+
   get isOpen(): boolean {
     return !this.isOver;
   }

@@ -24,7 +24,7 @@ export class HalfOpenSessions {
   private readonly onDropped: (session: string) => void;
 
   /** `onDropped` is called with each session whose client has not polled again. */
-  constructor(onDropped: (session: string) => void = () => undefined) {
+  constructor(onDropped: (session: string) => void) {
     this.onDropped = onDropped;
   }
 

@@ -54,6 +54,16 @@ export class RemoteHome implements SessionHome {
     return this.receiving.size === 0 && this.asked.size === 0;
   }
 
+  /** The receive requests that it has not answered to their end. */
+  get size(): number {
+    return this.receiving.size;
+  }
+
+  /** Their responses. */
+  *outlets(): Iterable<Outlet> {
+    for (const { outlet } of this.receiving.values()) yield outlet;
+  }
+
   receive(receive: ReceiveRequest, outlet: Outlet): ResponseEnded {
     const { ask, timers, instead } = this.options;
     const request = ++lastRequest;

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../../testing/fake-time.ts';
 import type { Outlet } from './receiver.ts';
-import { type SessionBus, type SessionBusListener, SessionCluster } from './session-cluster.ts';
+import {
+  endVisit,
+  type SessionBus,
+  type SessionBusListener,
+  SessionCluster,
+} from './session-cluster.ts';
 import type { Loss, ReceiveRequest, ResponseEnded, SendRequest } from './sessions.ts';
 
 /** Source: HTTP transports, §14.8. */
@@ -144,6 +149,23 @@ describe('a session', () => {
     home?.lost('s', 'too-large');
     expect(a.sessions.log).toEqual(['x', 'too-large: s']);
     expect(b.sessions.known.size).toBe(0);
+  });
+
+  it('is left by the requests that came to a server that stops', async () => {
+    const { a, b } = pair();
+    await a.receive('s');
+    const outlet = await b.receive('s');
+    expect(b.cluster.size).toBe(1);
+
+    b.cluster.stop();
+    for (const open of b.cluster.all()) endVisit(open, 'server-stopping');
+
+    expect(outlet.written).toEqual(['c[4200,"Server is stopping, please reconnect"]\n', '(ended)']);
+    expect([b.cluster.size, a.sessions.log]).toEqual([0, ['ended']]);
+    // A proxy may send more, over connections that it has kept.
+    const late = await b.receive('s');
+    expect(late.written).toEqual(['c[4100,"Over capacity"]\n', '(ended)']);
+    expect(b.cluster.size).toBe(0);
   });
 
   it('gets no late line of another session whose request has ended', async () => {

@@ -1,6 +1,9 @@
 import type { Timers } from '../../runtime/ports.ts';
+import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
 import type { PackedAddress } from '../clients/packed-address.ts';
 import { HomeServer } from './home-server.ts';
+import { closeLine } from './lines.ts';
+import type { Outlet } from './receiver.ts';
 import { RemoteHome } from './remote-home.ts';
 import { isQuestion, type SessionMessage } from './session-messages.ts';
 import type { LocalSessions, ReceiveRequest, SessionHome, SessionHomes } from './sessions.ts';
@@ -57,6 +60,7 @@ export class SessionCluster implements SessionHomes {
   private readonly options: SessionClusterOptions;
   private readonly peers = new Map<string, Peer>();
   private renewedAtMs: number;
+  private isStopping = false;
 
   constructor(options: SessionClusterOptions) {
     this.options = options;
@@ -67,13 +71,33 @@ export class SessionCluster implements SessionHomes {
     });
   }
 
+  /** Responses that loops elsewhere write to. This server must end them when it stops. */
+  get size(): number {
+    let size = 0;
+    for (const { home } of this.peers.values()) size += home.size;
+    return size;
+  }
+
+  /** These responses. */
+  *all(): Iterable<Outlet> {
+    for (const { home } of this.peers.values()) yield* home.outlets();
+  }
+
+  /** Refuses receive requests for sessions of other loops from now on. */
+  stop(): void {
+    this.isStopping = true;
+  }
+
   receivingAt(request: ReceiveRequest): SessionHome | Promise<SessionHome> {
     const { bus, sessions } = this.options;
     const { session } = request;
     // One that is refused anyhow costs Redis nothing.
     if (sessions.has(session) || !sessions.mayOpen(request)) return sessions;
     return bus.claim(session).then(
-      (owner) => (owner === bus.self ? sessions : this.peer(owner).home),
+      (owner) => {
+        if (owner === bus.self) return sessions;
+        return this.isStopping ? STOPPED : this.peer(owner).home;
+      },
       // While the claims cannot be read, this loop has the session: the client begins anew if another had it.
       () => sessions,
     );
@@ -144,3 +168,22 @@ export class SessionCluster implements SessionHomes {
     return peer;
   }
 }
+
+/** Ends a response that this server holds for a session of another one. Its client comes back with a new session. */
+export function endVisit(outlet: Outlet, problem: ConnectionProblem): void {
+  const { code, message } = closeCodes[problem];
+  outlet.write(closeLine(code, message));
+  outlet.end();
+}
+
+/** Answers requests for sessions of other loops while this server stops. */
+const STOPPED: SessionHome = {
+  receive(_, outlet) {
+    // Not 4200: a proxy may send the client back to this server within milliseconds.
+    endVisit(outlet, 'server-over-capacity');
+    return () => undefined;
+  },
+  appOf: () => undefined,
+  send: () => undefined,
+  lost: () => undefined,
+};

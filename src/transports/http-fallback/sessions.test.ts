@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../../testing/fake-time.ts';
 import { appWith } from '../../channels/hub.fixture.ts';
+import { ClientLibraries } from '../clients/client-libraries.ts';
 import { Connections } from '../clients/connections.ts';
 import { endWith } from '../clients/end.ts';
 import type { FallbackConnection } from './fallback-connection.ts';
@@ -64,6 +65,7 @@ function loop({
         connection.send('established');
       },
       heard: () => undefined,
+      libraries: new ClientLibraries(),
       received: (_, frame) => void heard.push(frame),
       receivedControl: () => undefined,
       closed(connection) {

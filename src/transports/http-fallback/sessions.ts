@@ -96,6 +96,7 @@ export type SessionClients = Pick<
   | 'endForRoom'
   | 'open'
   | 'heard'
+  | 'libraries'
   | 'received'
   | 'receivedControl'
   | 'closed'
@@ -353,6 +354,7 @@ export class Sessions implements SessionHome, SessionEvents {
       app,
       firstHalf: this.options.connections.newFirstHalf(),
       address,
+      library: clients.libraries.numberOf(request.query),
       session,
       events: this,
     });

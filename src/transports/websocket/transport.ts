@@ -63,7 +63,8 @@ export class WebSocketTransport {
     const client = addresses.of(server.requestIP(request)?.address ?? '', request.headers);
     const address = packAddress(client);
     if (!this.clients.mayConnect(address)) return 'too-often';
-    const handshake = { server, request, client, address };
+    const { query } = target;
+    const handshake = { server, request, client, address, query };
     const { settings, apps } = this.options;
     const admission = admit(target, settings.pathPrefix, apps);
     if (admission.app === undefined) return this.upgradeRefused(handshake, admission);
@@ -103,9 +104,10 @@ export class WebSocketTransport {
   private upgradeAdmitted(handshake: Handshake, app: App, hasPlace: boolean): HandshakeOutcome {
     if (!hasPlace) return this.upgradeRefused(handshake, { app, ...refusalFor('app-over-quota') });
     const { connections, coalescer } = this.options;
-    const { server, address } = handshake;
+    const { server, address, query } = handshake;
     const firstHalf = connections.newFirstHalf();
-    const data = new WebSocketConnection({ app, firstHalf, address, server, coalescer });
+    const library = this.clients.libraries.numberOf(query);
+    const data = new WebSocketConnection({ app, firstHalf, address, library, server, coalescer });
     if (upgradeWith(handshake, data)) return 'taken';
     this.clients.releasePlace(app);
     return 'invalid';
@@ -170,6 +172,8 @@ interface Handshake {
   /** The address of the client, as text and packed. */
   readonly client: string;
   readonly address: PackedAddress;
+  /** What the client says of itself. */
+  readonly query: string;
 }
 
 function refusalFor(problem: ConnectionProblem): Omit<RefusedClient, 'address'> {

@@ -38,6 +38,10 @@ export class WebSocketConnection extends Connection {
     this.coalescer = options.coalescer;
   }
 
+  get transport(): string {
+    return 'websocket';
+  }
+
   get isOpen(): boolean {
     return this.socket?.readyState === WebSocket.OPEN;
   }

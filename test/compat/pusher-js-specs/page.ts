@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url';
-import type { Browser } from 'playwright-core';
 import { bundleSpecs } from './bundle.ts';
 
 /** The settings for which the specs connect to a server. */
@@ -27,75 +26,86 @@ export interface SpecResult {
   readonly failedExpectations: readonly { readonly message: string }[];
 }
 
-/** Serves the page of the specs. */
-export async function startSpecSite(): Promise<Disposable & { readonly url: string }> {
+/** Where the pages of the specs are. */
+export interface SpecSite extends Disposable {
+  /** The page that runs the specs of one setting, or the others, as soon as it is open. */
+  urlOf(part: string): string;
+  /** Settles when that page has run its specs. */
+  resultsOf(part: string): Promise<readonly SpecResult[]>;
+}
+
+export async function startSpecSite(): Promise<SpecSite> {
   const jasmine = new URL('jasmine-core/jasmine.js', import.meta.resolve('jasmine-core'));
-  const script = { headers: { 'content-type': 'text/javascript; charset=utf-8' } };
+  const runs = new Map(
+    [...SETTINGS, OTHERS].map((part) => [part, Promise.withResolvers<readonly SpecResult[]>()]),
+  );
   const http = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     routes: {
       '/jasmine.js': new Response(Bun.file(fileURLToPath(jasmine))),
-      '/specs.js': new Response(await bundleSpecs(), script),
-      '/': new Response(
-        `<!doctype html>
-<title>pusher-js</title>
-<script src="/jasmine.js"></script>
-<script src="/specs.js"></script>`,
-        { headers: { 'content-type': 'text/html; charset=utf-8' } },
-      ),
+      '/specs.js': new Response(await bundleSpecs(), {
+        headers: { 'content-type': 'text/javascript; charset=utf-8' },
+      }),
+      '/': new Response(PAGE, { headers: { 'content-type': 'text/html; charset=utf-8' } }),
+      '/results': async (request) => {
+        const part = new URL(request.url).searchParams.get('part') ?? '';
+        runs.get(part)?.resolve((await request.json()) as SpecResult[]);
+        return new Response();
+      },
     },
     fetch: () => new Response('', { status: 404 }),
   });
   return {
-    url: `http://localhost:${http.port}/`,
+    urlOf: (part) => `http://127.0.0.1:${http.port}/?part=${encodeURIComponent(part)}`,
+    async resultsOf(part) {
+      const timer = setTimeout(
+        () => runs.get(part)?.reject(new Error(`The specs of ${part} never ended`)),
+        RUN_MAX_MS,
+      );
+      const results = await runs.get(part)?.promise;
+      clearTimeout(timer);
+      return results ?? [];
+    },
     [Symbol.dispose]() {
       http.stop(true);
     },
   };
 }
 
-/** Runs the specs of one setting, or the others, in a new profile. */
-export async function runSpecs(
-  browser: Browser,
-  url: string,
-  part: string,
-): Promise<readonly SpecResult[]> {
-  const context = await browser.newContext({ ignoreHTTPSErrors: true });
-  const page = await context.newPage();
-  const results: SpecResult[] = [];
-  const { promise: finished, resolve, reject } = Promise.withResolvers<void>();
-  await page.exposeFunction('report', (result: SpecResult) => void results.push(result));
-  await page.exposeFunction('finish', () => resolve());
-  page.on('pageerror', reject);
-  page.on('crash', () => reject(new Error(`The page of ${part} crashed`)));
-  const timer = setTimeout(() => reject(new Error(`The specs of ${part} never end`)), RUN_MAX_MS);
-  await page.goto(url);
-  await page.evaluate(
-    `((part, parts, beginnings) => {
-      const isOwn = (name) => {
-        const index = beginnings.findIndex((some) => some.some((text) => name.startsWith(text)));
-        return (index < 0 ? ${JSON.stringify(OTHERS)} : parts[index]) === part;
-      };
-      // These prepare the library for the specs of every setting.
-      const isShared = (name) => name.endsWith(' the global config');
-      const env = jasmine.getEnv();
-      env.configure({
-        // As in the package: later specs use the connections of earlier ones.
-        random: false,
-        specFilter: (spec) => isOwn(spec.getFullName()) || isShared(spec.getFullName()),
-      });
-      env.addReporter({
-        specDone({ fullName, status, failedExpectations }) {
-          if (isOwn(fullName)) report({ fullName, status, failedExpectations });
-        },
-        jasmineDone: finish,
-      });
-      void env.execute();
-    })(${[part, SETTINGS, beginnings].map((value) => JSON.stringify(value)).join()})`,
-  );
-  await finished;
-  clearTimeout(timer);
-  await context.close();
-  return results.filter(({ status }) => status !== 'excluded');
-}
+const PAGE = `<!doctype html>
+<title>pusher-js</title>
+<script src="/jasmine.js"></script>
+<script src="/specs.js"></script>
+<script>
+  const part = new URLSearchParams(location.search).get('part');
+  const parts = ${JSON.stringify(SETTINGS)};
+  const beginnings = ${JSON.stringify(beginnings)};
+  function isOwn(name) {
+    const index = beginnings.findIndex((some) => some.some((text) => name.startsWith(text)));
+    return (index < 0 ? '${OTHERS}' : parts[index]) === part;
+  }
+  // These prepare the library for the specs of every setting.
+  const isShared = (name) => name.endsWith(' the global config');
+  const results = [];
+  const env = jasmine.getEnv();
+  env.configure({
+    // As in the package: later specs use the connections of earlier ones.
+    random: false,
+    specFilter: (spec) => isOwn(spec.getFullName()) || isShared(spec.getFullName()),
+  });
+  env.addReporter({
+    specDone({ fullName, status, failedExpectations }) {
+      if (isOwn(fullName) && status !== 'excluded') {
+        results.push({ fullName, status, failedExpectations });
+      }
+    },
+    async jasmineDone({ failedExpectations }) {
+      if (failedExpectations.length > 0) {
+        results.push({ fullName: 'All specs', status: 'failed', failedExpectations });
+      }
+      await fetch('/results' + location.search, { method: 'POST', body: JSON.stringify(results) });
+    },
+  });
+  void env.execute();
+</script>`;

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { untrusted } from '../../../testing/servers/certificates.ts';
 import { startFanfare } from '../../../testing/servers/fanfare.ts';
-import { launchChromium } from '../../browser/chromium.ts';
 import { type SpecApp, startSpecBackend } from './backend.ts';
-import { OTHERS, runSpecs, SETTINGS, startSpecSite } from './page.ts';
+import { openInChromium, openInFirefox } from './browsers.ts';
+import { OTHERS, SETTINGS, startSpecSite } from './page.ts';
 
 /**
- * Runs the integration specs of pusher-js, unchanged, in Chromium against this server: `npm run test:pusher-js`. With
- * words such as `xhr_streaming`, only the settings that contain one of them. The specs connect to the hosted service:
- * the browser resolves its names to two servers, one of them with TLS.
+ * Runs the integration specs of pusher-js, unchanged, in Chromium against this server: `npm run test:pusher-js`. With the
+ * word `firefox`, in Firefox; with others, such as `xhr_streaming`, only the settings that contain one of them. The specs
+ * connect to the hosted service: for the browser its names are two servers, one of them with TLS.
  */
 
 /** How many specs pusher-js 8.6.0 has for each setting, three of which only disconnect, and how many others. */
@@ -40,25 +40,27 @@ const backendOfMt1 = parts.use(startSpecBackend(MT1, servers));
 const backendOfEu = parts.use(startSpecBackend(EU, servers));
 const site = parts.use(await startSpecSite());
 
-const names = ['ws-mt1', 'ws-eu', 'sockjs-mt1', 'sockjs-eu'].map((name) => `${name}.pusher.com`);
-const rules = [
-  ...names.map((name) => `MAP ${name}:80 127.0.0.1:${plain.port}`),
-  ...names.map((name) => `MAP ${name}:443 127.0.0.1:${secure.port}`),
-  `MAP localhost:3000 127.0.0.1:${backendOfMt1.port}`,
-  `MAP localhost:3001 127.0.0.1:${backendOfEu.port}`,
-  'MAP *.pusher.com ~NOTFOUND',
-];
-const browser = await launchChromium([`--host-resolver-rules=${rules.join()}`]);
-parts.defer(() => browser.close());
-
-const words = process.argv.slice(2);
+const names = {
+  ...Object.fromEntries(
+    ['ws-mt1', 'ws-eu', 'sockjs-mt1', 'sockjs-eu'].flatMap((name) => [
+      [`${name}.pusher.com:80`, plain.port],
+      [`${name}.pusher.com:443`, secure.port],
+    ]),
+  ),
+  'localhost:3000': backendOfMt1.port,
+  'localhost:3001': backendOfEu.port,
+};
+const inFirefox = process.argv.includes('firefox');
+const words = process.argv.slice(2).filter((word) => word !== 'firefox');
 const chosen = [...SETTINGS, OTHERS].filter(
   (part) => words.length === 0 || words.some((word) => part.includes(word)),
 );
 const startedAtMs = performance.now();
 // Specs of different settings share nothing, and they mostly wait.
+const urls = chosen.map((part) => site.urlOf(part));
+parts.use(await (inFirefox ? openInFirefox : openInChromium)(urls, names));
 const runs = await Promise.all(
-  chosen.map(async (part) => ({ part, results: await runSpecs(browser, site.url, part) })),
+  chosen.map(async (part) => ({ part, results: await site.resultsOf(part) })),
 );
 
 for (const { part, results } of runs) {

@@ -70,13 +70,7 @@ export function AppsTable({
                   <td class="number" data-label="messages">
                     {count(now?.messagesToday ?? 0)}
                   </td>
-                  <td>
-                    {quota > 0 ? (
-                      <QuotaBar used={now?.messagesToday ?? 0} of={quota} />
-                    ) : (
-                      <span class="muted">none</span>
-                    )}
-                  </td>
+                  <td>{quota > 0 && <QuotaBar used={now?.messagesToday ?? 0} of={quota} />}</td>
                 </tr>
               );
             })}

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { apiUrl } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import type { LiveFeed } from '../../live/live-feed.ts';
 import { type LiveRecord, recordToFragment } from '../../live/records.ts';
@@ -145,6 +146,17 @@ export function RecordPanel({
           )}
           {record.kind === 'api' && <CopyButton text={() => asCurl(app, record)}>curl</CopyButton>}
           <CopyButton text={link}>Link</CopyButton>
+          {record.kind === 'refused' && (
+            <a
+              class="button slim"
+              href={pathTo(`${appPath}/problems`, {
+                channel: record.channel,
+                socket: record.socket,
+              })}
+            >
+              Check its authorisation
+            </a>
+          )}
           {['api', 'client'].includes(record.kind) && may('operator') && (
             <Button look="slim" icon="send" onClick={sendAgain}>
               Send again
@@ -172,7 +184,6 @@ function pusherJs({ channel = '', event = '' }: LiveRecord): string {
 
 function asCurl(app: string, { channel = '', event = '', data = '{}' }: LiveRecord): string {
   const body = JSON.stringify({ name: event, channels: [channel], data }).replaceAll("'", "'\\''");
-  const { origin } = location;
-  const [prefix] = location.pathname.split('/dashboard');
-  return `curl -u :PASSWORD -H 'Content-Type: application/json' -d '${body}' '${origin}${prefix}/api/v1/apps/${encodeURIComponent(app)}/events'`;
+  const url = `${location.origin}${apiUrl('/apps/{id}/events', { id: app })}`;
+  return `curl -u :PASSWORD -H 'Content-Type: application/json' -d '${body}' '${url}'`;
 }

@@ -46,7 +46,7 @@ const GRACE_MS = 3000;
  * A number above 2^53 would print as 1.79e+15, so numbers become text by `text`.
  */
 const PRELUDE = `
-local P, call, claims, dueMs = KEYS[1], redis.call, {}, -1
+local P, call, claims, moved, dueMs = KEYS[1], redis.call, {}, {}, -1
 local W = P .. 'W'
 local function nowMs() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
 local function text(number) return string.format('%.0f', number) end
@@ -82,6 +82,7 @@ end
 -- One more node holds the member.
 local function come(topic, user, info, flags, again, socket)
   if call('HINCRBY', P .. 'U:' .. topic, user, 1) > 1 then return end
+  moved[#moved + 1] = '+' .. user
   local seq = step(topic)
   call('HSET', P .. 'I:' .. topic, user, seq .. '\\n' .. info)
   publish(topic, seq, '+' .. socket .. '\\n' .. user .. '\\n' .. info)
@@ -94,6 +95,7 @@ local function go(topic, user, flags)
   if not call('HGET', U, user) or call('HINCRBY', U, user, -1) > 0 then return end
   call('HDEL', U, user)
   call('HDEL', P .. 'I:' .. topic, user)
+  moved[#moved + 1] = '-' .. user
   publish(topic, step(topic), '-' .. user)
   if has(flags, 'w') then later('r' .. topic .. '\\n' .. user, ${GRACE_MS}) end
 end
@@ -105,9 +107,11 @@ local function count(topic, delta, flags, again)
   local C, channel = P .. 'C:' .. string.sub(topic, 1, slash - 1), string.sub(topic, slash + 1)
   if total > 0 and total == delta then
     start(T)
+    moved[#moved + 1] = 'o'
     call('ZADD', C, call('HINCRBY', P .. 'A', string.sub(topic, 1, slash - 1), 1), channel)
     if has(flags, 'w') and call('ZREM', W, 'v' .. topic) == 0 and not again then report('o', topic) end
   elseif total <= 0 then
+    moved[#moved + 1] = 'v'
     call('ZREM', C, channel)
     call('ZREM', W, 'c' .. topic)
     call('DEL', T, P .. 'U:' .. topic, P .. 'I:' .. topic)

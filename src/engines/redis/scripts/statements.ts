@@ -18,10 +18,12 @@ return {'ok', call('GET', P .. 'E')}
  * id of the newcomer; then for each member `+` or `-`, user id and info.
  *
  * Flags: `w` the app has webhooks, `c` it wants subscription counts, `n` it wants them as webhooks, `k` a cache channel, `m`
- * misses of it are reported. Mode: `a` stated again, so nothing is reported; `r` return the members.
+ * misses of it are reported. Mode: `a` stated again, so nothing is reported; `r` return the members,
+ * `t` return the transitions.
  *
  * Returns `full` and has changed nothing, or: how many statements of the node were applied; the sequence number at which the
- * newcomer enters; milliseconds until something is due; claimed webhook events; the cached event; the members.
+ * newcomer enters; milliseconds until something is due; claimed webhook events; the cached event; the members;
+ * the transitions: `o` occupied, `v` vacated, `+` or `-` and a user id.
  */
 export const STATE = script(`
 local node, topic, held, flags, mode, most = ARGV[1], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], tonumber(ARGV[7])
@@ -56,7 +58,7 @@ local seq = call('HGET', T, '!') or '0'
 -- After the number of the newcomer, who gets the count too, also if an earlier statement has counted it.
 if total and not again then counted(topic, total, flags)
 elseif ARGV[8] ~= '' and has(flags, 'c') then counted(topic, tonumber(call('HGET', T, '#')), 'c') end
-return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and call('HGETALL', I) or {}}
+return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and call('HGETALL', I) or {}, has(mode, 't') and not again and moved or {}}
 `);
 
 /**

@@ -89,6 +89,9 @@ export function dashboardRoutes({
   ];
 }
 
+/** How long after a failure the dashboard is bundled again at the earliest. */
+const RETRY_MS = 5000;
+
 /** Bundles when a browser asks for the first time, because most servers are never looked at. */
 class BundleOnDemand {
   private readonly log: Log;
@@ -117,8 +120,10 @@ class BundleOnDemand {
       this.log.debug('Dashboard bundled', { files: this.done.assets.size, milliseconds });
       return this.done;
     } catch (error) {
-      // The next request tries again.
-      this.bundling = undefined;
+      // Tried again later, but not with each request of a stranger.
+      setTimeout(() => {
+        this.bundling = undefined;
+      }, RETRY_MS).unref();
       throw error;
     }
   }

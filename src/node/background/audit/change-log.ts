@@ -1,8 +1,8 @@
-import type { Operation } from '../../admin/operation.ts';
-import { isObject } from '../../config/plain-json.ts';
-import type { Log } from '../../runtime/ports.ts';
-import { printable } from '../../runtime/printable.ts';
-import type { AdminCall } from '../../transports/admin/routes.ts';
+import type { Operation } from '../../../admin/operation.ts';
+import { isObject } from '../../../config/plain-json.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import { printable } from '../../../runtime/printable.ts';
+import type { AdminCall } from '../../../transports/admin/routes.ts';
 
 /** Logs a change: ids and the names of settings, but no values, because some are secrets. */
 export function logChange(

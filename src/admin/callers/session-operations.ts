@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { OperationRefused } from '../tenants/operation-refused.ts';
-import { type Operation, operation } from './operation.ts';
-import { type Caller, type Rights, roles } from './rights.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
+import { type Operation, operation } from '../operation.ts';
+import { type Caller, type Rights, roles } from '../rights.ts';
 
 const every = z.literal('*');
 
@@ -65,6 +65,16 @@ export const sessionOperations: readonly Operation[] = [
       session.logOut();
       return {};
     },
+  }),
+  operation({
+    id: 'makeLogInLink',
+    method: 'POST',
+    path: '/session/link',
+    summary:
+      'Make a link that logs in to the dashboard of this server once, within ten minutes: `/dashboard#token=TOKEN`. An earlier link ends.',
+    role: 'admin',
+    answer: z.strictObject({ token: z.string() }),
+    act: async (_, { session }) => ({ token: session.makeLink() }),
   }),
 ];
 

@@ -1,0 +1,220 @@
+import { z } from 'zod';
+import {
+  type ChannelName,
+  describeBadChannelName,
+  parseChannelName,
+} from '../../channels/channel-name.ts';
+import { CACHE_TTL_MS } from '../../channels/event.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
+import { type Operation, operation } from '../operation.ts';
+import { listLimit } from '../query-kinds.ts';
+import type { Rights } from '../rights.ts';
+import type { ListedConnection } from './inspecting.ts';
+
+/** Connections that are shown with a channel. */
+const CONNECTIONS_SHOWN = 100;
+
+const count = z.int().min(0);
+const time = count.describe('Milliseconds since 1970.');
+const HIDDEN = 'null if payloads are hidden from the caller.';
+
+const shownConnection = z.strictObject({
+  socketId: z.string(),
+  user: z.string().nullable().describe('The user that it is signed in as.'),
+  address: z.string().nullable().describe(`The address of the client. ${HIDDEN}`),
+  transport: z.enum(['websocket', 'http']),
+  client: z
+    .strictObject({ name: z.string(), version: z.string(), protocol: z.string() })
+    .nullable()
+    .describe('What the client says of itself; null if it is not known.'),
+  openedAtMs: time,
+  heardAtMs: time.describe('When the client last sent anything. Milliseconds since 1970.'),
+  waitingBytes: count.describe('Bytes that the client has not taken yet.'),
+  channels: count.describe('Channels that it is subscribed to.'),
+});
+
+const server = z.string().describe('The server whose connections these are.');
+
+/** The operations that show single channels and connections. */
+export const inspectOperations: readonly Operation[] = [
+  operation({
+    id: 'getChannel',
+    method: 'GET',
+    path: '/apps/{id}/channels/{name}',
+    role: 'support',
+    summary:
+      'Show one channel: its counts, up to 1,000 members, the remembered event of a cache channel, and up to 100 connections of this server.',
+    answer: z.strictObject({
+      name: z.string(),
+      occupied: z.boolean(),
+      subscriptions: count.describe('Connections that are subscribed, on all servers.'),
+      users: count.describe('Users of a presence channel, on all servers; 0 for others.'),
+      members: z.array(
+        z.strictObject({
+          userId: z.string(),
+          userInfo: z.string().nullable().describe(`JSON text. ${HIDDEN}`),
+        }),
+      ),
+      cached: z
+        .strictObject({
+          name: z.string(),
+          data: z.string().nullable().describe(`null for encrypted channels, too. ${HIDDEN}`),
+          bytes: count.describe('The length of the data.'),
+          ageMs: count.describe('How long ago it was sent.'),
+        })
+        .nullable()
+        .describe('The last event of a cache channel, if it is remembered.'),
+      server,
+      connections: z.array(shownConnection),
+      moreConnections: z.boolean().describe('Whether there may be more on this server.'),
+    }),
+    refusals: ['not-found', 'conflict'],
+    act: async ({ apps, inspect }, { path, rights }) => {
+      const channel = channelIn(path('name'));
+      const { tenant: app } = await apps.get(path('id'));
+      const { counts, members, cached } = await inspect.channel(app.id, channel.text);
+      const { connections, next } = await inspect.connections({
+        appId: app.id,
+        channel: channel.text,
+        limit: CONNECTIONS_SHOWN,
+      });
+      const showsData = rights.seesPayloads && channel.kind !== 'encrypted';
+      return {
+        name: channel.text,
+        occupied: counts.subscriptions > 0,
+        subscriptions: counts.subscriptions,
+        users: counts.users,
+        members: members.map(({ userId, userInfo }) => ({
+          userId,
+          userInfo: rights.seesPayloads ? (userInfo ?? null) : null,
+        })),
+        cached:
+          cached === undefined
+            ? null
+            : {
+                name: cached.name,
+                data: showsData ? cached.data : null,
+                bytes: Buffer.byteLength(cached.data),
+                ageMs: Math.max(0, Math.round(CACHE_TTL_MS - cached.leftMs)),
+              },
+        server: inspect.serverName,
+        connections: connections.map((one) => showConnection(one, rights)),
+        moreConnections: next !== undefined,
+      };
+    },
+  }),
+  operation({
+    id: 'listConnections',
+    method: 'GET',
+    path: '/apps/{id}/connections',
+    role: 'support',
+    summary: 'List open connections of an app on this server, the oldest of each thread first.',
+    query: z.strictObject({
+      user: z.string().min(1).max(1_000).optional().describe('Only those signed in as this user.'),
+      channel: z.string().max(200).optional().describe('Only those subscribed to this channel.'),
+      address: z.string().max(100).optional().describe('Only those of this client address.'),
+      limit: listLimit(100),
+      after: z
+        .string()
+        .regex(/^\d{1,3}\.\d{1,15}$/, { error: 'must be the `next` of an earlier response' })
+        .optional()
+        .describe(
+          'Continue an earlier list: its `next`. It holds until 16 other lists were begun.',
+        ),
+    }),
+    answer: z.strictObject({
+      server,
+      connections: z.array(shownConnection),
+      next: z
+        .string()
+        .nullable()
+        .describe(
+          'For `after`, to continue the list; null at the end. A page may be short or empty.',
+        ),
+    }),
+    refusals: ['not-found', 'conflict'],
+    act: async ({ apps, inspect }, { path, query, rights }) => {
+      if (query.address !== undefined && !rights.seesPayloads) {
+        throw new OperationRefused('invalid', 'address: addresses are hidden from you', 'address');
+      }
+      const { tenant: app } = await apps.get(path('id'));
+      const { connections, next } = await inspect.connections({ appId: app.id, ...query });
+      return {
+        server: inspect.serverName,
+        connections: connections.map((one) => showConnection(one, rights)),
+        next: next ?? null,
+      };
+    },
+  }),
+  operation({
+    id: 'getConnection',
+    method: 'GET',
+    path: '/apps/{id}/connections/{socket}',
+    role: 'support',
+    summary: 'Show one open connection of this server.',
+    answer: shownConnection.extend({
+      server,
+      channelNames: z.array(z.string()).describe('The first 1,000.'),
+      watching: count.describe('Users on its watchlist.'),
+    }),
+    refusals: ['not-found', 'conflict'],
+    act: async ({ apps, inspect }, { path, rights }) => {
+      const { tenant: app } = await apps.get(path('id'));
+      const found = await inspect.connection(app.id, path('socket'));
+      if (found === undefined) throw noSuchConnection(path('socket'));
+      return {
+        ...showConnection(found, rights),
+        server: inspect.serverName,
+        channelNames: found.channelNames,
+        watching: found.watching,
+      };
+    },
+  }),
+  operation({
+    id: 'endConnection',
+    method: 'DELETE',
+    path: '/apps/{id}/connections/{socket}',
+    role: 'operator',
+    summary:
+      'Close one open connection of this server with 4009. Client libraries do not connect again by themselves.',
+    answer: z.strictObject({ socketId: z.string(), closed: z.literal(true) }),
+    refusals: ['not-found', 'conflict'],
+    logLine: { message: 'Connection closed by an operator', subject: 'app' },
+    act: async ({ apps, inspect }, { path }) => {
+      const { tenant: app } = await apps.get(path('id'));
+      if (!(await inspect.end(app.id, path('socket')))) throw noSuchConnection(path('socket'));
+      return { socketId: path('socket'), closed: true as const };
+    },
+  }),
+];
+
+function showConnection(
+  { library, address, user, transport, ...one }: ListedConnection,
+  rights: Rights,
+) {
+  const { socketId, openedAtMs, heardAtMs, waitingBytes, channels } = one;
+  return {
+    socketId,
+    user: user ?? null,
+    address: rights.seesPayloads ? address : null,
+    transport: transport === 'websocket' ? ('websocket' as const) : ('http' as const),
+    client: library ?? null,
+    openedAtMs,
+    heardAtMs,
+    waitingBytes,
+    channels,
+  };
+}
+
+function channelIn(text: string): ChannelName {
+  const parsed = parseChannelName(text);
+  if (parsed.ok) return parsed.channel;
+  throw new OperationRefused('invalid', describeBadChannelName(text.slice(0, 300), parsed.why));
+}
+
+function noSuchConnection(socketId: string): OperationRefused {
+  return new OperationRefused(
+    'not-found',
+    `This server has no open connection ${socketId.slice(0, 64)} of the app`,
+  );
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { type Operation, operation } from '../operation.ts';
+
+const time = z.int().min(0).describe('Milliseconds since 1970.');
+
+/** The operation that shows what goes wrong. */
+export const problemOperations: readonly Operation[] = [
+  operation({
+    id: 'listProblems',
+    method: 'GET',
+    path: '/apps/{id}/problems',
+    role: 'support',
+    summary:
+      'List what clients and backends of an app did wrong on this server since its start, in groups, the last one first. Up to 256 groups of an app are remembered per realtime thread.',
+    answer: z.strictObject({
+      server: z.string().describe('The server that saw them.'),
+      problems: z.array(
+        z.strictObject({
+          source: z
+            .enum(['client', 'connection', 'backend'])
+            .describe(
+              'client: a message on an open connection; connection: one that was refused or closed; backend: a request to the HTTP API.',
+            ),
+          kind: z.string().describe('The rule that was broken, such as `client-events-off`.'),
+          text: z.string().describe('What they have in common; … stands for what differs.'),
+          advice: z.string(),
+          count: z.int().min(1),
+          firstAtMs: time,
+          lastAtMs: time,
+          example: z
+            .strictObject({
+              text: z.string().describe('Without signatures, secrets and signed data.'),
+              socket: z.string().optional(),
+              user: z.string().optional(),
+              address: z
+                .string()
+                .optional()
+                .describe('Missing if payloads are hidden from the caller.'),
+              path: z.string().optional().describe('Of a request.'),
+            })
+            .describe('The last one.'),
+        }),
+      ),
+    }),
+    refusals: ['not-found', 'conflict'],
+    act: async ({ apps, inspect }, { path, rights }) => {
+      const { tenant: app } = await apps.get(path('id'));
+      const problems = await inspect.problems(app.id);
+      return {
+        server: inspect.serverName,
+        problems: problems.map(({ example: { address, ...example }, ...group }) => ({
+          ...group,
+          example: rights.seesPayloads && address !== undefined ? { ...example, address } : example,
+        })),
+      };
+    },
+  }),
+];

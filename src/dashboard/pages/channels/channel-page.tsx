@@ -1,0 +1,161 @@
+import { useState } from 'preact/hooks';
+import type { Answer } from '../../api/client.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { Search } from '../../parts/controls.tsx';
+import { bytes, count, counted, duration } from '../../parts/formats.ts';
+import { parsedJson } from '../../parts/json.ts';
+import { JsonTree } from '../../parts/json-tree.tsx';
+import { Empty, FailureNotice } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { go, pathTo } from '../../routing/router.ts';
+import { ConnectionTable } from '../connections/connection-table.tsx';
+import { sendDraft } from '../send/draft.ts';
+
+type Channel = Answer<'GET /apps/{id}/channels/{name}'>;
+
+const POLL_MS = 5000;
+/** How many members are drawn. */
+const DRAWN = 200;
+
+/** Who is in there? */
+export default function ChannelPage({
+  app,
+  channel,
+}: {
+  readonly app: string;
+  readonly channel: string;
+}) {
+  const { value, failed, reload } = useAnswer(
+    'GET /apps/{id}/channels/{name}',
+    { path: { id: app, name: channel } },
+    { everyMs: POLL_MS },
+  );
+  const appPath = `/apps/${encodeURIComponent(app)}`;
+  return (
+    <div class="page">
+      <PageHead
+        title={channel}
+        of={app}
+        says={value === undefined ? undefined : sentence(value)}
+        actions={
+          <>
+            <a class="button" href={pathTo(`${appPath}/live`, { channel })}>
+              Watch it live
+            </a>
+            <a
+              class="button"
+              href={pathTo(`${appPath}/send`)}
+              onClick={(event) => {
+                event.preventDefault();
+                sendDraft.value = { ...sendDraft.value, channel };
+                go(`${appPath}/send`);
+              }}
+            >
+              Send here
+            </a>
+          </>
+        }
+      />
+      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      {value !== undefined && !value.occupied && value.cached === null && (
+        <div class="card">
+          <Empty icon="channel" title="Nobody is subscribed">
+            <p>Names of channels are exact: capitals, dots and dashes count.</p>
+            <a class="button" href={pathTo(`${appPath}/channels`)}>
+              Show all channels in use
+            </a>
+          </Empty>
+        </div>
+      )}
+      {value?.cached != null && <Cached cached={value.cached} />}
+      {value !== undefined && value.users > 0 && <Members app={app} value={value} />}
+      {value !== undefined && value.connections.length > 0 && (
+        <section class="card" aria-labelledby="connections">
+          <header>
+            <h2 id="connections">Connections</h2>
+            {value.moreConnections && (
+              <a class="small" href={pathTo(`${appPath}/connections`, { channel })}>
+                Show all
+              </a>
+            )}
+          </header>
+          <ConnectionTable app={app} connections={value.connections} />
+        </section>
+      )}
+    </div>
+  );
+}
+
+function sentence({ subscriptions, users, cached }: Channel): string {
+  const parts = [counted(subscriptions, 'connection')];
+  if (users > 0) parts.push(counted(users, 'user'));
+  const event = cached === null ? '' : ` Cached: ${cached.name}, ${duration(cached.ageMs)} old.`;
+  return `${parts.join(' of ')} now.${event}`;
+}
+
+function Cached({ cached }: { readonly cached: NonNullable<Channel['cached']> }) {
+  return (
+    <section class="card" aria-labelledby="cached">
+      <header>
+        <h2 id="cached">Cached event: {cached.name}</h2>
+        <span class="muted small">
+          {duration(cached.ageMs)} old, {bytes(cached.bytes)}
+        </span>
+      </header>
+      <div class="inside">
+        {cached.data === null ? (
+          <p class="muted">Payloads are hidden from you.</p>
+        ) : (
+          <JsonTree value={parsedJson(cached.data) ?? cached.data} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Members({ app, value }: { readonly app: string; readonly value: Channel }) {
+  const [typed, setTyped] = useState('');
+  const fits = value.members.filter(({ userId, userInfo }) =>
+    `${userId} ${userInfo ?? ''}`.toLowerCase().includes(typed.toLowerCase()),
+  );
+  return (
+    <section class="card" aria-labelledby="members">
+      <header>
+        <h2 id="members">Members</h2>
+        <Search label="Filter members" value={typed} onInput={setTyped} />
+      </header>
+      <table class="table cards">
+        <thead>
+          <tr>
+            <th scope="col">User</th>
+            <th scope="col">What it says of itself</th>
+          </tr>
+        </thead>
+        <tbody>
+          {fits.slice(0, DRAWN).map(({ userId, userInfo }) => (
+            <tr key={userId}>
+              <td class="name">
+                <div class="cut">
+                  <a
+                    href={pathTo(`/apps/${encodeURIComponent(app)}/connections`, { user: userId })}
+                  >
+                    {userId}
+                  </a>
+                </div>
+              </td>
+              <td class="wide">
+                <div class="cut mono muted">{userInfo ?? ''}</div>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {(fits.length > DRAWN || value.users > value.members.length) && (
+        <p class="inside muted small">
+          {count(Math.min(fits.length, DRAWN))} of {count(value.users)} are shown. The filter looks
+          at {count(value.members.length)}.
+        </p>
+      )}
+    </section>
+  );
+}

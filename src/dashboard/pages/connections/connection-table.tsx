@@ -1,0 +1,93 @@
+import type { Answer } from '../../api/client.ts';
+import { bytes, duration } from '../../parts/formats.ts';
+import { pathTo } from '../../routing/router.ts';
+
+export type ShownConnection = Answer<'GET /apps/{id}/connections'>['connections'][number];
+
+/** From this many bytes on, a client is slow. */
+const MANY_WAITING = 64 * 1024;
+
+/** The library of a client, as it says itself. */
+export function libraryOf({ client }: Pick<ShownConnection, 'client'>): string {
+  if (client === null || client.name === '') return 'unknown library';
+  // pusher-js calls itself js.
+  const name = client.name === 'js' ? 'pusher-js' : client.name;
+  return client.version === '' ? name : `${name} ${client.version}`;
+}
+
+export function Waiting({ bytes: waiting }: { readonly bytes: number }) {
+  return waiting < MANY_WAITING ? (
+    <span>{bytes(waiting)}</span>
+  ) : (
+    <strong class="warn">{bytes(waiting)} ⚠</strong>
+  );
+}
+
+/** Connections, each with who it is and how it fares. */
+export function ConnectionTable({
+  app,
+  connections,
+}: {
+  readonly app: string;
+  readonly connections: readonly ShownConnection[];
+}) {
+  const nowMs = Date.now();
+  return (
+    <table class="table cards">
+      <thead>
+        <tr>
+          <th scope="col">Connection</th>
+          <th scope="col">Library</th>
+          <th scope="col" class="number">
+            Channels
+          </th>
+          <th scope="col" class="number">
+            Waits
+          </th>
+          <th scope="col" class="number">
+            Heard
+          </th>
+          <th scope="col" class="number">
+            Open
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {connections.map((each) => (
+          <tr key={each.socketId}>
+            <td class="name">
+              <div class="cut">
+                <a
+                  class="mono"
+                  href={pathTo(
+                    `/apps/${encodeURIComponent(app)}/connections/${encodeURIComponent(each.socketId)}`,
+                  )}
+                >
+                  {each.socketId}
+                </a>
+              </div>
+              <div class="cut muted small">
+                {[each.user, each.address].filter((part) => part !== null).join(' · ')}
+              </div>
+            </td>
+            <td>
+              {libraryOf(each)} {each.transport === 'http' && <span class="tag">over HTTP</span>}
+            </td>
+            <td class="number" data-label="channels">
+              {each.channels}
+            </td>
+            <td class="number" data-label="waits">
+              <Waiting bytes={each.waitingBytes} />
+            </td>
+            <td class="number" data-label="heard">
+              {duration(nowMs - each.heardAtMs)} ago
+            </td>
+            <td class="number" data-label="open">
+              {duration(nowMs - each.openedAtMs)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

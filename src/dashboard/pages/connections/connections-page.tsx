@@ -1,0 +1,98 @@
+import { useState } from 'preact/hooks';
+import { call } from '../../api/client.ts';
+import { Button, Search } from '../../parts/controls.tsx';
+import { counted } from '../../parts/formats.ts';
+import { Empty, FailureNotice } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { usePages } from '../../parts/use-pages.ts';
+import { address, go, pathTo, setQuery } from '../../routing/router.ts';
+import { ConnectionTable } from './connection-table.tsx';
+
+const PAGE = '100';
+const fields = ['user', 'channel', 'address'] as const;
+
+/** Which clients are connected, and how do they fare? */
+export default function ConnectionsPage({ app }: { readonly app: string }) {
+  const { query } = address.value;
+  const filter = Object.fromEntries(fields.map((name) => [name, query[name] ?? '']));
+  const [typed, setTyped] = useState(
+    fields.flatMap((name) => (filter[name] === '' ? [] : [`${name}:${filter[name]}`])).join(' '),
+  );
+  const { items, hasMore, failed, isAsking, more, reload } = usePages(
+    `${app} ${JSON.stringify(filter)}`,
+    async (after) => {
+      const { connections, next } = await call('GET /apps/{id}/connections', {
+        path: { id: app },
+        query: { ...filter, after, limit: PAGE },
+      });
+      return { items: connections, next };
+    },
+  );
+  const search = (value: string) => {
+    setTyped(value);
+    const named = new Map(
+      value
+        .split(/\s+/)
+        .filter(Boolean)
+        .map((word): [string, string] => {
+          const [, field = 'user', text = word] = /^(user|channel|address):(.*)$/.exec(word) ?? [];
+          return [field, text];
+        }),
+    );
+    setQuery(Object.fromEntries(fields.map((name) => [name, named.get(name) ?? ''])));
+  };
+  const isFiltered = fields.some((name) => filter[name] !== '');
+  return (
+    <div class="page">
+      <PageHead
+        title="Connections"
+        of={app}
+        says={
+          items === undefined
+            ? 'Asking …'
+            : `${counted(items.length, 'connection')}${hasMore ? ' and more' : ''}${isFiltered ? ' fit the filter' : ''}.`
+        }
+        actions={<Button onClick={reload}>Look again</Button>}
+      />
+      <form
+        class="toolbar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const id = typed.trim();
+          if (/^\d+\.\d+$/.test(id)) go(`/apps/${encodeURIComponent(app)}/connections/${id}`);
+        }}
+      >
+        <Search label="A user, channel:lobby, address:203.0.113.9" value={typed} onInput={search} />
+      </form>
+      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      {items !== undefined && (
+        <section class="card" aria-label="Connections">
+          {items.length > 0 ? (
+            <ConnectionTable app={app} connections={items} />
+          ) : isFiltered ? (
+            <Empty icon="connection" title="No connection fits">
+              <p>
+                {hasMore
+                  ? 'Some were looked at, and there are more.'
+                  : 'All connections of this app were looked at.'}
+              </p>
+              <Button onClick={() => search('')}>Drop the filter</Button>
+            </Empty>
+          ) : (
+            <Empty icon="connection" title="No client is connected">
+              <p>The server listens. What is refused stands under Problems, with its reason.</p>
+              <a class="button" href={pathTo(`/apps/${encodeURIComponent(app)}/connect`)}>
+                Connect a client
+              </a>
+            </Empty>
+          )}
+        </section>
+      )}
+      {hasMore && (
+        <Button onClick={more} disabled={isAsking}>
+          Show more
+        </Button>
+      )}
+    </div>
+  );
+}

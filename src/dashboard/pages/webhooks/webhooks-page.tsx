@@ -1,0 +1,198 @@
+import { useState } from 'preact/hooks';
+import { type Answer, call, Failed } from '../../api/client.ts';
+import { may } from '../../api/session.ts';
+import { Button } from '../../parts/controls.tsx';
+import { bytes, counted, moment } from '../../parts/formats.ts';
+import { Empty, FailureNotice } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { say } from '../../parts/toasts.tsx';
+import { usePages } from '../../parts/use-pages.ts';
+import { address, pathTo, setQuery } from '../../routing/router.ts';
+import { apps } from '../../shell/apps.ts';
+
+type Webhook = Answer<'GET /webhooks'>['webhooks'][number];
+
+const states = ['waiting', 'failed', 'delivered'] as const;
+
+/** How many requests one click sends again. */
+const REPLAYED_MAX = 200;
+
+/** The look of a state. */
+export const looks = { waiting: 'warn', failed: 'bad', delivered: 'ok' } as const;
+
+/** Did the backend get it? */
+export default function WebhooksPage({ app }: { readonly app: string }) {
+  const state = states.find((each) => each === address.value.query['state']);
+  const { items, hasMore, failed, isAsking, more, reload } = usePages(
+    `${app} ${state}`,
+    async (before) => {
+      const { webhooks, next } = await call('GET /webhooks', {
+        query: { app, state, before, limit: '100' },
+      });
+      return { items: webhooks, next };
+    },
+  );
+  const [isReplaying, setReplaying] = useState(false);
+  const replayAll = async (webhooks: readonly Webhook[]) => {
+    setReplaying(true);
+    let done = 0;
+    try {
+      for (const { id } of webhooks.slice(0, REPLAYED_MAX)) {
+        await call('POST /webhooks/{id}/replay', { path: { id } });
+        done++;
+      }
+    } catch (error) {
+      if (!(error instanceof Failed)) throw error;
+      say(error.message);
+    } finally {
+      setReplaying(false);
+    }
+    say(`${counted(done, 'request')} will be sent again.`);
+    reload();
+  };
+  const failedOnes = items?.filter((each) => each.state === 'failed') ?? [];
+  return (
+    <div class="page">
+      <PageHead
+        title="Webhooks"
+        of={app}
+        says={sentence(items, hasMore)}
+        actions={
+          <>
+            {failedOnes.length > 0 && may('operator') && (
+              <Button disabled={isReplaying} onClick={() => void replayAll(failedOnes)}>
+                Send {Math.min(failedOnes.length, REPLAYED_MAX)} failed again
+              </Button>
+            )}
+            <Button onClick={reload}>Look again</Button>
+          </>
+        }
+      />
+      <fieldset class="kinds" aria-label="State">
+        <Button look="slim" pressed={state === undefined} onClick={() => setQuery({ state: '' })}>
+          all
+        </Button>
+        {states.map((each) => (
+          <Button
+            key={each}
+            look="slim"
+            pressed={state === each}
+            onClick={() => setQuery({ state: each })}
+          >
+            {each}
+          </Button>
+        ))}
+      </fieldset>
+      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      {items !== undefined && (
+        <section class="card" aria-label="Webhook requests">
+          {items.length === 0 ? (
+            <NoWebhooks app={app} state={state} />
+          ) : (
+            <WebhookTable app={app} webhooks={items} />
+          )}
+        </section>
+      )}
+      {hasMore && (
+        <Button onClick={more} disabled={isAsking}>
+          Show more
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function sentence(items: readonly Webhook[] | undefined, hasMore: boolean): string {
+  if (items === undefined) return 'Asking …';
+  const number = (state: Webhook['state']) => items.filter((each) => each.state === state).length;
+  const parts = states.flatMap((state) =>
+    number(state) === 0 ? [] : [`${number(state)} ${state}`],
+  );
+  return parts.length === 0
+    ? 'The requests that carry events to your backend.'
+    : `Of the ${hasMore ? 'newest' : ''} ${counted(items.length, 'request')}: ${parts.join(', ')}.`;
+}
+
+function WebhookTable({
+  app,
+  webhooks,
+}: {
+  readonly app: string;
+  readonly webhooks: readonly Webhook[];
+}) {
+  return (
+    <table class="table cards">
+      <thead>
+        <tr>
+          <th scope="col">Endpoint</th>
+          <th scope="col">State</th>
+          <th scope="col" class="number">
+            Attempts
+          </th>
+          <th scope="col" class="number">
+            Size
+          </th>
+          <th scope="col" class="number">
+            Created
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {webhooks.map(
+          ({ id, url, state, reason, attempts, bodyBytes, createdAt, nextAttemptAt }) => (
+            <tr key={id}>
+              <td class="name">
+                <div class="cut">
+                  <a
+                    href={pathTo(
+                      `/apps/${encodeURIComponent(app)}/webhooks/${encodeURIComponent(id)}`,
+                    )}
+                  >
+                    {url}
+                  </a>
+                </div>
+                {reason !== '' && <div class="cut muted small">{reason}</div>}
+              </td>
+              <td>
+                <span class={`tag ${looks[state]}`}>{state}</span>
+              </td>
+              <td class="number" data-label="attempts">
+                {attempts}
+              </td>
+              <td class="number">{bytes(bodyBytes)}</td>
+              <td class="number">
+                {moment(createdAt)}
+                {nextAttemptAt !== null && (
+                  <div class="muted small">next {moment(nextAttemptAt)}</div>
+                )}
+              </td>
+            </tr>
+          ),
+        )}
+      </tbody>
+    </table>
+  );
+}
+
+function NoWebhooks({ app, state }: { readonly app: string; readonly state: string | undefined }) {
+  const isConfigured = (apps.value?.find(({ id }) => id === app)?.webhooks.length ?? 0) > 0;
+  if (state !== undefined) {
+    return (
+      <Empty icon="webhook" title={`No request is ${state}`}>
+        <Button onClick={() => setQuery({ state: '' })}>Show all states</Button>
+      </Empty>
+    );
+  }
+  return isConfigured ? (
+    <Empty icon="webhook" title="No request yet">
+      <p>The app has endpoints, and none of the events that they ask for has happened yet.</p>
+    </Empty>
+  ) : (
+    <Empty icon="webhook" title="This app has no webhook endpoint">
+      <p>
+        Add one by the admin API: <code>PATCH /api/v1/apps/{app}</code> with <code>webhooks</code>,
+        or in the configuration file.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'bun:test';
+import type { Operation } from '../../../admin/operation.ts';
+import { operations } from '../../../admin/operations.ts';
+import type { AuditEntry } from '../../../stores/admin/audit-store.ts';
+import { LOCAL, NOBODY, OWNER } from '../../../transports/admin/asker.ts';
+import { keptLog } from '../../../webhooks/webhooks.fixture.ts';
+import { AuditTrail } from './audit-trail.ts';
+
+const ALICE = { how: 'proxy', user: 'alice', groups: [] } as const;
+
+function trailWith() {
+  const clock = { nowMs: 1000, now: () => clock.nowMs };
+  const added: AuditEntry[] = [];
+  const trimmed: number[] = [];
+  const log = keptLog();
+  const store = {
+    fault: undefined as Error | undefined,
+    async add(entry: AuditEntry) {
+      if (store.fault !== undefined) throw store.fault;
+      added.push(entry);
+    },
+    async trim(keep: number) {
+      trimmed.push(keep);
+    },
+  };
+  const trail = new AuditTrail({ store, log, clock });
+  return {
+    clock,
+    store,
+    log,
+    trimmed,
+    /** Notes a call, and gives what was written. */
+    async note(
+      id: string,
+      given: Partial<Parameters<AuditTrail['note']>[1]['call']> = {},
+      status = 200,
+    ) {
+      const call = {
+        asker: OWNER,
+        sender: { address: '192.0.2.1', key: '', throughUnknownProxy: false },
+        path: {},
+        query: {},
+        body: undefined,
+        ...given,
+      };
+      trail.note(operationOf(id), { call, status, answer: { id: 'made', key: 'k' } });
+      await trail.settled();
+      return added.splice(0);
+    },
+  };
+}
+
+function operationOf(id: string): Operation {
+  const found = operations.find((one) => one.id === id);
+  if (found === undefined) throw new Error(`There is no operation ${id}`);
+  return found;
+}
+
+describe('the audit trail', () => {
+  it('notes who changed what, without values', async () => {
+    const { note } = trailWith();
+    const body = { name: 'shop', limits: { connections: 5 } };
+    expect(await note('changeApp', { asker: ALICE, path: { id: '7' }, body })).toEqual([
+      {
+        id: expect.stringMatching(/^[\da-f-]{36}$/),
+        firstAtMs: 1000,
+        lastAtMs: 1000,
+        times: 1,
+        user: 'alice',
+        how: 'proxy',
+        address: '192.0.2.1',
+        operation: 'changeApp',
+        subject: '7',
+        detail: 'name, limits',
+        status: 200,
+      },
+    ]);
+    expect(await note('createApp', { body: {} })).toMatchObject([{ user: '', subject: 'made' }]);
+    // The path may hold a whole secret key.
+    const removed = await note('removeSecretKey', { path: { id: 'i', key: 'SECRET' } });
+    expect(JSON.stringify(removed)).not.toContain('SECRET');
+  });
+
+  it('notes log-ins and secrets that were shown, and nothing else that is only read', async () => {
+    const { note } = trailWith();
+    expect(await note('logIn', { asker: NOBODY, body: { password: 'p' } })).toMatchObject([
+      { operation: 'logIn', how: 'password', detail: '' },
+    ]);
+    expect(await note('logIn', { asker: NOBODY }, 401)).toEqual([]);
+    expect(await note('logOut', { asker: NOBODY })).toEqual([]);
+    expect(await note('getApp', { asker: LOCAL, path: { id: '7' } })).toEqual([]);
+    expect(await note('checkAuth', { path: { id: '7' }, body: {} })).toEqual([]);
+    const secrets = { path: { id: '7' }, query: { secrets: 'true' } };
+    expect(await note('getApp', secrets)).toMatchObject([{ detail: 'secrets', subject: '7' }]);
+  });
+
+  it('notes what was refused', async () => {
+    const { note } = trailWith();
+    expect(await note('deleteApp', { asker: ALICE, path: { id: '7' } }, 403)).toMatchObject([
+      { status: 403, user: 'alice' },
+    ]);
+  });
+
+  it('counts the same within a minute in one entry', async () => {
+    const { note, clock } = trailWith();
+    const [first] = await note('sendEvent', { path: { id: '7' } });
+    clock.nowMs += 59_999;
+    expect(await note('sendEvent', { path: { id: '7' } })).toEqual([
+      { ...first, lastAtMs: clock.nowMs } as AuditEntry,
+    ]);
+    for (const change of [{ path: { id: '8' } }, { path: { id: '7' }, asker: ALICE }]) {
+      const [other] = await note('sendEvent', change);
+      expect(other?.id).not.toBe(first?.id ?? '');
+    }
+    clock.nowMs += 1;
+    const [later] = await note('sendEvent', { path: { id: '7' } });
+    expect(later?.id).not.toBe(first?.id ?? '');
+  });
+
+  it('keeps texts short and printable', async () => {
+    const { note } = trailWith();
+    const asker = { ...ALICE, user: `a\u001b${'x'.repeat(10_000)}` };
+    const [entry] = await note('deleteApp', { asker, path: { id: 'y'.repeat(10_000) } });
+    expect([entry?.user.length, entry?.subject.length]).toEqual([200, 200]);
+    expect(entry?.user).not.toContain('\u001b');
+  });
+
+  it('removes old entries at the start, and then after every hundred', async () => {
+    const { note, trimmed } = trailWith();
+    for (let n = 0; n < 202; n++) await note('deleteApp', { path: { id: String(n) } });
+    expect(trimmed).toEqual([10_000, 10_000]);
+  });
+
+  it('logs once a minute that it cannot write', async () => {
+    const { note, store, log } = trailWith();
+    store.fault = new Error('disk full');
+    await note('deleteApp', { path: { id: '1' } });
+    await note('deleteApp', { path: { id: '2' } });
+    expect(log.lines).toEqual([
+      'warn Audit entry cannot be written {"operation":"deleteApp","why":"disk full"}',
+    ]);
+    store.fault = undefined;
+    expect(await note('deleteApp', { path: { id: '3' } })).toHaveLength(1);
+  });
+});

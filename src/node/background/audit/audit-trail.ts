@@ -1,0 +1,135 @@
+import type { Operation } from '../../../admin/operation.ts';
+import { hasRole } from '../../../admin/rights.ts';
+import { isObject } from '../../../config/plain-json.ts';
+import { LogThrottle } from '../../../runtime/log-throttle.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import { printable } from '../../../runtime/printable.ts';
+import type { AuditEntry, AuditStore } from '../../../stores/admin/audit-store.ts';
+import type { AdminCall } from '../../../transports/admin/routes.ts';
+
+/** Entries that are kept. */
+const AUDIT_ENTRIES_MAX = 10_000;
+
+/** After how many new entries old ones are removed. */
+const TRIM_AFTER = 100;
+
+/** The same that is done again within this time is counted in one entry: a script that sends events must not push out the rest. */
+const SAME_MS = 60_000;
+
+/** Entries that may be counted again. */
+const OPEN_MAX = 100;
+
+const TEXT_MAX = 200;
+
+export interface AuditTrailOptions {
+  readonly store: Pick<AuditStore, 'add' | 'trim'>;
+  readonly log: Log;
+  readonly clock: { now(): number };
+}
+
+interface Done {
+  readonly call: Pick<AdminCall, 'asker' | 'sender' | 'path' | 'query' | 'body'>;
+  readonly status: number;
+  readonly answer?: unknown;
+}
+
+/**
+ * Writes down who did what by the admin API: changes, log-ins, and secrets that were shown. No values are kept, only
+ * ids and the names of settings. An answer does not wait for it, and is given also if it cannot be written.
+ */
+export class AuditTrail {
+  private readonly options: AuditTrailOptions;
+  private readonly throttle: LogThrottle;
+  /** The entries that may be counted again, the oldest first. */
+  private readonly open = new Map<string, AuditEntry>();
+  private writing: Promise<void> = Promise.resolve();
+  private untrimmed = TRIM_AFTER;
+
+  constructor(options: AuditTrailOptions) {
+    this.options = options;
+    this.throttle = new LogThrottle(options.clock);
+  }
+
+  /** Writes down what was done, if it is of a kind that is written down. */
+  note(operation: Operation, done: Done): void {
+    if (!isNoted(operation, done)) return;
+    const now = this.options.clock.now();
+    const entry = this.countedAgain(entryOf(operation, done, now));
+    this.writing = this.write(entry);
+  }
+
+  /** Settles when everything that was noted before is written. */
+  async settled(): Promise<void> {
+    await this.writing;
+  }
+
+  private countedAgain(entry: AuditEntry): AuditEntry {
+    const { user, how, address, operation, subject, detail, status } = entry;
+    const key = JSON.stringify([user, how, address, operation, subject, detail, status]);
+    const before = this.open.get(key);
+    if (before !== undefined && entry.lastAtMs - before.firstAtMs < SAME_MS) {
+      return { ...before, lastAtMs: entry.lastAtMs };
+    }
+    this.open.delete(key);
+    this.open.set(key, entry);
+    const [oldest] = this.open.keys();
+    if (this.open.size > OPEN_MAX && oldest !== undefined) this.open.delete(oldest);
+    return entry;
+  }
+
+  private async write(entry: AuditEntry): Promise<void> {
+    const { store, log } = this.options;
+    const earlier = this.writing;
+    try {
+      await store.add(entry);
+      if (this.untrimmed++ >= TRIM_AFTER) {
+        this.untrimmed = 0;
+        await store.trim(AUDIT_ENTRIES_MAX);
+      }
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.throttle.run('audit', (throttled) =>
+        log.warn('Audit entry cannot be written', {
+          operation: entry.operation,
+          why,
+          ...throttled,
+        }),
+      );
+    }
+    await earlier;
+  }
+}
+
+/** Whatever is not only read, and secrets that are shown. Of what is open to everybody, only log-ins. */
+function isNoted({ id, method, role, open }: Operation, { call, status }: Done): boolean {
+  if (open) return id === 'logIn' && status < 400;
+  const changes = method !== 'GET' && hasRole(role, 'operator');
+  return changes || call.query['secrets'] === 'true';
+}
+
+function entryOf({ id, path, method }: Operation, done: Done, nowMs: number): AuditEntry {
+  const { call, status, answer } = done;
+  const { user, how } = call.asker;
+  const made = isObject(answer) ? answer['id'] : undefined;
+  const detail = method === 'GET' ? ['secrets'] : isObject(call.body) ? Object.keys(call.body) : [];
+  return {
+    id: Bun.randomUUIDv7(),
+    firstAtMs: nowMs,
+    lastAtMs: nowMs,
+    times: 1,
+    user: short(user ?? ''),
+    // Whoever has just logged in was nobody before.
+    how: how === 'nobody' ? 'password' : how,
+    address: short(call.sender.address),
+    operation: id,
+    subject: short(call.path['id'] ?? (typeof made === 'string' ? made : '')),
+    // A log-in has nothing but the password.
+    detail: path === '/session' ? '' : short(detail.join(', ')),
+    status,
+  };
+}
+
+function short(text: string): string {
+  const shown = printable(text);
+  return shown.length <= TEXT_MAX ? shown : `${shown.slice(0, TEXT_MAX - 1)}…`;
+}

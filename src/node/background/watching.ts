@@ -1,0 +1,143 @@
+import type { StreamReader } from '../../admin/admin.ts';
+import { nearChannel } from '../../admin/channels/near-channel.ts';
+import type { Config } from '../../config/schema.ts';
+import type { TableMeter } from '../../observability/meter.ts';
+import type { Log } from '../../runtime/ports.ts';
+import { systemTimers } from '../../runtime/system-timers.ts';
+import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
+import { BACKGROUND_RECORDS } from '../../watching/limits.ts';
+import { LoopTaps } from '../../watching/loop-taps.ts';
+import type { StreamQuery, WatchStream } from '../../watching/stream.ts';
+import { TooManyStreams, Watches } from '../../watching/watches.ts';
+import type { Settlement } from '../../webhooks/outbox.ts';
+import type { LoopToBackground } from '../link/messages.ts';
+import type { RealtimeClient } from '../link/realtime-client.ts';
+import { serverName } from '../server-name.ts';
+
+export interface WatchingOptions {
+  readonly config: Config;
+  readonly apps: MemoryAppDirectory;
+  readonly realtime: RealtimeClient;
+  readonly meter: TableMeter;
+  readonly log: Log;
+}
+
+/** The live streams of this server. */
+export interface Watching extends Disposable {
+  /** Opens a stream of what happens from now on. Throws `OperationRefused` if there are too many. */
+  open(query: StreamQuery, reader: StreamReader): Promise<ReadableStream<Uint8Array>>;
+  /** Handles a message of a realtime loop about what is watched. */
+  receive(message: WatchingMessage): void;
+  /** The apps of this server are others than before. */
+  appsChanged(): void;
+}
+
+type WatchingMessage = Extract<
+  LoopToBackground,
+  { readonly type: 'tapped' | 'cluster-heard' | 'cluster-said' }
+>;
+
+/** Channels among which the one is looked for that was most likely meant, and questions for them: a page may be short. */
+const NEAR_AMONG_MAX = 1000;
+const PAGES_MAX = 10;
+
+/** Opens what shows apps live. It does nothing until somebody watches. */
+export function openWatching({ config, apps, realtime, meter, log }: WatchingOptions): Watching {
+  const taps = new LoopTaps({
+    setTap: (appId, tap) => apps.setTap(appId, tap),
+    timers: systemTimers,
+    share: BACKGROUND_RECORDS,
+    loops: 1,
+    send: (ticks) => watches.receive(ticks),
+  });
+  // One loop speaks for this server.
+  const say = (to: string | undefined, text: string) =>
+    realtime.post(0, { type: 'cluster-say', to, text });
+  const watches = new Watches({
+    node: serverName(config),
+    timers: systemTimers,
+    loops: realtime.count,
+    link:
+      config.engine.type === 'redis'
+        ? { toAll: (text) => say(undefined, text), to: say }
+        : undefined,
+    watch(watched) {
+      taps.watch(watched);
+      realtime.postToAll({ type: 'watch', apps: watched });
+    },
+    findNear: async (appId, channel) => nearChannel(channel, await occupied(realtime, appId)),
+    onSkipped: (records) => meter.count('streamEventsSkipped', records),
+    onStreams: (streams) => meter.set('watchers', streams),
+  });
+  return {
+    async open(query, { caller, signal }) {
+      const who = { app: query.appId, by: caller.user ?? caller.how };
+      let stream: WatchStream;
+      try {
+        stream = watches.start(query, () => log.info('Live stream closed', who));
+      } catch (error) {
+        if (!(error instanceof TooManyStreams)) throw error;
+        throw new OperationRefused('over-limit', error.message);
+      }
+      log.info('Live stream opened', who);
+      // The listener cancels the stream of a reader that has gone.
+      signal.addEventListener('abort', () => stream.end('session-ended'), { once: true });
+      // Messages keep their order, so all loops watch now. One that does not answer is too busy to be seen soon.
+      await realtime.askAll({ what: 'ping' }).catch(() => undefined);
+      return stream.body;
+    },
+    receive(message) {
+      switch (message.type) {
+        case 'tapped':
+          return watches.receive(message.ticks);
+        case 'cluster-heard':
+          return watches.receiveFrom(message.word.from, message.word.text);
+        case 'cluster-said':
+          return watches.said(message.to, message.isHeard);
+        default:
+          return message satisfies never;
+      }
+    },
+    appsChanged() {
+      taps.apply();
+      watches.endGone((appId) => apps.byId(appId)?.enabled === true);
+    },
+    [Symbol.dispose]() {
+      watches.stop();
+      taps.stop();
+    },
+  };
+}
+
+/** Returns the names of some occupied channels. */
+async function occupied(realtime: RealtimeClient, appId: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < PAGES_MAX && names.length < NEAR_AMONG_MAX; page++) {
+    const limit = NEAR_AMONG_MAX - names.length;
+    const query = { what: 'live-channels', appId, prefix: '', after, limit } as const;
+    const { channels, next } = await realtime.ask(query);
+    names.push(...channels.map(({ name }) => name));
+    if (next === undefined) break;
+    after = next;
+  }
+  return names;
+}
+
+/** Shows an attempt to send a webhook to those who watch its app. */
+export function recordAttempt(
+  apps: MemoryAppDirectory,
+  { request, attempt, next }: Settlement,
+): void {
+  const tap = apps.byId(request.ownerId)?.tap;
+  if (tap === undefined || attempt === undefined) return;
+  tap.record({
+    kind: 'webhook',
+    // The rest of an address may hold a secret.
+    host: URL.parse(request.url)?.host,
+    status: attempt.status,
+    outcome: attempt.outcome,
+    reason: next.state === 'waiting' ? 'Sent again later' : next.reason,
+  });
+}

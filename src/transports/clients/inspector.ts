@@ -1,0 +1,166 @@
+import type { App } from '../../channels/app.ts';
+import { parseSocketId } from '../../channels/socket-id.ts';
+import type { UserSessions } from '../../channels/users/user-sessions.ts';
+import type { Clock } from '../../runtime/ports.ts';
+import type { ClientLibraries, ClientLibrary } from './client-libraries.ts';
+import type { Connection } from './connection.ts';
+import type { Connections } from './connections.ts';
+import { endWith } from './end.ts';
+import { addressOf, type PackedAddress, packAddress } from './packed-address.ts';
+
+/** Connections that are looked at in one turn of the loop. */
+const LOOKED_MAX = 2_000;
+
+/** Unfinished walks that are kept. Beyond it, the oldest is forgotten. */
+const WALKS_MAX = 16;
+
+/** Channels that are told of one connection. */
+const CHANNELS_MAX = 1_000;
+
+/** Which connections to find. */
+export interface ConnectionQuery {
+  readonly user?: string | undefined;
+  readonly channel?: string | undefined;
+  readonly address?: string | undefined;
+  /** `next` of a page, to continue. */
+  readonly after?: number | undefined;
+  readonly limit: number;
+}
+
+/** One open connection, for an operator. */
+export interface InspectedConnection {
+  readonly socketId: string;
+  readonly user: string | undefined;
+  readonly address: string;
+  readonly transport: string;
+  readonly library: ClientLibrary | undefined;
+  readonly openedAtMs: number;
+  /** When the client last sent anything. */
+  readonly heardAtMs: number;
+  /** Bytes that the client has not taken yet. */
+  readonly waitingBytes: number;
+  readonly channels: number;
+}
+
+export interface InspectedDetails extends InspectedConnection {
+  /** The first thousand. */
+  readonly channelNames: readonly string[];
+  /** Users on its watchlist. */
+  readonly watching: number;
+}
+
+/** Some of the connections. `next` continues; `undefined` at the end. */
+export interface ConnectionPage {
+  readonly connections: readonly InspectedConnection[];
+  readonly next: number | undefined;
+}
+
+export interface InspectorOptions {
+  readonly connections: Connections;
+  readonly sessions: UserSessions;
+  readonly libraries: ClientLibraries;
+  readonly clock: Clock;
+  readonly monotonic: Clock;
+}
+
+/** Shows the connections of this loop to an operator, some in each turn. */
+export class Inspector {
+  private readonly options: InspectorOptions;
+  /** Where each unfinished walk stands. The oldest comes first. */
+  private readonly walks = new Map<number, Iterator<Connection>>();
+  private lastWalk = 0;
+
+  constructor(options: InspectorOptions) {
+    this.options = options;
+  }
+
+  /**
+   * Finds connections of an app, at most `limit`, and fewer if finding more would take too long. `undefined`: the walk
+   * that should be continued is not known any more.
+   */
+  find(app: App, query: ConnectionQuery): ConnectionPage | undefined {
+    const fits = this.filter(app, query);
+    if (query.user !== undefined) {
+      const found = this.ofUser(app, query.user).filter(fits).slice(0, query.limit);
+      return { connections: found.map((one) => this.show(one)), next: undefined };
+    }
+    const { after, limit } = query;
+    const walk =
+      after === undefined
+        ? this.options.connections.all()[Symbol.iterator]()
+        : this.walks.get(after);
+    if (walk === undefined) return undefined;
+    if (after !== undefined) this.walks.delete(after);
+    const connections: InspectedConnection[] = [];
+    for (let looked = 0; looked < LOOKED_MAX && connections.length < limit; looked++) {
+      const { done, value } = walk.next();
+      if (done === true) return { connections, next: undefined };
+      if (fits(value)) connections.push(this.show(value));
+    }
+    return { connections, next: this.keep(walk) };
+  }
+
+  details(app: App, socketId: string): InspectedDetails | undefined {
+    const connection = this.connection(app, socketId);
+    if (connection === undefined) return undefined;
+    const subscriptions = connection.subscriptions().slice(0, CHANNELS_MAX);
+    return {
+      ...this.show(connection),
+      channelNames: subscriptions.map(({ channel }) => channel.text),
+      watching: connection.watching.length,
+    };
+  }
+
+  /** Ends a connection; `false` if there is none. */
+  end(app: App, socketId: string): boolean {
+    const connection = this.connection(app, socketId);
+    if (connection === undefined) return false;
+    endWith(connection, 'terminated');
+    return true;
+  }
+
+  private ofUser(app: App, user: string): readonly Connection[] {
+    return this.options.sessions
+      .of(app, user)
+      .flatMap(({ socketId }) => this.options.connections.get(socketId) ?? []);
+  }
+
+  private connection(app: App, socketId: string): Connection | undefined {
+    const id = parseSocketId(socketId);
+    const found = id === undefined ? undefined : this.options.connections.get(id);
+    return found?.app === app ? found : undefined;
+  }
+
+  private filter(app: App, { channel, address }: ConnectionQuery) {
+    const packed: PackedAddress | undefined =
+      address === undefined ? address : packAddress(address);
+    return (one: Connection): boolean =>
+      one.app === app &&
+      (packed === undefined || one.address === packed) &&
+      (channel === undefined || one.subscription(channel)?.state === 'joined');
+  }
+
+  private keep(walk: Iterator<Connection>): number {
+    this.lastWalk++;
+    this.walks.set(this.lastWalk, walk);
+    const [oldest] = this.walks.keys();
+    if (this.walks.size > WALKS_MAX && oldest !== undefined) this.walks.delete(oldest);
+    return this.lastWalk;
+  }
+
+  private show(connection: Connection): InspectedConnection {
+    const { clock, monotonic, libraries } = this.options;
+    const offsetMs = clock.now() - monotonic.now();
+    return {
+      socketId: connection.socketId,
+      user: connection.signingIn ? undefined : connection.user?.id,
+      address: addressOf(connection.address),
+      transport: connection.transport,
+      library: libraries.of(connection.library),
+      openedAtMs: Math.round(offsetMs + connection.openedAtMs),
+      heardAtMs: Math.round(offsetMs + connection.heardAtMs),
+      waitingBytes: connection.waitingBytes(),
+      channels: connection.subscriptionCount,
+    };
+  }
+}

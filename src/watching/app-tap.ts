@@ -1,0 +1,188 @@
+import type { Tap, TapEvent, TapKind } from '../channels/watching/tap.ts';
+import type { Clock } from '../runtime/ports.ts';
+import { DATA_BYTES, HEARD_PER_TICK, NAMES_COUNTED_MAX, type RecordShare } from './limits.ts';
+import {
+  type AppTick,
+  busiest,
+  isWanted,
+  type TapCounts,
+  type TapRecord,
+  type WatchFilter,
+} from './records.ts';
+
+/** What one app may record on one loop in one tick. */
+export interface TapShare extends RecordShare {
+  readonly characters: number;
+}
+
+export interface AppTapOptions {
+  readonly appId: string;
+  readonly clock: Clock;
+  /** Names this loop among those of all servers. */
+  readonly loop: string;
+  /** Makes a name that no other record of any loop has. */
+  readonly newTrace: () => string;
+}
+
+/** Events, which may flood a stream. */
+const EVENTS: ReadonlySet<TapKind> = new Set(['api', 'client']);
+
+/** Characters of a name and of a sentence. */
+const NAME_MAX = 200;
+const SENTENCE_MAX = 500;
+
+/** What a record takes besides its texts. Characters. */
+const RECORD_CHARACTERS = 200;
+
+const ENCRYPTED = 'private-encrypted-';
+
+const bytesOfData = new Uint8Array(DATA_BYTES);
+const encoder = new TextEncoder();
+
+/** The tap of one app on one loop. */
+export class AppTap implements Tap {
+  filters: readonly WatchFilter[] = [];
+  share: TapShare = { records: 0, events: 0, characters: 0 };
+
+  private readonly options: AppTapOptions;
+  private records: TapRecord[] = [];
+  private events = 0;
+  private characters = 0;
+  /** The records of this tick whose receivers are counted. */
+  private readonly traced = new Map<string, TapRecord>();
+  private readonly heardElsewhere = new Map<string, number>();
+  private skipped = new Map<TapKind, number>();
+  private readonly kinds = new Map<TapKind, number>();
+  private readonly channels = new Map<string, number>();
+  private readonly names = new Map<string, number>();
+
+  constructor(options: AppTapOptions) {
+    this.options = options;
+  }
+
+  record(event: TapEvent): string | undefined {
+    this.count(event);
+    if (!this.filters.some((filter) => isWanted(filter, event))) return undefined;
+    if (!this.hasRoomFor(event.kind)) {
+      add(this.skipped, event.kind);
+      return undefined;
+    }
+    const isEvent = EVENTS.has(event.kind);
+    const trace = isEvent ? this.options.newTrace() : undefined;
+    const record = recordOf(event, this.options.clock.now(), trace);
+    this.records.push(record);
+    this.characters += charactersOf(record);
+    if (trace === undefined) return undefined;
+    this.events++;
+    this.traced.set(trace, record);
+    return trace;
+  }
+
+  heard(trace: string, receivers: number): void {
+    const record = this.traced.get(trace);
+    if (record?.receivers !== undefined) {
+      record.receivers += receivers;
+    } else if (this.heardElsewhere.size < HEARD_PER_TICK || this.heardElsewhere.has(trace)) {
+      add(this.heardElsewhere, trace, receivers);
+    }
+  }
+
+  /** Takes what was recorded since the last tick; `undefined` if there is nothing. */
+  tick(withCounts: boolean): AppTick | undefined {
+    const { records, heardElsewhere, skipped } = this;
+    const counts = withCounts ? this.takeCounts() : undefined;
+    if (records.length + heardElsewhere.size + skipped.size === 0 && counts === undefined) {
+      return undefined;
+    }
+    const tick = {
+      appId: this.options.appId,
+      loop: this.options.loop,
+      records,
+      heard: [...heardElsewhere],
+      skipped: Object.fromEntries(skipped),
+      counts,
+    };
+    this.records = [];
+    this.events = 0;
+    this.characters = 0;
+    this.traced.clear();
+    heardElsewhere.clear();
+    skipped.clear();
+    return tick;
+  }
+
+  private count({ kind, channel, event }: TapEvent): void {
+    add(this.kinds, kind);
+    if (channel !== undefined) addBounded(this.channels, channel);
+    if (event !== undefined) addBounded(this.names, event);
+  }
+
+  private hasRoomFor(kind: TapKind): boolean {
+    const { records, events, characters } = this.share;
+    if (this.records.length >= records || this.characters >= characters) return false;
+    if (!EVENTS.has(kind)) return true;
+    // Large events must leave room for the rest too.
+    return this.events < events && this.characters < (characters * events) / records;
+  }
+
+  private takeCounts(): TapCounts {
+    const counts = {
+      kinds: Object.fromEntries(this.kinds),
+      channels: busiest(this.channels),
+      names: busiest(this.names),
+    };
+    for (const map of [this.kinds, this.channels, this.names]) map.clear();
+    return counts;
+  }
+}
+
+function recordOf(event: TapEvent, atMs: number, trace: string | undefined): TapRecord {
+  const { data, channel } = event;
+  const isEncrypted = channel?.startsWith(ENCRYPTED) === true;
+  return {
+    ...event,
+    user: cut(event.user, NAME_MAX),
+    channel: cut(channel, NAME_MAX),
+    event: cut(event.event, NAME_MAX),
+    reason: event.reason === undefined ? undefined : cut(unsigned(event.reason), SENTENCE_MAX),
+    // Whoever watches must not collect what is encrypted, not even to read it later.
+    data: data === undefined || isEncrypted ? undefined : cutData(data),
+    bytes: data === undefined ? undefined : Buffer.byteLength(data),
+    atMs,
+    trace,
+    receivers: trace === undefined ? undefined : 0,
+  };
+}
+
+function cut(text: string | undefined, most: number): string | undefined {
+  return text === undefined || text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}
+
+function cutData(data: string): string {
+  if (data.length * 3 <= DATA_BYTES) return data;
+  return data.slice(0, encoder.encodeInto(data.slice(0, DATA_BYTES), bytesOfData).read);
+}
+
+/** Leaves out what looks like a signature: a client may have sent one that is valid for something else. */
+function unsigned(reason: string): string {
+  return reason.replace(/, but got .*$/s, '').replace(/[0-9a-f]{64}/gi, '(signature)');
+}
+
+function charactersOf(record: TapRecord): number {
+  let characters = RECORD_CHARACTERS;
+  for (const value of Object.values(record)) {
+    if (typeof value === 'string') characters += value.length;
+  }
+  return characters;
+}
+
+function add<Key>(sums: Map<Key, number>, key: Key, by = 1): void {
+  sums.set(key, (sums.get(key) ?? 0) + by);
+}
+
+/** Counts a name, unless too many others are counted. */
+function addBounded(sums: Map<string, number>, name: string): void {
+  const sum = sums.get(name);
+  if (sum !== undefined) sums.set(name, sum + 1);
+  else if (sums.size < NAMES_COUNTED_MAX && name.length <= NAME_MAX) sums.set(name, 1);
+}

@@ -1,0 +1,81 @@
+import type { Timers } from '../runtime/ports.ts';
+import type { RecordUpdate, StreamRecord } from './merger.ts';
+
+export interface NearNamesOptions {
+  readonly timers: Timers;
+  /** Finds the occupied channel that was most likely meant. */
+  readonly find: (appId: string, channel: string) => Promise<string | undefined>;
+  readonly found: (appId: string, update: RecordUpdate) => void;
+}
+
+/** Records that wait for a search; more get no name. */
+const WAITING_MAX = 10;
+
+/** The pause between two searches, which take some milliseconds. */
+const PAUSE_MS = 200;
+
+/** How long an answer is used again: a backend that sends into the void often sends on. */
+const REMEMBERED_MS = 10_000;
+const REMEMBERED_MAX = 100;
+
+/** Finds, for events that nobody heard, the channel that was most likely meant. One search at a time. */
+export class NearNames {
+  private readonly options: NearNamesOptions;
+  private readonly waiting: { readonly appId: string; readonly record: StreamRecord }[] = [];
+  private readonly remembered = new Map<
+    string,
+    { readonly near: string | undefined; readonly untilMs: number }
+  >();
+  private isSearching = false;
+
+  constructor(options: NearNamesOptions) {
+    this.options = options;
+  }
+
+  /** Looks for the names of those events of a batch that nobody heard. */
+  add(appId: string, events: readonly StreamRecord[]): void {
+    for (const record of events) {
+      // A client is often alone in its channel.
+      if (record.kind !== 'api' || record.receivers !== 0) continue;
+      if (this.tellRemembered(appId, record)) continue;
+      if (this.waiting.length < WAITING_MAX) this.waiting.push({ appId, record });
+    }
+    if (!this.isSearching && this.waiting.length > 0) void this.search();
+  }
+
+  private async search(): Promise<void> {
+    this.isSearching = true;
+    const { timers, find } = this.options;
+    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
+      const { appId, record } = next;
+      if (this.tellRemembered(appId, record)) continue;
+      // Without an answer of the realtime loop there is no name.
+      const near = await find(appId, record.channel ?? '').catch(() => undefined);
+      this.remember(`${appId}/${record.channel}`, near);
+      this.tell(appId, record, near);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      timers.after(PAUSE_MS, resolve);
+      await promise;
+    }
+    this.isSearching = false;
+  }
+
+  private tellRemembered(appId: string, record: StreamRecord): boolean {
+    const known = this.remembered.get(`${appId}/${record.channel}`);
+    if (known === undefined || known.untilMs <= this.options.timers.now()) return false;
+    this.tell(appId, record, known.near);
+    return true;
+  }
+
+  private remember(key: string, near: string | undefined): void {
+    const [oldest] = this.remembered.keys();
+    if (oldest !== undefined && this.remembered.size >= REMEMBERED_MAX) {
+      this.remembered.delete(oldest);
+    }
+    this.remembered.set(key, { near, untilMs: this.options.timers.now() + REMEMBERED_MS });
+  }
+
+  private tell(appId: string, { n }: StreamRecord, near: string | undefined): void {
+    if (near !== undefined) this.options.found(appId, { n, near });
+  }
+}

@@ -1,0 +1,88 @@
+import type { TapEvent, TapKind } from '../channels/watching/tap.ts';
+
+/** One event as watchers see it. Texts are cut. */
+export interface TapRecord extends Omit<TapEvent, 'kind'> {
+  readonly kind: TapKind;
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+  /** The true length of the data. */
+  readonly bytes?: number | undefined;
+  /** Names the record among those of all loops; only if its receivers are counted. */
+  readonly trace?: string | undefined;
+  /** How many subscribers of this loop it was sent to so far. */
+  receivers?: number | undefined;
+}
+
+/** Numbers by kind; a kind that is missing has none. */
+export type ByKind = Readonly<Partial<Record<TapKind, number>>>;
+
+/** How often something occurred, by its name. */
+export interface NamedCount {
+  readonly name: string;
+  readonly events: number;
+}
+
+/** What happened in an app during one second. */
+export interface TapCounts {
+  readonly kinds: ByKind;
+  /** The busiest ones. */
+  readonly channels: readonly NamedCount[];
+  /** The most frequent names of events. */
+  readonly names: readonly NamedCount[];
+}
+
+/** What one loop has seen of one app since its last tick. */
+export interface AppTick {
+  readonly appId: string;
+  /** Names the loop among those of all servers. */
+  readonly loop: string;
+  readonly records: readonly TapRecord[];
+  /** Receivers of events that other loops have recorded. */
+  readonly heard: readonly (readonly [trace: string, receivers: number])[];
+  /** What was wanted and not recorded, because there was no room. */
+  readonly skipped: ByKind;
+  /** Once a second. */
+  readonly counts?: TapCounts | undefined;
+}
+
+/** What a watcher wants to see. Everything that is given must apply. */
+export interface WatchFilter {
+  readonly kinds?: readonly TapKind[] | undefined;
+  readonly channel?: string | undefined;
+  /** The start of the channel's name. */
+  readonly prefix?: string | undefined;
+  readonly socket?: string | undefined;
+  readonly user?: string | undefined;
+}
+
+/** An app that is watched, and what its watchers want together: what any of the filters lets through. */
+export interface WatchedApp {
+  readonly id: string;
+  readonly filters: readonly WatchFilter[];
+}
+
+/** Whether a watcher wants an event. */
+export function isWanted(filter: WatchFilter, event: TapEvent): boolean {
+  const { kinds, channel, prefix, socket, user } = filter;
+  if (kinds !== undefined && !kinds.includes(event.kind)) return false;
+  if (channel !== undefined && event.channel !== channel) return false;
+  if (prefix !== undefined && event.channel?.startsWith(prefix) !== true) return false;
+  if (socket !== undefined && event.socket !== socket) return false;
+  return user === undefined || event.user === user;
+}
+
+/** Adds numbers to those that are there. */
+export function addByKind(sums: Partial<Record<TapKind, number>>, more: ByKind): void {
+  for (const [kind, count] of Object.entries(more) as [TapKind, number][]) {
+    sums[kind] = (sums[kind] ?? 0) + count;
+  }
+}
+
+/** Returns the names with the highest counts, the highest first. */
+export function busiest(counts: Iterable<readonly [string, number]>): readonly NamedCount[] {
+  return Array.from(counts, ([name, events]) => ({ name, events }))
+    .sort((a, b) => b.events - a.events)
+    .slice(0, BUSIEST_MAX);
+}
+
+const BUSIEST_MAX = 10;

@@ -1,0 +1,235 @@
+import type { Timers } from '../runtime/ports.ts';
+import {
+  COUNTS_TICKS,
+  RECORDS_PER_TICK,
+  STREAM_MS,
+  STREAMS_MAX,
+  STREAMS_PER_APP_MAX,
+  TICK_MS,
+} from './limits.ts';
+import { Merger } from './merger.ts';
+import { NearNames } from './near-names.ts';
+import { Nodes } from './nodes.ts';
+import type { AppTick, WatchedApp, WatchFilter } from './records.ts';
+import { type StreamEnd, type StreamQuery, WatchStream } from './stream.ts';
+import { type ClusterLink, WatchersElsewhere } from './watchers-elsewhere.ts';
+
+export interface WatchesOptions {
+  /** The name of this server. */
+  readonly node: string;
+  readonly timers: Timers;
+  /** How many loops of this server see events, and whether other servers do. */
+  readonly loops: number;
+  readonly link: ClusterLink | undefined;
+  /** Says to all loops of this server what they must watch from now on. */
+  readonly watch: (apps: readonly WatchedApp[]) => void;
+  /** Finds the occupied channel that was most likely meant. */
+  readonly findNear: (appId: string, channel: string) => Promise<string | undefined>;
+  readonly onSkipped: (records: number) => void;
+  /** Called when the number of streams has changed. */
+  readonly onStreams: (streams: number) => void;
+}
+
+/** There are as many streams as there may be. */
+export class TooManyStreams extends Error {
+  constructor(why: string) {
+    super(why);
+    this.name = 'TooManyStreams';
+  }
+}
+
+/** A stream that is open, and how to end its timer. */
+interface OpenStream {
+  readonly stream: WatchStream;
+  readonly cancelEnd: () => void;
+}
+
+/** How long a record waits for what other threads, or other servers, have to say of it. Milliseconds. */
+const SETTLE_THREADS_MS = 150;
+const SETTLE_CLUSTER_MS = 500;
+/** Less for what comes from another server: that took a while. */
+const SETTLE_ELSEWHERE_MS = 300;
+
+/** How often other servers are told again what this one watches, in ticks. */
+const STATE_TICKS = 20;
+
+/** Filters of one app that are passed to the loops; with more, they pass everything. */
+const FILTERS_MAX = 4;
+
+/** All live streams of a server. Nothing runs while there are none, here and on other servers. */
+export class Watches {
+  private readonly options: WatchesOptions;
+  private readonly open = new Set<OpenStream>();
+  private readonly mergers = new Map<string, Merger>();
+  private readonly elsewhere: WatchersElsewhere | undefined;
+  private readonly near: NearNames;
+  private readonly nodes: Nodes;
+  private watched = '';
+  private ticks = 0;
+  private cancelTick: (() => void) | undefined;
+
+  constructor(options: WatchesOptions) {
+    this.options = options;
+    const { node, timers, link, findNear } = options;
+    this.nodes = new Nodes(node);
+    this.near = new NearNames({
+      timers,
+      find: findNear,
+      found: (appId, update) => {
+        const batch = { events: [], updates: [update], skipped: {} };
+        for (const stream of this.streamsOf(appId)) stream.offer(batch);
+      },
+    });
+    if (link === undefined) return;
+    this.elsewhere = new WatchersElsewhere({
+      node,
+      timers,
+      link,
+      onChange: () => this.changed(),
+      onTicks: (from, ticks) => {
+        this.nodes.heard(from, timers.now());
+        this.merge(from, ticks);
+      },
+    });
+  }
+
+  /** Opens a stream; `onClosed` is called when it has ended or its reader has gone. Throws `TooManyStreams`. */
+  start(query: StreamQuery, onClosed: () => void = () => undefined): WatchStream {
+    const { appId, filter, showsPayloads } = query;
+    const ofApp = this.streamsOf(appId).length;
+    if (this.open.size >= STREAMS_MAX || ofApp >= STREAMS_PER_APP_MAX) {
+      throw new TooManyStreams(
+        `Too many live streams: at most ${STREAMS_MAX}, and ${STREAMS_PER_APP_MAX} of one app; close one`,
+      );
+    }
+    const { node, timers, onSkipped } = this.options;
+    const stream = new WatchStream({
+      query,
+      hello: {
+        node,
+        app: appId,
+        kinds: filter.kinds ?? null,
+        perTick: RECORDS_PER_TICK,
+        tickMs: TICK_MS,
+        payloads: showsPayloads ? 'show' : 'hide',
+        nodes: this.nodes.list(timers.now()),
+      },
+      onSkipped,
+      onClosed: () => {
+        onClosed();
+        opened.cancelEnd();
+        this.open.delete(opened);
+        this.options.onStreams(this.open.size);
+        this.changed();
+        this.elsewhere?.state(this.watchedHere());
+      },
+    });
+    const opened = { stream, cancelEnd: timers.after(STREAM_MS, () => stream.end('time')) };
+    this.open.add(opened);
+    this.options.onStreams(this.open.size);
+    this.changed();
+    this.elsewhere?.state(this.watchedHere());
+    return stream;
+  }
+
+  /** Takes what a loop of this server has seen. */
+  receive(ticks: readonly AppTick[]): void {
+    this.merge(this.options.node, ticks);
+    this.elsewhere?.add(ticks);
+  }
+
+  /** Takes what another server has said. */
+  receiveFrom(loop: string, text: string): void {
+    this.elsewhere?.receive(loop, text);
+  }
+
+  /** What was sent to another server has arrived, or nobody was there to take it. */
+  said(loop: string, isHeard: boolean): void {
+    this.elsewhere?.said(loop, isHeard);
+  }
+
+  /** Ends the streams of apps that are gone. */
+  endGone(isThere: (appId: string) => boolean): void {
+    for (const { stream } of this.open) {
+      if (!isThere(stream.query.appId)) stream.end('app-gone');
+    }
+  }
+
+  /** Ends all streams. */
+  stop(why: StreamEnd = 'stopping'): void {
+    for (const { stream } of this.open) stream.end(why);
+    this.cancelTick?.();
+    this.cancelTick = undefined;
+  }
+
+  private streamsOf(appId: string): readonly WatchStream[] {
+    return [...this.open].flatMap(({ stream }) => (stream.query.appId === appId ? stream : []));
+  }
+
+  private merge(node: string, ticks: readonly AppTick[]): void {
+    const nowMs = this.options.timers.now();
+    const { node: own, link, loops } = this.options;
+    const settleHereMs = link !== undefined ? SETTLE_CLUSTER_MS : loops > 1 ? SETTLE_THREADS_MS : 0;
+    const dueMs = nowMs + (node === own ? settleHereMs : SETTLE_ELSEWHERE_MS);
+    for (const tick of ticks) this.mergers.get(tick.appId)?.add({ node, tick, nowMs, dueMs });
+  }
+
+  /** What the streams of this server want to see. */
+  private watchedHere(): readonly WatchedApp[] {
+    const streams = [...this.open].map(({ stream }) => stream.query);
+    return [...Map.groupBy(streams, ({ appId }) => appId)].map(([id, queries]) => ({
+      id,
+      filters: queries.map(({ filter }) => filter),
+    }));
+  }
+
+  /** Brings everything to what is watched now. */
+  private changed(): void {
+    const here = this.watchedHere();
+    const { timers } = this.options;
+    const ids = new Set(here.map(({ id }) => id));
+    for (const id of this.mergers.keys()) if (!ids.has(id)) this.mergers.delete(id);
+    for (const id of ids) if (!this.mergers.has(id)) this.mergers.set(id, new Merger());
+    if (here.length === 0) this.nodes.clear();
+
+    const all = [...here, ...(this.elsewhere?.apps ?? [])];
+    const watched = [...Map.groupBy(all, ({ id }) => id)].map(([id, apps]) => ({
+      id,
+      filters: together(apps.flatMap(({ filters }) => filters)),
+    }));
+    const text = JSON.stringify(watched);
+    if (text !== this.watched) this.options.watch(watched);
+    this.watched = text;
+    if (watched.length > 0) this.cancelTick ??= timers.after(TICK_MS, () => this.tick());
+  }
+
+  private tick(): void {
+    const { timers } = this.options;
+    this.cancelTick = undefined;
+    this.ticks++;
+    const nowMs = timers.now();
+    const withCounts = this.ticks % COUNTS_TICKS === 0;
+    for (const [appId, merger] of this.mergers) {
+      const batch = merger.take(nowMs);
+      const counts = withCounts ? merger.takeCounts() : undefined;
+      for (const stream of this.streamsOf(appId)) {
+        stream.offer(batch);
+        if (counts !== undefined) stream.offerCounts(counts);
+      }
+      this.near.add(appId, batch.events);
+    }
+    const nodes = this.nodes.changed(nowMs);
+    if (nodes !== undefined) for (const { stream } of this.open) stream.offerNodes(nodes);
+    this.elsewhere?.flush();
+    if (this.ticks % STATE_TICKS === 0 && this.open.size > 0) {
+      this.elsewhere?.state(this.watchedHere());
+    }
+    if (this.watched !== '[]') this.cancelTick ??= timers.after(TICK_MS, () => this.tick());
+  }
+}
+
+/** What several watchers want together. */
+function together(filters: readonly WatchFilter[]): readonly WatchFilter[] {
+  const different = new Map(filters.map((filter) => [JSON.stringify(filter), filter]));
+  return different.size > FILTERS_MAX ? [{}] : [...different.values()];
+}
