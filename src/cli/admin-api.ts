@@ -1,7 +1,7 @@
 import { isObject } from '../config/plain-json.ts';
 import { printable } from '../runtime/printable.ts';
 import { redactedUrl } from '../runtime/redact.ts';
-import { requestServer } from './server-request.ts';
+import { openServer, parsed, RESPONSE_TIMEOUT_MS, requestServer } from './server-request.ts';
 
 const PASSWORD_HINT =
   ' (the command reads the password from admin.password of the configuration, or from the file that the server has made: run it with the same --config, in the same directory, as the server)';
@@ -30,13 +30,9 @@ export class AdminApi {
     path: string,
     sent?: Readonly<Record<string, unknown>>,
   ): Promise<AdminResponse> {
-    const credentials =
-      this.password === undefined
-        ? {}
-        : { authorization: `Basic ${Buffer.from(`:${this.password}`).toString('base64')}` };
     const { ok, status, text, body } = await requestServer(`${this.url}/api/v1${path}`, {
       method,
-      headers: { 'content-type': 'application/json', ...credentials },
+      headers: { 'content-type': 'application/json', ...this.credentials() },
       ...(sent === undefined ? {} : { body: JSON.stringify(sent) }),
       shown: this.shown,
     });
@@ -44,9 +40,33 @@ export class AdminApi {
       if (body === undefined) throw new Error(`${this.shown} is not an admin API of Fanfare`);
       return { status, body };
     }
+    throw this.refused(status, text, body);
+  }
+
+  /** Opens a stream. Throws `Unreachable`, or an error for every status but success. */
+  async stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), RESPONSE_TIMEOUT_MS);
+    const response = await openServer(`${this.url}/api/v1${path}`, {
+      headers: this.credentials(),
+      signal: AbortSignal.any([signal, late.signal]),
+      shown: this.shown,
+    }).finally(() => clearTimeout(timer));
+    const type = response.headers.get('content-type');
+    if (response.ok && response.body !== null && type === 'text/event-stream') return response.body;
+    const text = await response.text();
+    throw this.refused(response.status, text, parsed(text));
+  }
+
+  private credentials(): Readonly<Record<string, string>> {
+    if (this.password === undefined) return {};
+    return { authorization: `Basic ${Buffer.from(`:${this.password}`).toString('base64')}` };
+  }
+
+  private refused(status: number, text: string, body: unknown): Error {
     const error = isObject(body) ? body['error'] : undefined;
     const why = printable(typeof error === 'string' ? error : text.slice(0, 200));
-    throw new Error(
+    return new Error(
       `${this.shown} answers ${status}: ${why}${status === 401 ? PASSWORD_HINT : ''}`,
     );
   }

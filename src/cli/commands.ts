@@ -3,6 +3,7 @@ import { adminPassword } from './admin-password.ts';
 import { backup } from './backup.ts';
 import { SERVER_OPTIONS } from './channels/running-server.ts';
 import { SEND_OPTIONS, send } from './channels/send.ts';
+import { TAIL_OPTIONS, tail } from './channels/tail.ts';
 import { DOCTOR_OPTIONS, doctor } from './doctor.ts';
 import { FAKE_GATEWAYS_OPTIONS, fakeGateways } from './fake-gateways.ts';
 import type { Invocation } from './invocation.ts';
@@ -142,6 +143,14 @@ export const commands: readonly Command[] = [
     example: `fanfare send 123456789 orders created '{"id":17}'`,
     options: SEND_OPTIONS,
     run: send,
+  },
+  {
+    name: 'tail',
+    operands: 'APP',
+    help: 'Show what happens in an app, live, through a running server, until it is stopped.',
+    example: 'fanfare tail 123456789 --kinds api,refused,error --prefix private-',
+    options: TAIL_OPTIONS,
+    run: tail,
   },
   {
     name: 'instances list',

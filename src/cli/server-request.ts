@@ -1,7 +1,7 @@
 import { messageOf } from '../runtime/error-code.ts';
 
 /** How long a server may take to respond. */
-const RESPONSE_TIMEOUT_MS = 10_000;
+export const RESPONSE_TIMEOUT_MS = 10_000;
 
 /** No connection to a server could be made. */
 export class Unreachable extends Error {
@@ -16,27 +16,29 @@ export interface ServerResponse {
   readonly body: unknown;
 }
 
+type Sent = BunFetchRequestInit & { readonly shown: string; readonly hint?: string };
+
 /** Sends a request to a running server. Throws `Unreachable`. `shown` is the URL without secrets, for the message. */
-export async function requestServer(
-  url: string,
-  { shown, hint = '', ...init }: BunFetchRequestInit & { shown: string; hint?: string },
-): Promise<ServerResponse> {
-  let response: Response;
-  try {
-    response = await fetch(url, {
-      ...init,
-      redirect: 'error',
-      signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
-    });
-  } catch (error) {
-    const why = messageOf(error);
-    throw new Unreachable(`${shown} does not answer: ${why}${hint}`, { cause: error });
-  }
+export async function requestServer(url: string, sent: Sent): Promise<ServerResponse> {
+  const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
+  const response = await openServer(url, { ...sent, signal });
   const text = await response.text();
   return { ok: response.ok, status: response.status, text, body: parsed(text) };
 }
 
-function parsed(text: string): unknown {
+/** The same, but settles with the head of the response, for which a server has as long as the signal says. */
+export async function openServer(url: string, sent: Sent): Promise<Response> {
+  const { shown, hint = '', ...init } = sent;
+  try {
+    return await fetch(url, { ...init, redirect: 'error' });
+  } catch (error) {
+    const why = messageOf(error);
+    throw new Unreachable(`${shown} does not answer: ${why}${hint}`, { cause: error });
+  }
+}
+
+/** Parses JSON; `undefined` if the text is something else. */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

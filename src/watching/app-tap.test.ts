@@ -9,6 +9,7 @@ function tapWith(filters: readonly WatchFilter[] = [{}], share = {}) {
   let traces = 0;
   const tap = new AppTap({
     appId: 'app',
+    loop: 'loop',
     clock: { now: () => 17 },
     newTrace: () => `t${traces++}`,
   });
@@ -39,6 +40,7 @@ describe('the tap of an app', () => {
     tap.heard(String(trace), 1);
     expect(tap.tick(false)).toEqual({
       appId: 'app',
+      loop: 'loop',
       records: [
         expect.objectContaining({ ...api({ key: 'key', except: '1.2' }), receivers: 3, atMs: 17 }),
       ],

@@ -18,6 +18,8 @@ export interface TapShare extends RecordShare {
 export interface AppTapOptions {
   readonly appId: string;
   readonly clock: Clock;
+  /** Names this loop among those of all servers. */
+  readonly loop: string;
   /** Makes a name that no other record of any loop has. */
   readonly newTrace: () => string;
 }
@@ -94,6 +96,7 @@ export class AppTap implements Tap {
     }
     const tick = {
       appId: this.options.appId,
+      loop: this.options.loop,
       records,
       heard: [...heardElsewhere],
       skipped: Object.fromEntries(skipped),

@@ -77,7 +77,7 @@ export class LoopTaps {
 
   private newTap(appId: string): AppTap {
     const newTrace = () => `${this.name}${(this.traces++).toString(36)}`;
-    const tap = new AppTap({ appId, clock: this.options.timers, newTrace });
+    const tap = new AppTap({ appId, clock: this.options.timers, loop: this.name, newTrace });
     this.taps.set(appId, tap);
     return tap;
   }

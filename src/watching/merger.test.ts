@@ -10,8 +10,19 @@ const api = (trace: string, receivers = 0): TapRecord => ({
   receivers,
 });
 
+/** A merger whose records wait this long. */
+function mergerOf(settleMs: number) {
+  const merger = new Merger();
+  return {
+    merger,
+    add: (node: string, seen: AppTick, nowMs: number) =>
+      merger.add({ node, tick: seen, nowMs, dueMs: nowMs + settleMs }),
+  };
+}
+
 const tick = (more: Partial<AppTick>): AppTick => ({
   appId: 'app',
+  loop: 'loop',
   records: [],
   heard: [],
   skipped: {},
@@ -20,10 +31,10 @@ const tick = (more: Partial<AppTick>): AppTick => ({
 
 describe('what several loops have seen', () => {
   it('is one record of an event, with the receivers of all loops', () => {
-    const merger = new Merger(100);
-    merger.add('a', tick({ heard: [['t1', 2]] }), 0);
-    merger.add('b', tick({ records: [api('t1', 1)] }), 10);
-    merger.add('a', tick({ heard: [['t1', 3]] }), 50);
+    const { merger, add } = mergerOf(100);
+    add('a', tick({ heard: [['t1', 2]] }), 0);
+    add('b', tick({ records: [api('t1', 1)] }), 10);
+    add('a', tick({ heard: [['t1', 3]] }), 50);
     expect(merger.take(100).events).toEqual([]);
     expect(merger.take(110).events).toEqual([
       { n: 1, node: 'b', kind: 'api', channel: 'news', atMs: 0, receivers: 6 },
@@ -31,21 +42,21 @@ describe('what several loops have seen', () => {
   });
 
   it('is completed by an update when a loop is late', () => {
-    const merger = new Merger(0);
-    merger.add('a', tick({ records: [api('t1', 1), api('t2')] }), 0);
+    const { merger, add } = mergerOf(0);
+    add('a', tick({ records: [api('t1', 1), api('t2')] }), 0);
     const { events } = merger.take(0);
-    merger.add('b', tick({ heard: [['t2', 4]] }), 10);
-    merger.add('c', tick({ heard: [['t2', 1]] }), 10);
+    add('b', tick({ heard: [['t2', 4]] }), 10);
+    add('c', tick({ heard: [['t2', 1]] }), 10);
     expect(merger.take(20).updates).toEqual([{ n: 2, receivers: 5 }]);
-    merger.add('c', tick({ heard: [['t2', 1]] }), 30);
+    add('c', tick({ heard: [['t2', 1]] }), 30);
     expect(merger.take(40).updates).toEqual([{ n: 2, receivers: 6 }]);
     expect(events.map(({ receivers }) => receivers)).toEqual([1, 0]);
   });
 
   it('is forgotten after a while', () => {
-    const merger = new Merger(0);
-    for (let n = 0; n < 5000; n++) merger.add('a', tick({ heard: [[`t${n}`, 1]] }), 0);
-    merger.add('a', tick({ records: [api('x')] }), 0);
+    const { merger, add } = mergerOf(0);
+    for (let n = 0; n < 5000; n++) add('a', tick({ heard: [[`t${n}`, 1]] }), 0);
+    add('a', tick({ records: [api('x')] }), 0);
     expect(Reflect.get(merger, 'early')).toHaveProperty('size', 2000);
     merger.take(60_000);
     for (const kept of ['early', 'traced']) {
@@ -54,15 +65,15 @@ describe('what several loops have seen', () => {
   });
 
   it('is added up in counts, and left out once', () => {
-    const merger = new Merger(0);
+    const { merger, add } = mergerOf(0);
     const counts = (events: number, name: string) => ({
       kinds: { api: events },
       channels: [{ name, events }],
       names: [],
     });
-    merger.add('a', tick({ counts: counts(5, 'x'), skipped: { api: 2 } }), 0);
-    merger.add('b', tick({ counts: counts(7, 'y'), skipped: { api: 1, error: 1 } }), 0);
-    merger.add('b', tick({ counts: counts(1, 'x') }), 0);
+    add('a', tick({ counts: counts(5, 'x'), skipped: { api: 2 } }), 0);
+    add('b', tick({ counts: counts(7, 'y'), skipped: { api: 1, error: 1 } }), 0);
+    add('b', tick({ counts: counts(1, 'x') }), 0);
     expect(merger.take(0).skipped).toEqual({ api: 3, error: 1 });
     expect(merger.take(0).skipped).toEqual({});
     expect(merger.takeCounts()).toEqual({
@@ -76,12 +87,17 @@ describe('what several loops have seen', () => {
   });
 
   it('is one record of a subscription count that each loop of a cluster has sent', () => {
-    const merger = new Merger(0);
-    const count = (n: number) =>
-      tick({ records: [{ kind: 'count', channel: 'x', count: n, atMs: 0 }] });
-    merger.add('a', count(3), 0);
-    merger.add('b', count(3), 10);
-    merger.add('b', count(4), 20);
-    expect(merger.take(30).events.map((one) => one.count)).toEqual([3, 4]);
+    const { merger, add } = mergerOf(0);
+    const count = (loop: string, count: number, atMs: number) =>
+      add(loop, tick({ loop, records: [{ kind: 'count', channel: 'x', count, atMs }] }), 40);
+    for (const [loop, lateMs] of [
+      ['b', 10],
+      ['a', 0],
+    ] as const) {
+      count(loop, 3, 10 + lateMs);
+      count(loop, 4, 20 + lateMs);
+      count(loop, 3, 30 + lateMs);
+    }
+    expect(merger.take(40).events.map((one) => one.count)).toEqual([3, 4, 3]);
   });
 });

@@ -33,6 +33,14 @@ export interface Batch {
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
+/** What a loop of a server has seen, and when that can be sent. */
+export interface Seen {
+  readonly node: string;
+  readonly tick: AppTick;
+  readonly nowMs: number;
+  readonly dueMs: number;
+}
+
 /** A record whose receivers are still counted. */
 interface Traced {
   readonly record: Writable<StreamRecord>;
@@ -41,13 +49,18 @@ interface Traced {
   isSent: boolean;
 }
 
+interface ShownCount {
+  readonly loop: string;
+  readonly atMs: number;
+}
+
 /** How long loops may report receivers of a record. Milliseconds. */
 const TRACED_MS = 3000;
 
 /** Receivers that were reported before their record has arrived; more are not remembered. */
 const EARLY_MAX = 2000;
 
-/** Several loops of a cluster report the same subscription count. */
+/** Several loops of a cluster report the same subscription count within this time. Milliseconds. */
 const SAME_COUNT_MS = 2000;
 
 /**
@@ -55,7 +68,6 @@ const SAME_COUNT_MS = 2000;
  * what they report later is an update.
  */
 export class Merger {
-  private readonly settleMs: number;
   private numbers = 0;
   private waiting: { readonly record: Writable<StreamRecord>; readonly dueMs: number }[] = [];
   private readonly traced = new Map<string, Traced>();
@@ -63,23 +75,17 @@ export class Merger {
   private readonly updates = new Map<number, RecordUpdate>();
   private skipped: Partial<Record<TapKind, number>> = {};
   private counts: TapCounts[] = [];
-  private readonly lastCounts = new Map<
-    string,
-    { readonly count: number; readonly atMs: number }
-  >();
+  /** The subscription counts that were shown lately, by channel and count. */
+  private readonly lastCounts = new Map<string, ShownCount>();
 
-  /** `settleMs`: how long a record waits. */
-  constructor(settleMs: number) {
-    this.settleMs = settleMs;
-  }
-
-  /** Takes what a loop of a server has seen. */
-  add(node: string, { records, heard, skipped, counts }: AppTick, nowMs: number): void {
+  /** Takes what a loop of a server has seen. Its records are sent at `dueMs`. */
+  add({ node, tick, nowMs, dueMs }: Seen): void {
+    const { records, heard, skipped, counts } = tick;
     for (const { trace, ...record } of records) {
-      if (record.kind === 'count' && this.isSameCount(record, nowMs)) continue;
+      if (record.kind === 'count' && this.isSameCount(record, tick.loop)) continue;
       // Numbered when it is sent.
       const numbered = { n: 0, node, ...record };
-      this.waiting.push({ record: numbered, dueMs: nowMs + this.settleMs });
+      this.waiting.push({ record: numbered, dueMs });
       if (trace === undefined) continue;
       const early = this.early.get(trace);
       this.early.delete(trace);
@@ -95,8 +101,8 @@ export class Merger {
 
   /** Returns what can be sent now. */
   take(nowMs: number): Batch {
-    const due = this.waiting.findIndex(({ dueMs }) => dueMs > nowMs);
-    const sent = this.waiting.splice(0, due < 0 ? this.waiting.length : due);
+    const sent = this.waiting.filter(({ dueMs }) => dueMs <= nowMs);
+    this.waiting = this.waiting.filter(({ dueMs }) => dueMs > nowMs);
     // Loops report in turn.
     const events = sent.map(({ record }) => record).sort((a, b) => a.atMs - b.atMs);
     for (const record of events) record.n = ++this.numbers;
@@ -108,8 +114,8 @@ export class Merger {
     for (const [trace, { untilMs }] of this.early) {
       if (untilMs <= nowMs) this.early.delete(trace);
     }
-    for (const [channel, { atMs }] of this.lastCounts) {
-      if (atMs + SAME_COUNT_MS <= nowMs) this.lastCounts.delete(channel);
+    for (const [count, { atMs }] of this.lastCounts) {
+      if (atMs + 2 * SAME_COUNT_MS <= nowMs) this.lastCounts.delete(count);
     }
     const batch = { events, updates: [...this.updates.values()], skipped: this.skipped };
     this.updates.clear();
@@ -147,10 +153,14 @@ export class Merger {
     else record.receivers = sum;
   }
 
-  private isSameCount({ channel = '', count = 0 }: Omit<TapRecord, 'trace'>, nowMs: number) {
-    const last = this.lastCounts.get(channel);
-    if (last?.count === count && nowMs - last.atMs < SAME_COUNT_MS) return true;
-    this.lastCounts.set(channel, { count, atMs: nowMs });
+  /** Whether another loop has shown it: a count that comes again is another one. */
+  private isSameCount({ channel, count, atMs }: Omit<TapRecord, 'trace'>, loop: string): boolean {
+    const key = `${channel} ${count}`;
+    const last = this.lastCounts.get(key);
+    if (last !== undefined && last.loop !== loop && Math.abs(atMs - last.atMs) < SAME_COUNT_MS) {
+      return true;
+    }
+    this.lastCounts.set(key, { loop, atMs });
     return false;
   }
 }

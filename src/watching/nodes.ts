@@ -23,6 +23,7 @@ export class Nodes {
   /** Forgets the others: nobody has watched them for a while. */
   clear(): void {
     this.heardAtMs.clear();
+    this.shown = '';
   }
 
   list(nowMs: number): readonly StreamNode[] {

@@ -34,6 +34,8 @@ export interface TapCounts {
 /** What one loop has seen of one app since its last tick. */
 export interface AppTick {
   readonly appId: string;
+  /** Names the loop among those of all servers. */
+  readonly loop: string;
   readonly records: readonly TapRecord[];
   /** Receivers of events that other loops have recorded. */
   readonly heard: readonly (readonly [trace: string, receivers: number])[];

@@ -164,9 +164,10 @@ function isWatchedApp(app: unknown): app is WatchedApp {
 }
 
 function isTick(tick: unknown): tick is AppTick {
-  const { appId, records, heard, skipped } = Object(tick);
+  const { appId, loop, records, heard, skipped } = Object(tick);
   return (
     typeof appId === 'string' &&
+    typeof loop === 'string' &&
     Array.isArray(records) &&
     Array.isArray(heard) &&
     typeof skipped === 'object' &&

@@ -69,6 +69,7 @@ function stage({ cluster = false } = {}) {
 
 const tick = (more: Partial<AppTick> = {}): AppTick => ({
   appId: 'app',
+  loop: 'loop',
   records: [],
   heard: [],
   skipped: {},

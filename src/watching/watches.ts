@@ -46,7 +46,9 @@ interface OpenStream {
 
 /** How long a record waits for what other threads, or other servers, have to say of it. Milliseconds. */
 const SETTLE_THREADS_MS = 150;
-const SETTLE_CLUSTER_MS = 300;
+const SETTLE_CLUSTER_MS = 500;
+/** Less for what comes from another server: that took a while. */
+const SETTLE_ELSEWHERE_MS = 300;
 
 /** How often other servers are told again what this one watches, in ticks. */
 const STATE_TICKS = 20;
@@ -166,7 +168,10 @@ export class Watches {
 
   private merge(node: string, ticks: readonly AppTick[]): void {
     const nowMs = this.options.timers.now();
-    for (const tick of ticks) this.mergers.get(tick.appId)?.add(node, tick, nowMs);
+    const { node: own, link, loops } = this.options;
+    const settleHereMs = link !== undefined ? SETTLE_CLUSTER_MS : loops > 1 ? SETTLE_THREADS_MS : 0;
+    const dueMs = nowMs + (node === own ? settleHereMs : SETTLE_ELSEWHERE_MS);
+    for (const tick of ticks) this.mergers.get(tick.appId)?.add({ node, tick, nowMs, dueMs });
   }
 
   /** What the streams of this server want to see. */
@@ -181,11 +186,10 @@ export class Watches {
   /** Brings everything to what is watched now. */
   private changed(): void {
     const here = this.watchedHere();
-    const { loops, link, timers } = this.options;
-    const settleMs = link !== undefined ? SETTLE_CLUSTER_MS : loops > 1 ? SETTLE_THREADS_MS : 0;
+    const { timers } = this.options;
     const ids = new Set(here.map(({ id }) => id));
     for (const id of this.mergers.keys()) if (!ids.has(id)) this.mergers.delete(id);
-    for (const id of ids) if (!this.mergers.has(id)) this.mergers.set(id, new Merger(settleMs));
+    for (const id of ids) if (!this.mergers.has(id)) this.mergers.set(id, new Merger());
     if (here.length === 0) this.nodes.clear();
 
     const all = [...here, ...(this.elsewhere?.apps ?? [])];

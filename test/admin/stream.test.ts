@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { streamEvents } from '../../src/admin/channels/stream-shapes.ts';
 import { admin } from '../../testing/clients/admin-api.ts';
 import { LiveStream } from '../../testing/clients/live-stream.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
-import { newApp } from '../../testing/servers/test-app.ts';
+import { newApp, type TestApp } from '../../testing/servers/test-app.ts';
+import { fanfare } from '../cli/run-fanfare.ts';
 
 /** What an app shows live, through a server of two realtime threads. */
 
@@ -241,4 +243,64 @@ it('a live stream of a server that hides payloads has no data, and ends when the
   const stopped = hiding.stop();
   expect(await stream.tells('end')).toEqual({ why: 'stopping' });
   await stopped;
+});
+
+describe('fanfare tail', () => {
+  const start = (app: TestApp, ...args: string[]) =>
+    fanfare(server.directory, [
+      'tail',
+      app.id,
+      ...args,
+      '--url',
+      `http://127.0.0.1:${server.adminPort}`,
+      '--config',
+      join(server.directory, 'config.json'),
+    ]);
+  /** What a command prints of two events, of which nobody hears any, until the app is deleted. */
+  const tailOf = async (...args: readonly string[]) => {
+    const app = await newApp(server);
+    await using client = await app.connect();
+    await client.subscribes('orders.1');
+    const opened = server.logsNext(/Live stream opened/);
+    const ended = start(app, ...args);
+    await opened;
+    // It is opened after the other, and shows when all was seen.
+    await using stream = await LiveStream.open(server, app.id);
+    await app.trigger({ name: 'made\u202e', channel: 'orders-1', data: 'Hello' });
+    await app.trigger({ name: 'made', channel: 'other', data: '' });
+    await stream.shows({ near: 'orders.1' });
+    await admin(server, 'DELETE', `/apps/${app.id}`);
+    return await ended;
+  };
+
+  it('prints what is asked for, one line for each event', async () => {
+    const { exitCode, stdout, stderr } = await tailOf('--channel', 'orders-1');
+    expect(stdout.replace(/^[\d:.]{12}/gm, 'TIME')).toBe(
+      'TIME  api             orders-1  made\\u202e  0 connections heard it  5 bytes  Hello\n' +
+        'Nobody heard the event on orders-1. Did you mean orders.1?\n',
+    );
+    expect([exitCode, stderr]).toEqual([
+      1,
+      'fanfare: the stream has ended: the app was disabled or deleted\n',
+    ]);
+  });
+
+  it('prints JSON for programs', async () => {
+    const { stdout } = await tailOf('--kinds', 'api', '--json');
+    const lines = stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
+    expect(lines).toMatchObject([
+      { kind: 'api', channel: 'orders-1', data: 'Hello' },
+      { kind: 'api', channel: 'other' },
+      { update: { n: lines[0].n, near: 'orders.1' } },
+    ]);
+  });
+
+  it('says what is wrong', async () => {
+    const app = await newApp(server);
+    expect((await start(app, '--kinds', 'none')).stderr).toContain('kinds: must be some of api');
+    expect((await start(Object({ id: 'nobody' }))).stderr).toContain('404');
+  });
 });

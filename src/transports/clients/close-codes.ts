@@ -88,7 +88,7 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
   'server-over-capacity': {
     code: 4100,
     message: 'Over capacity',
-    when: 'The server has as many connections as `channels.maxConnections` or its open files allow, and no other app or address has more of them than this one. Or it had to make room for another connection, because its app or address has the most.',
+    when: 'The server has as many connections as `channels.maxConnections` or its open files allow, and no other app or address has more of them than this one. Or it had to make room for another connection, because its app or address has the most. Or it stops, and a client still came to it over HTTP.',
     advice:
       'Raise the limit (see `ulimit -n` for open files) or add a server; clients come back by themselves.',
   },

@@ -1,0 +1,103 @@
+import { fail, type Invocation } from '../invocation.ts';
+import { JSON_OPTION, type Option, onlyOperand } from '../options.ts';
+import { stopSignal } from '../signals.ts';
+import { type StreamEvent, streamEvents } from './event-stream.ts';
+import { SERVER_OPTIONS, serverCommand } from './running-server.ts';
+import { batchShape, endShape, recordLine } from './shown-record.ts';
+
+/** The filters of the stream, which are options of the same name. */
+const FILTERS = ['kinds', 'channel', 'prefix', 'socket', 'user', 'text'] as const;
+
+export const TAIL_OPTIONS: readonly Option[] = [
+  {
+    name: 'kinds',
+    value: 'KINDS',
+    help: 'Only these kinds, separated by commas, such as api,refused,error; docs/admin-api.md lists them.',
+  },
+  { name: 'channel', value: 'CHANNEL', help: 'Only events of this channel.' },
+  { name: 'prefix', value: 'PREFIX', help: 'Only events of channels whose names start with this.' },
+  { name: 'socket', value: 'SOCKET-ID', help: 'Only events of this connection.' },
+  { name: 'user', value: 'USER', help: 'Only events of this user.' },
+  {
+    name: 'text',
+    value: 'TEXT',
+    help: 'Only events with this text in a name, a reason or the data.',
+  },
+  ...SERVER_OPTIONS,
+  { ...JSON_OPTION, help: 'Print each event as one line of JSON, for programs.' },
+];
+
+/** Records whose channels are remembered for what becomes known later. */
+const REMEMBERED_MAX = 500;
+
+/** `fanfare tail`: prints what happens in an app until it is stopped. */
+export const tail = serverCommand(async (call) => {
+  const app = onlyOperand(call.given, 'tail needs APP');
+  const query = new URLSearchParams();
+  for (const name of FILTERS) {
+    const value = call.given.value(name);
+    if (value !== undefined) query.set(name, value);
+  }
+  const path = `/apps/${encodeURIComponent(app)}/stream?${query}`;
+  const stopped = new AbortController();
+  void stopSignal().first.then(() => stopped.abort());
+  const { signal } = stopped;
+  try {
+    for (;;) {
+      const why = await follow(call, await call.api.stream(path, signal));
+      // A stream ends after half an hour, and the next one goes on.
+      if (why !== 'time') return fail(call, `the stream has ended: ${WORDS[why] ?? why}`);
+    }
+  } catch (error) {
+    if (signal.aborted) return 0;
+    throw error;
+  }
+});
+
+const WORDS: Readonly<Record<string, string>> = {
+  'app-gone': 'the app was disabled or deleted',
+  stopping: 'the server stops',
+  'session-ended': 'the password has changed',
+  lost: 'the connection was lost',
+};
+
+/** Prints a stream to its end, and returns why it ended. */
+async function follow(call: Invocation, body: ReadableStream<Uint8Array>): Promise<string> {
+  const print = call.given.has('json') ? jsonPrinter(call) : textPrinter(call);
+  for await (const event of streamEvents(body)) {
+    if (event.name === 'batch') print(event);
+    if (event.name === 'end') return endShape.parse(event.data).why;
+  }
+  return 'lost';
+}
+
+/** Prints events, updates and what was skipped, each as one line. */
+function jsonPrinter({ output }: Invocation) {
+  return ({ data }: StreamEvent) => {
+    const { events, updates, skipped } = Object(data);
+    for (const event of events) output.print(JSON.stringify(event));
+    for (const update of updates) output.print(JSON.stringify({ update }));
+    if (Object.keys(skipped).length > 0) output.print(JSON.stringify({ skipped }));
+  };
+}
+
+function textPrinter({ output }: Invocation) {
+  /** The channels of printed records, the oldest first. */
+  const channels = new Map<number, string>();
+  return ({ data }: StreamEvent) => {
+    const { events, updates, skipped } = batchShape.parse(data);
+    for (const event of events) {
+      output.print(recordLine(event));
+      if (event.receivers === 0) channels.set(event.n, event.channel ?? '');
+      const [oldest] = channels.keys();
+      if (oldest !== undefined && channels.size > REMEMBERED_MAX) channels.delete(oldest);
+    }
+    for (const { n, near } of updates) {
+      const channel = channels.get(n);
+      if (channel === undefined || near === undefined) continue;
+      output.print(`Nobody heard the event on ${channel}. Did you mean ${near}?`);
+    }
+    const left = Object.entries(skipped).map(([kind, count]) => `${count} ${kind}`);
+    if (left.length > 0) output.print(`Too many to show, left out: ${left.join(', ')}`);
+  };
+}
