@@ -33,6 +33,9 @@ const NO_COUNTS: LiveCounts = {
   busiest: undefined,
 };
 
+/** A filter that is being typed asks for no stream yet, because the server has few. */
+const TYPING_MS = 300;
+
 /** The live stream of one app: its rows, its counts, and whether it is open. */
 export class LiveFeed {
   readonly rows: LiveRows;
@@ -48,6 +51,7 @@ export class LiveFeed {
   private filter: LiveFilter;
   private skipped: Partial<Record<GroupId, number>> = {};
   private stop: () => void = () => undefined;
+  private reopening: ReturnType<typeof setTimeout> | undefined;
   private lastEventAtMs = Date.now();
 
   constructor(app: string, filter: LiveFilter) {
@@ -59,7 +63,10 @@ export class LiveFeed {
   /** Opens the stream; gives how to close it. */
   start(): () => void {
     this.open();
-    return () => this.stop();
+    return () => {
+      clearTimeout(this.reopening);
+      this.stop();
+    };
   }
 
   /** Calls the listener with every record that arrives; gives how to stop. */
@@ -74,8 +81,11 @@ export class LiveFeed {
     this.filter = filter;
     this.rows.narrow(filter);
     this.changed();
-    this.stop();
-    this.open();
+    clearTimeout(this.reopening);
+    this.reopening = setTimeout(() => {
+      this.stop();
+      this.open();
+    }, TYPING_MS);
   }
 
   hold(isHeld: boolean): void {

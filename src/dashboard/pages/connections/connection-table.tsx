@@ -10,7 +10,9 @@ const MANY_WAITING = 64 * 1024;
 /** The library of a client, as it says itself. */
 export function libraryOf({ client }: Pick<ShownConnection, 'client'>): string {
   if (client === null || client.name === '') return 'unknown library';
-  return client.version === '' ? client.name : `${client.name} ${client.version}`;
+  // pusher-js calls itself js.
+  const name = client.name === 'js' ? 'pusher-js' : client.name;
+  return client.version === '' ? name : `${name} ${client.version}`;
 }
 
 export function Waiting({ bytes: waiting }: { readonly bytes: number }) {

@@ -146,6 +146,17 @@ export function RecordPanel({
           )}
           {record.kind === 'api' && <CopyButton text={() => asCurl(app, record)}>curl</CopyButton>}
           <CopyButton text={link}>Link</CopyButton>
+          {record.kind === 'refused' && (
+            <a
+              class="button slim"
+              href={pathTo(`${appPath}/problems`, {
+                channel: record.channel,
+                socket: record.socket,
+              })}
+            >
+              Check its authorisation
+            </a>
+          )}
           {['api', 'client'].includes(record.kind) && may('operator') && (
             <Button look="slim" icon="send" onClick={sendAgain}>
               Send again

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
 import { Button, Field } from '../../parts/controls.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
+import { address } from '../../routing/router.ts';
 
 const fields = [
   { name: 'channel', label: 'Channel', hint: 'private-… or presence-…' },
@@ -15,8 +16,8 @@ type Name = (typeof fields)[number]['name'];
 /** Says which part of an authorisation differs, without the secret leaving the server. */
 export function AuthorisationDoctor({ app }: { readonly app: string }) {
   const [given, setGiven] = useState<Record<Name, string>>({
-    channel: '',
-    socketId: '',
+    channel: address.value.query['channel'] ?? '',
+    socketId: address.value.query['socket'] ?? '',
     auth: '',
     channelData: '',
   });

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, expect, it, setDefaultTimeout } from 'bun:test';
+import type { Locator, Page } from 'playwright-core';
+import { connect } from '../../testing/clients/official-client.ts';
+import { signedTarget } from '../../testing/clients/sign.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { type Chromium, startChromium } from './chromium.ts';
+import { openDashboard, PASSWORD } from './dashboard-page.ts';
+
+setDefaultTimeout(60_000);
+
+const LIVE = `/apps/${APP.id}/live`;
+
+let server: Fanfare;
+let browser: Chromium;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([
+    startFanfare({ config: { admin: { port: 0, password: PASSWORD } } }),
+    startChromium(),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([browser[Symbol.asyncDispose](), server[Symbol.asyncDispose]()]);
+});
+
+/** Sends events to a channel as a backend does, ten in a request. */
+async function send(channel: string, number = 1): Promise<void> {
+  for (let sent = 0; sent < number; sent += 10) {
+    const batch = Array.from({ length: Math.min(10, number - sent) }, (_, index) => ({
+      channel,
+      name: 'message',
+      data: JSON.stringify({ id: sent + index, deep: { text: '<b>Hi</b>' } }),
+    }));
+    const body = JSON.stringify({ batch });
+    const target = signedTarget('POST', `/apps/${APP.id}/batch_events`, { body });
+    const response = await fetch(`http://127.0.0.1:${server.port}${target}`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+    if (response.status !== 200) throw new Error(await response.text());
+  }
+}
+
+function rowsOf(page: Page): Locator {
+  return page.getByRole('listbox', { name: /^Live events/ }).getByRole('option');
+}
+
+/** Opens the live page, and waits until the stream is open. */
+async function openLive(query = ''): Promise<{ page: Page; complaints: readonly string[] }> {
+  const tab = await openDashboard(server, browser, LIVE + query);
+  await tab.page
+    .getByText(/^Connected\./)
+    .first()
+    .waitFor();
+  return tab;
+}
+
+it('shows who received an event, and the channel that was meant where nobody did', async () => {
+  using client = connect(server);
+  await client.subscribe('my-channel').subscribed();
+  const { page, complaints } = await openLive();
+  await send('my-channel');
+  await rowsOf(page)
+    .filter({ hasText: /API.*my-channel.*→ 1 heard/ })
+    .waitFor();
+  await send('my.channel');
+  await rowsOf(page)
+    .filter({ hasText: /0 heard.*did you mean my-channel/ })
+    .click();
+  const panel = page.getByRole('region', { name: 'One record' });
+  expect(await panel.textContent()).toContain('Did you mean my-channel?');
+  // Text of strangers is text.
+  expect(await panel.locator('.json').textContent()).toContain('<b>Hi</b>');
+
+  // The link is the record itself.
+  const other = await openDashboard(server, browser, LIVE + new URL(page.url()).hash);
+  const shown = other.page.getByRole('region', { name: 'One record' });
+  expect(await shown.textContent()).toContain('my.channel');
+  expect(complaints).toEqual([]);
+  await Promise.all([page.close(), other.page.close()]);
+});
+
+it('is walked by keyboard: rows, panel, pause, filter', async () => {
+  const { page, complaints } = await openLive('?channel=walked');
+  await send('walked', 5);
+  const rows = rowsOf(page);
+  await rows.nth(4).waitFor();
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  expect(await rows.nth(1).getAttribute('aria-selected')).toBe('true');
+  // Whoever has chosen a row reads in peace.
+  await send('walked', 3);
+  await page.getByRole('button', { name: '3 new' }).waitFor();
+  expect(await rows.count()).toBe(5);
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'One record' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Escape');
+  await rows.nth(7).waitFor();
+  await page.keyboard.press('p');
+  await send('walked', 2);
+  await page.getByText('2 new (paused)').waitFor();
+  await page.keyboard.press('p');
+  await rows.nth(9).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type(' nothing-like-this');
+  await page.getByText('Nothing passes the filter').waitFor();
+  await page.getByRole('button', { name: 'Drop the filter' }).click();
+  await rows.first().waitFor();
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+it('stays quick under a flood of events, and draws only the rows that are seen', async () => {
+  const { page, complaints } = await openLive('?channel=flood');
+  const flood = send('flood', 3000);
+  await rowsOf(page).nth(20).waitFor();
+  const pressed = performance.now();
+  await page.keyboard.press('p');
+  await page.getByRole('button', { name: 'Go on' }).waitFor();
+  expect(performance.now() - pressed).toBeLessThan(5000);
+  await flood;
+  expect(await rowsOf(page).count()).toBeLessThan(60);
+  await page.keyboard.press('c');
+  await page.getByText('Listening').waitFor();
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+it('says what is missing after a lost stream', async () => {
+  const { page } = await openDashboard(server, browser);
+  const hello = `event: hello\ndata: {"node":"a","app":"${APP.id}"}\n\n`;
+  await page.route(
+    '**/stream*',
+    (route) => route.fulfill({ contentType: 'text/event-stream', body: hello }),
+    { times: 1 },
+  );
+  await page.goto(`http://127.0.0.1:${server.adminPort}/dashboard${LIVE}`);
+  await page.getByRole('alert').getByText('The stream was lost').waitFor();
+  await rowsOf(page)
+    .filter({ hasText: /missing: the connection was lost/ })
+    .waitFor();
+  await page
+    .getByText(/^Connected\./)
+    .first()
+    .waitFor();
+  await page.close();
+});

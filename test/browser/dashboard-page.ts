@@ -1,0 +1,56 @@
+import { source as AXE } from 'axe-core';
+import type { Page } from 'playwright-core';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
+import type { Chromium } from './chromium.ts';
+
+/** A tab with the dashboard. */
+export interface DashboardTab {
+  readonly page: Page;
+  /** What the browser has complained about so far: messages of the console and thrown errors. */
+  readonly complaints: readonly string[];
+}
+
+/** The password of the servers of these tests. */
+export const PASSWORD = 'a password of tests';
+
+/** Opens a page of the dashboard, and logs in. */
+export async function openDashboard(
+  server: Pick<Fanfare, 'adminPort'>,
+  browser: Chromium,
+  path = '',
+): Promise<DashboardTab> {
+  const { page } = await browser.open('about:blank');
+  const complaints: string[] = [];
+  const url = `http://127.0.0.1:${server.adminPort}/dashboard`;
+  // Chromium reports every answer that refuses, also the first one, which asks for the log-in.
+  const answer = await page.request.post(`http://127.0.0.1:${server.adminPort}/api/v1/session`, {
+    data: { password: PASSWORD },
+  });
+  if (answer.status() !== 200) throw new Error(`No log-in: ${answer.status()}`);
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  await page.goto(url + path);
+  await page.locator('h1').waitFor();
+  return { page, complaints };
+}
+
+/** What axe finds wrong with a page as it is now, one line for each element. `rules` are those to check; all if left out. */
+export async function axe(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+  await page.evaluate(`if (globalThis.axe === undefined) { ${AXE} }`);
+  return await page.evaluate(async (runOnly) => {
+    const { axe } = globalThis as unknown as {
+      axe: {
+        run(options: object): Promise<{
+          violations: readonly {
+            id: string;
+            nodes: readonly { html: string; failureSummary?: string }[];
+          }[];
+        }>;
+      };
+    };
+    const { violations } = await axe.run(runOnly === undefined ? {} : { runOnly });
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+    );
+  }, rules);
+}

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
+import { admin } from '../../testing/clients/admin-api.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { type Chromium, startChromium } from './chromium.ts';
+import { axe, openDashboard, PASSWORD } from './dashboard-page.ts';
+
+setDefaultTimeout(60_000);
+
+let server: Fanfare;
+let browser: Chromium;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([
+    startFanfare({ config: { admin: { port: 0, password: PASSWORD } } }),
+    startChromium(),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([browser[Symbol.asyncDispose](), server[Symbol.asyncDispose]()]);
+});
+
+/** Every page, and a text that is there once it has its data. */
+const pages = [
+  ['', 'Apps'],
+  [`/apps/${APP.id}/live`, 'Connected and listening'],
+  [`/apps/${APP.id}/channels`, 'No channel is in use'],
+  [`/apps/${APP.id}/channels/lobby`, 'Nobody is subscribed'],
+  [`/apps/${APP.id}/connections`, 'No client is connected'],
+  [`/apps/${APP.id}/problems`, 'Why is this authorisation refused?'],
+  [`/apps/${APP.id}/send`, 'Send an event as a backend would'],
+  [`/apps/${APP.id}/webhooks`, 'This app has no webhook endpoint'],
+  [`/apps/${APP.id}/usage`, 'messages today'],
+  [`/apps/${APP.id}/connect`, 'From nothing to the first event'],
+  [`/apps/${APP.id}/keys`, APP.key],
+  [`/apps/${APP.id}/settings`, 'Messages per day'],
+  ['/no/such/page', 'There is no such page'],
+] as const;
+
+describe('every page of the dashboard', () => {
+  it.each(pages)(
+    '%s is accessible and fits, light and dark, wide and narrow',
+    async (path, text) => {
+      const { page, complaints } = await openDashboard(server, browser, path);
+      await page.getByText(text).first().waitFor();
+      const faults: string[] = [];
+      for (const width of [1280, 390]) {
+        await page.setViewportSize({ width, height: 844 });
+        await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+        for (const fault of await axe(page)) faults.push(`light ${width}: ${fault}`);
+        await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+        // Only colours differ.
+        for (const fault of await axe(page, ['color-contrast'])) {
+          faults.push(`dark ${width}: ${fault}`);
+        }
+        const sideways = await page.evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        );
+        if (sideways !== 0) faults.push(`${width}: scrolls sideways by ${sideways}`);
+      }
+      expect(faults).toEqual([]);
+      expect(complaints).toEqual([]);
+      await page.close();
+    },
+  );
+});
+
+it('takes a new app to its first event: this tab connects, sends, and hears it', async () => {
+  const { page, complaints } = await openDashboard(server, browser, `/apps/${APP.id}/connect`);
+  await page.getByRole('button', { name: 'Connect this tab' }).click();
+  await page.getByText('Connected as').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByText('1 connection heard it').waitFor();
+  const received = page.getByLabel('What this tab received');
+  expect(await received.textContent()).toContain('{"message":"hello"}');
+  // Pasting, the first step, was left out.
+  expect(await page.locator('.steps > .done').count()).toBe(2);
+  expect(await page.content()).not.toContain(APP.secret);
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+it('is walked through by keyboard alone', async () => {
+  const { page, complaints } = await openDashboard(server, browser);
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('setti');
+  await page.keyboard.press('Enter');
+  await page.getByLabel('Messages per day').waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('s');
+  await page.getByRole('textbox', { name: 'Channel' }).focus();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('nobody-is-here');
+  await page.keyboard.press('Control+Enter');
+  await page.getByText('0 heard.').waitFor();
+  // In a field, keys are text.
+  await page.keyboard.type('?g');
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  await page.locator('h1').click();
+  await page.keyboard.press('?');
+  await page.getByRole('checkbox', { name: 'Single keys do something' }).uncheck();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('?');
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+it('asks for the password over the page when the session has ended, and goes on', async () => {
+  const { page } = await openDashboard(server, browser, `/apps/${APP.id}/send`);
+  await page.getByRole('textbox', { name: 'Data' }).fill('what was typed');
+  await page.context().clearCookies();
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.keyboard.press('Enter');
+  await page.getByText('heard').first().waitFor();
+  expect(await page.getByRole('textbox', { name: 'Data' }).inputValue()).toBe('what was typed');
+  await page.close();
+});
+
+it('changes a setting of an app', async () => {
+  const { json } = await admin({ ...server, adminPassword: PASSWORD }, 'POST', '/apps', {
+    body: { name: 'to change' },
+  });
+  const { id } = json as { id: string };
+  const { page } = await openDashboard(server, browser, `/apps/${id}/settings`);
+  const box = page.getByRole('checkbox', { name: 'Clients may send events to each other' });
+  const before = await box.isChecked();
+  await box.click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+  const after = await admin({ ...server, adminPassword: PASSWORD }, 'GET', `/apps/${id}`);
+  expect(after.json).toMatchObject({ clientEvents: !before });
+  await page.close();
+});
+
+it('is small: at most 40 kB of script for the first page, and 80 kB in all', async () => {
+  const { page } = await openDashboard(server, browser);
+  await page.getByText('Push instances').first().waitFor();
+  const loaded = await page.evaluate(() =>
+    performance
+      .getEntriesByType('resource')
+      .filter(({ name }) => name.endsWith('.js'))
+      .map(({ name }) => name),
+  );
+  // Scripts name the scripts that they may load later.
+  const sizes = new Map<string, number>();
+  const measure = async (url: string) => {
+    if (sizes.has(url)) return;
+    sizes.set(url, 0);
+    const text = await (await page.request.get(url)).text();
+    sizes.set(url, Bun.gzipSync(text, { level: 9 }).length);
+    const { origin } = new URL(url);
+    for (const [path] of text.matchAll(/\/dashboard\/assets\/[\w-]+\.js/g)) {
+      await measure(origin + path);
+    }
+  };
+  for (const url of loaded) await measure(url);
+  const sum = (urls: Iterable<string>) =>
+    [...urls].reduce((total, url) => total + (sizes.get(url) ?? 0), 0);
+  expect(sum(loaded)).toBeGreaterThan(10_000);
+  expect(sum(loaded)).toBeLessThan(40_000);
+  expect(sizes.size).toBeGreaterThan(loaded.length);
+  expect(sum(sizes.keys())).toBeLessThan(80_000);
+  await page.close();
+});
