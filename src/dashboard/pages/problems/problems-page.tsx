@@ -67,7 +67,7 @@ function ProblemTable({
       <thead>
         <tr>
           <th scope="col">What was refused, and what to do</th>
-          <th scope="col">Of a</th>
+          <th scope="col">Who</th>
           <th scope="col" class="number">
             Times
           </th>
