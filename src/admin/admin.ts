@@ -105,7 +105,7 @@ export interface Admin {
     /** The newest day first. */
     ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
   };
-  readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay'>;
+  readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay' | 'endpoints' | 'test'>;
   /** Who did what, the newest first. */
   readonly audit: Pick<AuditStore, 'list'>;
   /** What a caller may do; `undefined`: nothing. */

@@ -19,6 +19,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'listChannels',
     'listInstances',
     'listUsage',
+    'listWebhookEndpoints',
     'listWebhooks',
     'live',
     'server',
@@ -33,7 +34,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'listDevices',
     'listProblems',
   ],
-  operator: ['endConnection', 'replayWebhook', 'sendEvent'],
+  operator: ['endConnection', 'replayWebhook', 'replayWebhooks', 'sendEvent', 'testWebhook'],
   admin: [
     'addKey',
     'addSecretKey',

@@ -12,6 +12,7 @@ import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
 import { deviceOperations } from './push/device-operations.ts';
 import { instanceOperations } from './push/instance-operations.ts';
+import { webhookEndpointOperations } from './webhook-endpoint-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
 /** The whole admin API, in the order in which its description shows it. */
@@ -27,6 +28,7 @@ export const operations: readonly Operation[] = [
   ...instanceOperations,
   ...deviceOperations,
   ...webhookOperations,
+  ...webhookEndpointOperations,
   ...sessionOperations,
   ...auditOperations,
   operation({

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { OperationRefused } from '../tenants/operation-refused.ts';
 
 /** The roles, the least first. Each may do what those before it may. */
 export const roles = ['viewer', 'support', 'operator', 'admin'] as const;
@@ -65,4 +66,15 @@ export function seesInstance({ instances }: Rights, id: string): boolean {
 
 export function seesEverything({ apps, instances }: Rights): boolean {
   return apps === '*' && instances === '*';
+}
+
+/** Refuses a list of everything to callers who may only see some apps and instances. */
+export function requireOwner(
+  { app, instance }: { readonly app: string | undefined; readonly instance: string | undefined },
+  rights: Rights,
+): void {
+  if (seesEverything(rights)) return;
+  if (app !== undefined && seesApp(rights, app)) return;
+  if (instance !== undefined && seesInstance(rights, instance)) return;
+  throw new OperationRefused('forbidden', 'Name one of your apps or instances in the query');
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { OperationRefused } from '../tenants/operation-refused.ts';
 import { type Operation, operation } from './operation.ts';
 import { listLimit } from './query-kinds.ts';
-import { type Rights, seesApp, seesEverything, seesInstance } from './rights.ts';
+import { requireOwner, seesEverything } from './rights.ts';
 import {
   ownedBy,
   seesWebhook,
@@ -90,17 +90,6 @@ export const webhookOperations: readonly Operation[] = [
     },
   }),
 ];
-
-/** Refuses a list of everything to callers who may only see some apps and instances. */
-function requireOwner(
-  { app, instance }: { readonly app: string | undefined; readonly instance: string | undefined },
-  rights: Rights,
-): void {
-  if (seesEverything(rights)) return;
-  if (app !== undefined && seesApp(rights, app)) return;
-  if (instance !== undefined && seesInstance(rights, instance)) return;
-  throw new OperationRefused('forbidden', 'Name one of your apps or instances in the query');
-}
 
 function noSuchWebhook(id: string): OperationRefused {
   return new OperationRefused('not-found', `There is no webhook ${id}`);

@@ -8,7 +8,7 @@ const time = z.iso.datetime();
 
 export const webhookState = z.enum(['waiting', 'delivered', 'failed']);
 
-const webhookKind = z
+export const webhookKind = z
   .enum(['channels', 'push', 'publish'])
   .describe(
     'channels: events of an app; push: events of an instance; publish: for the `webhookUrl` of a publish.',
@@ -34,6 +34,14 @@ export const shownWebhook = z.strictObject({
   finishedAt: time.nullable().describe('null while it waits.'),
 });
 
+export const attemptOutcome = z.enum([
+  'delivered',
+  'refused',
+  'timeout',
+  'unreachable',
+  'not-allowed',
+]);
+
 export const shownWebhookDetails = shownWebhook.extend({
   body: z.string().nullable().describe('null if payloads are hidden.'),
   attemptLog: z.array(
@@ -41,7 +49,7 @@ export const shownWebhookDetails = shownWebhook.extend({
       number: z.int().min(1),
       at: time,
       durationMs: z.int().min(0),
-      outcome: z.enum(['delivered', 'refused', 'timeout', 'unreachable', 'not-allowed']),
+      outcome: attemptOutcome,
       status: z.int().nullable().describe('The HTTP status; null if there was no response.'),
       answer: z
         .string()

@@ -52,6 +52,8 @@ it('prints every setting once, below the heading it belongs to', () => {
     '`push`',
     '`push.instances[]`',
     '`admin`',
+    '`admin.roles[]`',
+    '`dashboard`',
     '`webhooks`',
     '`tls`',
     '`engine`',

@@ -119,3 +119,6 @@ export const CLOSE_MS = 2_000;
 
 /** How long it is known how an address answered that is not tried any more. */
 export const HEALTH_KEPT_MS = 86_400_000;
+
+/** Tests of webhooks that are under way at the same time; more are refused. */
+export const TESTS_MAX = 4;

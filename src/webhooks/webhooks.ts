@@ -15,9 +15,11 @@ import {
   MAINTENANCE_MS,
   PUSH_TIMEOUT_MS,
   STORE_PAUSE_MS,
+  TESTS_MAX,
 } from './limits.ts';
 import { enforceLogRetention } from './log-retention.ts';
 import type {
+  Attempt,
   AttemptOutcome,
   Outbox,
   OutboxEntry,
@@ -29,6 +31,7 @@ import type {
 import { OutboxWriter } from './outbox-writer.ts';
 import { Sender } from './sender.ts';
 import { sign, type WebhookOwners } from './sign.ts';
+import { sendTest } from './test-request.ts';
 
 export interface WebhooksOptions extends WebhookOwners {
   readonly outbox: Outbox;
@@ -84,6 +87,8 @@ export class Webhooks implements AsyncDisposable {
   private cancelMaintenance: (() => void) | undefined;
   private maintenance: Promise<void> = Promise.resolve();
   private ended = false;
+  /** Tests under way. */
+  private tests = 0;
 
   private constructor(options: WebhooksOptions) {
     this.options = options;
@@ -178,6 +183,20 @@ export class Webhooks implements AsyncDisposable {
       this.sender.poll();
       return 'replayed';
     });
+  }
+
+  /**
+   * Sends a request without events to a webhook of an app once, outside of all queues, and says what came of it. It is not
+   * kept. `busy`: as many tests as there may be are under way.
+   */
+  async test(appId: string, url: string): Promise<Attempt | 'busy' | { readonly refused: string }> {
+    if (this.tests >= TESTS_MAX) return 'busy';
+    this.tests++;
+    try {
+      return await sendTest({ ...this.options, random: Math.random }, { appId, url });
+    } finally {
+      this.tests--;
+    }
   }
 
   /** How the addresses answer that were tried in the last 24 h, and what waits for each. */

@@ -133,6 +133,9 @@ const successes: Readonly<
     path: { id: await makeInstanceWithDevice() },
     body: { neverAccepted: true, registeredBefore: '2099-01-01T00:00:00Z' },
   }),
+  listWebhookEndpoints: async () => ({}),
+  replayWebhooks: async () => ({ body: { app: 'nobody' } }),
+  testWebhook: async () => ({ path: { id: app.id }, body: { url: endpoint.url } }),
   listWebhooks: async () => ({}),
   getWebhook: async () => ({ path: { id: webhook } }),
   replayWebhook: async () => ({ path: { id: webhook } }),
@@ -150,7 +153,7 @@ async function socketId(): Promise<string> {
 }
 
 /** Operations of an app that are no reads, and that its configuration does not forbid. */
-const changeNoApp = ['sendEvent', 'checkAuth', 'endConnection'];
+const changeNoApp = ['sendEvent', 'checkAuth', 'endConnection', 'testWebhook'];
 
 async function makeInstance(): Promise<string> {
   const { json } = await admin(server, 'POST', '/instances', { body: {} });

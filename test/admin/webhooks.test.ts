@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { admin, makeApp, webhooksOf } from '../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { hmac } from '../../testing/clients/sign.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
 
@@ -83,5 +85,89 @@ describe('the webhook log of the admin API', () => {
     }
     expect(paged).toEqual(ids);
     expect(await webhooksOf(server, 'app=nobody', 0)).toEqual([]);
+  });
+});
+
+describe('the webhook addresses of the admin API', () => {
+  interface Endpoint {
+    readonly url: string;
+    readonly lastStatus: number | null;
+    readonly failed: number;
+    readonly failingSinceMs: number | null;
+    readonly waiting: number;
+  }
+
+  const endpointsOf = async (app: string) =>
+    (
+      (await admin(server, 'GET', `/webhook-endpoints?app=${app}`)).json as {
+        endpoints: readonly Endpoint[];
+      }
+    ).endpoints;
+
+  it('show how an address answers, and what waits for it', async () => {
+    using endpoint = startWebhookEndpoint();
+    endpoint.answerWith(503);
+    const url = `${endpoint.url}?token=geheim`;
+    const app = await makeApp(server, { webhooks: [{ ...endpoint.webhook, url }] });
+    await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+    await client.subscribes('a');
+    const [found] = await eventually(
+      () => endpointsOf(app.id),
+      (all) => all[0]?.waiting === 1,
+    );
+    expect(found).toMatchObject({
+      url: `${endpoint.url}?token=***`,
+      lastStatus: 503,
+      waiting: 1,
+    });
+    expect(found?.failingSinceMs).toBeNumber();
+    expect(found?.failed).toBeGreaterThan(0);
+    expect(await endpointsOf('another')).toEqual([]);
+  });
+
+  it('are tested with a signed request without events', async () => {
+    using endpoint = startWebhookEndpoint();
+    const app = await makeApp(server, { webhooks: [endpoint.webhook] });
+    const test = (url: string) =>
+      admin(server, 'POST', `/apps/${app.id}/webhook-tests`, { body: { url } });
+    expect(await test(endpoint.url)).toMatchObject({
+      status: 200,
+      json: { outcome: 'delivered', status: 200, answer: 'an answer' },
+    });
+    const request = await endpoint.requests.next();
+    expect(request).toMatchObject({ key: app.key, events: [] });
+    expect(request.signature).toBe(hmac(request.body, app.secret));
+    endpoint.answerWith(500);
+    expect((await test(endpoint.url)).json).toMatchObject({ outcome: 'refused', status: 500 });
+    // Nothing is sent to an address that the app does not have.
+    expect(await test('http://127.0.0.1:1/')).toMatchObject({
+      status: 400,
+      json: { field: 'url' },
+    });
+  });
+
+  it('get many requests again, by address, state and time', async () => {
+    using endpoint = startWebhookEndpoint();
+    const app = await makeApp(server, { webhooks: [{ ...endpoint.webhook, batching: false }] });
+    await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+    for (const name of ['a', 'b', 'c']) await client.subscribes(name);
+    await webhooksOf(server, `app=${app.id}&state=delivered`, 3);
+    const replay = async (body: object) =>
+      (await admin(server, 'POST', '/webhook-replays', { body: { app: app.id, ...body } })).json;
+    expect(await replay({})).toEqual({ replayed: 0, next: null });
+    expect(await replay({ state: 'delivered', url: 'http://other' })).toMatchObject({
+      replayed: 0,
+    });
+    expect(await replay({ state: 'delivered', createdToMs: 1_000 })).toMatchObject({ replayed: 0 });
+    const far = Date.now() + 60_000;
+    expect(await replay({ state: 'delivered', createdFromMs: far })).toMatchObject({ replayed: 0 });
+    const { next } = (await replay({ state: 'delivered', url: endpoint.url, limit: 2 })) as {
+      next: string;
+    };
+    expect(await replay({ state: 'delivered', before: next })).toEqual({ replayed: 1, next: null });
+    await eventually(
+      () => endpoint.asked(),
+      (asked) => asked === 6,
+    );
   });
 });

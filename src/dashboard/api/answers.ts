@@ -212,6 +212,24 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: { readonly id: string; readonly state: "waiting" };
   };
+  'GET /webhook-endpoints': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly endpoints: readonly ({ readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly url: string; readonly delivered: number; readonly failed: number; readonly lastAtMs: number; readonly lastOutcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly lastStatus: number | null; readonly lastDeliveredAtMs: number | null; readonly failingSinceMs: number | null; readonly waiting: number; readonly oldestWaitingAtMs: number | null })[] };
+  };
+  'POST /webhook-replays': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: { readonly app?: string | undefined; readonly instance?: string | undefined; readonly url?: string | undefined; readonly state?: "failed" | "delivered" | undefined; readonly createdFromMs?: number | undefined; readonly createdToMs?: number | undefined; readonly before?: string | undefined; readonly limit?: number | undefined };
+    readonly answer: { readonly replayed: number; readonly next: string | null };
+  };
+  'POST /apps/{id}/webhook-tests': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: { readonly url: string };
+    readonly answer: { readonly outcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly status: number | null; readonly durationMs: number; readonly answer: string | null };
+  };
   'POST /session': {
     readonly path: Record<never, string>;
     readonly query: Record<never, string>;
