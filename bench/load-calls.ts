@@ -1,6 +1,8 @@
 import type { AppAddress } from './bench-app.ts';
 import type { Churn, Idle, IdleRun } from './connections/tasks.ts';
+import type { SessionMemory, SessionRounds } from './fallback/rounds.ts';
 import type { LoopResult } from './load/closed-loop.ts';
+import type { FallbackSize } from './load/fallback/fallback-crowd.ts';
 import type { Intake, IntakeResult } from './load/intake.ts';
 import type { LoadSize, Step, StepResult } from './load/open-loop.ts';
 import { type CalledProcess, startCalled } from './machine/called-process.ts';
@@ -9,6 +11,10 @@ import { type CalledProcess, startCalled } from './machine/called-process.ts';
 export type LoadCalls = {
   /** Connects the crowd and the publishers; settles when every subscription is confirmed. See `KernelSockets` for being awake. */
   connect: { ask: LoadSize & { app: AppAddress; staysAwake: boolean }; answer: null };
+  /** Replaces those who listen over the HTTP transports. */
+  fallback: { ask: FallbackSize; answer: null };
+  /** Lets sessions over HTTP come and go, and looks at the memory of the server. */
+  sessions: { ask: SessionRounds; answer: SessionMemory };
   step: { ask: Step; answer: StepResult };
   /** Requests that a server takes, one after another; nobody needs to be connected. */
   intake: { ask: Intake; answer: IntakeResult };

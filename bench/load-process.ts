@@ -2,6 +2,7 @@
 import { lookup } from 'node:dns/promises';
 import type { AppAddress } from './bench-app.ts';
 import { churn, idle } from './connections/tasks.ts';
+import { sessionRounds } from './fallback/rounds.ts';
 import { measureIntake } from './load/intake.ts';
 import { KernelSockets } from './load/kernel-sockets.ts';
 import { connectLoad, type Load, runStep } from './load/open-loop.ts';
@@ -30,6 +31,13 @@ async function answer(call: Call<LoadCalls>): Promise<LoadCalls[keyof LoadCalls]
       });
       return null;
     }
+    case 'fallback': {
+      const { fallback, crowd } = connected();
+      fallback.gather(call.ask, crowd.channels);
+      return null;
+    }
+    case 'sessions':
+      return sessionRounds({ ...call.ask, app: await reachable(call.ask.app) });
     case 'step':
       return runStep(connected(), call.ask);
     case 'intake': {

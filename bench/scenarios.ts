@@ -2,6 +2,7 @@ import { canMeasureCluster, measureCluster } from './cluster/cluster.ts';
 import { printCluster } from './cluster/print.ts';
 import { connectScenarios, measureConnect, printConnect } from './connections/connect.ts';
 import { idleScenarios, measureIdle, printIdle } from './connections/idle.ts';
+import { measureFallback, printFallback } from './fallback/fallback.ts';
 import { type FanOut, fanOuts } from './fan-out/fan-outs.ts';
 import { measureIngest, printIngest } from './fan-out/ingest.ts';
 import { compareFanOut } from './fan-out/measure.ts';
@@ -41,6 +42,16 @@ export const scenarios: readonly Scenario[] = [
       },
     }),
   ),
+  {
+    name: 'fallback',
+    description:
+      'clients over the HTTP transports: processor time, memory, and latency of WebSockets beside them',
+    needs: 'settings of the server',
+    async run(bench) {
+      const figures = await measureFallback(bench);
+      return { text: printFallback(figures), figures };
+    },
+  },
   {
     name: 'threads',
     description: 'several realtime threads beside one: processor time, latency, memory',

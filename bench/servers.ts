@@ -28,6 +28,8 @@ type Settings = Readonly<Record<string, unknown>>;
 export interface FanfareOptions {
   /** Settings of the app. */
   readonly app?: Settings | undefined;
+  /** Settings of Channels. */
+  readonly channels?: Settings;
   /** Settings of push. */
   readonly push?: Settings;
   /** Realtime loops; without it, as many as Fanfare chooses. */
@@ -75,7 +77,7 @@ export const fanfare: Contender = {
 /** The same, with more settings. */
 export async function startFanfare(
   pin: readonly string[],
-  { app, push, threads, shared, folder }: FanfareOptions,
+  { app, channels, push, threads, shared, folder }: FanfareOptions,
 ): Promise<FanfareServer> {
   await using parts = new AsyncDisposableStack();
   const place = folder ?? (await mkdtemp(join(tmpdir(), 'fanfare-bench-')));
@@ -92,6 +94,7 @@ export async function startFanfare(
       addressLimits: { connectionsPerSecond: 0 },
       // One connection sends what many would.
       framesPerSecond: 0,
+      ...channels,
       apps: [{ id, name: 'bench', keys: [{ key, secret }], ...app }],
     },
     ...(threads === undefined ? {} : { realtime: { threads } }),

@@ -3,6 +3,7 @@ import { ClientEvents } from './events/client-events.ts';
 import type { EventSource, EventSourceName } from './events/event-source.ts';
 import { MemberChanges } from './events/member-changes.ts';
 import { Triggers } from './events/triggers.ts';
+import { FallbackCrowd } from './fallback/fallback-crowd.ts';
 import { Histogram } from './histogram.ts';
 import type { KernelSockets } from './kernel-sockets.ts';
 import { Publishers } from './publishers.ts';
@@ -57,6 +58,13 @@ export interface StepResult {
   readonly p99Ms: number;
   readonly p999Ms: number;
   readonly maxMs: number;
+  /** Of those who listen over the HTTP transports. */
+  readonly fallback: {
+    readonly delivered: number;
+    readonly missing: number;
+    readonly duplicated: number;
+    readonly p99Ms: number;
+  };
   /** How late this process itself was: from when an event was due to when it was handed on. */
   readonly pacingP99Ms: number;
   /** How many deliveries one read brought on average: the server, the kernel or we have batched. */
@@ -71,13 +79,21 @@ export interface Load {
   readonly sockets: KernelSockets;
   readonly crowd: Crowd;
   readonly eventSource: EventSource;
+  /** Who listens to the same channels over the HTTP transports. */
+  readonly fallback: FallbackCrowd;
 }
 
 /** Connects everybody; returns when all are subscribed. */
 export function connectLoad(app: AppAddress, sockets: KernelSockets, size: LoadSize): Load {
   const crowd = new Crowd(sockets, app, size.crowd);
   crowd.fill();
-  return { app, sockets, crowd, eventSource: eventSourceOf(app, sockets, crowd, size) };
+  return {
+    app,
+    sockets,
+    crowd,
+    eventSource: eventSourceOf(app, sockets, crowd, size),
+    fallback: new FallbackCrowd(app, sockets),
+  };
 }
 
 function eventSourceOf(
@@ -108,7 +124,7 @@ function eventSourceOf(
  * delivery has come or nothing comes any more.
  */
 export function runStep(load: Load, step: Step): StepResult {
-  const { crowd, sockets, eventSource } = load;
+  const { crowd, sockets, eventSource, fallback } = load;
   // Notices what the server has ended since the last step.
   sockets.poll(0);
   crowd.fill();
@@ -128,15 +144,18 @@ export function runStep(load: Load, step: Step): StepResult {
   };
   const tally = new Tally(schedule, step.limitMs);
   crowd.tally = tally;
+  const fallbackTally = new Tally(schedule, step.limitMs);
+  fallback.tally = fallbackTally;
 
   const readsBefore = crowd.reads;
   const idleMsBefore = sockets.idleMs;
   const { sent, lateness } = sendWhenDue(load, step, tally);
-  settle(load, tally, sent);
+  settle(load, { tally, fallbackTally }, sent);
   const idleMs = sockets.idleMs - idleMsBefore;
   const elapsedMs = performance.now() - schedule.firstDueMs;
 
   crowd.tally = undefined;
+  fallback.tally = undefined;
   return {
     publishesPerSecond: step.publishesPerSecond,
     expected: sent * eventSource.copies,
@@ -146,6 +165,11 @@ export function runStep(load: Load, step: Step): StepResult {
     firstRefusal: eventSource.firstRefusal,
     lost: crowd.lostCount,
     cutShort: sent < events,
+    fallback: {
+      delivered: fallbackTally.delivered,
+      ...fallbackTally.faults(sent, fallback.size),
+      p99Ms: fallbackTally.latency.quantileMs(0.99),
+    },
     p50Ms: tally.latency.quantileMs(0.5),
     p99Ms: tally.latency.quantileMs(0.99),
     p999Ms: tally.latency.quantileMs(0.999),
@@ -186,13 +210,19 @@ function sendWhenDue(
 }
 
 /** Reads on until everything that was sent is answered and heard, or until there is silence. */
-function settle({ sockets, eventSource }: Load, tally: Tally, sent: number): void {
+function settle(
+  { sockets, eventSource, fallback }: Load,
+  { tally, fallbackTally }: { tally: Tally; fallbackTally: Tally },
+  sent: number,
+): void {
+  const expected = sent * (eventSource.copies + fallback.size);
   let silentSinceMs = performance.now();
   let before = -1;
   for (;;) {
     const { answered } = eventSource;
-    if (tally.delivered >= sent * eventSource.copies && answered >= sent) return;
-    const progress = tally.delivered + answered;
+    const delivered = tally.delivered + fallbackTally.delivered;
+    if (delivered >= expected && answered >= sent) return;
+    const progress = delivered + answered;
     if (progress !== before) silentSinceMs = performance.now();
     else if (performance.now() - silentSinceMs > SILENCE_MS) return;
     before = progress;

@@ -191,7 +191,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     totalBytesMax: waitingBytesLimit(channels),
     end: (connection) => void setImmediate(() => connection.terminate()),
   });
-  const coalescer = coalescerOfThisLoop();
+  const loopShare = new LoopShare(performance.now());
+  const coalescer = coalescerOfThisLoop(loopShare);
   const native = new WebSocketTopics(slowConsumers, coalescer);
   const audience = new ClientAudience({ native, connections, slowConsumers, meter });
   const webhooks = new WebhookEvents({ clock: timers, usage, sink: webhookRelay });
@@ -264,6 +265,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     sendBufferBytes: channels.sendBufferBytes,
     timers: monotonicTimers,
     afterTurn: (run) => void setImmediate(run),
+    busyShare: (nowMs) => loopShare.at(nowMs),
     log: rateLimitedLog,
     meter,
     onForgotten: (session) => bus?.release(session),
@@ -459,8 +461,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
 /** The time for requests and closing handshakes in flight when the server stops. Milliseconds. */
 const STOP_WAIT_MS = 1000;
 
-function coalescerOfThisLoop(): Coalescer {
-  const share = new LoopShare(performance.now());
+function coalescerOfThisLoop(share: LoopShare): Coalescer {
   return new Coalescer({
     now: () => performance.now(),
     busyShare: (nowMs) => share.at(nowMs),

@@ -21,6 +21,8 @@ export type SessionEnd = 'closed' | 'left' | 'too-slow' | 'terminated';
 /** What a connection reports to the sessions of its loop. */
 export interface SessionEvents {
   readonly timers: Timers;
+  /** Whether messages wait for the next round, because the loop is busy. */
+  readonly isPausing: boolean;
   /** It has something to write. */
   queued(connection: FallbackConnection): void;
   /** The next messages of its client, in order. */
@@ -115,7 +117,8 @@ export class FallbackConnection extends Connection {
     const before = this.receiver;
     this.receiver = receiver;
     before?.end();
-    this.flush();
+    if (this.isOver || !this.events.isPausing) this.flush();
+    else this.events.queued(this);
     // Bun sends the head of a stream with its first line: without one, client and proxies would wait for it.
     if (this.isReceiving && receiver.isUnanswered) this.write(receiver, KEEP_ALIVE);
   }

@@ -1,30 +1,44 @@
 import type { App } from '../../channels/app.ts';
 import type { FallbackConnection } from './fallback-connection.ts';
 
-/** How long connections are flushed in one turn of the loop. Milliseconds. */
-const TURN_MS = 4;
+/** How long connections are flushed in one turn of the loop: what an event for WebSockets may wait. Milliseconds. */
+const TURN_MS = 1;
 
 /** Connections that are flushed before the clock is read, and before the next app's. */
 const FLUSHED_AT_ONCE = 8;
 
+/** The share of a core from which on the loop is busy. */
+const BUSY_FROM = 0.6;
+
+/** The pause of a busy loop between two rounds: so many times what the last one took, and at most so many milliseconds. */
+const PAUSE_TIMES = 20;
+const PAUSE_MS_MAX = 50;
+
 export interface FlushTurnsOptions {
   /** Monotonic milliseconds. */
   readonly now: () => number;
+  /** The share of a core that the loop used lately, from 0 to 1. */
+  readonly busyShare: (nowMs: number) => number;
   /** Runs something once the loop has handled everything that arrived in this turn. */
   readonly afterTurn: (run: () => void) => void;
+  readonly after: (delayMs: number, run: () => void) => unknown;
   readonly flush: (connection: FallbackConnection) => void;
 }
 
 /**
- * Flushes each connection with new messages once per turn of the loop, so that all messages of one turn share a line. Every
- * connection costs JavaScript, so a turn takes a few milliseconds of them, one app after the other, and leaves the others
- * to later turns: WebSockets of a busy channel do not wait for them.
+ * Flushes each connection with new messages once per round, so that all messages since the last one share a line. Every
+ * connection costs JavaScript and a write, so that WebSockets of a busy channel would wait: a turn of the loop takes a
+ * millisecond of them, one app after the other, and a busy loop pauses between two rounds. Then more messages share a line.
  */
 export class FlushTurns {
   private readonly options: FlushTurnsOptions;
   /** By app; the first in order is next. */
   private readonly waiting = new Map<App, Set<FallbackConnection>>();
   private isPlanned = false;
+  /** How long the turns of this round took. */
+  private tookMs = 0;
+  /** How long a busy loop pauses after the last one. */
+  private pausedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FlushTurnsOptions) {
     this.options = options;
@@ -35,22 +49,43 @@ export class FlushTurns {
     const ofApp = this.waiting.get(app);
     if (ofApp === undefined) this.waiting.set(app, new Set([connection]));
     else ofApp.add(connection);
-    this.plan();
-  }
-
-  private plan(): void {
     if (this.isPlanned) return;
     this.isPlanned = true;
-    this.options.afterTurn(this.run);
+    this.beginRound();
+  }
+
+  /** Whether the loop has no time for connections now, not even for one that asks. */
+  get isPausing(): boolean {
+    return this.pauseLeftMs() > 0;
+  }
+
+  private beginRound(): void {
+    const { afterTurn, after } = this.options;
+    const leftMs = this.pauseLeftMs();
+    if (leftMs > 0) after(leftMs, this.run);
+    else afterTurn(this.run);
+  }
+
+  private pauseLeftMs(): number {
+    const { now, busyShare } = this.options;
+    const nowMs = now();
+    const leftMs = this.pausedUntilMs - nowMs;
+    return leftMs > 0 && busyShare(nowMs) >= BUSY_FROM ? leftMs : 0;
   }
 
   private readonly run = (): void => {
+    const { now, afterTurn } = this.options;
+    const beganMs = now();
+    let nowMs = beganMs;
+    do {
+      this.flushSome();
+      nowMs = now();
+    } while (this.waiting.size > 0 && nowMs < beganMs + TURN_MS);
+    this.tookMs += nowMs - beganMs;
+    if (this.waiting.size > 0) return afterTurn(this.run);
+    this.pausedUntilMs = nowMs + Math.min(PAUSE_MS_MAX, PAUSE_TIMES * this.tookMs);
+    this.tookMs = 0;
     this.isPlanned = false;
-    const { now } = this.options;
-    const endMs = now() + TURN_MS;
-    do this.flushSome();
-    while (this.waiting.size > 0 && now() < endMs);
-    if (this.waiting.size > 0) this.plan();
   };
 
   /** Flushes some connections of the next app, which then goes to the end of the line. */

@@ -17,9 +17,11 @@ class FakeOutlet implements Outlet {
   readonly written: string[] = [];
   end: () => void = () => void this.written.push('(ended)');
   waiting = 0;
+  onWrite: () => void = () => undefined;
 
   write(lines: string): void {
     this.written.push(lines);
+    this.onWrite();
   }
 
   break(): void {
@@ -36,7 +38,12 @@ class FakeOutlet implements Outlet {
   }
 }
 
-function loop({ connectionsMax = 100, sendBufferBytes = 1000, places = Infinity } = {}) {
+function loop({
+  connectionsMax = 100,
+  sendBufferBytes = 1000,
+  places = Infinity,
+  busyShare = 0,
+} = {}) {
   const time = new FakeTime();
   const opened: FallbackConnection[] = [];
   const ended: string[] = [];
@@ -73,6 +80,7 @@ function loop({ connectionsMax = 100, sendBufferBytes = 1000, places = Infinity 
     sendBufferBytes,
     timers: time,
     afterTurn: (run) => void turns.push(run),
+    busyShare: () => busyShare,
     log: { info: () => undefined },
     meter: { count: () => undefined },
     onForgotten: (session) => void forgotten.push(session),
@@ -285,6 +293,24 @@ describe('a poll', () => {
     opened[0]?.close(4200, 'stopping');
     expect(poll('a').news()).toBe(`a["${long}"]\n`);
     expect(poll('a').news()).toBe('c[4200,"stopping"]\n(ended)');
+  });
+});
+
+describe('a busy loop', () => {
+  it('lets a poll wait for the next round, so that more messages share its answer', async () => {
+    const { poll, opened, turn, time } = loop({ busyShare: 0.9 });
+    poll('a');
+    const second = poll('a');
+    // The round takes a millisecond.
+    second.onWrite = () => time.setClock(1);
+    turn();
+    opened[0]?.send('one');
+    const third = poll('a');
+    opened[0]?.send('two');
+    turn();
+    expect(third.news()).toBe('');
+    await time.advance(20);
+    expect(third.news()).toBe('a["one","two"]\n');
   });
 });
 

@@ -114,6 +114,8 @@ export interface SessionsOptions {
   /** Monotonic. */
   readonly timers: Timers;
   readonly afterTurn: (run: () => void) => void;
+  /** The share of a core that this loop used lately, from 0 to 1. */
+  readonly busyShare: (nowMs: number) => number;
   readonly log: Pick<RateLimitedLog, 'info'>;
   readonly meter: SessionMeter;
   /** Called when a session is not known here any more, or was not opened although it might have been. */
@@ -148,9 +150,15 @@ export class Sessions implements SessionHome, SessionEvents {
     this.own = new Connections(options.connectionsMax);
     this.flushTurns = new FlushTurns({
       now: () => options.timers.now(),
+      busyShare: options.busyShare,
       afterTurn: options.afterTurn,
+      after: (delayMs, run) => options.timers.after(delayMs, run),
       flush: (connection) => this.flush(connection),
     });
+  }
+
+  get isPausing(): boolean {
+    return this.flushTurns.isPausing;
   }
 
   /** Open connections. */
