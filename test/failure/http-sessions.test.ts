@@ -72,10 +72,13 @@ class Page {
       expected = number + 1;
       this.last = number;
     });
-    this.giveUp = setTimeout(() => {
-      this.failures++;
-      this.begin(pusher);
-    }, CONNECTED_WITHIN_MS * 2 ** this.failures);
+    this.giveUp = setTimeout(
+      () => {
+        this.failures++;
+        this.begin(pusher);
+      },
+      CONNECTED_WITHIN_MS * 2 ** this.failures,
+    );
   }
 
   private begin(before: PusherJs): void {
