@@ -80,7 +80,9 @@ export const liveOperations: readonly Operation[] = [
           users: count.describe('Users of a presence channel; 0 for others.'),
         }),
       ),
-      more: z.boolean().describe('Whether there are more channels.'),
+      more: z
+        .boolean()
+        .describe('Whether there are more channels. Without a prefix, the next page may be empty.'),
       next: z.string().nullable().describe('For `after`, to continue the list; null at the end.'),
     }),
     refusals: ['not-found', 'conflict'],
@@ -96,6 +98,8 @@ export const liveOperations: readonly Operation[] = [
         channels.push(...page.channels);
         next = page.next;
       } while (next !== undefined && channels.length < limit);
+      // Without a prefix, what follows is not searched: another look would cost the walk its place.
+      if (prefix === '') return { channels, more: next !== undefined, next: next ?? null };
       let [rest, found] = [next, 0];
       while (rest !== undefined && found === 0) {
         const page = await nextPage(rest, 1);

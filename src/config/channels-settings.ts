@@ -8,6 +8,7 @@ import {
   limit,
   oneOrMore,
   onOff,
+  pathPrefix,
   port,
   SECONDS_MAX,
   text,
@@ -123,13 +124,7 @@ export const channelsSettings = z
   .strictObject({
     host: text('').default('0.0.0.0').describe('The address to listen on.'),
     port: port(6001, 'The port to listen on'),
-    pathPrefix: textThat(
-      /^(?:\/[^/?#\s]+)*$/,
-      "be empty, or begin with '/' and not end with it",
-      '',
-    )
-      .default('')
-      .describe("The prefix of every path of this listener: empty, or begins with '/'."),
+    pathPrefix,
     maxConnections: wholeNumber(
       { min: 0, max: COUNT_MAX },
       0,

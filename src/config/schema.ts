@@ -6,6 +6,7 @@ import {
   oneOrMore,
   onOff,
   orNull,
+  pathPrefix,
   port,
   SECONDS_MAX,
   text,
@@ -20,6 +21,7 @@ const admin = z
   .strictObject({
     host: text('').default('127.0.0.1').describe('The address to listen on.'),
     port: port(6003, 'The port to listen on'),
+    pathPrefix,
     password: orNull(
       text(''),
       'The password of the dashboard and the admin API; null = the server creates one in a file beside the store, see `fanfare admin password`.',
@@ -35,7 +37,7 @@ const admin = z
           .nullable()
           .default(null)
           .describe(
-            'The header with the groups of the user, with commas between; null = there is none.',
+            'The header with the groups of the user, with commas or | between; null = there is none.',
           ),
       })
       .nullable()

@@ -115,6 +115,15 @@ export function addressRange(description: string) {
     .describe(description);
 }
 
+/** The prefix of every path of a listener. */
+export const pathPrefix = textThat(
+  /^(?:\/[^/?#\s]+)*$/,
+  "be empty, or begin with '/' and not end with it",
+  '',
+)
+  .default('')
+  .describe("The prefix of every path of this listener: empty, or begins with '/'.");
+
 /** An optional text. The default is `null`: none. */
 export function orNull(kind: z.ZodString, description: string) {
   return kind.nullable().default(null).describe(description);

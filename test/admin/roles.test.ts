@@ -27,6 +27,7 @@ beforeAll(async () => {
       dashboard: { payloads: 'hide' },
       admin: {
         port: 0,
+        pathPrefix: '/realtime/admin',
         proxy: { trust: [PROXY], userHeader: 'Remote-User', groupsHeader: 'Remote-Groups' },
         roles: [
           { group: 'viewers', role: 'viewer' },
@@ -120,13 +121,17 @@ describe('a user of a trusted proxy', () => {
     const logged = server.logsNext(/Webhook replayed|Change refused/);
     const { status } = await as('operators', 'POST', `/webhooks/${webhook}/replay`);
     expect(JSON.parse(await logged)).toMatchObject({ who: 'alice', address: PROXY });
-    const { json } = await admin(server, 'GET', '/audit?limit=1');
-    expect(json).toMatchObject({
-      entries: [{ user: 'alice', how: 'proxy', operation: 'replayWebhook', status }],
-      next: expect.any(String),
-    });
-    const { entries } = json as { entries: { subject: string; address: null }[] };
-    expect(entries.map(({ subject, address }) => [subject, address])).toEqual([[webhook, null]]);
+    const { json } = await admin(server, 'GET', '/audit');
+    expect((json as { entries: object[] }).entries).toContainEqual(
+      expect.objectContaining({
+        user: 'alice',
+        how: 'proxy',
+        address: null,
+        operation: 'replayWebhook',
+        subject: webhook,
+        status,
+      }),
+    );
     expect((await as('operators', 'GET', '/audit')).status).toBe(403);
     expect((await as('of-test', 'GET', '/audit')).status).toBe(403);
   });
@@ -177,6 +182,24 @@ describe('a user who may only see one app', () => {
       expect((await as('of-test', method, path)).status).toBe(403);
     }
   });
+});
+
+it('answers under the path at which a proxy mounts it, whether the proxy removes that or not', async () => {
+  for (const prefix of ['', '/realtime/admin']) {
+    const { status, text } = await as('viewers', 'GET', `/${prefix}/dashboard/apps/x`);
+    expect(status).toBe(200);
+    const [asset = ''] = /\/realtime\/admin\/dashboard\/assets\/[\w.-]+\.js/.exec(text) ?? [];
+    expect((await as('viewers', 'GET', `/${asset}`)).status).toBe(200);
+    expect((await as('viewers', 'GET', `/${prefix}/api/v1/live`)).status).toBe(200);
+    expect((await as('viewers', 'GET', `/${prefix}/healthz`)).status).toBe(200);
+  }
+  for (const path of ['/', '/realtime/admin', '/realtime/admin/']) {
+    expect(await as('viewers', 'GET', `/${path}`)).toMatchObject({
+      status: 302,
+      text: 'The dashboard is at /realtime/admin/dashboard\n',
+    });
+  }
+  expect((await as('viewers', 'GET', '//realtime/adminx/dashboard')).status).toBe(404);
 });
 
 it('hides payloads from everybody if they are hidden', async () => {

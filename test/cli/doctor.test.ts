@@ -277,11 +277,11 @@ describe('the doctor examines a working server and', () => {
       requests: /POST.*xhr_streaming/,
       buffers: true,
     });
-    const found = await examine(broken, { ...BACKEND, timeout: '1' });
+    const found = await examine(broken, { ...BACKEND, timeout: '2' });
     expect(found.with('warning')).toEqual(['xhr-streaming']);
     expect(found.of('xhr-streaming')).toMatchObject(
       warned(
-        'is buffered: .*the first message does not arrive within 1 s; it arrives when the answer ends',
+        'is buffered: .*the first message does not arrive within 2 s; it arrives when the answer ends',
         /4 s .*xhr_polling(.|\n)*proxy_buffering off.*X-Accel-Buffering/,
       ),
     );

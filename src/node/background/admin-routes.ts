@@ -62,7 +62,11 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
     },
     ...operations.map((operation) => routeOf(operation, { admin, trail, log })),
     ...(config.dashboard.enabled
-      ? dashboardRoutes({ log, channels: () => parts.monitoring.server().listeners.channels })
+      ? dashboardRoutes({
+          log,
+          pathPrefix: config.admin.pathPrefix,
+          channels: () => parts.monitoring.server().listeners.channels,
+        })
       : []),
   ];
 }

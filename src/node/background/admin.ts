@@ -25,7 +25,7 @@ export interface AdminPart extends AdminListener {
 /** Opens the admin listener. Throws `StartFailed` if its port or its password file cannot be used. */
 export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
   const { config, readiness, meter, log } = options;
-  const { host, port } = config.admin;
+  const { host, port, pathPrefix } = config.admin;
   await using parts = new AsyncDisposableStack();
   const password = parts.use(AdminPassword.open({ config, timers: systemTimers, log }));
   let listener: AdminListener;
@@ -33,6 +33,7 @@ export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
     listener = await listenForAdmin({
       host,
       port,
+      pathPrefix,
       password: () => password.current,
       // An operator who has configured a password wants metrics to need it.
       metricsAreOpen: password.source === 'file',

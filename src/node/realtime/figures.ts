@@ -6,6 +6,7 @@ import type { Authority } from '../../channels/ports.ts';
 import type { ProblemBook } from '../../channels/problem-book.ts';
 import type { Usage } from '../../channels/usage.ts';
 import type { EngineFigures } from '../../engines/engine-meter.ts';
+import { KeptWalks } from '../../engines/kept-walks.ts';
 import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import type { LoopDelay } from '../../observability/loop-delay.ts';
 import type { MetricValues, TableMeter } from '../../observability/meter.ts';
@@ -55,9 +56,11 @@ const EMPTY_CHANNEL: ChannelState = {
 /** Answers the questions of the background loop about this one. */
 export class Figures {
   private readonly options: FiguresOptions;
+  private readonly walks: KeptWalks;
 
   constructor(options: FiguresOptions) {
     this.options = options;
+    this.walks = new KeptWalks(options.authority);
   }
 
   answer(question: Question): MaybePromise<Questions[Question['what']]['answer']> {
@@ -177,12 +180,11 @@ export class Figures {
 
   private liveChannels({
     appId,
-    limit,
     ...query
   }: Questions['live-channels']['ask']): MaybePromise<Questions['live-channels']['answer']> {
     const app = this.options.apps.byId(appId);
     if (app === undefined) return { channels: [], next: undefined };
-    const page = this.options.authority.channels(app, query).page(limit);
+    const page = this.walks.page(app, query);
     return after(page, ({ channels, next }) => ({
       channels: channels.map(([name, { subscriptions, users }]) => ({
         name,

@@ -424,6 +424,8 @@ describe('a proxy that checks users', () => {
     expect(who({ url, peer, headers })).toEqual(alice);
     expect(who({ url, peer, headers: { ...headers, ...basic('alice', '') } })).toEqual(alice);
     expect(who({ url, peer, headers: { 'remote-user': 'bob' } })).toMatchObject({ groups: [] });
+    const lines = { 'remote-user': 'bob', 'remote-groups': 'ops|dev' };
+    expect(who({ url, peer, headers: lines })).toMatchObject({ groups: ['ops', 'dev'] });
     const utf8 = Buffer.from('Zoë').toString('latin1');
     expect(who({ url, peer, headers: { 'remote-user': utf8 } })).toMatchObject({ user: 'Zoë' });
   });

@@ -183,7 +183,8 @@ export class Access {
     return {
       how: 'proxy',
       user: textOf(user),
-      groups: groups.split(',').flatMap((group) => textOf(group.trim()) || []),
+      // With commas, as most do, or with lines, as authentik does.
+      groups: groups.split(/[,|]/).flatMap((group) => textOf(group.trim()) || []),
     };
   }
 

@@ -3,7 +3,7 @@ import type { Log } from '../../runtime/ports.ts';
 import { printable } from '../../runtime/printable.ts';
 import { RateLimiter } from '../../runtime/rate-limiter.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
-import { PARAMETERS_MAX } from '../request-target.ts';
+import { PARAMETERS_MAX, withoutPrefix } from '../request-target.ts';
 import {
   Access,
   type Denial,
@@ -39,6 +39,8 @@ export type AdminRefusal =
 export interface AdminListenerOptions {
   readonly host: string;
   readonly port: number;
+  /** The prefix under which a proxy mounts the listener; empty for none. */
+  readonly pathPrefix?: string;
   /** `undefined` if there is none: every request is denied. */
   readonly password: () => string | undefined;
   /** Whether programs on this machine may read metrics without the password. */
@@ -124,7 +126,8 @@ class RequestHandler {
   }
 
   /** Never throws. */
-  async answer(request: AdminRequest): Promise<AdminAnswer> {
+  async answer(given: AdminRequest): Promise<AdminAnswer> {
+    const request = this.withoutPrefix(given);
     const { head } = request;
     const sender = this.access.senderOf(head);
     const before = this.inFlight.get(sender.key) ?? 0;
@@ -152,6 +155,15 @@ class RequestHandler {
       if (left > 0) this.inFlight.set(sender.key, left);
       else this.inFlight.delete(sender.key);
     }
+  }
+
+  private withoutPrefix(request: AdminRequest): AdminRequest {
+    const { pathPrefix = '' } = this.options;
+    if (pathPrefix === '') return request;
+    const { head } = request;
+    const path =
+      head.target.path === pathPrefix ? '/' : withoutPrefix(head.target.path, pathPrefix);
+    return { ...request, head: { ...head, target: { ...head.target, path } } };
   }
 
   /** Counts a refusal, and logs it once a minute for each client. */

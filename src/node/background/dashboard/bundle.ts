@@ -16,19 +16,19 @@ export interface Bundle {
   readonly open: ReadonlySet<string>;
 }
 
-/** Where browsers find the assets. */
+/** Where browsers find the assets, after the prefix of a proxy. */
 export const ASSETS_PATH = '/dashboard/assets/';
 
 const NAMING = '[name]-[hash].[ext]';
 
-/** Bundles the dashboard in memory. Costs about 50 ms, once. */
-export async function bundleDashboard(): Promise<Bundle> {
+/** Bundles the dashboard in memory, for browsers that reach it under a prefix of paths. Costs about 50 ms, once. */
+export async function bundleDashboard(pathPrefix: string): Promise<Bundle> {
   const { outputs, metafile } = await Bun.build({
     entrypoints: [PAGE_FILE],
     target: 'browser',
     minify: true,
     splitting: true,
-    publicPath: ASSETS_PATH,
+    publicPath: pathPrefix + ASSETS_PATH,
     naming: { entry: NAMING, chunk: NAMING, asset: NAMING },
     define: { 'process.env.NODE_ENV': '"production"' },
     env: 'disable',
@@ -63,7 +63,7 @@ function importsOf(metafile: Bun.BuildMetafile | undefined): Imports {
 /** What the page names, and what that imports. The rest is loaded after the log-in. */
 function openAssets(page: Asset, assets: Bundle['assets'], imports: Imports): ReadonlySet<string> {
   const text = new TextDecoder().decode(page.plain);
-  const open = new Set([...assets.keys()].filter((name) => text.includes(ASSETS_PATH + name)));
+  const open = new Set([...assets.keys()].filter((name) => text.includes(name)));
   // A set gives what is added while it is walked through.
   for (const name of open) for (const next of imports.get(name) ?? []) open.add(next);
   return open;

@@ -37,18 +37,21 @@ const PAGE_HEADERS = {
 
 const ASSET_HEADERS = { 'cache-control': 'private, max-age=31536000, immutable' };
 
-/** Browsers find the dashboard by the address of the listener alone. */
-const toDashboard: AdminRoute = {
-  method: 'GET',
-  path: '/',
-  isOpen: () => true,
-  answer: async () => ({
-    status: 302,
-    contentType: 'text/plain; charset=utf-8',
-    body: 'The dashboard is at /dashboard\n',
-    headers: { location: '/dashboard' },
-  }),
-};
+/** Leads browsers that know the address of the listener alone to the dashboard. */
+function toDashboard(pathPrefix: string): AdminRoute {
+  const location = `${pathPrefix}/dashboard`;
+  return {
+    method: 'GET',
+    path: '/',
+    isOpen: () => true,
+    answer: async () => ({
+      status: 302,
+      contentType: 'text/plain; charset=utf-8',
+      body: `The dashboard is at ${location}\n`,
+      headers: { location },
+    }),
+  };
+}
 
 /**
  * The routes of the dashboard. Every address below `/dashboard` gives the same page, which knows what to show there. It
@@ -56,15 +59,18 @@ const toDashboard: AdminRoute = {
  */
 export function dashboardRoutes({
   log,
+  pathPrefix,
   channels,
 }: {
   readonly log: Log;
+  /** The prefix under which browsers reach the listener; empty for none. */
+  readonly pathPrefix: string;
   /** Where the Channels listener is. */
   readonly channels: () => ListenerAddress;
 }): readonly AdminRoute[] {
-  const bundle = new BundleOnDemand(log);
+  const bundle = new BundleOnDemand({ log, pathPrefix });
   return [
-    toDashboard,
+    toDashboard(pathPrefix),
     {
       method: 'GET',
       path: `${ASSETS_PATH}{name}`,
@@ -94,12 +100,12 @@ const RETRY_MS = 5000;
 
 /** Bundles when a browser asks for the first time, because most servers are never looked at. */
 class BundleOnDemand {
-  private readonly log: Log;
+  private readonly options: { readonly log: Log; readonly pathPrefix: string };
   private bundling: Promise<Bundle> | undefined;
   private done: Bundle | undefined;
 
-  constructor(log: Log) {
-    this.log = log;
+  constructor(options: { readonly log: Log; readonly pathPrefix: string }) {
+    this.options = options;
   }
 
   async get(): Promise<Bundle> {
@@ -113,11 +119,12 @@ class BundleOnDemand {
   }
 
   private async bundle(): Promise<Bundle> {
+    const { log, pathPrefix } = this.options;
     const startMs = performance.now();
     try {
-      this.done = await bundleDashboard();
+      this.done = await bundleDashboard(pathPrefix);
       const milliseconds = Math.round(performance.now() - startMs);
-      this.log.debug('Dashboard bundled', { files: this.done.assets.size, milliseconds });
+      log.debug('Dashboard bundled', { files: this.done.assets.size, milliseconds });
       return this.done;
     } catch (error) {
       // Tried again later, but not with each request of a stranger.
