@@ -9,6 +9,7 @@ import { compareFanOut } from './fan-out/measure.ts';
 import { median, printComparison, ratios } from './report.ts';
 import type { Scenario } from './scenario.ts';
 import { measureThreads, printThreads } from './threads/threads.ts';
+import { measureWatch, printWatch } from './watch/watch.ts';
 
 /** Everything that `npm run bench` measures, in this order. */
 export const scenarios: readonly Scenario[] = [
@@ -59,6 +60,15 @@ export const scenarios: readonly Scenario[] = [
     async run(bench) {
       const figures = await measureThreads(bench);
       return { text: printThreads(figures), figures };
+    },
+  },
+  {
+    name: 'watch',
+    description: 'a hot channel with no, one and eight readers of live streams',
+    needs: 'settings of the server',
+    async run(bench) {
+      const figures = await measureWatch(bench);
+      return { text: printWatch(figures), figures };
     },
   },
   {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'bun:test';
+import { EngineFailure } from './engine-failure.ts';
 import { CACHE_TTL_MS, type ChannelEvent } from './event.ts';
 import { appWith, channelName, hubWith, LateEngine, socketId } from './hub.fixture.ts';
 import { publish } from './publish.ts';
+import type { Tap, TapEvent } from './watching/tap.ts';
 
 function event(channel: string, changed: Partial<ChannelEvent> = {}): ChannelEvent {
   return {
@@ -44,6 +46,26 @@ describe('an event', () => {
     expect([hub.audience.sent, isDone]).toEqual([[], false]);
     await engine.answers('publish x');
     expect([hub.audience.sent.length, isDone]).toEqual([1, true]);
+  });
+
+  it('is shown to those who watch the app, with its receivers, or with why it was not sent', async () => {
+    const records: TapEvent[] = [];
+    const heard: unknown[] = [];
+    const tap: Tap = {
+      record: (one) => (records.push(one) > 0 ? 'trace' : undefined),
+      heard: (...one) => void heard.push(one),
+    };
+    const app = appWith({ tap });
+    void publish(hubWith(), event('x', { app, key: 'key', except: socketId('1.2') }));
+    expect(records).toEqual([
+      { kind: 'api', channel: 'x', event: 'news', data: '{"n": 1.0}', except: '1.2', key: 'key' },
+    ]);
+    expect(heard).toEqual([['trace', 0]]);
+
+    const away = () => Promise.reject(new Error('away'));
+    const engine = Object.assign(new LateEngine(), { publish: away });
+    await expect(publish(hubWith(engine), event('x', { app }))).rejects.toThrow(EngineFailure);
+    expect(records.map(({ kind }) => kind)).toEqual(['api', 'api', 'error']);
   });
 
   it('of a cache channel is remembered for 30 minutes, to the byte', () => {

@@ -1,7 +1,7 @@
 import { ask } from './engine-failure.ts';
 import type { ChannelEvent } from './event.ts';
 import type { Hub } from './hub.ts';
-import type { MaybePromise } from './maybe-promise.ts';
+import { type MaybePromise, undoIfFailed } from './maybe-promise.ts';
 import { eventMessage } from './wire.ts';
 
 /**
@@ -22,5 +22,17 @@ export function publish(
     remember: channel.cached ? { name, data } : undefined,
     trace: app.tap?.record({ kind: 'api', channel: channel.text, event: name, data, except, key }),
   } as const;
-  return ask('publish', () => hub.authority.publish(publication));
+  const published = () => ask('publish', () => hub.authority.publish(publication));
+  if (publication.trace === undefined) return published();
+  // Whoever watches must not take it for an event that nobody heard.
+  return undoIfFailed(published, () =>
+    app.tap?.record({
+      kind: 'error',
+      channel: channel.text,
+      event: name,
+      key,
+      reason: 'The event was not sent: the server cannot reach what servers share',
+      advice: 'Look at `/readyz` of the server, and send the event again.',
+    }),
+  );
 }

@@ -25,7 +25,7 @@ const pages = [
   [`/apps/${APP.id}/channels`, 'No channel is in use'],
   [`/apps/${APP.id}/channels/lobby`, 'Nobody is subscribed'],
   [`/apps/${APP.id}/connections`, 'No client is connected'],
-  [`/apps/${APP.id}/problems`, 'Why is this authorisation refused?'],
+  [`/apps/${APP.id}/problems`, 'Nothing was refused since'],
   [`/apps/${APP.id}/send`, 'Send an event as a backend would'],
   [`/apps/${APP.id}/webhooks`, 'This app has no webhook endpoint'],
   [`/apps/${APP.id}/usage`, 'messages today'],

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
-/** A modal window. Escape and a click beside it close it; the focus goes back to where it was. */
+/**
+ * A modal window. Escape and a click beside it close it, unless `close` is left out; the focus goes back to where it was.
+ */
 export function Dialog({
   label,
   look = 'box',
@@ -10,7 +12,7 @@ export function Dialog({
 }: {
   readonly label: string;
   readonly look?: string;
-  readonly close: () => void;
+  readonly close?: () => void;
   readonly children: ComponentChildren;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -23,9 +25,13 @@ export function Dialog({
       ref={dialog}
       class={look}
       aria-label={label}
-      onClose={close}
+      onCancel={(event) => {
+        if (close === undefined) event.preventDefault();
+      }}
+      // Browsers close it by a second Escape all the same.
+      onClose={close ?? (() => dialog.current?.showModal())}
       onClick={(event) => {
-        if (event.target === dialog.current) dialog.current?.close();
+        if (event.target === dialog.current && close !== undefined) dialog.current?.close();
       }}
     >
       {children}

@@ -77,7 +77,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       {opened.value === 'keys' && <KeysHelp close={close} />}
       {opened.value === 'more' && <More />}
       {needsLogin.value && (
-        <Dialog label="Log in" close={() => undefined}>
+        <Dialog label="Log in">
           <LogInForm says="The session has ended. The page stays as it is." />
         </Dialog>
       )}

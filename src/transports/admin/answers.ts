@@ -25,7 +25,8 @@ export function headersOf({ contentType, body, headers }: AdminAnswer): Record<s
     ...headers,
     'content-type': contentType,
     ...(body instanceof ReadableStream
-      ? {}
+      ? // nginx would hold it back.
+        { 'x-accel-buffering': 'no' }
       : { 'content-length': String(Buffer.byteLength(body)) }),
   };
 }

@@ -65,12 +65,25 @@ export class FallbackTransport {
     return known.purpose === 'send' ? this.send(known, exchange) : this.receive(known, exchange);
   }
 
-  private receive(
+  private receive(path: SessionPath, exchange: Exchange): MaybePromise<Response> {
+    const { request, server } = exchange;
+    const length = announcedLength(request);
+    // Bun would keep a body that nobody reads for as long as the response is open.
+    if (length !== undefined && length !== 0) return refuseBodyOfReceive();
+    if (!request.headers.has('transfer-encoding')) return this.hold(path, exchange);
+    // A proxy that gets HTTP/2 may not know the length, and announce chunks although there are none.
+    const owner = String(keyOf(this.addressOf(request, server)));
+    return this.options.bodies.read({ request, length, owner }, (body) =>
+      body instanceof BodyRefusal || body.length > 0
+        ? refuseBodyOfReceive()
+        : this.hold(path, exchange),
+    );
+  }
+
+  private hold(
     { session, key, purpose }: SessionPath,
     { request, server, target: { query } }: Exchange,
   ): MaybePromise<Response> {
-    // Bun would keep a body that nobody reads for as long as the response is open.
-    if (hasBody(request)) return refuse(413, 'A receive request has no body\n', CLOSE);
     // Bun would end the response after its idle time even while it is written to.
     server.timeout(request, 0);
     const { idleSeconds } = this.options;
@@ -168,8 +181,8 @@ const STATUSES: Readonly<Record<BodyRefusal['problem'], number>> = {
   timeout: 408,
 };
 
-function hasBody({ headers }: Request): boolean {
-  return (headers.get('content-length') ?? '0') !== '0' || headers.has('transfer-encoding');
+function refuseBodyOfReceive(): Response {
+  return refuse(413, 'A receive request has no body\n', CLOSE);
 }
 
 function refuse(

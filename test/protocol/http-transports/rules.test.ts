@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { RawClient } from '../../../testing/clients/raw-client.ts';
 import { messagesOf, SessionRequests } from '../../../testing/clients/session-requests.ts';
 import { channelAuth, trigger } from '../../../testing/clients/sign.ts';
@@ -206,7 +208,36 @@ describe('a receive request with a body', () => {
     expect(response.status).toBe(413);
     expect(await session.send()).toBe(404);
   });
+
+  it('is refused if the body comes in chunks', async () => {
+    const { base } = new SessionRequests(server);
+    expect(await answerToChunks(`${base}/xhr?protocol=7`, ['[', ']'])).toEqual([
+      413,
+      expect.any(String),
+    ]);
+  });
+
+  it('is taken if its chunks are empty, as of a proxy that does not know the length', async () => {
+    const { base } = new SessionRequests(server);
+    expect(await answerToChunks(`${base}/xhr?protocol=7`, [])).toEqual([200, 'o\n']);
+  });
 });
+
+/** The status and the body of the answer to a request that announces chunks. */
+function answerToChunks(url: string, chunks: readonly string[]): Promise<[number, string]> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, {
+      method: 'POST',
+      headers: { 'transfer-encoding': 'chunked' },
+    });
+    asked.on('error', reject);
+    asked.on('response', (answer) => {
+      text(answer).then((body) => resolve([answer.statusCode ?? 0, body]), reject);
+    });
+    for (const chunk of chunks) asked.write(chunk);
+    asked.end();
+  });
+}
 
 describe('a refusal', () => {
   const refusals = [

@@ -61,7 +61,7 @@ export function LiveList(props: LiveListProps) {
   };
   useHotkeys({ j: () => step(1), k: () => step(-1), Enter: enter, Escape: leave });
 
-  if (rows.length === 0) {
+  if (rows.length + rows.newer === 0) {
     return (
       <Empty
         icon="live"

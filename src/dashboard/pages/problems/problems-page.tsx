@@ -1,16 +1,120 @@
+import type { Answer } from '../../api/client.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { count, counted, duration, moment } from '../../parts/formats.ts';
+import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { pathTo } from '../../routing/router.ts';
 import { AuthorisationDoctor } from './doctor.tsx';
+
+type Problem = Answer<'GET /apps/{id}/problems'>['problems'][number];
+
+const POLL_MS = 5000;
+
+/** Whose mistake it is, in words. */
+const sources = { client: 'client', connection: 'connection', backend: 'backend' } as const;
 
 /** What do clients and backends of this app do wrong? */
 export default function ProblemsPage({ app }: { readonly app: string }) {
+  const { value, failed, reload } = useAnswer(
+    'GET /apps/{id}/problems',
+    { path: { id: app } },
+    { everyMs: POLL_MS },
+  );
+  const total = value?.problems.reduce((sum, problem) => sum + problem.count, 0) ?? 0;
   return (
     <div class="page">
       <PageHead
         title="Problems"
         of={app}
-        says="What clients and backends of this app do wrong, and how to mend it."
+        says={
+          value === undefined
+            ? 'What clients and backends of this app do wrong, and how to mend it.'
+            : value.problems.length === 0
+              ? `Nothing was refused since ${value.server} started.`
+              : `${counted(total, 'refusal')} of ${counted(value.problems.length, 'kind')} since ${value.server} started, the latest first.`
+        }
       />
+      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      {value !== undefined && (
+        <section class="card" aria-label="Problems">
+          {value.problems.length === 0 ? (
+            <Empty icon="check" title="No problem">
+              <p>
+                Connections, subscriptions, client events and requests of backends were looked at.
+                What is refused appears here, grouped, with what to do about it.
+              </p>
+            </Empty>
+          ) : (
+            <ProblemTable app={app} problems={value.problems} />
+          )}
+        </section>
+      )}
       <AuthorisationDoctor app={app} />
     </div>
+  );
+}
+
+function ProblemTable({
+  app,
+  problems,
+}: {
+  readonly app: string;
+  readonly problems: readonly Problem[];
+}) {
+  const sorted = problems.toSorted((a, b) => b.lastAtMs - a.lastAtMs);
+  return (
+    <table class="table cards">
+      <thead>
+        <tr>
+          <th scope="col">What was refused, and what to do</th>
+          <th scope="col">Who</th>
+          <th scope="col" class="number">
+            Times
+          </th>
+          <th scope="col" class="number">
+            Last
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {sorted.map((problem) => (
+          <tr key={`${problem.source} ${problem.kind} ${problem.text}`}>
+            <td class="wide">
+              <p>
+                <strong>{problem.text}</strong>
+              </p>
+              {problem.advice !== '' && <p class="muted">{problem.advice}</p>}
+              <Example app={app} problem={problem} />
+            </td>
+            <td>
+              <span class="tag">{sources[problem.source]}</span>
+            </td>
+            <td class="number" data-label="times">
+              {count(problem.count)}
+            </td>
+            <td class="number" title={`First ${moment(problem.firstAtMs)}`}>
+              {duration(Date.now() - problem.lastAtMs)} ago
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The newest case of a problem, with ways to look at it. */
+function Example({ app, problem }: { readonly app: string; readonly problem: Problem }) {
+  const { text, socket, user, address, path } = problem.example;
+  const appPath = `/apps/${encodeURIComponent(app)}`;
+  return (
+    <p class="small muted">
+      {text !== problem.text && <>For example: {text} </>}
+      {path !== undefined && <code>{path} </code>}
+      {user !== undefined && <>user {user} </>}
+      {address !== undefined && <>from {address} </>}
+      {socket !== undefined && (
+        <a href={pathTo(`${appPath}/connections/${encodeURIComponent(socket)}`)}>{socket}</a>
+      )}
+    </p>
   );
 }
