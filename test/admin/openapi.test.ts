@@ -222,6 +222,10 @@ describe('the OpenAPI description', () => {
       const done = await admin(server, method, `/${filled(path, steps)}`, { body });
       expect(done.status).toBeLessThan(300);
       expectDescribed(operation, done);
+      // Secrets are shown when they are made, or asked for by name.
+      for (const secret of [APP.secret, String(server.adminPassword)]) {
+        expect(done.text.includes(secret)).toBe(false);
+      }
       expect(body !== undefined).toBe(operation.requestBody !== undefined);
 
       // All refusals that a client can cause.

@@ -90,7 +90,7 @@ beforeAll(async () => {
       },
     },
   });
-  const app = await makeApp(server);
+  const app = await makeApp(server, { webhooks: [{ url, events: ['channel_occupied'] }] });
   storedApp = app.id;
   const token = beamsToken();
   const device = await registered(server, 'fcm', { token: DEVICE_TOKEN });
@@ -184,6 +184,8 @@ const bodies: Readonly<Record<string, () => object>> = {
   disableApp: () => ({}),
   removeDevices: () => ({ neverAccepted: true, dryRun: true }),
   replayWebhook: () => ({}),
+  replayWebhooks: () => ({ app: APP.id }),
+  testWebhook: () => ({ url: `http://***@127.0.0.1:${endpoint.port}/hook?token=***` }),
   sendEvent: () => ({ name: 'e', channels: [CHANNEL], data: '{}' }),
   checkAuth: () => ({
     channel: CHANNEL,

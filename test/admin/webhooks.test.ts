@@ -97,12 +97,14 @@ describe('the webhook addresses of the admin API', () => {
     readonly waiting: number;
   }
 
-  const endpointsOf = async (app: string) =>
-    (
-      (await admin(server, 'GET', `/webhook-endpoints?app=${app}`)).json as {
-        endpoints: readonly Endpoint[];
-      }
-    ).endpoints;
+  /** Of all servers: each knows what it has sent itself. */
+  async function endpointsOf(app: string): Promise<readonly Endpoint[]> {
+    const path = `/webhook-endpoints?app=${app}`;
+    const answers = server.nodes.map(async (node) => (await admin(node, 'GET', path)).json);
+    return (await Promise.all(answers)).flatMap(
+      (json) => (json as { endpoints: readonly Endpoint[] }).endpoints,
+    );
+  }
 
   it('show how an address answers, and what waits for it', async () => {
     using endpoint = startWebhookEndpoint();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
-import { startFirefox } from '../../testing/browsers/firefox.ts';
+import { FIREFOX_START_MAX_MS, startFirefox } from '../../testing/browsers/firefox.ts';
 import { PageSteps } from '../../testing/browsers/page-steps.ts';
 import { optionsFor } from '../../testing/clients/official-client.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
@@ -25,7 +25,8 @@ beforeAll(async () => {
   server = parts.use(await startFanfare({ app: { clientEvents: true } }));
   site = parts.use(startSite(server));
   parts.use(await startFirefox([site.publish(page())]));
-});
+  await site.steps.opened;
+}, FIREFOX_START_MAX_MS);
 
 afterAll(() => parts.disposeAsync());
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
 import { startAutopush } from '../../testing/browsers/autopush.ts';
 import { type BeamsSite, startBeamsSite } from '../../testing/browsers/beams-page.ts';
-import { startFirefox } from '../../testing/browsers/firefox.ts';
+import { FIREFOX_START_MAX_MS, startFirefox } from '../../testing/browsers/firefox.ts';
 import { type PushServer, startPushServer } from '../../testing/servers/push-server.ts';
 import { webSdkContract } from './web-sdk.contract.ts';
 
@@ -18,9 +18,10 @@ beforeAll(async () => {
   site = parts.use(startBeamsSite(service));
   const autopush = parts.use(await startAutopush());
   parts.use(await startFirefox([site.url], { autopush }));
+  await site.opened;
   // Before its hello to the push service, Firefox does not answer a page that asks for its subscription.
   await autopush.waitForHello();
-});
+}, FIREFOX_START_MAX_MS);
 
 afterAll(async () => {
   await parts.disposeAsync();

@@ -15,7 +15,7 @@ const CHANNEL = 'news';
 const TRANSPORTS = ['xhr_streaming', 'xhr_polling'] as const;
 const CLIENTS_EACH = runs(4, 20);
 const CHAOS_MS = runs(3000, 60_000);
-/** pusher-js itself waits for 15 s before it tries again. */
+/** pusher-js itself waits for 15 s before it tries again. Twice as long after each failure: the machine may be busy. */
 const CONNECTED_WITHIN_MS = 1000;
 
 /** A page that connects again and again, each time with a new client: pusher-js gives streaming up after two cuts. */
@@ -28,6 +28,7 @@ class Page {
   private readonly port: number;
   private readonly transport: (typeof TRANSPORTS)[number];
   private pusher: PusherJs | undefined;
+  private failures = 0;
   private giveUp: NodeJS.Timeout | undefined;
 
   constructor(port: number, transport: (typeof TRANSPORTS)[number]) {
@@ -53,6 +54,7 @@ class Page {
       if (current === 'connected') {
         clearTimeout(this.giveUp);
         this.sessions++;
+        this.failures = 0;
       }
       // In a later turn: pusher-js still plans to connect again in this one.
       if (previous === 'connected') setImmediate(() => this.begin(pusher));
@@ -70,7 +72,13 @@ class Page {
       expected = number + 1;
       this.last = number;
     });
-    this.giveUp = setTimeout(() => this.begin(pusher), CONNECTED_WITHIN_MS);
+    this.giveUp = setTimeout(
+      () => {
+        this.failures++;
+        this.begin(pusher);
+      },
+      CONNECTED_WITHIN_MS * 2 ** this.failures,
+    );
   }
 
   private begin(before: PusherJs): void {
@@ -103,7 +111,15 @@ it(
     );
 
     const endMs = performance.now() + CHAOS_MS;
-    const published = await publish(server, random, () => performance.now() > endMs);
+    // Until enough has happened, which takes a busy machine longer.
+    const published = await publish(
+      server,
+      random,
+      () =>
+        performance.now() > endMs &&
+        proxy.fates.size > 2 &&
+        pages.some(({ sessions }) => sessions > 1),
+    );
     proxy.isCalm = true;
     // Who has just lost its session comes back within a second.
     let number = published;
@@ -117,8 +133,6 @@ it(
     );
 
     expect(pages.flatMap(({ faults }) => faults)).toEqual([]);
-    expect(proxy.fates.size).toBeGreaterThan(2);
-    expect(Math.max(...pages.map(({ sessions }) => sessions))).toBeGreaterThan(1);
     for (const page of pages) page.leave();
     // Sessions that were left between two polls last for 10 s.
     if (!isLong) return;

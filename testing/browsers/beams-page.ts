@@ -30,6 +30,8 @@ export interface BeamsSite extends Disposable {
    * JSON. It can use `beams()`, the SDK's client, and `tokenProvider`.
    */
   run(body: string): Promise<unknown>;
+  /** Settles when a browser has opened the page. */
+  readonly opened: Promise<void>;
   /** Loads the page again. */
   reload(): Promise<void>;
 }
@@ -78,6 +80,7 @@ export function startBeamsSite(service: PushService): BeamsSite {
     library,
     signedIn,
     run: (body) => steps.run(body),
+    opened: steps.opened,
     reload: () => steps.reload(),
     [Symbol.dispose]() {
       http.stop(true);

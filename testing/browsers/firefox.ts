@@ -18,6 +18,9 @@ export interface FirefoxOptions {
   readonly files?: Readonly<Record<string, string>>;
 }
 
+/** How long Firefox may take to start and open a page on a busy machine. Milliseconds. */
+export const FIREFOX_START_MAX_MS = 120_000;
+
 /** Starts Firefox with one tab for each address, and with a new profile, which is removed with it. */
 export async function startFirefox(
   urls: readonly string[],

@@ -27,7 +27,13 @@ export class PageSteps {
   })();`;
 
   private readonly asking = new Inbox<(step: string) => void>('The page, which nobody has open,');
+  private readonly opening = Promise.withResolvers<void>();
   private readonly results = new Inbox<StepResult>('The page, in the middle of a step,');
+
+  /** Settles when a browser has opened the page. */
+  get opened(): Promise<void> {
+    return this.opening.promise;
+  }
 
   /**
    * Runs the body of an async function in the page, which a browser must have open; gives what it returns, as JSON.
@@ -53,6 +59,7 @@ export class PageSteps {
    */
   async answer(request: Request, path: string): Promise<Response | undefined> {
     if (path !== PATH) return undefined;
+    this.opening.resolve();
     // The page reports the result of the last step, if there was one, and waits for the next.
     const result = (await request.json()) as StepResult | null;
     if (result !== null) this.results.put(result);

@@ -44,6 +44,7 @@ const PAGES_MAX = 10;
 
 /** Opens what shows apps live. It does nothing until somebody watches. */
 export function openWatching({ config, apps, realtime, meter, log }: WatchingOptions): Watching {
+  meter.set('watchers', 0);
   const taps = new LoopTaps({
     setTap: (appId, tap) => apps.setTap(appId, tap),
     timers: systemTimers,
