@@ -8,6 +8,7 @@ const ROLES = [
   { group: 'ops', role: 'admin' },
   { group: 'shop', role: 'operator', apps: ['shop'], instances: ['A-B'] },
   { group: 'desk', role: 'support' },
+  { group: 'auditors', role: 'operator', payloads: 'hide' },
   { group: 'guests', role: 'viewer', apps: [], instances: [] },
 ];
 
@@ -47,8 +48,10 @@ describe('the rights of a caller', () => {
     ] as const) {
       const config = configWith(ROLES, payloads);
       const callers = [user('ops'), user('desk'), { ...user(), how: 'password' as const }];
-      const all = [...callers, user('guests')].map((one) => rightsOf(one, config)?.seesPayloads);
-      expect(all).toEqual([expected, expected, expected, false]);
+      const all = [...callers, user('guests'), user('auditors')].map(
+        (one) => rightsOf(one, config)?.seesPayloads,
+      );
+      expect(all).toEqual([expected, expected, expected, false, false]);
     }
   });
 

@@ -41,7 +41,8 @@ export function rightsOf(caller: Caller, { admin, dashboard }: RightsConfig): Ri
           role: entry.role,
           apps: entry.apps ?? '*',
           instances: entry.instances?.map((id) => id.toLowerCase()) ?? '*',
-          seesPayloads: showsPayloads && hasRole(entry.role, 'support'),
+          seesPayloads:
+            showsPayloads && entry.payloads === 'show' && hasRole(entry.role, 'support'),
         }
       );
     }

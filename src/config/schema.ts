@@ -57,6 +57,10 @@ const admin = z
             .array(text(''))
             .optional()
             .describe('Only these push instances. Without it: all.'),
+          payloads: z
+            .enum(['show', 'hide'])
+            .default('show')
+            .describe('Whether these users see payloads, if their role does.'),
         }),
       )
       .default([])

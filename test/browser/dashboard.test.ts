@@ -10,7 +10,12 @@ let server: Fanfare;
 let browser: Chromium;
 beforeAll(async () => {
   [server, browser] = await Promise.all([
-    startFanfare({ config: { admin: { port: 0, password: PASSWORD } } }),
+    startFanfare({
+      config: {
+        admin: { port: 0, password: PASSWORD },
+        webhooks: { allowPrivateAddresses: true },
+      },
+    }),
     startChromium(),
   ]);
 });
@@ -160,5 +165,26 @@ it('is small: at most 40 kB of script for the first page, and 80 kB in all', asy
   expect(sum(loaded)).toBeLessThan(40_000);
   expect(sizes.size).toBeGreaterThan(loaded.length);
   expect(sum(sizes.keys())).toBeLessThan(80_000);
+  await page.close();
+});
+
+it('tests a webhook endpoint and shows what it answered, as text', async () => {
+  using endpoint = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: () => new Response('<b>nobody is here</b>', { status: 410 }),
+  });
+  const url = `http://127.0.0.1:${endpoint.port}/hooks`;
+  const made = await admin({ ...server, adminPassword: PASSWORD }, 'POST', '/apps', {
+    body: { webhooks: [{ url, events: ['channel_occupied'] }] },
+  });
+  const { id } = made.json as { id: string };
+  const { page, complaints } = await openDashboard(server, browser, `/apps/${id}/webhooks`);
+  const row = page.getByRole('row').filter({ hasText: url });
+  await row.getByText('nothing sent yet').waitFor();
+  await row.getByRole('button', { name: 'Test' }).click();
+  await row.getByText('status 410').waitFor();
+  expect(await row.textContent()).toContain('<b>nobody is here</b>');
+  expect(complaints).toEqual([]);
   await page.close();
 });

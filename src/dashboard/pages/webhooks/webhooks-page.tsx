@@ -9,13 +9,11 @@ import { say } from '../../parts/toasts.tsx';
 import { usePages } from '../../parts/use-pages.ts';
 import { address, pathTo, setQuery } from '../../routing/router.ts';
 import { apps } from '../../shell/apps.ts';
+import { Endpoints, replayFailed } from './endpoints.tsx';
 
 type Webhook = Answer<'GET /webhooks'>['webhooks'][number];
 
 const states = ['waiting', 'failed', 'delivered'] as const;
-
-/** How many requests one click sends again. */
-const REPLAYED_MAX = 200;
 
 /** The look of a state. */
 export const looks = { waiting: 'warn', failed: 'bad', delivered: 'ok' } as const;
@@ -33,24 +31,19 @@ export default function WebhooksPage({ app }: { readonly app: string }) {
     },
   );
   const [isReplaying, setReplaying] = useState(false);
-  const replayAll = async (webhooks: readonly Webhook[]) => {
+  const replayAll = async () => {
     setReplaying(true);
-    let done = 0;
     try {
-      for (const { id } of webhooks.slice(0, REPLAYED_MAX)) {
-        await call('POST /webhooks/{id}/replay', { path: { id } });
-        done++;
-      }
+      say(`${counted(await replayFailed(app), 'request')} will be sent again.`);
+      reload();
     } catch (error) {
       if (!(error instanceof Failed)) throw error;
       say(error.message);
     } finally {
       setReplaying(false);
     }
-    say(`${counted(done, 'request')} will be sent again.`);
-    reload();
   };
-  const failedOnes = items?.filter((each) => each.state === 'failed') ?? [];
+  const hasFailed = items?.some((each) => each.state === 'failed') === true;
   return (
     <div class="page">
       <PageHead
@@ -59,15 +52,16 @@ export default function WebhooksPage({ app }: { readonly app: string }) {
         says={sentence(items, hasMore)}
         actions={
           <>
-            {failedOnes.length > 0 && may('operator') && (
-              <Button disabled={isReplaying} onClick={() => void replayAll(failedOnes)}>
-                Send {Math.min(failedOnes.length, REPLAYED_MAX)} failed again
+            {hasFailed && may('operator') && (
+              <Button disabled={isReplaying} onClick={() => void replayAll()}>
+                Send all failed again
               </Button>
             )}
             <Button onClick={reload}>Look again</Button>
           </>
         }
       />
+      <Endpoints app={app} replayed={reload} />
       <fieldset class="kinds" aria-label="State">
         <Button look="slim" pressed={state === undefined} onClick={() => setQuery({ state: '' })}>
           all
