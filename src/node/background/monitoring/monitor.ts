@@ -48,8 +48,9 @@ export class Monitor implements Disposable {
   private readonly samples: Samples;
   private readonly openFiles = readOpenFiles();
   private certificateEndsAtMs: number | undefined;
-  private quotas: { readonly atMs: number; readonly used: readonly UsedQuota[] } | undefined;
-  private checked: Checked | undefined;
+  private quotas: readonly UsedQuota[] = [];
+  private readQuotasAtMs = 0;
+  private isReadingQuotas = false;
 
   constructor(options: MonitorOptions) {
     const { realtime, metrics } = options;
@@ -78,15 +79,14 @@ export class Monitor implements Disposable {
   }
 
   async check(): Promise<Checked> {
-    const sample = await this.samples.fresh(FRESH_MS);
-    return this.checked ?? (await this.checkNow(sample));
+    return this.checkNow(await this.samples.fresh(FRESH_MS));
   }
 
   [Symbol.dispose](): void {
     this.samples[Symbol.dispose]();
   }
 
-  private async measured(sample: Sample): Promise<void> {
+  private measured(sample: Sample): void {
     if (sample.metrics !== undefined) {
       const { samples } = this;
       const lateSeconds = sample.metrics
@@ -104,28 +104,29 @@ export class Monitor implements Disposable {
         pushWaiting: total(sample, 'pushPages') + total(sample, 'pushRetries'),
       });
     }
-    // A rule that fails must not end the server.
-    await this.checkNow(sample).catch((error: unknown) =>
-      this.options.log.error('Conditions cannot be checked', { why: String(error) }),
-    );
+    try {
+      // So that it is known since when something is so, also if nobody looks.
+      this.checkNow(sample);
+    } catch (error) {
+      // A rule that fails must not end the server.
+      this.options.log.error('Conditions cannot be checked', { why: String(error) });
+    }
   }
 
-  private async checkNow(sample: Sample): Promise<Checked> {
+  private checkNow(sample: Sample): Checked {
     const { readiness, webhooks } = this.options;
-    const quotas = await this.usedQuotas();
-    this.checked = this.conditions.check({
+    return this.conditions.check({
       nowMs: systemTimers.now(),
       sample,
       samples: this.samples,
       readiness,
       endpoints: webhooks.endpoints(),
       circuits: this.circuits(),
-      quotas,
+      quotas: this.usedQuotas(),
       files: this.files(),
       disk: this.disk(),
       certificateEndsAtMs: this.certificateEndsAtMs,
     });
-    return this.checked;
   }
 
   private circuits() {
@@ -136,23 +137,29 @@ export class Monitor implements Disposable {
     });
   }
 
-  private async usedQuotas(): Promise<readonly UsedQuota[]> {
-    const { usageToday, apps } = this.options;
+  /** What was read last. The store may not answer for a while, just when conditions are asked for. */
+  private usedQuotas(): readonly UsedQuota[] {
     const atMs = monotonicTimers.now();
-    if (this.quotas === undefined || atMs - this.quotas.atMs > QUOTAS_MS) {
-      let used: readonly UsedQuota[] = this.quotas?.used ?? [];
-      try {
-        used = (await usageToday()).flatMap(({ appId, messages, clientMessages }) => {
-          const messagesPerDay = apps.directory.byId(appId)?.limits.messagesPerDay ?? 0;
-          if (messagesPerDay === 0) return [];
-          return [{ appId, messages: messages - clientMessages, messagesPerDay }];
-        });
-      } catch {
-        // A store that cannot be read is a condition of its own.
-      }
-      this.quotas = { atMs, used };
+    if (!this.isReadingQuotas && atMs >= this.readQuotasAtMs) {
+      this.readQuotasAtMs = atMs + QUOTAS_MS;
+      void this.readQuotas();
     }
-    return this.quotas.used;
+    return this.quotas;
+  }
+
+  private async readQuotas(): Promise<void> {
+    const { usageToday, apps } = this.options;
+    this.isReadingQuotas = true;
+    try {
+      this.quotas = (await usageToday()).flatMap(({ appId, messages, clientMessages }) => {
+        const messagesPerDay = apps.directory.byId(appId)?.limits.messagesPerDay ?? 0;
+        if (messagesPerDay === 0) return [];
+        return [{ appId, messages: messages - clientMessages, messagesPerDay }];
+      });
+    } catch {
+      // A store that cannot be read is a condition of its own.
+    }
+    this.isReadingQuotas = false;
   }
 
   private files(): OpenFileCount | undefined {

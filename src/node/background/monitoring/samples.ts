@@ -24,7 +24,7 @@ export interface SamplesOptions {
   /** Asks all loops for their metrics. Rejects if one does not answer. */
   readonly measure: () => Promise<readonly MetricValues[]>;
   /** Called with each sample. */
-  readonly onSample: (sample: Sample) => void | Promise<void>;
+  readonly onSample: (sample: Sample) => void;
   readonly timers: Timers;
   readonly monotonic: Timers;
 }
@@ -119,7 +119,7 @@ export class Samples implements Disposable {
     const sample = { atMs: timers.now(), monotonicMs: monotonic.now(), metrics, why };
     if (!this.hasEnded) {
       this.keep(sample);
-      await onSample(sample);
+      onSample(sample);
     }
     return sample;
   }
