@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
+import { may } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { go } from '../routing/router.ts';
@@ -131,6 +132,9 @@ function knownHits(wanted: string): readonly Hit[] {
         path: `/apps/${encodeURIComponent(app)}/${path}`,
       });
     }
+  }
+  if (fits('Audit') && may('admin')) {
+    hits.push({ icon: 'person', what: 'Audit', where: 'page', path: '/audit' });
   }
   if (fits('Home')) hits.push({ icon: 'home', what: 'Home', where: 'page', path: '/' });
   for (const each of (apps.value ?? []).filter(({ id, name }) => fits(id) || fits(name))) {

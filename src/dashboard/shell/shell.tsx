@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { needsLogin } from '../api/client.ts';
 import { hasNewVersion, serverFacts } from '../api/server-facts.ts';
-import { logOut, session } from '../api/session.ts';
+import { logOut, may, session } from '../api/session.ts';
 import { Button } from '../parts/controls.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { duration } from '../parts/formats.ts';
@@ -118,6 +118,7 @@ function Links() {
   return (
     <nav class="nav" aria-label="Pages">
       <PageLink path="/" word="Home" icon="home" />
+      {may('admin') && <PageLink path="/audit" word="Audit" icon="person" />}
       <AppChoice id="app-of-side" />
       {app !== undefined &&
         appPlaces.map(({ path, word, icon }) => (
@@ -263,6 +264,7 @@ function More() {
     <Dialog label="More pages" look="more" close={close}>
       <nav class="nav" aria-label="More pages">
         <PageLink path="/" word="Home" icon="home" />
+        {may('admin') && <PageLink path="/audit" word="Audit" icon="person" />}
         {app !== undefined &&
           appPlaces.map(({ path, word, icon }) => (
             <PageLink
