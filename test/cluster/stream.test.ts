@@ -18,8 +18,7 @@ async function watched(settings: object = {}) {
   if (first === undefined || second === undefined) throw new Error('There are two servers');
   const made = await makeApp(first, settings);
   await everyServerTakes({ ...first, nodes: cluster.servers }, `/apps/${made.id}`);
-  const stream = await LiveStream.open(first, made.id);
-  await stream.tells('nodes', ({ nodes }) => Object(nodes).length === 2);
+  const stream = await LiveStream.open({ ...first, nodes: cluster.servers }, made.id);
   return { stream, here: new TestApp(first, made), there: new TestApp(second, made) };
 }
 

@@ -28,7 +28,7 @@ export class LiveStream implements AsyncDisposable {
     this.ended = this.read(response).catch(() => undefined);
   }
 
-  /** Opens a stream; everything that happens at this server from then on is shown. */
+  /** Opens a stream; everything that happens from then on is shown, at all servers that act as one. */
   static async open(server: AdminServer, appId: string, query = ''): Promise<LiveStream> {
     const client = new AbortController();
     const response = await fetch(
@@ -36,7 +36,10 @@ export class LiveStream implements AsyncDisposable {
       { headers: { authorization: `Bearer ${server.adminPassword}` }, signal: client.signal },
     );
     if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
-    return new LiveStream(response, client);
+    const stream = new LiveStream(response, client);
+    const nodes = server.nodes?.length ?? 1;
+    await stream.until(() => stream.told('hello', 'nodes').find((one) => one.length >= nodes));
+    return stream;
   }
 
   /** Waits for the first record, past or to come, that has these fields. */
@@ -50,6 +53,11 @@ export class LiveStream implements AsyncDisposable {
   /** Waits for the first event of this name whose data pass. */
   tells(name: string, passes: (data: Record<string, unknown>) => boolean = () => true) {
     return this.until(() => this.events.get(name)?.find((data) => passes(Object(data))));
+  }
+
+  /** The servers that these events have told of. */
+  private told(...names: readonly string[]): readonly (readonly unknown[])[] {
+    return names.flatMap((name) => this.events.get(name) ?? []).map((data) => Object(data).nodes);
   }
 
   kinds(): readonly string[] {

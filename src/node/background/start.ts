@@ -30,6 +30,7 @@ import type {
   ToBackground,
 } from '../link/messages.ts';
 import { RealtimeClient } from '../link/realtime-client.ts';
+import { serverName } from '../server-name.ts';
 import { openAdmin } from './admin.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { LoopWatch } from './loop-watch.ts';
@@ -101,7 +102,16 @@ export async function startBackground(
       onAttempt: (settlement) => recordAttempt(apps.directory, settlement),
     }),
   );
-  const watching = parts.use(openWatching({ config, apps: apps.directory, realtime, meter, log }));
+  const watching = parts.use(
+    openWatching({
+      node: serverName(config),
+      isOneOfCluster: config.engine.type === 'redis',
+      apps: apps.directory,
+      realtime,
+      meter,
+      log,
+    }),
+  );
   const usageStore = new UsageStore(database);
   const usage = parts.use(
     new UsageWriter({ store: usageStore, log, storeState: health.reporter('usage') }),

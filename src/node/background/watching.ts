@@ -1,6 +1,5 @@
 import type { StreamReader } from '../../admin/admin.ts';
 import { nearChannel } from '../../admin/channels/near-channel.ts';
-import type { Config } from '../../config/schema.ts';
 import type { TableMeter } from '../../observability/meter.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
@@ -13,10 +12,12 @@ import { TooManyStreams, Watches } from '../../watching/watches.ts';
 import type { Settlement } from '../../webhooks/outbox.ts';
 import type { LoopToBackground } from '../link/messages.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
-import { serverName } from '../server-name.ts';
 
 export interface WatchingOptions {
-  readonly config: Config;
+  /** The name of this server. */
+  readonly node: string;
+  /** Whether other servers see events of the same apps. */
+  readonly isOneOfCluster: boolean;
   readonly apps: MemoryAppDirectory;
   readonly realtime: RealtimeClient;
   readonly meter: TableMeter;
@@ -43,7 +44,14 @@ const NEAR_AMONG_MAX = 1000;
 const PAGES_MAX = 10;
 
 /** Opens what shows apps live. It does nothing until somebody watches. */
-export function openWatching({ config, apps, realtime, meter, log }: WatchingOptions): Watching {
+export function openWatching({
+  node,
+  isOneOfCluster,
+  apps,
+  realtime,
+  meter,
+  log,
+}: WatchingOptions): Watching {
   meter.set('watchers', 0);
   const taps = new LoopTaps({
     setTap: (appId, tap) => apps.setTap(appId, tap),
@@ -56,13 +64,10 @@ export function openWatching({ config, apps, realtime, meter, log }: WatchingOpt
   const say = (to: string | undefined, text: string) =>
     realtime.post(0, { type: 'cluster-say', to, text });
   const watches = new Watches({
-    node: serverName(config),
+    node,
     timers: systemTimers,
     loops: realtime.count,
-    link:
-      config.engine.type === 'redis'
-        ? { toAll: (text) => say(undefined, text), to: say }
-        : undefined,
+    link: isOneOfCluster ? { toAll: (text) => say(undefined, text), to: say } : undefined,
     watch(watched) {
       taps.watch(watched);
       realtime.postToAll({ type: 'watch', apps: watched });

@@ -37,7 +37,8 @@ export function Figures() {
     { query: { since: String(since) } },
     { everyMs: POLL_MS },
   );
-  if (value === undefined) return null;
+  // Who sees only some apps gets no figures of the whole server.
+  if (value === undefined || value.series.connections.length === 0) return null;
   return (
     <section class="figures" aria-label="Figures of the last hour">
       {shown.map(({ name, word, print, isRare }) => {
