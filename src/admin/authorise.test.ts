@@ -17,6 +17,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'getSession',
     'listApps',
     'listChannels',
+    'listGateways',
     'listInstances',
     'listUsage',
     'listWebhookEndpoints',

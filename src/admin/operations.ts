@@ -11,6 +11,7 @@ import { liveOperations } from './live-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
 import { deviceOperations } from './push/device-operations.ts';
+import { gatewayOperations } from './push/gateway-operations.ts';
 import { instanceOperations } from './push/instance-operations.ts';
 import { webhookEndpointOperations } from './webhook-endpoint-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
@@ -26,6 +27,7 @@ export const operations: readonly Operation[] = [
   ...inspectOperations,
   ...problemOperations,
   ...instanceOperations,
+  ...gatewayOperations,
   ...deviceOperations,
   ...webhookOperations,
   ...webhookEndpointOperations,

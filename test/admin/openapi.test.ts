@@ -128,6 +128,7 @@ const successes: Readonly<
     const { json } = await admin(server, 'POST', `/instances/${id}/keys`);
     return { path: { id, key: (json as { secretKey: string }).secretKey } };
   },
+  listGateways: async () => ({ path: { id: await makeInstance() } }),
   listDevices: async () => ({ path: { id: await makeInstanceWithDevice() } }),
   removeDevices: async () => ({
     path: { id: await makeInstanceWithDevice() },

@@ -1,3 +1,5 @@
+import type { OpenCircuit } from '../../push/delivering/ports.ts';
+
 /** What this server is. */
 export interface ServerFacts {
   /** Host and port. */
@@ -72,10 +74,18 @@ export interface Checked {
   readonly conditions: readonly Condition[];
 }
 
+/** A gateway that this server has paused for one instance. */
+export type PausedRoute = Pick<
+  OpenCircuit,
+  'platform' | 'origin' | 'why' | 'reason' | 'words' | 'isUnproven' | 'sinceMs'
+>;
+
 /** What an operator sees of this server. */
 export interface Monitoring {
   server(): ServerFacts;
   /** What has been measured since a time, at most for a day. */
   figures(sinceMs: number): Promise<KeptFigures>;
   conditions(): Promise<Checked>;
+  /** The gateways of an instance that are paused now. */
+  pauses(instanceId: string): readonly PausedRoute[];
 }

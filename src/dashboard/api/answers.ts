@@ -182,6 +182,12 @@ export interface Operations {
     readonly body: undefined;
     readonly answer: Operations['POST /instances']['answer'];
   };
+  'GET /instances/{id}/gateways': {
+    readonly path: { readonly id: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly gateways: readonly ({ readonly platform: "apns" | "fcm" | "web"; readonly configured: boolean; readonly pauses: readonly ({ readonly origin: string | null; readonly cause: "gateway" | "credential"; readonly reason: string; readonly words: string; readonly why: string; readonly advice: string | null; readonly unproven: boolean; readonly sinceMs: number })[]; readonly morePauses: number })[] };
+  };
   'GET /instances/{id}/devices': {
     readonly path: { readonly id: string };
     readonly query: { readonly platform?: string | undefined; readonly neverAccepted?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };

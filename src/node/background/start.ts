@@ -165,6 +165,7 @@ export async function startBackground(
       }),
     figures: (sinceMs: number) => monitor.figures(sinceMs),
     conditions: () => monitor.check(),
+    pauses: (instanceId: string) => monitor.pausesOf(instanceId),
   };
   admin.serve(
     adminRoutes({

@@ -82,6 +82,11 @@ export class Monitor implements Disposable {
     return this.checkNow(await this.samples.fresh(FRESH_MS));
   }
 
+  /** The gateways of an instance that are paused now. */
+  pausesOf(instanceId: string) {
+    return this.circuits().filter((circuit) => circuit.instanceId === instanceId);
+  }
+
   [Symbol.dispose](): void {
     this.samples[Symbol.dispose]();
   }
