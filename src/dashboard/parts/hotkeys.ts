@@ -11,6 +11,9 @@ export function switchHotkeys(isOn: boolean): void {
   localStorage.setItem(KEPT_AS, isOn ? 'on' : 'off');
 }
 
+/** The key that goes with K to find anything, as this machine's keyboard calls it. */
+export const commandKey = /Mac|iP(?:hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl';
+
 /** By key, or by two keys one after the other: `g l`. */
 export type Hotkeys = Readonly<Record<string, () => void>>;
 

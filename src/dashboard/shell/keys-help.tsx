@@ -1,10 +1,10 @@
 import { Dialog } from '../parts/dialog.tsx';
-import { hotkeysAreOn, switchHotkeys } from '../parts/hotkeys.ts';
+import { commandKey, hotkeysAreOn, switchHotkeys } from '../parts/hotkeys.ts';
 import { Key } from '../parts/key.tsx';
 import { appPlaces } from './navigation.ts';
 
 const keys: readonly (readonly [string, string])[] = [
-  ['⌘ K', 'Find anything'],
+  [`${commandKey} K`, 'Find anything'],
   ['/', 'Find, or filter the list'],
   ['g h', 'Home'],
   ...appPlaces.flatMap(({ key, word }) => (key === undefined ? [] : [[`g ${key}`, word] as const])),

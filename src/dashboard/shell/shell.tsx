@@ -7,7 +7,7 @@ import { logOut, may, session } from '../api/session.ts';
 import { Button } from '../parts/controls.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { duration } from '../parts/formats.ts';
-import { listenForKeys, useHotkeys } from '../parts/hotkeys.ts';
+import { commandKey, listenForKeys, useHotkeys } from '../parts/hotkeys.ts';
 import { Icon } from '../parts/icons.tsx';
 import { Key } from '../parts/key.tsx';
 import { Toasts } from '../parts/toasts.tsx';
@@ -102,7 +102,7 @@ function Side() {
       >
         <Icon name="find" />
         <span class="words">Find anything</span>
-        <Key name="⌘K" />
+        <Key name={`${commandKey} K`} />
       </button>
       <Links />
       <div class="foot">

@@ -8,6 +8,7 @@ import { Empty } from '../../parts/notices.tsx';
 import { useMedia } from '../../parts/use-media.ts';
 import { VirtualList } from '../../parts/virtual-list.tsx';
 import { pathTo } from '../../routing/router.ts';
+import { nameOfId } from '../../shell/apps.ts';
 import { RecordRow } from './record-row.tsx';
 
 const ROW = 30;
@@ -78,8 +79,8 @@ export function LiveList(props: LiveListProps) {
         ) : (
           <>
             <p>
-              Connected and listening to {app}. Everything that clients and backends do appears here
-              in the moment it happens.
+              Connected and listening to {nameOfId(app)}. Everything that clients and backends do
+              appears here in the moment it happens.
             </p>
             <a class="button" href={pathTo(`/apps/${encodeURIComponent(app)}/connect`)}>
               Connect a first client
