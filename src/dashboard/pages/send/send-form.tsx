@@ -3,6 +3,7 @@ import { type Answer, call, Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { Button, Field } from '../../parts/controls.tsx';
 import { counted } from '../../parts/formats.ts';
+import { commandKey } from '../../parts/hotkeys.ts';
 import { parsedJson } from '../../parts/json.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { pathTo } from '../../routing/router.ts';
@@ -110,9 +111,7 @@ export function SendForm({
           Send
         </Button>
         <span class="muted small">
-          {may('operator')
-            ? '⌘ Enter or Ctrl Enter sends too.'
-            : 'Sending takes the role operator.'}
+          {may('operator') ? `${commandKey} Enter sends too.` : 'Sending takes the role operator.'}
         </span>
       </div>
       <div class="result" role="status">
