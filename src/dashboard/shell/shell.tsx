@@ -201,7 +201,7 @@ function SideButtons() {
     <div class="buttons">
       <Button icon="theme" look="quiet" label={`Colours: ${theme.value}`} onClick={nextTheme} />
       <Button
-        look="quiet"
+        look="quiet for-keys"
         label="Keys"
         onClick={() => {
           opened.value = 'keys';
