@@ -86,8 +86,11 @@ it('takes a new app to its first event: this tab connects, sends, and hears it',
 
 it('is walked through by keyboard alone', async () => {
   const { page, complaints } = await openDashboard(server, browser);
+  // The pages of an app are found once the apps are known.
+  await page.getByRole('link', { name: 'Settings' }).waitFor();
   await page.keyboard.press('Control+k');
   await page.keyboard.type('setti');
+  await page.getByRole('option', { name: /^Settings/ }).waitFor();
   await page.keyboard.press('Enter');
   await page.getByLabel('Messages per day').waitFor();
   await page.keyboard.press('g');
