@@ -91,7 +91,7 @@ export class LoopBus {
       keys: [this.keyOf(name)],
       args: [this.self],
     });
-    released?.catch(ignored);
+    void released?.catch(ignored);
   }
 
   /** Sends a message to another loop. Messages to one loop arrive in their order, or `onLoss` is called there. */

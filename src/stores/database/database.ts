@@ -3,7 +3,7 @@ import type { SQL } from 'bun';
 import { redactedUrl } from '../../runtime/redact.ts';
 import type { Backend } from './backend.ts';
 import type { Dialect } from './dialect.ts';
-import { StoreUnavailable } from './faults.ts';
+import { isDamage, StoreUnavailable } from './faults.ts';
 import { migrate } from './migrations.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
@@ -84,7 +84,9 @@ export async function openDatabase(url: string): Promise<Database> {
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    throw new StoreUnavailable(`The store ${shownStore(url)} cannot be opened: ${why}`, {
+    // SQLite may find the damage before the store is checked.
+    const fault = isDamage(error) ? 'is damaged, restore it from a backup' : 'cannot be opened';
+    throw new StoreUnavailable(`The store ${shownStore(url)} ${fault}: ${why}`, {
       cause: error,
     });
   }

@@ -63,7 +63,7 @@ export const realtimeRules: readonly Rule[] = [
     check: (situation) =>
       when(isEngineSlow(situation), () => ({
         level: 'warn',
-        text: `Of the answers of Redis, or of other threads, 1 of 100 takes more than ${SLOW_SECONDS * 1_000} ms.`,
+        text: `The slowest hundredth of the answers of Redis, or of other threads, takes more than ${SLOW_SECONDS * 1_000} ms.`,
         advice:
           'Redis or a core is overloaded. One more Redis server (engine.urls) takes a share of the load.',
       })),
