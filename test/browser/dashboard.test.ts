@@ -89,8 +89,9 @@ it('is walked through by keyboard alone', async () => {
   // The pages of an app are found once the apps are known.
   await page.getByRole('link', { name: 'Settings' }).waitFor();
   await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Find anything' }).waitFor();
   await page.keyboard.type('setti');
-  await page.getByRole('option', { name: /^Settings/ }).waitFor();
+  await page.getByRole('option', { name: /^Settings/, selected: true }).waitFor();
   await page.keyboard.press('Enter');
   await page.getByLabel('Messages per day').waitFor();
   await page.keyboard.press('g');

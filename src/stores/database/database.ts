@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import type { SQL } from 'bun';
+import { SQL } from 'bun';
 import { redactedUrl } from '../../runtime/redact.ts';
 import type { Backend } from './backend.ts';
 import type { Dialect } from './dialect.ts';
-import { isDamage, StoreUnavailable } from './faults.ts';
+import { StoreUnavailable } from './faults.ts';
 import { migrate } from './migrations.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
@@ -85,7 +85,8 @@ export async function openDatabase(url: string): Promise<Database> {
     if (error instanceof StoreUnavailable) throw error;
     const why = error instanceof Error ? error.message : String(error);
     // SQLite may find the damage before the store is checked.
-    const fault = isDamage(error) ? 'is damaged, restore it from a backup' : 'cannot be opened';
+    const isDamaged = error instanceof SQL.SQLiteError && error.code.startsWith('SQLITE_CORRUPT');
+    const fault = isDamaged ? 'is damaged, restore it from a backup' : 'cannot be opened';
     throw new StoreUnavailable(`The store ${shownStore(url)} ${fault}: ${why}`, {
       cause: error,
     });
