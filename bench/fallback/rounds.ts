@@ -13,7 +13,7 @@ export interface SessionRounds extends FallbackSize {
   readonly rounds: number;
   readonly channels: number;
   readonly eventsEach: number;
-  /** How long the server is left alone before its memory is looked at. */
+  /** The time without requests before the memory of the server is read. */
   readonly settleSeconds: number;
 }
 

@@ -24,7 +24,7 @@ export class Watchers implements AsyncDisposable {
     this.headers = { authorization: `Bearer ${password}` };
   }
 
-  /** Opens so many streams: four of the app that is loaded, and the others of an app where nothing happens. */
+  /** Opens `count` streams: up to four of the loaded app, the others of an app without events. */
   static async open(server: FanfareServer, count: number): Promise<Watchers> {
     const watchers = new Watchers(server);
     for (let n = 0; n < Math.min(count, STREAMS_PER_APP); n++) await watchers.watch(benchApp.id);

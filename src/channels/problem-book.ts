@@ -18,7 +18,7 @@ export interface Problem {
   readonly source: 'client' | 'connection' | 'backend';
   /** The name of the rule that was broken. */
   readonly kind: string;
-  /** What the client or backend was told. */
+  /** The error text that the client or backend received. */
   readonly text: string;
   readonly advice: string;
   readonly socket?: string | undefined;
@@ -35,7 +35,7 @@ const READ_PER_SECOND = 50;
 export interface ProblemGroup {
   readonly source: Problem['source'];
   readonly kind: string;
-  /** What they have in common; `…` stands for what differs. */
+  /** The text that these problems share; `…` stands for the parts that differ. */
   readonly text: string;
   readonly advice: string;
   readonly count: number;

@@ -24,7 +24,7 @@ export function publish(
   } as const;
   const published = () => ask('publish', () => hub.authority.publish(publication));
   if (publication.trace === undefined) return published();
-  // Whoever watches must not take it for an event that nobody heard.
+  // A live stream must not show it as an event with no receivers.
   return undoIfFailed(published, () =>
     app.tap?.record({
       kind: 'error',

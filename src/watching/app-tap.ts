@@ -145,7 +145,7 @@ function recordOf(event: TapEvent, atMs: number, trace: string | undefined): Tap
     channel: cut(channel, NAME_MAX),
     event: cut(event.event, NAME_MAX),
     reason: event.reason === undefined ? undefined : cut(unsigned(event.reason), SENTENCE_MAX),
-    // Whoever watches must not collect what is encrypted, not even to read it later.
+    // A reader of the stream must not collect encrypted data, not even to decrypt it later.
     data: data === undefined || isEncrypted ? undefined : cutData(data),
     bytes: data === undefined ? undefined : Buffer.byteLength(data),
     atMs,

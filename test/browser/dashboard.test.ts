@@ -80,6 +80,11 @@ it('takes a new app to its first event: this tab connects, sends, and hears it',
   // Pasting, the first step, was left out.
   expect(await page.locator('.steps > .done').count()).toBe(2);
   expect(await page.content()).not.toContain(APP.secret);
+  // From now on, Home shows no first steps.
+  await page.getByRole('link', { name: 'Home' }).first().click();
+  await page.getByText('Delivered per second').waitFor();
+  await page.getByRole('heading', { name: 'Apps' }).waitFor();
+  expect(await axe(page)).toEqual([]);
   expect(complaints).toEqual([]);
   await page.close();
 });

@@ -28,7 +28,10 @@ export const auditOperations: readonly Operation[] = [
           at: time.describe('When it was done first.'),
           lastAt: time,
           times: z.int().min(1),
-          user: z.string().nullable().describe('null for whoever has the password.'),
+          user: z
+            .string()
+            .nullable()
+            .describe('The name that a proxy gave; null for a log-in with the password.'),
           how: z.enum(['password', 'proxy']),
           address: z.string().nullable().describe('null if personal data is hidden.'),
           operation: z.string().describe('The `operationId`.'),

@@ -7,7 +7,10 @@ const every = z.literal('*');
 
 /** Who is logged in, and what they may do. */
 const shownSession = z.strictObject({
-  user: z.string().nullable().describe('As a proxy named it; null for whoever has the password.'),
+  user: z
+    .string()
+    .nullable()
+    .describe('The name that a proxy gave; null for a log-in with the password.'),
   role: z.enum(roles),
   apps: z.union([every, z.array(z.string())]).describe('`*` stands for all.'),
   instances: z.union([every, z.array(z.string())]).describe('`*` stands for all.'),

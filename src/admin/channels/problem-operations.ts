@@ -22,7 +22,9 @@ export const problemOperations: readonly Operation[] = [
               'client: a message on an open connection; connection: one that was refused or closed; backend: a request to the HTTP API.',
             ),
           kind: z.string().describe('The rule that was broken, such as `client-events-off`.'),
-          text: z.string().describe('What they have in common; … stands for what differs.'),
+          text: z
+            .string()
+            .describe('The text that these problems share; … stands for the parts that differ.'),
           advice: z.string(),
           count: z.int().min(1),
           firstAtMs: time,

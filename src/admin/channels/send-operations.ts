@@ -4,7 +4,7 @@ import type { Admin } from '../admin.ts';
 import { type Operation, operation } from '../operation.ts';
 import { nearChannel } from './near-channel.ts';
 
-/** Empty channels of one event for which a near name is looked for, and the occupied ones that are looked through. */
+/** The most empty channels of one event that get a suggestion, and the most occupied channels that are searched for it. */
 const NEAR_FOR_MAX = 3;
 const NEAR_AMONG_MAX = 5_000;
 

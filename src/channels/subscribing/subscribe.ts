@@ -37,7 +37,7 @@ interface Refusal {
   readonly message: string;
 }
 
-/** What a client has asked for in vain. */
+/** The subscription that was refused. */
 type Refused = Pick<SubscribeMessage, 'channel'> & Partial<Pick<SubscribeMessage, 'channelData'>>;
 
 const unauthorised = (message: string): Refusal => ({

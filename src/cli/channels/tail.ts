@@ -27,7 +27,7 @@ export const TAIL_OPTIONS: readonly Option[] = [
   { ...JSON_OPTION, help: 'Print each event as one line of JSON, for programs.' },
 ];
 
-/** Records whose channels are remembered for what becomes known later. */
+/** The number of recent records whose channels are kept, so that a later update can name its channel. */
 const REMEMBERED_MAX = 500;
 
 /** `fanfare tail`: prints what happens in an app until it is stopped. */

@@ -27,6 +27,11 @@ globalThis.addEventListener('hashchange', () => {
   address.value = readAddress();
 });
 
+/** The path of a page of an app, below `/dashboard`. */
+export function inApp(app: string, ...segments: readonly string[]): string {
+  return ['/apps', ...[app, ...segments].map(encodeURIComponent)].join('/');
+}
+
 /** The address of a page, for links. */
 export function pathTo(
   path: string,

@@ -3,7 +3,7 @@ import { call } from '../api/client.ts';
 import { may } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
-import { go } from '../routing/router.ts';
+import { go, inApp } from '../routing/router.ts';
 import { apps, currentApp, nameOf, nameOfId } from './apps.ts';
 import { appPlaces } from './navigation.ts';
 
@@ -119,7 +119,7 @@ function knownHits(wanted: string): readonly Hit[] {
         icon: 'connection',
         what: `Connection ${wanted}`,
         where: nameOfId(app),
-        path: `/apps/${encodeURIComponent(app)}/connections/${wanted}`,
+        path: inApp(app, 'connections', wanted),
       });
     }
   }
@@ -129,7 +129,7 @@ function knownHits(wanted: string): readonly Hit[] {
         icon,
         what: word,
         where: nameOfId(app),
-        path: `/apps/${encodeURIComponent(app)}/${path}`,
+        path: inApp(app, path),
       });
     }
   }
@@ -142,7 +142,7 @@ function knownHits(wanted: string): readonly Hit[] {
       icon: 'live',
       what: nameOf(each),
       where: `app ${each.id}`,
-      path: `/apps/${encodeURIComponent(each.id)}/live`,
+      path: inApp(each.id, 'live'),
     });
   }
   if (app !== undefined && /^[\w:@.=+-]{1,200}$/.test(wanted) && !/^\d+\.\d+$/.test(wanted)) {
@@ -150,7 +150,7 @@ function knownHits(wanted: string): readonly Hit[] {
       icon: 'person',
       what: `Connections of user ${wanted}`,
       where: nameOfId(app),
-      path: `/apps/${encodeURIComponent(app)}/connections`,
+      path: inApp(app, 'connections'),
       query: { user: wanted },
     });
   }
@@ -174,7 +174,7 @@ async function findChannels(prefix: string, signal: AbortSignal): Promise<readon
             icon: 'channel',
             what: name,
             where: nameOfId(id),
-            path: `/apps/${encodeURIComponent(id)}/channels/${encodeURIComponent(name)}`,
+            path: inApp(id, 'channels', name),
           }),
         );
       } catch {

@@ -11,7 +11,7 @@ import { commandKey, listenForKeys, useHotkeys } from '../parts/hotkeys.ts';
 import { Icon } from '../parts/icons.tsx';
 import { Key } from '../parts/key.tsx';
 import { Toasts } from '../parts/toasts.tsx';
-import { address, go, pathTo } from '../routing/router.ts';
+import { address, go, inApp, pathTo } from '../routing/router.ts';
 import { apps, currentApp, keepApp, nameOf } from './apps.ts';
 import { KeysHelp } from './keys-help.tsx';
 import { LogInForm } from './log-in.tsx';
@@ -45,7 +45,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       appPlaces.map(({ key, path }) => [
         `g ${key}`,
         () => {
-          if (app !== undefined) go(`/apps/${encodeURIComponent(app)}/${path}`);
+          if (app !== undefined) go(inApp(app, path));
         },
       ]),
     ),
@@ -122,12 +122,7 @@ function Links() {
       <AppChoice id="app-of-side" />
       {app !== undefined &&
         appPlaces.map(({ path, word, icon }) => (
-          <PageLink
-            key={path}
-            path={`/apps/${encodeURIComponent(app)}/${path}`}
-            word={word}
-            icon={icon}
-          />
+          <PageLink key={path} path={inApp(app, path)} word={word} icon={icon} />
         ))}
     </nav>
   );
@@ -168,7 +163,7 @@ function AppChoice({ id }: { readonly id: string }) {
         onChange={({ currentTarget: { value } }) => {
           keepApp(value);
           const [, section, , page = 'live'] = address.value.path.split('/');
-          go(`/apps/${encodeURIComponent(value)}/${section === 'apps' ? page : 'live'}`);
+          go(inApp(value, section === 'apps' ? page : 'live'));
         }}
       >
         {known.map((app) => (
@@ -229,7 +224,7 @@ function TopBar() {
 
 function BottomBar() {
   const app = currentApp.value;
-  const base = app === undefined ? undefined : `/apps/${encodeURIComponent(app)}`;
+  const base = app === undefined ? undefined : inApp(app);
   return (
     <nav class="bottom" aria-label="Main pages">
       <PageLink path="/" word="Home" icon="home" />
@@ -267,12 +262,7 @@ function More() {
         {may('admin') && <PageLink path="/audit" word="Audit" icon="person" />}
         {app !== undefined &&
           appPlaces.map(({ path, word, icon }) => (
-            <PageLink
-              key={path}
-              path={`/apps/${encodeURIComponent(app)}/${path}`}
-              word={word}
-              icon={icon}
-            />
+            <PageLink key={path} path={inApp(app, path)} word={word} icon={icon} />
           ))}
       </nav>
       <div class="foot">

@@ -9,7 +9,7 @@ export interface AuditEntry {
   readonly firstAtMs: number;
   readonly lastAtMs: number;
   readonly times: number;
-  /** Empty for whoever has the password. */
+  /** Empty for a log-in with the password. */
   readonly user: string;
   readonly how: string;
   readonly address: string;

@@ -13,7 +13,7 @@ export interface Asker {
 
 export const NOBODY: Asker = { how: 'nobody', user: null, groups: [] };
 
-/** Whoever has the password. */
+/** A client that has shown the password. */
 export const OWNER: Asker = { how: 'password', user: null, groups: [] };
 
 /** A program on this machine. */

@@ -3,6 +3,7 @@ import { Button } from '../../parts/controls.tsx';
 import { moment } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { usePages } from '../../parts/use-pages.ts';
 
 type Entry = Answer<'GET /audit'>['entries'][number];
@@ -44,18 +45,7 @@ export default function AuditPage() {
 function AuditTable({ entries }: { readonly entries: readonly Entry[] }) {
   return (
     <table class="table cards">
-      <thead>
-        <tr>
-          <th scope="col">What</th>
-          <th scope="col">Who</th>
-          <th scope="col" class="number">
-            Status
-          </th>
-          <th scope="col" class="number">
-            When
-          </th>
-        </tr>
-      </thead>
+      <TableHead columns={['What', 'Who', { number: 'Status' }, { number: 'When' }]} />
       <tbody>
         {entries.map(
           ({ id, operation, subject, detail, user, how, address, status, times, at }) => (

@@ -7,7 +7,8 @@ import { parsedJson } from '../../parts/json.ts';
 import { JsonTree } from '../../parts/json-tree.tsx';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { go, pathTo } from '../../routing/router.ts';
+import { TableHead } from '../../parts/table-head.tsx';
+import { go, inApp, pathTo } from '../../routing/router.ts';
 import { ConnectionTable } from '../connections/connection-table.tsx';
 import { sendDraft } from '../send/draft.ts';
 
@@ -30,7 +31,7 @@ export default function ChannelPage({
     { path: { id: app, name: channel } },
     { everyMs: POLL_MS },
   );
-  const appPath = `/apps/${encodeURIComponent(app)}`;
+  const appPath = inApp(app);
   return (
     <div class="page">
       <PageHead
@@ -125,22 +126,13 @@ function Members({ app, value }: { readonly app: string; readonly value: Channel
         <Search label="Filter members" value={typed} onInput={setTyped} />
       </header>
       <table class="table cards">
-        <thead>
-          <tr>
-            <th scope="col">User</th>
-            <th scope="col">What it says of itself</th>
-          </tr>
-        </thead>
+        <TableHead columns={['User', 'What it says of itself']} />
         <tbody>
           {fits.slice(0, DRAWN).map(({ userId, userInfo }) => (
             <tr key={userId}>
               <td class="name">
                 <div class="cut">
-                  <a
-                    href={pathTo(`/apps/${encodeURIComponent(app)}/connections`, { user: userId })}
-                  >
-                    {userId}
-                  </a>
+                  <a href={pathTo(inApp(app, 'connections'), { user: userId })}>{userId}</a>
                 </div>
               </td>
               <td class="wide">

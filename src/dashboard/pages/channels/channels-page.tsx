@@ -4,8 +4,9 @@ import { Button, Search } from '../../parts/controls.tsx';
 import { count, counted } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { usePages } from '../../parts/use-pages.ts';
-import { address, pathTo, setQuery } from '../../routing/router.ts';
+import { address, inApp, pathTo, setQuery } from '../../routing/router.ts';
 
 const PAGE = 200;
 
@@ -65,30 +66,15 @@ export default function ChannelsPage({ app }: { readonly app: string }) {
             <NoChannels app={app} prefix={prefix} drop={() => setTyped('')} />
           ) : (
             <table class="table cards">
-              <thead>
-                <tr>
-                  <th scope="col">Channel</th>
-                  <th scope="col">Kind</th>
-                  <th scope="col" class="number">
-                    Connections
-                  </th>
-                  <th scope="col" class="number">
-                    Users
-                  </th>
-                </tr>
-              </thead>
+              <TableHead
+                columns={['Channel', 'Kind', { number: 'Connections' }, { number: 'Users' }]}
+              />
               <tbody>
                 {items.map(({ name, subscriptions, users }) => (
                   <tr key={name}>
                     <td class="name">
                       <div class="cut">
-                        <a
-                          href={pathTo(
-                            `/apps/${encodeURIComponent(app)}/channels/${encodeURIComponent(name)}`,
-                          )}
-                        >
-                          {name}
-                        </a>
+                        <a href={pathTo(inApp(app, 'channels', name))}>{name}</a>
                       </div>
                     </td>
                     <td>
@@ -129,7 +115,7 @@ function NoChannels({
     return (
       <Empty icon="channel" title="No channel is in use">
         <p>No connection of this app is subscribed to anything at this moment.</p>
-        <a class="button" href={pathTo(`/apps/${encodeURIComponent(app)}/connect`)}>
+        <a class="button" href={pathTo(inApp(app, 'connect'))}>
           Connect a client
         </a>
       </Empty>

@@ -7,7 +7,7 @@ import { counted, duration, moment } from '../../parts/formats.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { say } from '../../parts/toasts.tsx';
-import { pathTo } from '../../routing/router.ts';
+import { inApp, pathTo } from '../../routing/router.ts';
 import { libraryOf, Waiting } from './connection-table.tsx';
 
 const POLL_MS = 3000;
@@ -27,7 +27,7 @@ export default function ConnectionPage({
     { everyMs: POLL_MS },
   );
   const [wrong, setWrong] = useState<Failed | undefined>(undefined);
-  const appPath = `/apps/${encodeURIComponent(app)}`;
+  const appPath = inApp(app);
   const disconnect = async () => {
     try {
       await call('DELETE /apps/{id}/connections/{socket}', { path });

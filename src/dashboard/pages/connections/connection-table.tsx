@@ -1,6 +1,7 @@
 import type { Answer } from '../../api/client.ts';
 import { bytes, duration } from '../../parts/formats.ts';
-import { pathTo } from '../../routing/router.ts';
+import { TableHead } from '../../parts/table-head.tsx';
+import { inApp, pathTo } from '../../routing/router.ts';
 
 export type ShownConnection = Answer<'GET /apps/{id}/connections'>['connections'][number];
 
@@ -34,35 +35,22 @@ export function ConnectionTable({
   const nowMs = Date.now();
   return (
     <table class="table cards">
-      <thead>
-        <tr>
-          <th scope="col">Connection</th>
-          <th scope="col">Library</th>
-          <th scope="col" class="number">
-            Channels
-          </th>
-          <th scope="col" class="number">
-            Waits
-          </th>
-          <th scope="col" class="number">
-            Heard
-          </th>
-          <th scope="col" class="number">
-            Open
-          </th>
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          'Connection',
+          'Library',
+          { number: 'Channels' },
+          { number: 'Waits' },
+          { number: 'Heard' },
+          { number: 'Open' },
+        ]}
+      />
       <tbody>
         {connections.map((each) => (
           <tr key={each.socketId}>
             <td class="name">
               <div class="cut">
-                <a
-                  class="mono"
-                  href={pathTo(
-                    `/apps/${encodeURIComponent(app)}/connections/${encodeURIComponent(each.socketId)}`,
-                  )}
-                >
+                <a class="mono" href={pathTo(inApp(app, 'connections', each.socketId))}>
                   {each.socketId}
                 </a>
               </div>

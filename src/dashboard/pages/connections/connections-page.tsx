@@ -5,7 +5,7 @@ import { counted } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { usePages } from '../../parts/use-pages.ts';
-import { address, go, pathTo, setQuery } from '../../routing/router.ts';
+import { address, go, inApp, pathTo, setQuery } from '../../routing/router.ts';
 import { ConnectionTable } from './connection-table.tsx';
 
 const PAGE = '100';
@@ -59,7 +59,7 @@ export default function ConnectionsPage({ app }: { readonly app: string }) {
         onSubmit={(event) => {
           event.preventDefault();
           const id = typed.trim();
-          if (/^\d+\.\d+$/.test(id)) go(`/apps/${encodeURIComponent(app)}/connections/${id}`);
+          if (/^\d+\.\d+$/.test(id)) go(inApp(app, 'connections', id));
         }}
       >
         <Search label="A user, channel:lobby, address:203.0.113.9" value={typed} onInput={search} />
@@ -81,7 +81,7 @@ export default function ConnectionsPage({ app }: { readonly app: string }) {
           ) : (
             <Empty icon="connection" title="No client is connected">
               <p>The server listens. What is refused stands under Problems, with its reason.</p>
-              <a class="button" href={pathTo(`/apps/${encodeURIComponent(app)}/connect`)}>
+              <a class="button" href={pathTo(inApp(app, 'connect'))}>
                 Connect a client
               </a>
             </Empty>

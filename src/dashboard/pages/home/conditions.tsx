@@ -1,7 +1,7 @@
 import type { Answer } from '../../api/client.ts';
 import { counted, duration, moment } from '../../parts/formats.ts';
 import { Notice } from '../../parts/notices.tsx';
-import { pathTo } from '../../routing/router.ts';
+import { inApp, pathTo } from '../../routing/router.ts';
 
 type Conditions = Answer<'GET /conditions'>;
 
@@ -32,7 +32,7 @@ export function ConditionList({ conditions }: Pick<Conditions, 'conditions'>) {
                 <a
                   class="button slim"
                   href={pathTo(
-                    `/apps/${encodeURIComponent(app)}/live`,
+                    inApp(app, 'live'),
                     webhookUrl === undefined ? {} : { kinds: 'webhook' },
                   )}
                 >

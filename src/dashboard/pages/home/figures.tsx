@@ -40,7 +40,10 @@ export function Figures() {
   // Who sees only some apps gets no figures of the whole server.
   if (value === undefined || value.series.connections.length === 0) return null;
   return (
-    <section class="figures" aria-label="Figures of the last hour">
+    <section class="figures" aria-labelledby="figures">
+      <h2 id="figures" class="unseen">
+        Figures of the last hour
+      </h2>
       {shown.map(({ name, word, print, isRare }) => {
         const values = value.series[name];
         const now = values.findLast((each) => each !== null) ?? 0;

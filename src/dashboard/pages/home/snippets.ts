@@ -15,147 +15,90 @@ type Snippets = Readonly<Record<string, (facts: SnippetFacts) => string>>;
 
 /** Code that subscribes, by library. */
 export const clientSnippets = {
-  'pusher-js': ({
-    key,
-    host,
-    port,
-    tls,
-    channel,
-    event,
-  }) => `<script src="https://js.pusher.com/8.4.0/pusher.min.js"></script>
+  'pusher-js': (of) => `<script src="https://js.pusher.com/8.4.0/pusher.min.js"></script>
 <script>
-  const pusher = new Pusher('${key}', {
-    wsHost: '${host}', ${tls ? 'wssPort' : 'wsPort'}: ${port}, forceTLS: ${tls},
+  const pusher = new Pusher('${of.key}', {
+    wsHost: '${of.host}', ${of.tls ? 'wssPort' : 'wsPort'}: ${of.port}, forceTLS: ${of.tls},
     enabledTransports: ['ws', 'wss'], cluster: 'local',
   });
-  pusher.subscribe('${channel}').bind('${event}', (data) => console.log(data));
+  pusher.subscribe('${of.channel}').bind('${of.event}', (data) => console.log(data));
 </script>`,
-  'Laravel Echo': ({ key, host, port, tls, channel, event }) => `import Echo from 'laravel-echo';
+  'Laravel Echo': (of) => `import Echo from 'laravel-echo';
 import Pusher from 'pusher-js';
 
 window.Pusher = Pusher;
 const echo = new Echo({
-  broadcaster: 'reverb', key: '${key}',
-  wsHost: '${host}', ${tls ? 'wssPort' : 'wsPort'}: ${port}, forceTLS: ${tls},
+  broadcaster: 'reverb', key: '${of.key}',
+  wsHost: '${of.host}', ${of.tls ? 'wssPort' : 'wsPort'}: ${of.port}, forceTLS: ${of.tls},
   enabledTransports: ['ws', 'wss'],
 });
 // The dot before the name keeps Echo from adding a namespace.
-echo.channel('${channel}').listen('.${event}', (data) => console.log(data));`,
-  Swift: ({ key, host, port, tls, channel, event }) => `let options = PusherClientOptions(
-  host: .host("${host}"), port: ${port}, useTLS: ${tls})
-let pusher = Pusher(key: "${key}", options: options)
-let channel = pusher.subscribe("${channel}")
-channel.bind(eventName: "${event}") { (event: PusherEvent) in
+echo.channel('${of.channel}').listen('.${of.event}', (data) => console.log(data));`,
+  Swift: (of) => `let options = PusherClientOptions(
+  host: .host("${of.host}"), port: ${of.port}, useTLS: ${of.tls})
+let pusher = Pusher(key: "${of.key}", options: options)
+let channel = pusher.subscribe("${of.channel}")
+channel.bind(eventName: "${of.event}") { (event: PusherEvent) in
   print(event.data ?? "")
 }
 pusher.connect()`,
-  Kotlin: ({ key, host, port, tls, channel, event }) => `val options = PusherOptions()
-  .setHost("${host}").${tls ? 'setWssPort' : 'setWsPort'}(${port}).setUseTLS(${tls})
-val pusher = Pusher("${key}", options)
+  Kotlin: (of) => `val options = PusherOptions()
+  .setHost("${of.host}").${of.tls ? 'setWssPort' : 'setWsPort'}(${of.port}).setUseTLS(${of.tls})
+val pusher = Pusher("${of.key}", options)
 pusher.connect()
-pusher.subscribe("${channel}").bind("${event}") { println(it.data) }`,
-  Flutter: ({
-    key,
-    host,
-    port,
-    tls,
-    channel,
-    event,
-  }) => `// dart_pusher_channels: the official package has no option for a host.
+pusher.subscribe("${of.channel}").bind("${of.event}") { println(it.data) }`,
+  Flutter: (of) => `// dart_pusher_channels: the official package has no option for a host.
 final client = PusherChannelsClient.websocket(
   options: PusherChannelsOptions.fromHost(
-    scheme: '${tls ? 'wss' : 'ws'}', host: '${host}', port: ${port}, key: '${key}'),
+    scheme: '${of.tls ? 'wss' : 'ws'}', host: '${of.host}', port: ${of.port}, key: '${of.key}'),
   connectionErrorHandler: (exception, trace, refresh) => refresh(),
 );
-final channel = client.publicChannel('${channel}');
+final channel = client.publicChannel('${of.channel}');
 client.onConnectionEstablished.listen((_) => channel.subscribe());
-channel.bind('${event}').listen((event) => print(event.data));
+channel.bind('${of.event}').listen((event) => print(event.data));
 await client.connect();`,
 } satisfies Snippets;
 
 /** Code that sends an event, by language. */
 export const backendSnippets = {
-  Node: ({
-    appId,
-    key,
-    secret,
-    host,
-    port,
-    tls,
-    channel,
-    event,
-  }) => `const Pusher = require('pusher'); // npm install pusher
+  Node: (of) => `const Pusher = require('pusher'); // npm install pusher
 const pusher = new Pusher({
-  appId: '${appId}', key: '${key}', secret: '${secret}',
-  host: '${host}', port: '${port}', useTLS: ${tls},
+  appId: '${of.appId}', key: '${of.key}', secret: '${of.secret}',
+  host: '${of.host}', port: '${of.port}', useTLS: ${of.tls},
 });
-pusher.trigger('${channel}', '${event}', { message: 'hello' });`,
-  PHP: ({
-    appId,
-    key,
-    secret,
-    host,
-    port,
-    tls,
-    channel,
-    event,
-  }) => `// composer require pusher/pusher-php-server
-$pusher = new Pusher\\Pusher('${key}', '${secret}', '${appId}', [
-  'host' => '${host}', 'port' => ${port}, 'scheme' => '${tls ? 'https' : 'http'}',
+pusher.trigger('${of.channel}', '${of.event}', { message: 'hello' });`,
+  PHP: (of) => `// composer require pusher/pusher-php-server
+$pusher = new Pusher\\Pusher('${of.key}', '${of.secret}', '${of.appId}', [
+  'host' => '${of.host}', 'port' => ${of.port}, 'scheme' => '${of.tls ? 'https' : 'http'}',
 ]);
-$pusher->trigger('${channel}', '${event}', ['message' => 'hello']);`,
-  Python: ({ appId, key, secret, host, port, tls, channel, event }) => `# pip install pusher
+$pusher->trigger('${of.channel}', '${of.event}', ['message' => 'hello']);`,
+  Python: (of) => `# pip install pusher
 import pusher
 
 client = pusher.Pusher(
-  app_id='${appId}', key='${key}', secret='${secret}',
-  host='${host}', port=${port}, ssl=${tls ? 'True' : 'False'},
+  app_id='${of.appId}', key='${of.key}', secret='${of.secret}',
+  host='${of.host}', port=${of.port}, ssl=${of.tls ? 'True' : 'False'},
 )
-client.trigger('${channel}', '${event}', {'message': 'hello'})`,
-  Ruby: ({
-    appId,
-    key,
-    secret,
-    host,
-    port,
-    tls,
-    channel,
-    event,
-  }) => `require 'pusher' # gem install pusher
+client.trigger('${of.channel}', '${of.event}', {'message': 'hello'})`,
+  Ruby: (of) => `require 'pusher' # gem install pusher
 
 client = Pusher::Client.new(
-  app_id: '${appId}', key: '${key}', secret: '${secret}',
-  host: '${host}', port: ${port}, scheme: '${tls ? 'https' : 'http'}',
+  app_id: '${of.appId}', key: '${of.key}', secret: '${of.secret}',
+  host: '${of.host}', port: ${of.port}, scheme: '${of.tls ? 'https' : 'http'}',
 )
-client.trigger('${channel}', '${event}', { message: 'hello' })`,
-  Go: ({
-    appId,
-    key,
-    secret,
-    host,
-    port,
-    tls,
-    channel,
-    event,
-  }) => `// go get github.com/pusher/pusher-http-go/v5
+client.trigger('${of.channel}', '${of.event}', { message: 'hello' })`,
+  Go: (of) => `// go get github.com/pusher/pusher-http-go/v5
 client := pusher.Client{
-  AppID: "${appId}", Key: "${key}", Secret: "${secret}",
-  Host: "${host}:${port}", Secure: ${tls},
+  AppID: "${of.appId}", Key: "${of.key}", Secret: "${of.secret}",
+  Host: "${of.host}:${of.port}", Secure: ${of.tls},
 }
-client.Trigger("${channel}", "${event}", map[string]string{"message": "hello"})`,
-  curl: ({
-    appId,
-    key,
-    secret,
-    host,
-    port,
-    tls,
-    channel,
-    event,
-  }) => `BODY='{"name":"${event}","channels":["${channel}"],"data":"{\\"message\\":\\"hello\\"}"}'
+client.Trigger("${of.channel}", "${of.event}", map[string]string{"message": "hello"})`,
+  curl: (
+    of,
+  ) => `BODY='{"name":"${of.event}","channels":["${of.channel}"],"data":"{\\"message\\":\\"hello\\"}"}'
 MD5=$(printf %s "$BODY" | openssl md5 -r | cut -d' ' -f1)
-QUERY="auth_key=${key}&auth_timestamp=$(date +%s)&auth_version=1.0&body_md5=$MD5"
-SIGNED=$(printf 'POST\\n/apps/${appId}/events\\n%s' "$QUERY" | openssl dgst -sha256 -hmac '${secret}' -r | cut -d' ' -f1)
+QUERY="auth_key=${of.key}&auth_timestamp=$(date +%s)&auth_version=1.0&body_md5=$MD5"
+SIGNED=$(printf 'POST\\n/apps/${of.appId}/events\\n%s' "$QUERY" | openssl dgst -sha256 -hmac '${of.secret}' -r | cut -d' ' -f1)
 curl -H 'Content-Type: application/json' -d "$BODY" \\
-  "${tls ? 'https' : 'http'}://${host}:${port}/apps/${appId}/events?$QUERY&auth_signature=$SIGNED"`,
+  "${of.tls ? 'https' : 'http'}://${of.host}:${of.port}/apps/${of.appId}/events?$QUERY&auth_signature=$SIGNED"`,
 } satisfies Snippets;

@@ -2,7 +2,8 @@ import type { Answer } from '../../api/client.ts';
 import { QuotaBar } from '../../parts/charts.tsx';
 import { count } from '../../parts/formats.ts';
 import { Empty } from '../../parts/notices.tsx';
-import { pathTo } from '../../routing/router.ts';
+import { TableHead } from '../../parts/table-head.tsx';
+import { inApp, pathTo } from '../../routing/router.ts';
 import { nameOf, type ShownApp } from '../../shell/apps.ts';
 
 type Live = Answer<'GET /live'>;
@@ -33,21 +34,15 @@ export function AppsTable({
         </Empty>
       ) : (
         <table class="table cards">
-          <thead>
-            <tr>
-              <th scope="col">App</th>
-              <th scope="col" class="number">
-                Connections
-              </th>
-              <th scope="col" class="number">
-                Channels
-              </th>
-              <th scope="col" class="number">
-                Messages today
-              </th>
-              <th scope="col">Quota</th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              'App',
+              { number: 'Connections' },
+              { number: 'Channels' },
+              { number: 'Messages today' },
+              'Quota',
+            ]}
+          />
           <tbody>
             {sorted.map((app) => {
               const now = figures.get(app.id);
@@ -56,7 +51,7 @@ export function AppsTable({
                 <tr key={app.id}>
                   <td class="name">
                     <div class="cut">
-                      <a href={pathTo(`/apps/${encodeURIComponent(app.id)}/live`)}>{nameOf(app)}</a>{' '}
+                      <a href={pathTo(inApp(app.id, 'live'))}>{nameOf(app)}</a>{' '}
                       {app.name !== '' && <span class="muted small">{app.id}</span>}
                     </div>
                     {!app.enabled && <span class="tag warn">disabled</span>}
@@ -101,12 +96,7 @@ export function InstancesTable({
         </Empty>
       ) : (
         <table class="table cards">
-          <thead>
-            <tr>
-              <th scope="col">Instance</th>
-              <th scope="col">Reaches</th>
-            </tr>
-          </thead>
+          <TableHead columns={['Instance', 'Reaches']} />
           <tbody>
             {instances.map(({ id, name, apns, fcm, web }) => (
               <tr key={id}>
@@ -141,17 +131,7 @@ export function ServersTable({ live }: { readonly live: Live | undefined }) {
         <h2 id="servers">Servers</h2>
       </header>
       <table class="table cards">
-        <thead>
-          <tr>
-            <th scope="col">Server</th>
-            <th scope="col" class="number">
-              Connections
-            </th>
-            <th scope="col" class="number">
-              Apps
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={['Server', { number: 'Connections' }, { number: 'Apps' }]} />
         <tbody>
           {live?.servers.map(({ name, connections, apps }) => (
             <tr key={name}>

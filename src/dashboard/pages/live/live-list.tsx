@@ -7,7 +7,7 @@ import { useHotkeys } from '../../parts/hotkeys.ts';
 import { Empty } from '../../parts/notices.tsx';
 import { useMedia } from '../../parts/use-media.ts';
 import { VirtualList } from '../../parts/virtual-list.tsx';
-import { pathTo } from '../../routing/router.ts';
+import { inApp, pathTo } from '../../routing/router.ts';
 import { nameOfId } from '../../shell/apps.ts';
 import { RecordRow } from './record-row.tsx';
 
@@ -82,7 +82,7 @@ export function LiveList(props: LiveListProps) {
               Connected and listening to {nameOfId(app)}. Everything that clients and backends do
               appears here in the moment it happens.
             </p>
-            <a class="button" href={pathTo(`/apps/${encodeURIComponent(app)}/connect`)}>
+            <a class="button" href={pathTo(inApp(app, 'connect'))}>
               Connect a first client
             </a>
           </>

@@ -17,7 +17,7 @@ import { useHotkeys } from '../../parts/hotkeys.ts';
 import { Key } from '../../parts/key.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { say } from '../../parts/toasts.tsx';
-import { address, go, pathTo, setFragment, setQuery } from '../../routing/router.ts';
+import { address, go, inApp, pathTo, setFragment, setQuery } from '../../routing/router.ts';
 import { KindChips } from './kind-chips.tsx';
 import { LiveLine, LiveNews } from './live-line.tsx';
 import { LiveList } from './live-list.tsx';
@@ -56,7 +56,7 @@ export default function LivePage({ app }: { readonly app: string }) {
   useHotkeys({
     p: () => pause(!isPaused),
     c: () => feed.clear(),
-    e: () => go(`/apps/${encodeURIComponent(app)}/send`),
+    e: () => go(inApp(app, 'send')),
     y: copyLink,
     '.': () => void copy(curl()),
     '/': () => search.current?.querySelector('input')?.focus(),
@@ -83,7 +83,7 @@ export default function LivePage({ app }: { readonly app: string }) {
               Clear
             </Button>
             <Button onClick={() => exportRows(feed, app)}>Export</Button>
-            <a class="button" href={pathTo(`/apps/${encodeURIComponent(app)}/send`)}>
+            <a class="button" href={pathTo(inApp(app, 'send'))}>
               Send <Key name="e" />
             </a>
           </>

@@ -7,7 +7,7 @@ import { Button, CopyButton } from '../../parts/controls.tsx';
 import { bytes, preciseTime } from '../../parts/formats.ts';
 import { parsedJson } from '../../parts/json.ts';
 import { JsonTree } from '../../parts/json-tree.tsx';
-import { go, pathTo } from '../../routing/router.ts';
+import { go, inApp, pathTo } from '../../routing/router.ts';
 import { sendDraft } from '../send/draft.ts';
 import { Heard, Kind } from './record-row.tsx';
 
@@ -30,7 +30,7 @@ export function RecordPanel({
   const value = record.data === undefined ? undefined : parsedJson(record.data);
   const isCut =
     record.data !== undefined && record.bytes !== undefined && record.bytes > record.data.length;
-  const appPath = `/apps/${encodeURIComponent(app)}`;
+  const appPath = inApp(app);
   const link = () => {
     const { origin, pathname, search } = location;
     const fragment = recordToFragment(record, withData);

@@ -3,7 +3,8 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { count, counted, duration, moment } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { pathTo } from '../../routing/router.ts';
+import { TableHead } from '../../parts/table-head.tsx';
+import { inApp, pathTo } from '../../routing/router.ts';
 import { AuthorisationDoctor } from './doctor.tsx';
 
 type Problem = Answer<'GET /apps/{id}/problems'>['problems'][number];
@@ -64,18 +65,14 @@ function ProblemTable({
   const sorted = problems.toSorted((a, b) => b.lastAtMs - a.lastAtMs);
   return (
     <table class="table cards">
-      <thead>
-        <tr>
-          <th scope="col">What was refused, and what to do</th>
-          <th scope="col">Who</th>
-          <th scope="col" class="number">
-            Times
-          </th>
-          <th scope="col" class="number">
-            Last
-          </th>
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          'What was refused, and what to do',
+          'Who',
+          { number: 'Times' },
+          { number: 'Last' },
+        ]}
+      />
       <tbody>
         {sorted.map((problem) => (
           <tr key={`${problem.source} ${problem.kind} ${problem.text}`}>
@@ -105,7 +102,7 @@ function ProblemTable({
 /** The newest case of a problem, with ways to look at it. */
 function Example({ app, problem }: { readonly app: string; readonly problem: Problem }) {
   const { text, socket, user, address, path } = problem.example;
-  const appPath = `/apps/${encodeURIComponent(app)}`;
+  const appPath = inApp(app);
   return (
     <p class="small muted">
       {text !== problem.text && <>For example: {text} </>}

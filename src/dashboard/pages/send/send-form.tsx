@@ -6,7 +6,7 @@ import { counted } from '../../parts/formats.ts';
 import { commandKey } from '../../parts/hotkeys.ts';
 import { parsedJson } from '../../parts/json.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
-import { pathTo } from '../../routing/router.ts';
+import { inApp, pathTo } from '../../routing/router.ts';
 import { sendDraft } from './draft.ts';
 
 export type Sent = Answer<'POST /apps/{id}/events'>;
@@ -125,7 +125,7 @@ export function SendForm({
 }
 
 function SentTo({ app, sent }: { readonly app: string; readonly sent: Sent }) {
-  const appPath = `/apps/${encodeURIComponent(app)}`;
+  const appPath = inApp(app);
   return (
     <ul class="stack tight">
       {sent.channels.map(({ name, receivers, near }) => (

@@ -7,6 +7,7 @@ import { parsedJson } from '../../parts/json.ts';
 import { JsonTree } from '../../parts/json-tree.tsx';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { say } from '../../parts/toasts.tsx';
 import { looks } from './webhooks-page.tsx';
 
@@ -87,21 +88,15 @@ export default function WebhookPage({
           <p class="inside muted">It has not been sent yet.</p>
         ) : (
           <table class="table cards">
-            <thead>
-              <tr>
-                <th scope="col">What was answered</th>
-                <th scope="col">Outcome</th>
-                <th scope="col" class="number">
-                  Status
-                </th>
-                <th scope="col" class="number">
-                  Took
-                </th>
-                <th scope="col" class="number">
-                  When
-                </th>
-              </tr>
-            </thead>
+            <TableHead
+              columns={[
+                'What was answered',
+                'Outcome',
+                { number: 'Status' },
+                { number: 'Took' },
+                { number: 'When' },
+              ]}
+            />
             <tbody>
               {attemptLog.map(({ number, at, durationMs, outcome, status, answer }) => (
                 <tr key={number}>

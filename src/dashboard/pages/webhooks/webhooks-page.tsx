@@ -5,9 +5,10 @@ import { Button } from '../../parts/controls.tsx';
 import { bytes, counted, moment } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
 import { say } from '../../parts/toasts.tsx';
 import { usePages } from '../../parts/use-pages.ts';
-import { address, pathTo, setQuery } from '../../routing/router.ts';
+import { address, inApp, pathTo, setQuery } from '../../routing/router.ts';
 import { apps } from '../../shell/apps.ts';
 import { Endpoints, replayFailed } from './endpoints.tsx';
 
@@ -116,34 +117,22 @@ function WebhookTable({
 }) {
   return (
     <table class="table cards">
-      <thead>
-        <tr>
-          <th scope="col">Endpoint</th>
-          <th scope="col">State</th>
-          <th scope="col" class="number">
-            Attempts
-          </th>
-          <th scope="col" class="number">
-            Size
-          </th>
-          <th scope="col" class="number">
-            Created
-          </th>
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          'Endpoint',
+          'State',
+          { number: 'Attempts' },
+          { number: 'Size' },
+          { number: 'Created' },
+        ]}
+      />
       <tbody>
         {webhooks.map(
           ({ id, url, state, reason, attempts, bodyBytes, createdAt, nextAttemptAt }) => (
             <tr key={id}>
               <td class="name">
                 <div class="cut">
-                  <a
-                    href={pathTo(
-                      `/apps/${encodeURIComponent(app)}/webhooks/${encodeURIComponent(id)}`,
-                    )}
-                  >
-                    {url}
-                  </a>
+                  <a href={pathTo(inApp(app, 'webhooks', id))}>{url}</a>
                 </div>
                 {reason !== '' && <div class="cut muted small">{reason}</div>}
               </td>
