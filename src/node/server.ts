@@ -90,7 +90,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   );
   await realtime.openThreads();
   const listener = await realtime.listen();
-  background.post({ type: 'realtime', state: 'listening', channels: listener });
+  await background.announceListening(listener);
   // Load balancers must send no more requests to a server that is about to stop.
   const announceStop = () => background.post({ type: 'realtime', state: 'stopping' });
   // Runs first when stopping.

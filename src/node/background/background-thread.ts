@@ -1,5 +1,10 @@
 import { withTimeout } from '../../runtime/system-timers.ts';
-import type { BackgroundToLoop, FromBackground, ToBackground } from '../link/messages.ts';
+import type {
+  BackgroundToLoop,
+  FromBackground,
+  ListenerAddress,
+  ToBackground,
+} from '../link/messages.ts';
 import { StartFailed } from '../start-failed.ts';
 
 /** After this time, the thread of the background loop is terminated. */
@@ -11,6 +16,7 @@ export class BackgroundThread {
   readonly died: Promise<string>;
   private readonly worker = new Worker(new URL('./worker.ts', import.meta.url));
   private readonly started = Promise.withResolvers<Extract<FromBackground, { type: 'ready' }>>();
+  private readonly listeningNoted = Promise.withResolvers<void>();
   private readonly stopped = Promise.withResolvers<void>();
   private receive: ((message: BackgroundToLoop) => void) | undefined;
 
@@ -19,6 +25,7 @@ export class BackgroundThread {
     this.died = died.promise;
     const fail = (why: string) => {
       this.started.reject(new StartFailed({ exitCode: 1, message: why }));
+      this.listeningNoted.resolve();
       this.stopped.resolve();
       died.resolve(why);
     };
@@ -34,6 +41,12 @@ export class BackgroundThread {
 
   post(message: ToBackground): void {
     this.worker.postMessage(message);
+  }
+
+  /** Announces that clients can connect. Settles when the readiness check knows it, or the thread has died. */
+  announceListening(channels: ListenerAddress): Promise<void> {
+    this.post({ type: 'realtime', state: 'listening', channels });
+    return this.listeningNoted.promise;
   }
 
   /** Sets the receiver of messages to the realtime loop of the main thread. */
@@ -54,6 +67,9 @@ export class BackgroundThread {
         return;
       case 'failed':
         this.started.reject(new StartFailed(message.fault));
+        return;
+      case 'listening-noted':
+        this.listeningNoted.resolve();
         return;
       case 'stopped':
         this.stopped.resolve();

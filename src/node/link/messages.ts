@@ -190,6 +190,8 @@ export type FromBackground =
       readonly usage: readonly DayUsage[];
     }
   | { readonly type: 'failed'; readonly fault: StartFault }
+  /** The readiness check knows that clients can connect. */
+  | { readonly type: 'listening-noted' }
   | { readonly type: 'stopped' }
   | BackgroundToLoop;
 
