@@ -13,6 +13,7 @@ import { type Operation, operation } from './operation.ts';
 import { deviceOperations } from './push/device-operations.ts';
 import { gatewayOperations } from './push/gateway-operations.ts';
 import { instanceOperations } from './push/instance-operations.ts';
+import { publishOperations } from './push/publish-operations.ts';
 import { webhookEndpointOperations } from './webhook-endpoint-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
@@ -29,6 +30,7 @@ export const operations: readonly Operation[] = [
   ...instanceOperations,
   ...gatewayOperations,
   ...deviceOperations,
+  ...publishOperations,
   ...webhookOperations,
   ...webhookEndpointOperations,
   ...sessionOperations,
