@@ -2,8 +2,6 @@ import { type Answer, call } from '../api/client.ts';
 import { appOfPage } from '../routing/router.ts';
 import { Tenants } from './tenants.ts';
 
-export { nameOf } from './tenants.ts';
-
 export type ShownApp = Answer<'GET /apps'>['apps'][number];
 
 export const knownApps = new Tenants<ShownApp>({

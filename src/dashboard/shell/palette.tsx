@@ -4,9 +4,10 @@ import { may } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { go, inApp, inInstance } from '../routing/router.ts';
-import { apps, currentApp, nameOf, nameOfId } from './apps.ts';
+import { apps, currentApp, nameOfId } from './apps.ts';
 import { instances } from './instances.ts';
 import { appPlaces, pushPlaces } from './navigation.ts';
+import { nameOf } from './tenants.ts';
 
 interface Hit {
   readonly icon: IconName;

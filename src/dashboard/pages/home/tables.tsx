@@ -4,7 +4,8 @@ import { count } from '../../parts/formats.ts';
 import { Empty } from '../../parts/notices.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
 import { inApp, inInstance, pathTo } from '../../routing/router.ts';
-import { nameOf, type ShownApp } from '../../shell/apps.ts';
+import type { ShownApp } from '../../shell/apps.ts';
+import { nameOf } from '../../shell/tenants.ts';
 
 type Live = Answer<'GET /live'>;
 
