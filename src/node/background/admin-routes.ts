@@ -4,6 +4,7 @@ import type { Monitoring } from '../../admin/monitoring/monitoring.ts';
 import { openApi } from '../../admin/openapi.ts';
 import { API_PATH, type Operation } from '../../admin/operation.ts';
 import { operations } from '../../admin/operations.ts';
+import type { Composing } from '../../admin/push/composing.ts';
 import { DeviceAdmin } from '../../admin/push/device-admin.ts';
 import { PublishAdmin } from '../../admin/push/publish-admin.ts';
 import { type Rights, rightsOf, seesEverything } from '../../admin/rights.ts';
@@ -38,6 +39,7 @@ export interface AdminParts {
   readonly config: Pick<Config, 'admin' | 'channels' | 'dashboard'>;
   readonly tenants: Tenants;
   readonly database: Database;
+  readonly composing: Composing;
   readonly usage: UsageStore;
   readonly webhooks: Webhooks;
   readonly watching: Watching;
@@ -125,7 +127,7 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
-  const { config, audit, database, tenants, usage, webhooks, watching } = parts;
+  const { config, audit, database, tenants, composing, usage, webhooks, watching } = parts;
   const { realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   const numberOf = (id: string) => instances.directory.byId(id)?.number;
@@ -160,6 +162,7 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
       now: Date.now,
       log,
     }),
+    composing,
     live: {
       async figures() {
         // First, so that an answer of any loop has what all loops of this process know.
