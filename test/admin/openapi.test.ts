@@ -15,6 +15,7 @@ import {
   startWebhookEndpoint,
   type WebhookEndpoint,
 } from '../../testing/servers/webhook-endpoint.ts';
+import { newInstance, published } from '../protocol/push/exchange.ts';
 
 interface Described {
   readonly operationId: string;
@@ -129,11 +130,26 @@ const successes: Readonly<
     return { path: { id, key: (json as { secretKey: string }).secretKey } };
   },
   listGateways: async () => ({ path: { id: await makeInstance() } }),
+  checkGateway: async () => ({
+    path: { id: await makeInstance({ web: { allowedHosts: ['localhost:1'] } }) },
+    body: { platform: 'web' },
+  }),
+  previewPublish: async () => ({
+    path: { id: await makeInstance() },
+    body: { interests: ['a'], web: { notification: { title: 'x' } } },
+  }),
+  sendPublish: async () => ({
+    path: { id: await makeInstance() },
+    body: { users: ['ann'], web: { notification: { title: 'x' } } },
+  }),
   listDevices: async () => ({ path: { id: await makeInstanceWithDevice() } }),
   removeDevices: async () => ({
     path: { id: await makeInstanceWithDevice() },
     body: { neverAccepted: true, registeredBefore: '2099-01-01T00:00:00Z' },
   }),
+  listPublishes: async () => ({ path: { id: await makeInstance() } }),
+  getPublish: async () => ({ path: await makePublish() }),
+  cancelPublish: async () => ({ path: await makePublish() }),
   listWebhookEndpoints: async () => ({}),
   replayWebhooks: async () => ({ body: { app: 'nobody' } }),
   testWebhook: async () => ({ path: { id: app.id }, body: { url: endpoint.url } }),
@@ -156,8 +172,8 @@ async function socketId(): Promise<string> {
 /** Operations of an app that are no reads, and that its configuration does not forbid. */
 const changeNoApp = ['sendEvent', 'checkAuth', 'endConnection', 'testWebhook'];
 
-async function makeInstance(): Promise<string> {
-  const { json } = await admin(server, 'POST', '/instances', { body: {} });
+async function makeInstance(body: object = {}): Promise<string> {
+  const { json } = await admin(server, 'POST', '/instances', { body });
   return (json as { id: string }).id;
 }
 
@@ -168,6 +184,12 @@ async function makeInstanceWithDevice(): Promise<string> {
   const made = await fetch(`http://127.0.0.1:${server.pushPort}${path}`, { method: 'POST', body });
   expect(made.status).toBe(200);
   return id;
+}
+
+async function makePublish(): Promise<{ id: string; publish: string }> {
+  const instance = await newInstance(server);
+  const publish = await published(instance);
+  return { id: instance.id, publish };
 }
 
 const filled = (path: string, steps: Readonly<Record<string, string>>) =>

@@ -350,6 +350,10 @@ export const migrations: readonly (readonly string[])[] = [
       status INTEGER NOT NULL
     ) {without rowid}`,
   ],
+  [
+    // Publishes are listed by instance, the newest first.
+    'CREATE INDEX publishes_by_instance ON publishes (instance, number)',
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */
