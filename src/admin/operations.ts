@@ -10,6 +10,7 @@ import { streamOperations } from './channels/stream-operations.ts';
 import { liveOperations } from './live-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
+import { composeOperations } from './push/compose-operations.ts';
 import { deviceOperations } from './push/device-operations.ts';
 import { gatewayOperations } from './push/gateway-operations.ts';
 import { instanceOperations } from './push/instance-operations.ts';
@@ -28,6 +29,7 @@ export const operations: readonly Operation[] = [
   ...problemOperations,
   ...instanceOperations,
   ...gatewayOperations,
+  ...composeOperations,
   ...deviceOperations,
   ...webhookOperations,
   ...webhookEndpointOperations,

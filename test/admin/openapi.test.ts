@@ -129,6 +129,18 @@ const successes: Readonly<
     return { path: { id, key: (json as { secretKey: string }).secretKey } };
   },
   listGateways: async () => ({ path: { id: await makeInstance() } }),
+  checkGateway: async () => ({
+    path: { id: await makeInstance({ web: { allowedHosts: ['localhost:1'] } }) },
+    body: { platform: 'web' },
+  }),
+  previewPublish: async () => ({
+    path: { id: await makeInstance() },
+    body: { interests: ['a'], web: { notification: { title: 'x' } } },
+  }),
+  sendPublish: async () => ({
+    path: { id: await makeInstance() },
+    body: { users: ['ann'], web: { notification: { title: 'x' } } },
+  }),
   listDevices: async () => ({ path: { id: await makeInstanceWithDevice() } }),
   removeDevices: async () => ({
     path: { id: await makeInstanceWithDevice() },
@@ -156,8 +168,8 @@ async function socketId(): Promise<string> {
 /** Operations of an app that are no reads, and that its configuration does not forbid. */
 const changeNoApp = ['sendEvent', 'checkAuth', 'endConnection', 'testWebhook'];
 
-async function makeInstance(): Promise<string> {
-  const { json } = await admin(server, 'POST', '/instances', { body: {} });
+async function makeInstance(body: object = {}): Promise<string> {
+  const { json } = await admin(server, 'POST', '/instances', { body });
   return (json as { id: string }).id;
 }
 

@@ -4,6 +4,7 @@ import type { Monitoring } from '../../admin/monitoring/monitoring.ts';
 import { openApi } from '../../admin/openapi.ts';
 import { API_PATH, type Operation } from '../../admin/operation.ts';
 import { operations } from '../../admin/operations.ts';
+import type { Composing } from '../../admin/push/composing.ts';
 import { DeviceAdmin } from '../../admin/push/device-admin.ts';
 import { type Rights, rightsOf, seesEverything } from '../../admin/rights.ts';
 import { isDryRun } from '../../admin/tenant-shapes.ts';
@@ -34,6 +35,7 @@ export interface AdminParts {
   readonly config: Pick<Config, 'admin' | 'channels' | 'dashboard'>;
   readonly tenants: Tenants;
   readonly devices: DeviceList;
+  readonly composing: Composing;
   readonly usage: Admin['usage'];
   readonly webhooks: Webhooks;
   readonly watching: Watching;
@@ -135,7 +137,7 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
-  const { config, audit, tenants, devices, usage, webhooks, watching } = parts;
+  const { config, audit, tenants, devices, composing, usage, webhooks, watching } = parts;
   const { realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   let description: Admin['description'] | undefined;
@@ -166,6 +168,7 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
       numberOf: (id) => instances.directory.byId(id)?.number,
       log,
     }),
+    composing,
     live: {
       async figures() {
         // First, so that an answer of any loop has what all loops of this process know.
