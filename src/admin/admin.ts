@@ -8,6 +8,7 @@ import type { Inspecting } from './channels/inspecting.ts';
 import type { Monitoring } from './monitoring/monitoring.ts';
 import type { Composing } from './push/composing.ts';
 import type { DeviceAdmin } from './push/device-admin.ts';
+import type { PublishAdmin } from './push/publish-admin.ts';
 import type { Caller, Rights } from './rights.ts';
 
 /** What one app does now, on all servers. */
@@ -104,6 +105,7 @@ export interface Admin {
   readonly apps: AppAdmin;
   readonly instances: InstanceAdmin;
   readonly devices: DeviceAdmin;
+  readonly publishes: PublishAdmin;
   readonly composing: Composing;
   /** Throws `OperationRefused` if a realtime loop or the engine does not answer. */
   readonly live: {

@@ -14,6 +14,7 @@ import { composeOperations } from './push/compose-operations.ts';
 import { deviceOperations } from './push/device-operations.ts';
 import { gatewayOperations } from './push/gateway-operations.ts';
 import { instanceOperations } from './push/instance-operations.ts';
+import { publishOperations } from './push/publish-operations.ts';
 import { webhookEndpointOperations } from './webhook-endpoint-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
@@ -31,6 +32,7 @@ export const operations: readonly Operation[] = [
   ...gatewayOperations,
   ...composeOperations,
   ...deviceOperations,
+  ...publishOperations,
   ...webhookOperations,
   ...webhookEndpointOperations,
   ...sessionOperations,

@@ -15,6 +15,7 @@ import {
   startWebhookEndpoint,
   type WebhookEndpoint,
 } from '../../testing/servers/webhook-endpoint.ts';
+import { newInstance, published } from '../protocol/push/exchange.ts';
 
 interface Described {
   readonly operationId: string;
@@ -146,6 +147,9 @@ const successes: Readonly<
     path: { id: await makeInstanceWithDevice() },
     body: { neverAccepted: true, registeredBefore: '2099-01-01T00:00:00Z' },
   }),
+  listPublishes: async () => ({ path: { id: await makeInstance() } }),
+  getPublish: async () => ({ path: await makePublish() }),
+  cancelPublish: async () => ({ path: await makePublish() }),
   listWebhookEndpoints: async () => ({}),
   replayWebhooks: async () => ({ body: { app: 'nobody' } }),
   testWebhook: async () => ({ path: { id: app.id }, body: { url: endpoint.url } }),
@@ -180,6 +184,12 @@ async function makeInstanceWithDevice(): Promise<string> {
   const made = await fetch(`http://127.0.0.1:${server.pushPort}${path}`, { method: 'POST', body });
   expect(made.status).toBe(200);
   return id;
+}
+
+async function makePublish(): Promise<{ id: string; publish: string }> {
+  const instance = await newInstance(server);
+  const publish = await published(instance);
+  return { id: instance.id, publish };
 }
 
 const filled = (path: string, steps: Readonly<Record<string, string>>) =>

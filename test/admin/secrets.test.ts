@@ -43,6 +43,7 @@ let server: Fanfare;
 let client: RawClient & { socketId: string };
 let storedApp: string;
 let webhook: string;
+let publish: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'fanfare-secrets-'));
@@ -95,7 +96,7 @@ beforeAll(async () => {
   const token = beamsToken();
   const device = await registered(server, 'fcm', { token: DEVICE_TOKEN });
   await setUser(server, device, token);
-  await published(server);
+  publish = await published(server);
   client = await RawClient.connect(server);
   const auth = channelAuth(client.socketId, CHANNEL);
   await client.subscribes(CHANNEL, auth);
@@ -186,6 +187,7 @@ const bodies: Readonly<Record<string, () => object>> = {
   previewPublish: () => ({ interests: ['a'], apns: { aps: { alert: 'x' } }, fcm: {}, web: {} }),
   sendPublish: () => ({ interests: ['a'], web: {} }),
   removeDevices: () => ({ neverAccepted: true, dryRun: true }),
+  cancelPublish: () => ({}),
   replayWebhook: () => ({}),
   replayWebhooks: () => ({ app: APP.id }),
   testWebhook: () => ({ url: `http://***@127.0.0.1:${endpoint.port}/hook?token=***` }),
@@ -216,7 +218,12 @@ describe('no secret is', () => {
     const body = method === 'GET' ? undefined : bodies[id]?.();
     if (method !== 'GET' && body === undefined) throw new Error(`Say with which body to ask ${id}`);
     for (const given of idsFor(operation)) {
-      const target = filled(path, { id: given, name: CHANNEL, socket: client.socketId });
+      const target = filled(path, {
+        id: given,
+        name: CHANNEL,
+        socket: client.socketId,
+        publish,
+      });
       const answer = await admin(server, method, target, { body });
       expect(answer.status).not.toBe(400);
       expectNoSecret(`${method} ${path}`, answer.text);

@@ -206,6 +206,12 @@ export interface Operations {
     readonly body: Operations['POST /instances/{id}/previews']['body'];
     readonly answer: { readonly publishId: string };
   };
+  'GET /instances/{id}/publishes': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly state?: string | undefined; readonly limit?: string | undefined; readonly before?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly publishes: readonly ({ readonly id: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly target: { readonly kind: "interests" | "users"; readonly count: number | null; readonly names: readonly (string)[] | null }; readonly createdAtMs: number; readonly sendAtMs: number | null; readonly finishedAtMs: number | null; readonly delivered: number; readonly opened: number; readonly devices: { readonly planned: number; readonly accepted: number; readonly retrying: number; readonly failed: number; readonly pruned: number; readonly expired: number; readonly cancelled: number } })[]; readonly next: string | null };
+  };
   'GET /instances/{id}/devices': {
     readonly path: { readonly id: string };
     readonly query: { readonly platform?: string | undefined; readonly neverAccepted?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
@@ -217,6 +223,18 @@ export interface Operations {
     readonly query: Record<never, string>;
     readonly body: { readonly platform?: "apns" | "fcm" | "web" | undefined; readonly neverAccepted?: boolean | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly dryRun?: boolean | undefined; readonly after?: string | undefined };
     readonly answer: { readonly devices: number; readonly dryRun: boolean; readonly next: string | null };
+  };
+  'GET /instances/{id}/publishes/{publish}': {
+    readonly path: { readonly id: string; readonly publish: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly target: { readonly kind: "interests" | "users"; readonly count: number | null; readonly names: readonly (string)[] | null }; readonly createdAtMs: number; readonly sendAtMs: number | null; readonly finishedAtMs: number | null; readonly delivered: number; readonly opened: number; readonly dueAtMs: number; readonly platforms: { readonly apns: { readonly planned: number; readonly accepted: number; readonly retrying: number; readonly failed: number; readonly pruned: number; readonly expired: number; readonly cancelled: number }; readonly fcm: { readonly planned: number; readonly accepted: number; readonly retrying: number; readonly failed: number; readonly pruned: number; readonly expired: number; readonly cancelled: number }; readonly web: { readonly planned: number; readonly accepted: number; readonly retrying: number; readonly failed: number; readonly pruned: number; readonly expired: number; readonly cancelled: number } }; readonly payloads: string | null; readonly seconds: { readonly half: number; readonly most: number } | null; readonly reasons: readonly ({ readonly platform: "apns" | "fcm" | "web"; readonly reason: string; readonly devices: number; readonly why: string; readonly advice: string | null })[]; readonly pauses: readonly ({ readonly platform: "apns" | "fcm" | "web"; readonly origin: string | null; readonly cause: "gateway" | "credential"; readonly reason: string; readonly words: string; readonly why: string; readonly advice: string | null; readonly devices: number | null; readonly sinceMs: number })[]; readonly server: string };
+  };
+  'POST /instances/{id}/publishes/{publish}/cancel': {
+    readonly path: { readonly id: string; readonly publish: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly cancelled: boolean };
   };
   'GET /webhooks': {
     readonly path: Record<never, string>;

@@ -6,13 +6,17 @@ import { API_PATH, type Operation } from '../../admin/operation.ts';
 import { operations } from '../../admin/operations.ts';
 import type { Composing } from '../../admin/push/composing.ts';
 import { DeviceAdmin } from '../../admin/push/device-admin.ts';
+import { PublishAdmin } from '../../admin/push/publish-admin.ts';
 import { type Rights, rightsOf, seesEverything } from '../../admin/rights.ts';
 import { isDryRun } from '../../admin/tenant-shapes.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { AuditStore } from '../../stores/admin/audit-store.ts';
+import type { Database } from '../../stores/database/database.ts';
 import { isStoreFault, plainFault } from '../../stores/database/faults.ts';
-import type { DeviceList } from '../../stores/push/devices/device-list.ts';
+import { DeviceList } from '../../stores/push/devices/device-list.ts';
+import { PublishList } from '../../stores/push/publishes/publish-list.ts';
+import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
 import { InstanceAdmin } from '../../tenants/manage-instances.ts';
 import { OperationRefused, type RefusalCode } from '../../tenants/operation-refused.ts';
@@ -34,7 +38,7 @@ import type { Watching } from './watching.ts';
 export interface AdminParts {
   readonly config: Pick<Config, 'admin' | 'channels' | 'dashboard'>;
   readonly tenants: Tenants;
-  readonly devices: DeviceList;
+  readonly database: Database;
   readonly composing: Composing;
   readonly usage: Admin['usage'];
   readonly webhooks: Webhooks;
@@ -137,9 +141,10 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
-  const { config, audit, tenants, devices, composing, usage, webhooks, watching } = parts;
+  const { config, audit, database, tenants, composing, usage, webhooks, watching } = parts;
   const { realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
+  const numberOf = (id: string) => instances.directory.byId(id)?.number;
   let description: Admin['description'] | undefined;
   return {
     apps: new AppAdmin({
@@ -163,9 +168,12 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
       isStoreOwn,
       changed: () => instances.poll(),
     }),
-    devices: new DeviceAdmin({
-      store: devices,
-      numberOf: (id) => instances.directory.byId(id)?.number,
+    devices: new DeviceAdmin({ store: new DeviceList(database), numberOf, log }),
+    publishes: new PublishAdmin({
+      list: new PublishList(database),
+      store: new StoredPublishes(database),
+      numberOf,
+      now: Date.now,
       log,
     }),
     composing,

@@ -16,7 +16,6 @@ import { AuditStore } from '../../stores/admin/audit-store.ts';
 import { type Database, openDatabase, sqliteFileOf } from '../../stores/database/database.ts';
 import { StoreLock } from '../../stores/database/store-lock.ts';
 import { StoredAudience } from '../../stores/push/devices/audience-source.ts';
-import { DeviceList } from '../../stores/push/devices/device-list.ts';
 import { HourUsageStore } from '../../stores/tenants/hour-usage-store.ts';
 import { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
@@ -150,7 +149,6 @@ export async function startBackground(
     clock: performance,
     instanceId: (number) => instances.directory.byNumber(number)?.id,
   });
-  const devices = new DeviceList(database);
   const monitor = parts.use(
     new Monitor({
       realtime,
@@ -189,7 +187,7 @@ export async function startBackground(
     adminRoutes({
       config,
       tenants,
-      devices,
+      database,
       usage: {
         ofApp: (appId, days) => usageStore.ofApp(appId, days),
         hoursOfApp: (appId, hours) => hourlyUsage.ofApp(appId, hours),

@@ -351,6 +351,10 @@ export const migrations: readonly (readonly string[])[] = [
     ) {without rowid}`,
   ],
   [
+    // Publishes are listed by instance, the newest first.
+    'CREATE INDEX publishes_by_instance ON publishes (instance, number)',
+  ],
+  [
     // What each app did in each of the last hours.
     `CREATE TABLE usage_hours (
       app_id {text} NOT NULL,
