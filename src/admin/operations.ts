@@ -11,8 +11,10 @@ import { liveOperations } from './live-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { type Operation, operation } from './operation.ts';
 import { deviceOperations } from './push/device-operations.ts';
+import { deviceStoryOperations } from './push/device-story-operations.ts';
 import { gatewayOperations } from './push/gateway-operations.ts';
 import { instanceOperations } from './push/instance-operations.ts';
+import { userOperations } from './user-operations.ts';
 import { webhookEndpointOperations } from './webhook-endpoint-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
@@ -29,6 +31,8 @@ export const operations: readonly Operation[] = [
   ...instanceOperations,
   ...gatewayOperations,
   ...deviceOperations,
+  ...deviceStoryOperations,
+  ...userOperations,
   ...webhookOperations,
   ...webhookEndpointOperations,
   ...sessionOperations,

@@ -9,8 +9,8 @@ import { type Rights, rightsOf, seesEverything } from '../../admin/rights.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { AuditStore } from '../../stores/admin/audit-store.ts';
+import type { Database } from '../../stores/database/database.ts';
 import { isStoreFault, plainFault } from '../../stores/database/faults.ts';
-import type { DeviceList } from '../../stores/push/devices/device-list.ts';
 import type { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
 import { InstanceAdmin } from '../../tenants/manage-instances.ts';
@@ -33,7 +33,7 @@ import type { Watching } from './watching.ts';
 export interface AdminParts {
   readonly config: Pick<Config, 'admin' | 'channels' | 'dashboard'>;
   readonly tenants: Tenants;
-  readonly devices: DeviceList;
+  readonly database: Database;
   readonly usage: UsageStore;
   readonly webhooks: Webhooks;
   readonly watching: Watching;
@@ -121,7 +121,7 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
-  const { config, audit, tenants, devices, usage, webhooks, watching } = parts;
+  const { config, audit, tenants, database, usage, webhooks, watching } = parts;
   const { realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   let description: Admin['description'] | undefined;
@@ -148,8 +148,9 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
       changed: () => instances.poll(),
     }),
     devices: new DeviceAdmin({
-      store: devices,
+      database,
       numberOf: (id) => instances.directory.byId(id)?.number,
+      pauses: (id) => monitoring.pauses(id),
       log,
     }),
     live: {

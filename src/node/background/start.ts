@@ -14,7 +14,6 @@ import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import { AuditStore } from '../../stores/admin/audit-store.ts';
 import { type Database, openDatabase, sqliteFileOf } from '../../stores/database/database.ts';
 import { StoreLock } from '../../stores/database/store-lock.ts';
-import { DeviceList } from '../../stores/push/devices/device-list.ts';
 import { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
@@ -137,7 +136,6 @@ export async function startBackground(
     clock: performance,
     instanceId: (number) => instances.directory.byNumber(number)?.id,
   });
-  const devices = new DeviceList(database);
   const monitor = parts.use(
     new Monitor({
       realtime,
@@ -171,7 +169,7 @@ export async function startBackground(
     adminRoutes({
       config,
       tenants,
-      devices,
+      database,
       usage: usageStore,
       webhooks,
       watching,

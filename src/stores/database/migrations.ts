@@ -350,6 +350,10 @@ export const migrations: readonly (readonly string[])[] = [
       status INTEGER NOT NULL
     ) {without rowid}`,
   ],
+  [
+    // The devices of a publish are stored by their numbers.
+    'CREATE INDEX device_tombstones_by_number ON device_tombstones (number)',
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */
