@@ -6,7 +6,9 @@ import type { StreamQuery } from '../watching/stream.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { Inspecting } from './channels/inspecting.ts';
 import type { Monitoring } from './monitoring/monitoring.ts';
+import type { Composing } from './push/composing.ts';
 import type { DeviceAdmin } from './push/device-admin.ts';
+import type { PublishAdmin } from './push/publish-admin.ts';
 import type { Caller, Rights } from './rights.ts';
 
 /** What one app does now, on all servers. */
@@ -89,6 +91,8 @@ export interface Admin {
   readonly apps: AppAdmin;
   readonly instances: InstanceAdmin;
   readonly devices: DeviceAdmin;
+  readonly publishes: PublishAdmin;
+  readonly composing: Composing;
   /** Throws `OperationRefused` if a realtime loop or the engine does not answer. */
   readonly live: {
     figures(): Promise<LiveFigures>;

@@ -1,3 +1,4 @@
+import { isObject } from '../config/plain-json.ts';
 import { instanceSettings } from '../config/push-settings.ts';
 import type { InstanceSettings } from '../config/schema.ts';
 import { secretKeysMeant } from '../config/secret-key-name.ts';
@@ -62,7 +63,7 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
           id,
           secretKeys,
           name: name ?? now.name,
-          settings: merged(now.settings, withWholeUrls(settings, now.settings)),
+          settings: merged(now.settings, oneCredential(withWholeUrls(settings, now.settings))),
         }),
       );
       if (!found) throw this.notFound(id);
@@ -106,6 +107,23 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
       return devices;
     });
   }
+}
+
+/** The two ways to give the credential of a gateway: a file on the server, or its text. */
+const credentials = [
+  ['apns', 'privateKeyFile', 'privateKey'],
+  ['fcm', 'serviceAccountFile', 'serviceAccount'],
+] as const;
+
+/** A credential that is given in one way replaces the one that was given in the other. */
+function oneCredential(change: Settings): Settings {
+  const changed = { ...change };
+  for (const [gateway, file, text] of credentials) {
+    const given = change[gateway];
+    if (!isObject(given) || Object.hasOwn(given, file) === Object.hasOwn(given, text)) continue;
+    changed[gateway] = { ...given, [Object.hasOwn(given, text) ? file : text]: null };
+  }
+  return changed;
 }
 
 /** Checks an instance as a whole: settings that are valid alone may not fit together. */

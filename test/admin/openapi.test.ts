@@ -134,6 +134,18 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
     return { path: { id, key: (json as { secretKey: string }).secretKey } };
   },
   listGateways: async () => ({ path: { id: await makeInstance() } }),
+  checkGateway: async () => ({
+    path: { id: await makeInstance({ web: { allowedHosts: ['localhost:1'] } }) },
+    body: { platform: 'web' },
+  }),
+  previewPublish: async () => ({
+    path: { id: await makeInstance() },
+    body: { interests: ['a'], web: { notification: { title: 'x' } } },
+  }),
+  sendPublish: async () => ({
+    path: { id: await makeInstance() },
+    body: { users: ['ann'], web: { notification: { title: 'x' } } },
+  }),
   listDevices: async () => ({ path: { id: (await makeDevice()).id } }),
   getDevice: async () => ({ path: await makeDevice() }),
   removeDevice: async () => ({ path: await makeDevice() }),
@@ -148,6 +160,9 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
     path: { id: (await makeDevice()).id },
     body: { neverAccepted: true, registeredBefore: '2099-01-01T00:00:00Z' },
   }),
+  listPublishes: async () => ({ path: { id: await makeInstance() } }),
+  getPublish: async () => ({ path: await makePublish() }),
+  cancelPublish: async () => ({ path: await makePublish() }),
   listWebhookEndpoints: async () => ({}),
   replayWebhooks: async () => ({ body: { app: 'nobody' } }),
   testWebhook: async () => ({ path: { id: app.id }, body: { url: endpoint.url } }),
@@ -170,8 +185,8 @@ async function socketId(): Promise<string> {
 /** Operations of an app that are no reads, and that its configuration does not forbid. */
 const changeNoApp = ['sendEvent', 'checkAuth', 'endConnection', 'testWebhook'];
 
-async function makeInstance(): Promise<string> {
-  const { json } = await admin(server, 'POST', '/instances', { body: {} });
+async function makeInstance(body: object = {}): Promise<string> {
+  const { json } = await admin(server, 'POST', '/instances', { body });
   return (json as { id: string }).id;
 }
 

@@ -4,13 +4,17 @@ import type { Monitoring } from '../../admin/monitoring/monitoring.ts';
 import { openApi } from '../../admin/openapi.ts';
 import { API_PATH, type Operation } from '../../admin/operation.ts';
 import { operations } from '../../admin/operations.ts';
+import type { Composing } from '../../admin/push/composing.ts';
 import { DeviceAdmin } from '../../admin/push/device-admin.ts';
+import { PublishAdmin } from '../../admin/push/publish-admin.ts';
 import { type Rights, rightsOf, seesEverything } from '../../admin/rights.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { AuditStore } from '../../stores/admin/audit-store.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { isStoreFault, plainFault } from '../../stores/database/faults.ts';
+import { PublishList } from '../../stores/push/publishes/publish-list.ts';
+import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
 import type { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
 import { InstanceAdmin } from '../../tenants/manage-instances.ts';
@@ -34,6 +38,7 @@ export interface AdminParts {
   readonly config: Pick<Config, 'admin' | 'channels' | 'dashboard'>;
   readonly tenants: Tenants;
   readonly database: Database;
+  readonly composing: Composing;
   readonly usage: UsageStore;
   readonly webhooks: Webhooks;
   readonly watching: Watching;
@@ -121,9 +126,10 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
-  const { config, audit, tenants, database, usage, webhooks, watching } = parts;
+  const { config, audit, database, tenants, composing, usage, webhooks, watching } = parts;
   const { realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
+  const numberOf = (id: string) => instances.directory.byId(id)?.number;
   let description: Admin['description'] | undefined;
   return {
     apps: new AppAdmin({
@@ -149,10 +155,18 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
     }),
     devices: new DeviceAdmin({
       database,
-      numberOf: (id) => instances.directory.byId(id)?.number,
+      numberOf,
       pauses: (id) => monitoring.pauses(id),
       log,
     }),
+    publishes: new PublishAdmin({
+      list: new PublishList(database),
+      store: new StoredPublishes(database),
+      numberOf,
+      now: Date.now,
+      log,
+    }),
+    composing,
     live: {
       async figures() {
         // First, so that an answer of any loop has what all loops of this process know.

@@ -7,6 +7,7 @@ import { createSystemLookup } from '../../outgoing/name-servers.ts';
 import { createSendRequest } from '../../outgoing/request.ts';
 import { Resolver } from '../../outgoing/resolve.ts';
 import { SystemNames } from '../../outgoing/system-names.ts';
+import type { Platform } from '../../push/model/device.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -14,6 +15,7 @@ import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import { AuditStore } from '../../stores/admin/audit-store.ts';
 import { type Database, openDatabase, sqliteFileOf } from '../../stores/database/database.ts';
 import { StoreLock } from '../../stores/database/store-lock.ts';
+import { StoredAudience } from '../../stores/push/devices/audience-source.ts';
 import { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
@@ -32,6 +34,7 @@ import { RealtimeClient } from '../link/realtime-client.ts';
 import { serverName } from '../server-name.ts';
 import { openAdmin } from './admin.ts';
 import { adminRoutes } from './admin-routes.ts';
+import { Composer } from './composing/composer.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { BackgroundMetrics } from './metrics.ts';
 import { Monitor } from './monitoring/monitor.ts';
@@ -164,12 +167,24 @@ export async function startBackground(
     figures: (sinceMs: number) => monitor.figures(sinceMs),
     conditions: () => monitor.check(),
     pauses: (instanceId: string) => monitor.pausesOf(instanceId),
+    saidLast(instanceId: string, platform: Platform) {
+      const number = instances.directory.byId(instanceId)?.number;
+      const said = number === undefined ? undefined : push.lastOutcomes(number, platform);
+      return { acceptedAtMs: said?.acceptedAtMs || undefined, refusal: said?.refusal };
+    },
   };
   admin.serve(
     adminRoutes({
       config,
       tenants,
       database,
+      composing: new Composer({
+        instances: instances.directory,
+        audience: new StoredAudience(database),
+        accept: push.acceptPublish,
+        gateways: push.gateways,
+        now: Date.now,
+      }),
       usage: usageStore,
       webhooks,
       watching,

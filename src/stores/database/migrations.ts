@@ -351,6 +351,10 @@ export const migrations: readonly (readonly string[])[] = [
     ) {without rowid}`,
   ],
   [
+    // Publishes are listed by instance, the newest first.
+    'CREATE INDEX publishes_by_instance ON publishes (instance, number)',
+  ],
+  [
     // The devices of a publish are stored by their numbers.
     'CREATE INDEX device_tombstones_by_number ON device_tombstones (number)',
   ],

@@ -3,8 +3,9 @@ import { QuotaBar } from '../../parts/charts.tsx';
 import { count } from '../../parts/formats.ts';
 import { Empty } from '../../parts/notices.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
-import { inApp, pathTo } from '../../routing/router.ts';
-import { nameOf, type ShownApp } from '../../shell/apps.ts';
+import { inApp, inInstance, pathTo } from '../../routing/router.ts';
+import type { ShownApp } from '../../shell/apps.ts';
+import { nameOf } from '../../shell/tenants.ts';
 
 type Live = Answer<'GET /live'>;
 
@@ -101,7 +102,9 @@ export function InstancesTable({
             {instances.map(({ id, name, apns, fcm, web }) => (
               <tr key={id}>
                 <td class="name">
-                  <div class="cut">{name === '' ? id : name}</div>
+                  <div class="cut">
+                    <a href={pathTo(inInstance(id, 'publishes'))}>{nameOf({ id, name })}</a>
+                  </div>
                   {name !== '' && <div class="cut muted small mono">{id}</div>}
                 </td>
                 <td>
