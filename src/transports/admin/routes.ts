@@ -37,6 +37,8 @@ export interface AdminRoute {
   readonly path: string;
   /** Whether a request with these segments needs no password. Without it, each needs one. */
   readonly isOpen?: (path: Readonly<Record<string, string>>) => boolean;
+  /** Whether a request with this query is also answered for nobody. Whoever sends a password must send the right one. */
+  readonly isForNobody?: (query: Readonly<Record<string, string>>) => boolean;
   answer(call: AdminCall): Promise<AdminAnswer>;
 }
 
