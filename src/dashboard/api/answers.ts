@@ -214,7 +214,7 @@ export interface Operations {
   };
   'GET /instances/{id}/devices': {
     readonly path: { readonly id: string };
-    readonly query: { readonly platform?: string | undefined; readonly neverAccepted?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly query: { readonly id?: string | undefined; readonly user?: string | undefined; readonly interest?: string | undefined; readonly platform?: string | undefined; readonly neverAccepted?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
     readonly answer: { readonly devices: readonly ({ readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string })[]; readonly next: string | null };
   };
@@ -223,6 +223,42 @@ export interface Operations {
     readonly query: Record<never, string>;
     readonly body: { readonly platform?: "apns" | "fcm" | "web" | undefined; readonly neverAccepted?: boolean | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly dryRun?: boolean | undefined; readonly after?: string | undefined };
     readonly answer: { readonly devices: number; readonly dryRun: boolean; readonly next: string | null };
+  };
+  'GET /instances/{id}/devices/{device}': {
+    readonly path: { readonly id: string; readonly device: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly registeredAt: string; readonly registered: { readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string; readonly bundleId: string | null; readonly token: { readonly begins: string; readonly length: number }; readonly pushService: string | null; readonly interests: readonly (string)[]; readonly moreInterests: boolean } | null; readonly removed: { readonly at: string; readonly reason: string; readonly why: string; readonly advice: string | null } | null };
+  };
+  'DELETE /instances/{id}/devices/{device}': {
+    readonly path: { readonly id: string; readonly device: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly removed: true };
+  };
+  'GET /instances/{id}/devices/{device}/publishes': {
+    readonly path: { readonly id: string; readonly device: string };
+    readonly query: { readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly publishes: readonly ({ readonly publish: string; readonly device: string; readonly createdAt: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly outcome: { readonly at: string | null; readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "gateway-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened"; readonly detail: string; readonly advice: string | null } })[]; readonly looked: number; readonly next: string | null };
+  };
+  'GET /instances/{id}/publishes/{publish}/devices': {
+    readonly path: { readonly id: string; readonly publish: string };
+    readonly query: { readonly reason?: string | undefined; readonly platform?: string | undefined; readonly state?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly devices: readonly ({ readonly id: string | null; readonly platform: "apns" | "fcm" | "web" | null; readonly userId: string | null; readonly state: "retrying" | "failed" | "expired" | "pruned" | "cancelled"; readonly attempts: number; readonly changedAt: string; readonly nextAttemptAt: string | null; readonly reason: string; readonly why: string; readonly advice: string | null })[]; readonly next: string | null };
+  };
+  'GET /instances/{id}/publishes/{publish}/devices/{device}': {
+    readonly path: { readonly id: string; readonly publish: string; readonly device: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly publish: string; readonly device: string; readonly platform: "apns" | "fcm" | "web"; readonly events: readonly ({ readonly at: string | null; readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "gateway-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened"; readonly detail: string; readonly advice: string | null })[] };
+  };
+  'GET /users/{user}': {
+    readonly path: { readonly user: string };
+    readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly user: string; readonly app: { readonly id: string; readonly server: string; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly channelNames: readonly (string)[] })[]; readonly moreConnections: boolean } | null; readonly push: { readonly id: string; readonly devices: readonly ({ readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string })[]; readonly moreDevices: boolean; readonly publishes: readonly ({ readonly publish: string; readonly device: string; readonly createdAt: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly outcome: { readonly at: string | null; readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "gateway-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened"; readonly detail: string; readonly advice: string | null } })[]; readonly looked: number } | null };
   };
   'GET /instances/{id}/publishes/{publish}': {
     readonly path: { readonly id: string; readonly publish: string };

@@ -14,7 +14,6 @@ import type { Log } from '../../runtime/ports.ts';
 import type { AuditStore } from '../../stores/admin/audit-store.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { isStoreFault, plainFault } from '../../stores/database/faults.ts';
-import { DeviceList } from '../../stores/push/devices/device-list.ts';
 import { PublishList } from '../../stores/push/publishes/publish-list.ts';
 import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
@@ -168,7 +167,12 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
       isStoreOwn,
       changed: () => instances.poll(),
     }),
-    devices: new DeviceAdmin({ store: new DeviceList(database), numberOf, log }),
+    devices: new DeviceAdmin({
+      database,
+      numberOf,
+      pauses: (id) => monitoring.pauses(id),
+      log,
+    }),
     publishes: new PublishAdmin({
       list: new PublishList(database),
       store: new StoredPublishes(database),

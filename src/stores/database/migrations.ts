@@ -371,6 +371,10 @@ export const migrations: readonly (readonly string[])[] = [
     // How often servers counted the connections of all apps in an hour.
     'CREATE TABLE usage_samples (hour BIGINT PRIMARY KEY, samples BIGINT NOT NULL)',
   ],
+  [
+    // The devices of a publish are stored by their numbers.
+    'CREATE INDEX device_tombstones_by_number ON device_tombstones (number)',
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */
