@@ -3,7 +3,7 @@ import { asCurl, asFanfare } from '../api/command.ts';
 import type { ViewCommand } from '../parts/view-commands.ts';
 
 /** What shows in a shell what a page shows. `:app` and the like stand for the values of its pattern. */
-export interface View {
+interface View {
   /** The operation that the page asks. */
   readonly operation: OperationName & `GET ${string}`;
   /** The variables of its path. */
@@ -20,7 +20,7 @@ const app = { id: ':app' };
 const instance = { id: ':instance' };
 
 /** By the pattern of the page. Pages that change something offer commands of their own. */
-export const views: Readonly<Record<string, View>> = {
+const views: Readonly<Record<string, View>> = {
   '/': { operation: 'GET /conditions' },
   '/audit': { operation: 'GET /audit' },
   '/apps/:app/channels': {
