@@ -78,6 +78,20 @@ export interface ReachedChannel {
   readonly receivers: number;
 }
 
+/** What an app did in one hour. */
+export interface HourUsage {
+  /** Milliseconds since 1970. */
+  readonly startMs: number;
+  /** All messages. */
+  readonly messages: number;
+  /** The part of `messages` that clients caused. */
+  readonly clientMessages: number;
+  /** `undefined`: they could not be counted. */
+  readonly connections:
+    | { readonly most: number; readonly fewest: number; readonly average: number }
+    | undefined;
+}
+
 /** Who reads a live stream. */
 export interface StreamReader {
   /** For the log. */
@@ -108,6 +122,8 @@ export interface Admin {
   readonly usage: {
     /** The newest day first. */
     ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
+    /** The hours in which a server was running, the newest first. */
+    hoursOfApp(appId: string, hours: number): Promise<readonly HourUsage[]>;
   };
   readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay' | 'endpoints' | 'test'>;
   /** Who did what, the newest first. */

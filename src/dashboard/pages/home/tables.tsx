@@ -66,7 +66,7 @@ export function AppsTable({
                   <td class="number" data-label="messages">
                     {count(now?.messagesToday ?? 0)}
                   </td>
-                  <td>{quota > 0 && <QuotaBar used={now?.messagesToday ?? 0} of={quota} />}</td>
+                  <td>{quota > 0 && <QuotaBar used={counted(now)} of={quota} />}</td>
                 </tr>
               );
             })}
@@ -75,6 +75,11 @@ export function AppsTable({
       )}
     </section>
   );
+}
+
+/** The messages of today that count against the quota: not those that clients caused. */
+function counted(now: Live['apps'][number] | undefined): number {
+  return now === undefined ? 0 : now.messagesToday - now.clientMessagesToday;
 }
 
 /** The push instances, and the ways to devices that each has. */
