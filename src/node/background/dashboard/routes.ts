@@ -3,7 +3,8 @@ import { type AdminAnswer, refuse } from '../../../transports/admin/answers.ts';
 import type { RequestHead } from '../../../transports/admin/request-head.ts';
 import type { AdminRoute } from '../../../transports/admin/routes.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
-import { ASSETS_PATH, type Asset, type Bundle, bundleDashboard } from './bundle.ts';
+import { ASSETS_PATH, type Asset, type Bundle } from './assets.ts';
+import { bundleDashboard } from './bundle.ts';
 
 /**
  * What the page may do: load its own parts, talk to its own server, and be a client of Channels to try it. Source: Content
