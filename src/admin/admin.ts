@@ -8,6 +8,7 @@ import type { Inspecting } from './channels/inspecting.ts';
 import type { Monitoring } from './monitoring/monitoring.ts';
 import type { Composing } from './push/composing.ts';
 import type { DeviceAdmin } from './push/device-admin.ts';
+import type { PublishAdmin } from './push/publish-admin.ts';
 import type { Caller, Rights } from './rights.ts';
 
 /** What one app does now, on all servers. */
@@ -77,6 +78,20 @@ export interface ReachedChannel {
   readonly receivers: number;
 }
 
+/** What an app did in one hour. */
+export interface HourUsage {
+  /** Milliseconds since 1970. */
+  readonly startMs: number;
+  /** All messages. */
+  readonly messages: number;
+  /** The part of `messages` that clients caused. */
+  readonly clientMessages: number;
+  /** `undefined`: they could not be counted. */
+  readonly connections:
+    | { readonly most: number; readonly fewest: number; readonly average: number }
+    | undefined;
+}
+
 /** Who reads a live stream. */
 export interface StreamReader {
   /** For the log. */
@@ -90,6 +105,7 @@ export interface Admin {
   readonly apps: AppAdmin;
   readonly instances: InstanceAdmin;
   readonly devices: DeviceAdmin;
+  readonly publishes: PublishAdmin;
   readonly composing: Composing;
   /** Throws `OperationRefused` if a realtime loop or the engine does not answer. */
   readonly live: {
@@ -106,6 +122,8 @@ export interface Admin {
   readonly usage: {
     /** The newest day first. */
     ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
+    /** The hours in which a server was running, the newest first. */
+    hoursOfApp(appId: string, hours: number): Promise<readonly HourUsage[]>;
   };
   readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay' | 'endpoints' | 'test'>;
   /** Who did what, the newest first. */

@@ -40,9 +40,9 @@ export interface Operations {
   };
   'PATCH /apps/{id}': {
     readonly path: { readonly id: string };
-    readonly query: Record<never, string>;
+    readonly query: { readonly "dry-run"?: string | undefined };
     readonly body: { readonly clientEvents?: boolean | undefined; readonly subscriptionCounts?: boolean | undefined; readonly watchlists?: boolean | undefined; readonly authorizedConnectionsOnly?: boolean | undefined; readonly limits?: { readonly connections?: number | undefined; readonly messagesPerDay?: number | undefined; readonly eventDataBytes?: number | undefined; readonly channelsPerTrigger?: number | undefined; readonly eventsPerBatch?: number | undefined; readonly presenceMembers?: number | undefined; readonly clientEventsPerSecond?: number | undefined; readonly channelsPerConnection?: number | undefined; readonly subscriptionsPerSecond?: number | undefined; readonly memberChangesPerSecond?: number | undefined; readonly triggersPerSecond?: number | undefined; readonly queriesPerSecond?: number | undefined } | undefined; readonly webhooks?: readonly ({ readonly url: string; readonly events: readonly ("channel_occupied" | "channel_vacated" | "member_added" | "member_removed" | "client_event" | "cache_miss" | "subscription_count")[]; readonly batching?: boolean | undefined })[] | undefined; readonly name?: string | undefined; readonly enabled?: boolean | undefined };
-    readonly answer: Operations['POST /apps']['answer'];
+    readonly answer: { readonly id: string; readonly name: string; readonly enabled: boolean; readonly keys: readonly ({ readonly key: string; readonly secret?: string | undefined })[]; readonly clientEvents: boolean; readonly subscriptionCounts: boolean; readonly watchlists: boolean; readonly authorizedConnectionsOnly: boolean; readonly limits: { readonly connections: number; readonly messagesPerDay: number; readonly eventDataBytes: number; readonly channelsPerTrigger: number; readonly eventsPerBatch: number; readonly presenceMembers: number; readonly clientEventsPerSecond: number; readonly channelsPerConnection: number; readonly subscriptionsPerSecond: number; readonly memberChangesPerSecond: number; readonly triggersPerSecond: number; readonly queriesPerSecond: number }; readonly webhooks: readonly ({ readonly url: string; readonly events: readonly (string)[]; readonly batching: boolean })[]; readonly source: "configuration" | "store"; readonly changes?: readonly ({ readonly setting: string; readonly before?: unknown | undefined; readonly after?: unknown | undefined })[] | undefined };
   };
   'DELETE /apps/{id}': {
     readonly path: { readonly id: string };
@@ -88,9 +88,9 @@ export interface Operations {
   };
   'GET /apps/{id}/usage': {
     readonly path: { readonly id: string };
-    readonly query: { readonly days?: string | undefined };
+    readonly query: { readonly days?: string | undefined; readonly unit?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly usage: readonly ({ readonly day: string; readonly messages: number; readonly clientMessages: number })[] };
+    readonly answer: { readonly usage: readonly ({ readonly day: string; readonly hour?: number | undefined; readonly messages: number; readonly clientMessages: number; readonly connections?: { readonly most: number; readonly fewest: number; readonly average: number } | null | undefined })[] };
   };
   'POST /apps/{id}/events': {
     readonly path: { readonly id: string };
@@ -160,9 +160,9 @@ export interface Operations {
   };
   'PATCH /instances/{id}': {
     readonly path: { readonly id: string };
-    readonly query: Record<never, string>;
+    readonly query: { readonly "dry-run"?: string | undefined };
     readonly body: { readonly limits?: { readonly devices?: number | undefined; readonly interests?: number | undefined; readonly publishesPerSecond?: number | undefined; readonly backendRequestsPerSecond?: number | undefined; readonly pendingPublishBytes?: number | undefined; readonly deviceRequestsPerSecond?: number | undefined; readonly deviceRowsPerSecond?: number | undefined; readonly reportsPerSecond?: number | undefined } | undefined; readonly whenUserIsFull?: "refuse" | "replace-oldest" | undefined; readonly apns?: { readonly teamId?: string | undefined; readonly keyId?: string | undefined; readonly privateKeyFile?: string | undefined; readonly privateKey?: string | undefined; readonly environment?: "production" | "sandbox" | "auto" | undefined; readonly origin?: string | null | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly fcm?: { readonly serviceAccountFile?: string | undefined; readonly serviceAccount?: string | undefined; readonly origin?: string | null | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly web?: { readonly vapid?: { readonly publicKey?: string | undefined; readonly privateKey?: string | undefined; readonly subject?: string | undefined } | undefined; readonly allowedHosts?: readonly (string)[] | undefined; readonly allowPrivateAddresses?: boolean | undefined; readonly caFile?: string | null | undefined } | null | undefined; readonly webhooks?: readonly ({ readonly url: string; readonly events: readonly ("v1.PublishToUsersAttempt" | "v1.UserNotificationAcknowledgement" | "v1.UserNotificationOpen")[]; readonly secret: string; readonly customData?: unknown | undefined })[] | undefined; readonly name?: string | undefined };
-    readonly answer: Operations['POST /instances']['answer'];
+    readonly answer: { readonly id: string; readonly name: string; readonly secretKeys: readonly (string)[]; readonly limits: { readonly devices: number; readonly interests: number; readonly publishesPerSecond: number; readonly backendRequestsPerSecond: number; readonly pendingPublishBytes: number; readonly deviceRequestsPerSecond: number; readonly deviceRowsPerSecond: number; readonly reportsPerSecond: number }; readonly whenUserIsFull: "refuse" | "replace-oldest"; readonly apns?: { readonly teamId: string; readonly keyId: string; readonly privateKeyFile?: string | undefined; readonly environment: "production" | "sandbox" | "auto"; readonly origin: string | null; readonly caFile: string | null } | undefined; readonly fcm?: { readonly serviceAccountFile?: string | undefined; readonly origin: string | null; readonly caFile: string | null } | undefined; readonly web?: { readonly vapid: { readonly publicKey: string; readonly privateKey?: string | undefined; readonly subject: string }; readonly allowedHosts: readonly (string)[]; readonly allowPrivateAddresses: boolean; readonly caFile: string | null } | undefined; readonly webhooks: readonly ({ readonly url: string; readonly events: readonly (string)[]; readonly secret?: string | undefined; readonly customData: unknown })[]; readonly source: "configuration" | "store"; readonly changes?: readonly ({ readonly setting: string; readonly before?: unknown | undefined; readonly after?: unknown | undefined })[] | undefined };
   };
   'DELETE /instances/{id}': {
     readonly path: { readonly id: string };
@@ -206,9 +206,15 @@ export interface Operations {
     readonly body: Operations['POST /instances/{id}/previews']['body'];
     readonly answer: { readonly publishId: string };
   };
+  'GET /instances/{id}/publishes': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly state?: string | undefined; readonly limit?: string | undefined; readonly before?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly publishes: readonly ({ readonly id: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly target: { readonly kind: "interests" | "users"; readonly count: number | null; readonly names: readonly (string)[] | null }; readonly createdAtMs: number; readonly sendAtMs: number | null; readonly finishedAtMs: number | null; readonly delivered: number; readonly opened: number; readonly devices: { readonly planned: number; readonly accepted: number; readonly retrying: number; readonly failed: number; readonly pruned: number; readonly expired: number; readonly cancelled: number } })[]; readonly next: string | null };
+  };
   'GET /instances/{id}/devices': {
     readonly path: { readonly id: string };
-    readonly query: { readonly platform?: string | undefined; readonly neverAccepted?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly query: { readonly id?: string | undefined; readonly user?: string | undefined; readonly interest?: string | undefined; readonly platform?: string | undefined; readonly neverAccepted?: string | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
     readonly answer: { readonly devices: readonly ({ readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string })[]; readonly next: string | null };
   };
@@ -217,6 +223,54 @@ export interface Operations {
     readonly query: Record<never, string>;
     readonly body: { readonly platform?: "apns" | "fcm" | "web" | undefined; readonly neverAccepted?: boolean | undefined; readonly registeredBefore?: string | undefined; readonly seenBefore?: string | undefined; readonly dryRun?: boolean | undefined; readonly after?: string | undefined };
     readonly answer: { readonly devices: number; readonly dryRun: boolean; readonly next: string | null };
+  };
+  'GET /instances/{id}/devices/{device}': {
+    readonly path: { readonly id: string; readonly device: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly registeredAt: string; readonly registered: { readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string; readonly bundleId: string | null; readonly token: { readonly begins: string; readonly length: number }; readonly pushService: string | null; readonly interests: readonly (string)[]; readonly moreInterests: boolean } | null; readonly removed: { readonly at: string; readonly reason: string; readonly why: string; readonly advice: string | null } | null };
+  };
+  'DELETE /instances/{id}/devices/{device}': {
+    readonly path: { readonly id: string; readonly device: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly removed: true };
+  };
+  'GET /instances/{id}/devices/{device}/publishes': {
+    readonly path: { readonly id: string; readonly device: string };
+    readonly query: { readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly publishes: readonly ({ readonly publish: string; readonly device: string; readonly createdAt: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly outcome: { readonly at: string | null; readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "gateway-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened"; readonly detail: string; readonly advice: string | null } })[]; readonly looked: number; readonly next: string | null };
+  };
+  'GET /instances/{id}/publishes/{publish}/devices': {
+    readonly path: { readonly id: string; readonly publish: string };
+    readonly query: { readonly reason?: string | undefined; readonly platform?: string | undefined; readonly state?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly devices: readonly ({ readonly id: string | null; readonly platform: "apns" | "fcm" | "web" | null; readonly userId: string | null; readonly state: "retrying" | "failed" | "expired" | "pruned" | "cancelled"; readonly attempts: number; readonly changedAt: string; readonly nextAttemptAt: string | null; readonly reason: string; readonly why: string; readonly advice: string | null })[]; readonly next: string | null };
+  };
+  'GET /instances/{id}/publishes/{publish}/devices/{device}': {
+    readonly path: { readonly id: string; readonly publish: string; readonly device: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly publish: string; readonly device: string; readonly platform: "apns" | "fcm" | "web"; readonly events: readonly ({ readonly at: string | null; readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "gateway-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened"; readonly detail: string; readonly advice: string | null })[] };
+  };
+  'GET /users/{user}': {
+    readonly path: { readonly user: string };
+    readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly user: string; readonly app: { readonly id: string; readonly server: string; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly channelNames: readonly (string)[] })[]; readonly moreConnections: boolean } | null; readonly push: { readonly id: string; readonly devices: readonly ({ readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string })[]; readonly moreDevices: boolean; readonly publishes: readonly ({ readonly publish: string; readonly device: string; readonly createdAt: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly outcome: { readonly at: string | null; readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "gateway-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened"; readonly detail: string; readonly advice: string | null } })[]; readonly looked: number } | null };
+  };
+  'GET /instances/{id}/publishes/{publish}': {
+    readonly path: { readonly id: string; readonly publish: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly target: { readonly kind: "interests" | "users"; readonly count: number | null; readonly names: readonly (string)[] | null }; readonly createdAtMs: number; readonly sendAtMs: number | null; readonly finishedAtMs: number | null; readonly delivered: number; readonly opened: number; readonly dueAtMs: number; readonly platforms: { readonly apns: { readonly planned: number; readonly accepted: number; readonly retrying: number; readonly failed: number; readonly pruned: number; readonly expired: number; readonly cancelled: number }; readonly fcm: { readonly planned: number; readonly accepted: number; readonly retrying: number; readonly failed: number; readonly pruned: number; readonly expired: number; readonly cancelled: number }; readonly web: { readonly planned: number; readonly accepted: number; readonly retrying: number; readonly failed: number; readonly pruned: number; readonly expired: number; readonly cancelled: number } }; readonly payloads: string | null; readonly seconds: { readonly half: number; readonly most: number } | null; readonly reasons: readonly ({ readonly platform: "apns" | "fcm" | "web"; readonly reason: string; readonly devices: number; readonly why: string; readonly advice: string | null })[]; readonly pauses: readonly ({ readonly platform: "apns" | "fcm" | "web"; readonly origin: string | null; readonly cause: "gateway" | "credential"; readonly reason: string; readonly words: string; readonly why: string; readonly advice: string | null; readonly devices: number | null; readonly sinceMs: number })[]; readonly server: string };
+  };
+  'POST /instances/{id}/publishes/{publish}/cancel': {
+    readonly path: { readonly id: string; readonly publish: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly cancelled: boolean };
   };
   'GET /webhooks': {
     readonly path: Record<never, string>;
@@ -262,9 +316,9 @@ export interface Operations {
   };
   'GET /session': {
     readonly path: Record<never, string>;
-    readonly query: Record<never, string>;
+    readonly query: { readonly nobody?: string | undefined };
     readonly body: undefined;
-    readonly answer: Operations['POST /session']['answer'];
+    readonly answer: { readonly user: string | null; readonly role: "viewer" | "support" | "operator" | "admin"; readonly apps: "*" | readonly (string)[]; readonly instances: "*" | readonly (string)[]; readonly payloads: boolean; readonly how: "password" | "proxy" } | null;
   };
   'DELETE /session': {
     readonly path: Record<never, string>;

@@ -16,7 +16,7 @@ import { AuditStore } from '../../stores/admin/audit-store.ts';
 import { type Database, openDatabase, sqliteFileOf } from '../../stores/database/database.ts';
 import { StoreLock } from '../../stores/database/store-lock.ts';
 import { StoredAudience } from '../../stores/push/devices/audience-source.ts';
-import { DeviceList } from '../../stores/push/devices/device-list.ts';
+import { HourUsageStore } from '../../stores/tenants/hour-usage-store.ts';
 import { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
@@ -44,7 +44,8 @@ import { openPush, type PushPart } from './push.ts';
 import { refusedChanges } from './refused-changes.ts';
 import { StoreHealth } from './store-health.ts';
 import { openTenants } from './tenants.ts';
-import { UsageWriter } from './usage-writer.ts';
+import { addedUp, HourlyUsage } from './usage/hourly-usage.ts';
+import { UsageWriter } from './usage/usage-writer.ts';
 import { openWatching, recordAttempt } from './watching.ts';
 
 const PUSH_CONNECTIONS_INTERVAL_MS = 100;
@@ -119,6 +120,14 @@ export async function startBackground(
   const usage = parts.use(
     new UsageWriter({ store: usageStore, log, storeState: health.reporter('usage') }),
   );
+  const hourlyUsage = parts.use(
+    new HourlyUsage({
+      store: new HourUsageStore(database),
+      countConnections: async () => addedUp(await realtime.askAll({ what: 'open-connections' })),
+      timers: systemTimers,
+      log,
+    }),
+  );
   const usageToday = await usage.today();
   // Reading at start may wait long for another process. From here on, requests are served.
   await database.waitBriefly();
@@ -140,7 +149,6 @@ export async function startBackground(
     clock: performance,
     instanceId: (number) => instances.directory.byNumber(number)?.id,
   });
-  const devices = new DeviceList(database);
   const monitor = parts.use(
     new Monitor({
       realtime,
@@ -179,7 +187,11 @@ export async function startBackground(
     adminRoutes({
       config,
       tenants,
-      devices,
+      database,
+      usage: {
+        ofApp: (appId, days) => usageStore.ofApp(appId, days),
+        hoursOfApp: (appId, hours) => hourlyUsage.ofApp(appId, hours),
+      },
       composing: new Composer({
         instances: instances.directory,
         audience: new StoredAudience(database),
@@ -187,7 +199,6 @@ export async function startBackground(
         gateways: push.gateways,
         now: Date.now,
       }),
-      usage: usageStore,
       webhooks,
       watching,
       realtime,
@@ -236,6 +247,7 @@ export async function startBackground(
         return;
       case 'usage':
         usage.keep(message.usage);
+        hourlyUsage.keep(message.usage);
         return;
       case 'webhook-events':
         webhooks.accept(message.events, (id) => realtime.webhookEventOver(loop, id));
@@ -260,7 +272,9 @@ export async function startBackground(
     realtimeIs(state, channels) {
       readiness.setRealtime(state);
       channelsAddress ??= channels;
-      if (state === 'listening') monitor.start();
+      if (state !== 'listening') return;
+      monitor.start();
+      hourlyUsage.start();
     },
     receive,
     reload(changed, certificate) {
