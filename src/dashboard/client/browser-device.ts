@@ -72,14 +72,15 @@ export async function leaveDevice(instance: string, { id }: BrowserDevice): Prom
 }
 
 /** Settles when the browser shows the notification of a publish; gives how long that took, if it did. */
-export async function shownAfter(publishId: string, signal: AbortSignal): Promise<number | undefined> {
+export async function shownAfter(
+  publishId: string,
+  signal: AbortSignal,
+): Promise<number | undefined> {
   const sinceMs = performance.now();
   const registration = await navigator.serviceWorker.getRegistration(`${home}/`);
   while (!signal.aborted && registration !== undefined) {
     const shown = await registration.getNotifications();
-    const isThere = shown.some(
-      ({ data }) => data?.pusher?.pusherMetadata?.publishId === publishId,
-    );
+    const isThere = shown.some(({ data }) => data?.pusher?.pusherMetadata?.publishId === publishId);
     if (isThere) return performance.now() - sinceMs;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

@@ -94,14 +94,19 @@ export default function ComposePage({ instance }: { readonly instance: string })
   );
 }
 
+interface AskedPreview {
+  /** The draft. */
+  readonly of: string;
+  readonly preview?: Preview;
+  readonly failed?: Failed;
+}
+
+const NOT_ASKED: AskedPreview = { of: '' };
+
 /** What the server says of a draft, asked again once nobody has typed for a moment. */
 function usePreview(instance: string, body: object) {
   const text = JSON.stringify(body);
-  const [state, setState] = useState<{
-    readonly of: string;
-    readonly preview?: Preview;
-    readonly failed?: Failed;
-  }>({ of: '' });
+  const [state, setState] = useState<AskedPreview>({ of: '' });
   useEffect(() => {
     if (!may('support')) return undefined;
     const stopping = new AbortController();
@@ -120,7 +125,7 @@ function usePreview(instance: string, body: object) {
       clearTimeout(timer);
     };
   }, [instance, text]);
-  return state.of === text ? state : {};
+  return state.of === text ? state : NOT_ASKED;
 }
 
 function audienceWords(preview: Preview | undefined): string {

@@ -2,17 +2,6 @@ import { signal } from '@preact/signals';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The body of a publish, as somebody writes it. Form and JSON are two views of it. */
-export const draft = signal<Json>({
-  interests: ['hello'],
-  ...Object.fromEntries(
-    ['apns', 'fcm', 'web'].map((platform) => [
-      platform,
-      payloadOf({ title: 'Hello', body: 'It works' }, platform),
-    ]),
-  ),
-});
-
 export const platforms = [
   { platform: 'apns', word: 'iPhone' },
   { platform: 'fcm', word: 'Android' },
@@ -36,6 +25,17 @@ const places: Readonly<Record<string, Partial<Record<string, readonly string[]>>
   link: { web: ['notification', 'deep_link'] },
   image: { fcm: ['notification', 'image'], web: ['notification', 'icon'] },
 };
+
+/** The body of a publish, as somebody writes it. Form and JSON are two views of it. */
+export const draft = signal<Json>({
+  interests: ['hello'],
+  ...Object.fromEntries(
+    ['apns', 'fcm', 'web'].map((platform) => [
+      platform,
+      payloadOf({ title: 'Hello', body: 'It works' }, platform),
+    ]),
+  ),
+});
 
 export type TextName = 'title' | 'body' | 'link' | 'image';
 
@@ -82,7 +82,10 @@ function payloadOf(texts: Readonly<Record<string, string>>, platform: string): u
 }
 
 /** To whom it goes. */
-export function namesOf(body: Json): { readonly kind: 'interests' | 'users'; readonly text: string } {
+export function namesOf(body: Json): {
+  readonly kind: 'interests' | 'users';
+  readonly text: string;
+} {
   const kind = body['users'] === undefined ? 'interests' : 'users';
   const names = body[kind];
   return { kind, text: Array.isArray(names) ? names.join(', ') : '' };

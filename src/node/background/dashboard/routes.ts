@@ -38,7 +38,10 @@ function channelsOriginFor(head: RequestHead, { port, tls }: ListenerAddress): r
 }
 
 /** Where the browser that sent this request finds the push API. */
-function pushOriginFor(head: RequestHead, { port, tls, publicUrl }: PushAddress): readonly string[] {
+function pushOriginFor(
+  head: RequestHead,
+  { port, tls, publicUrl }: PushAddress,
+): readonly string[] {
   if (publicUrl !== null) return [publicUrl];
   const host = hostFor(head);
   return host === undefined ? [] : [`${tls ? 'https' : 'http'}://${host}:${port}`];
