@@ -5,7 +5,7 @@ import { admin } from '../../../testing/clients/admin-api.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { type Chromium, startChromium } from '../chromium.ts';
-import { axe, openDashboard, PASSWORD } from '../dashboard-page.ts';
+import { lookFaults, openDashboard, PASSWORD } from '../dashboard-page.ts';
 import { allowPush, clickNotification, deliverPush } from '../push-in-chromium.ts';
 
 setDefaultTimeout(60_000);
@@ -90,9 +90,10 @@ it('shows what a publish would do while it is written, and sends it', async () =
   expect(await page.getByRole('button', { name: /^Send/ }).first().isDisabled()).toBe(true);
   await json.fill(JSON.stringify({ ...body, fcm: { ...body.fcm, priority: 'high' } }));
   await page.getByRole('tab', { name: 'Form' }).click();
-  await page.getByText(/^fcm/).click();
+  await page.getByText(/^Request of fcm/).click();
   const request = page.getByRole('region', { name: 'Exact request for fcm' });
   expect(await request.textContent()).toContain('"priority": "HIGH"');
+  expect(await lookFaults(page)).toEqual([]);
 
   await page.getByRole('button', { name: 'Send to 2 devices' }).click();
   await page.getByRole('heading', { level: 1, name: /donuts|pubid-/ }).waitFor();
@@ -141,7 +142,6 @@ it('makes this browser a device, which shows what is sent to it', async () => {
   await reported('delivered');
   await clickNotification(page);
   await reported('opened');
-  expect(await axe(page)).toEqual([]);
 
   // It is still the device after the page was left.
   await page.reload();

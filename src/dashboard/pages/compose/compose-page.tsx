@@ -9,7 +9,7 @@ import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { address, go, inInstance } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
-import { draft, withNames } from './draft.ts';
+import { draft, namesOf, withNames } from './draft.ts';
 import { DraftForm } from './draft-form.tsx';
 import { type Preview, Previews } from './previews.tsx';
 import { ThisBrowser } from './this-browser.tsx';
@@ -134,8 +134,14 @@ function audienceWords(preview: Preview | undefined): string {
   if (preview === undefined) return 'Asking what it would do …';
   if (audience === null || audience === undefined) return 'It does not say to whom it goes.';
   const { devices, platforms, more } = audience;
+  if (devices === 0) return `No device would get it now: ${whoIsMissing()}.`;
   const parts = Object.entries(platforms).map(([name, many]) => `${count(many)} ${name}`);
   return `${more ? 'More than ' : ''}${counted(devices, 'device')} would get it now: ${parts.join(' · ')}.`;
+}
+
+function whoIsMissing(): string {
+  const { kind, text } = namesOf(draft.value);
+  return kind === 'users' ? `none belongs to ${text}` : `none is subscribed to ${text}`;
 }
 
 function Faults({ preview }: { readonly preview: Preview | undefined }) {

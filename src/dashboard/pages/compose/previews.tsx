@@ -55,7 +55,7 @@ function ExactRequest({ request }: { readonly request: Request }) {
   return (
     <details>
       <summary>
-        {platform}{' '}
+        Request of {platform}{' '}
         <span class={isTooLarge ? 'bad' : 'muted'}>
           {count(bytes)} of {count(bytesMax)} B{isTooLarge ? ', too large' : ''}
         </span>{' '}
