@@ -19,6 +19,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'listChannels',
     'listGateways',
     'listInstances',
+    'listNodes',
     'listUsage',
     'listWebhookEndpoints',
     'listWebhooks',
@@ -33,7 +34,9 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'getWebhook',
     'listConnections',
     'listDevices',
+    'listLog',
     'listProblems',
+    'watchLog',
   ],
   operator: ['endConnection', 'replayWebhook', 'replayWebhooks', 'sendEvent', 'testWebhook'],
   admin: [

@@ -1,6 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import type { Config } from '../../config/schema.ts';
+import { LineRing } from '../../observability/line-ring.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import { openLog } from '../../observability/open-log.ts';
 import { createSystemLookup } from '../../outgoing/name-servers.ts';
@@ -33,6 +34,8 @@ import { RealtimeClient } from '../link/realtime-client.ts';
 import { serverName } from '../server-name.ts';
 import { openAdmin } from './admin.ts';
 import { adminRoutes } from './admin-routes.ts';
+import { openCluster } from './cluster/open-cluster.ts';
+import { LogReading } from './log/log-reading.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { BackgroundMetrics } from './metrics.ts';
 import { Monitor } from './monitoring/monitor.ts';
@@ -68,7 +71,15 @@ export async function startBackground(
   post: (message: FromBackground) => void,
 ): Promise<Background> {
   await using parts = new AsyncDisposableStack();
-  const opened = parts.use(openLog({ level: config.log.level, format: logFormat, port: logPort }));
+  const ring = new LineRing(Date.now());
+  const opened = parts.use(
+    openLog({
+      level: config.log.level,
+      format: logFormat,
+      port: logPort,
+      keep: (line) => ring.add(line),
+    }),
+  );
   const { log } = opened;
   lowerPriority(log);
   const meter = new TableMeter();
@@ -141,6 +152,7 @@ export async function startBackground(
   const monitor = parts.use(
     new Monitor({
       realtime,
+      loops: Array.from({ length: realtime.count }, (_, loop) => loopName(loop)),
       metrics,
       readiness,
       webhooks,
@@ -154,19 +166,26 @@ export async function startBackground(
     }),
   );
   let channelsAddress: ListenerAddress | undefined;
+  const facts = () =>
+    serverFacts({
+      config,
+      threads: realtime.count,
+      channels: channelsAddress,
+      push: push.address,
+      admin: admin.address,
+    });
+  const servers = openCluster({ facts, realtime, monitor, readiness, webhooks });
+  const { cluster } = servers;
   const monitoring = {
-    server: () =>
-      serverFacts({
-        config,
-        threads: realtime.count,
-        channels: channelsAddress,
-        push: push.address,
-        admin: admin.address,
-      }),
-    figures: (sinceMs: number) => monitor.figures(sinceMs),
-    conditions: () => monitor.check(),
+    server: facts,
+    figures: (sinceMs: number) => cluster.figures(sinceMs),
+    conditions: () => cluster.conditions(),
+    nodes: () => cluster.nodes(),
     pauses: (instanceId: string) => monitor.pausesOf(instanceId),
   };
+  const serverLog = parts.use(
+    new LogReading({ node: serverName(config), ring, timers: systemTimers, log }),
+  );
   admin.serve(
     adminRoutes({
       config,
@@ -175,9 +194,11 @@ export async function startBackground(
       usage: usageStore,
       webhooks,
       watching,
+      cluster,
       realtime,
       metrics,
       monitoring,
+      serverLog,
       audit: new AuditStore(database),
       log,
     }),
@@ -222,12 +243,19 @@ export async function startBackground(
       case 'usage':
         usage.keep(message.usage);
         return;
+      case 'logged':
+        for (const line of message.lines) ring.add(line);
+        return;
       case 'webhook-events':
         webhooks.accept(message.events, (id) => realtime.webhookEventOver(loop, id));
         realtime.post(loop, { type: 'webhook-events-taken', events: message.events.length });
         return;
-      case 'tapped':
       case 'cluster-heard':
+        // Each ignores what is for the other.
+        servers.receive(message.word.from, message.word.text);
+        watching.receive(message);
+        return;
+      case 'tapped':
       case 'cluster-said':
         watching.receive(message);
         return;
@@ -245,7 +273,11 @@ export async function startBackground(
     realtimeIs(state, channels) {
       readiness.setRealtime(state);
       channelsAddress ??= channels;
-      if (state === 'listening') monitor.start();
+      if (state === 'listening') {
+        monitor.start();
+        servers.begin();
+      }
+      if (state === 'stopping') servers.stop();
     },
     receive,
     reload(changed, certificate) {

@@ -380,6 +380,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       monotonic: monotonicTimers,
     }),
     cluster: isOneOfCluster ? clusterQuotas : undefined,
+    bus,
     serverName: options.serverName,
     isFirst,
     engineFigures: () => engine.figures(),
@@ -414,7 +415,9 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     },
     watch: (watched) => taps.watch(watched),
     say(to, text) {
-      void bus?.say(to, text).then((isHeard) => {
+      void bus?.say(to, text).then((hearers) => {
+        // While Redis is away, whoever must hear it is told again.
+        const isHeard = hearers !== 0;
         if (to !== undefined) options.toBackground({ type: 'cluster-said', to, isHeard });
       });
     },
