@@ -8,7 +8,9 @@ import type { WaitingFor, Webhooks } from '../webhooks/webhooks.ts';
 import type { Inspecting, OfAllServers } from './channels/inspecting.ts';
 import type { ServerLog } from './log/server-log.ts';
 import type { Monitoring } from './monitoring/monitoring.ts';
+import type { Composing } from './push/composing.ts';
 import type { DeviceAdmin } from './push/device-admin.ts';
+import type { PublishAdmin } from './push/publish-admin.ts';
 import type { Caller, Rights } from './rights.ts';
 
 /** What one app does now, on all servers. */
@@ -78,6 +80,20 @@ export interface ReachedChannel {
   readonly receivers: number;
 }
 
+/** What an app did in one hour. */
+export interface HourUsage {
+  /** Milliseconds since 1970. */
+  readonly startMs: number;
+  /** All messages. */
+  readonly messages: number;
+  /** The part of `messages` that clients caused. */
+  readonly clientMessages: number;
+  /** `undefined`: they could not be counted. */
+  readonly connections:
+    | { readonly most: number; readonly fewest: number; readonly average: number }
+    | undefined;
+}
+
 /** Who reads a live stream. */
 export interface StreamReader {
   /** For the log. */
@@ -95,6 +111,8 @@ export interface Admin {
   readonly apps: AppAdmin;
   readonly instances: InstanceAdmin;
   readonly devices: DeviceAdmin;
+  readonly publishes: PublishAdmin;
+  readonly composing: Composing;
   /** Throws `OperationRefused` if a realtime loop or the engine does not answer. */
   readonly live: {
     figures(): Promise<LiveFigures>;
@@ -111,6 +129,8 @@ export interface Admin {
   readonly usage: {
     /** The newest day first. */
     ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
+    /** The hours in which a server was running, the newest first. */
+    hoursOfApp(appId: string, hours: number): Promise<readonly HourUsage[]>;
   };
   readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay' | 'test'> & {
     /** How each address has answered, on all servers; `undefined`: of all owners. */

@@ -2,7 +2,15 @@ import { z } from 'zod';
 import { appChange, newApp, showApp, shownApp, shownPair } from './app-shapes.ts';
 import { type Operation, operation } from './operation.ts';
 import { seesApp } from './rights.ts';
-import { notServedList, onTenant, secretsQuery } from './tenant-shapes.ts';
+import {
+  changedTenant,
+  changeQuery,
+  changesOf,
+  isDryRun,
+  notServedList,
+  onTenant,
+  secretsQuery,
+} from './tenant-shapes.ts';
 
 /** The operations that manage apps. */
 export const appOperations: readonly Operation[] = [
@@ -57,17 +65,28 @@ export const appOperations: readonly Operation[] = [
       showApp(await apps.get(path('id')), query.secrets === 'true'),
   }),
   operation({
-    ...onTenant(shownApp),
+    ...onTenant(changedTenant(shownApp)),
     id: 'changeApp',
     role: 'admin',
     method: 'PATCH',
     path: '/apps/{id}',
     summary: 'Change the given settings of an app, and keep the others.',
+    query: changeQuery,
     body: appChange,
     logLine: { message: 'App changed', subject: 'app' },
-    act: async ({ apps }, { path, body }) => {
+    act: async ({ apps }, { path, query, body }) => {
       const { name, enabled, ...settings } = body;
-      await apps.update(path('id'), { name, enabled, settings });
+      const change = { name, enabled, settings };
+      if (isDryRun(query)) {
+        const [before, after] = [
+          await apps.get(path('id')),
+          await apps.tryUpdate(path('id'), change),
+        ];
+        const [shown, wouldBe] = [showApp(before, false), showApp(after, false)];
+        const changes = changesOf([before.tenant, after.tenant], [shown, wouldBe]);
+        return { ...wouldBe, changes };
+      }
+      await apps.update(path('id'), change);
       return showApp(await apps.get(path('id')), false);
     },
   }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { HourUsage } from './admin.ts';
 import { type Operation, operation } from './operation.ts';
 import { listLimit, numberIn } from './query-kinds.ts';
 import { seesApp } from './rights.ts';
@@ -114,29 +115,46 @@ export const liveOperations: readonly Operation[] = [
     method: 'GET',
     path: '/apps/{id}/usage',
     summary:
-      'List the messages of an app by day, the newest day first. Days without messages are left out.',
+      'List the messages of an app by day, or by hour with its connections. The newest comes first. Days without messages and hours in which no server was running are left out.',
     query: z.strictObject({
       days: numberIn({
         min: 1,
         max: 366,
         fallback: 30,
-        description: 'How many days to list at most.',
+        description: 'How many days to list at most. Hours are kept for 14 days.',
       }),
+      unit: z.enum(['day', 'hour']).default('day').describe('What to count by.'),
     }),
     answer: z.strictObject({
       usage: z.array(
         z.strictObject({
           day: z.iso.date().describe('Starts at midnight UTC.'),
+          hour: z.int().min(0).max(23).optional().describe('Of the day, UTC. Only by hour.'),
           messages: count,
           clientMessages: count.describe(
             'Messages that clients caused. They do not count against the quota.',
           ),
+          connections: z
+            .strictObject({
+              most: count,
+              fewest: count,
+              average: z.number().min(0),
+            })
+            .nullable()
+            .optional()
+            .describe(
+              'Counted each 10 s on all servers; null if that was not possible. Only by hour.',
+            ),
         }),
       ),
     }),
     refusals: ['not-found', 'conflict'],
     act: async ({ apps, usage }, { path, query }) => {
       const { tenant: app } = await apps.get(path('id'));
+      if (query.unit === 'hour') {
+        const hours = await usage.hoursOfApp(app.id, query.days * 24);
+        return { usage: hours.map(showHour) };
+      }
       const days = await usage.ofApp(app.id, query.days);
       return {
         usage: days.map(({ day, messages, clientMessages }) => ({ day, messages, clientMessages })),
@@ -144,3 +162,17 @@ export const liveOperations: readonly Operation[] = [
     },
   }),
 ];
+
+function showHour({ startMs, messages, clientMessages, connections }: HourUsage) {
+  const start = new Date(startMs);
+  return {
+    day: start.toISOString().slice(0, 10),
+    hour: start.getUTCHours(),
+    messages,
+    clientMessages,
+    connections:
+      connections === undefined
+        ? null
+        : { ...connections, average: Math.round(connections.average * 100) / 100 },
+  };
+}

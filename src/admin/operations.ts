@@ -12,9 +12,13 @@ import { logOperations } from './log/log-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
 import { nodeOperations } from './monitoring/node-operations.ts';
 import { type Operation, operation } from './operation.ts';
+import { composeOperations } from './push/compose-operations.ts';
 import { deviceOperations } from './push/device-operations.ts';
+import { deviceStoryOperations } from './push/device-story-operations.ts';
 import { gatewayOperations } from './push/gateway-operations.ts';
 import { instanceOperations } from './push/instance-operations.ts';
+import { publishOperations } from './push/publish-operations.ts';
+import { userOperations } from './user-operations.ts';
 import { webhookEndpointOperations } from './webhook-endpoint-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
 
@@ -31,7 +35,11 @@ export const operations: readonly Operation[] = [
   ...problemOperations,
   ...instanceOperations,
   ...gatewayOperations,
+  ...composeOperations,
   ...deviceOperations,
+  ...deviceStoryOperations,
+  ...userOperations,
+  ...publishOperations,
   ...webhookOperations,
   ...webhookEndpointOperations,
   ...logOperations,

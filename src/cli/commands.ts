@@ -6,6 +6,7 @@ import { SEND_OPTIONS, send } from './channels/send.ts';
 import { TAIL_OPTIONS, tail } from './channels/tail.ts';
 import { DOCTOR_OPTIONS, doctor } from './doctor.ts';
 import { FAKE_GATEWAYS_OPTIONS, fakeGateways } from './fake-gateways.ts';
+import { HEALTH_OPTIONS, health } from './health.ts';
 import type { Invocation } from './invocation.ts';
 import { CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
 import type { ExitCode } from './output.ts';
@@ -71,6 +72,13 @@ export const commands: readonly Command[] = [
     example: 'fanfare serve --config /etc/fanfare/fanfare.yaml',
     options: [CONFIG_OPTION],
     run: serve,
+  },
+  {
+    name: 'health',
+    help: 'Ask the server on this machine whether it runs, for health checks: exit code 0 or 1.',
+    example: 'fanfare health --ready',
+    options: HEALTH_OPTIONS,
+    run: health,
   },
   {
     name: 'apps list',

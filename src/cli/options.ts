@@ -22,7 +22,7 @@ export interface Arguments {
 export const CONFIG_OPTION: Option = {
   name: 'config',
   value: 'FILE',
-  help: 'The configuration file. Default: fanfare.json, .yaml or .toml in this directory, if there is one.',
+  help: 'The configuration file. Default: fanfare.json, .yaml or .toml in this directory, else in /etc/fanfare.',
 };
 
 export const JSON_OPTION: Option = { name: 'json', help: 'Print JSON, for programs.' };

@@ -6,9 +6,10 @@ export function urlOf({ host, port, tls }: ListenerAddress): string {
 
 /** The URL of a listener as programs on its own machine reach it. */
 export function ownAddress(address: ListenerAddress): string {
-  const { host } = address;
-  return urlOf({
-    ...address,
-    host: host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host,
-  });
+  return urlOf({ ...address, host: ownHost(address.host) });
+}
+
+/** The host of a listener as programs on its own machine reach it. */
+export function ownHost(host: string): string {
+  return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
 }

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { APP_VARIABLES, withAppOfEnvironment } from './app-variables.ts';
 import { didYouMean } from './nearest.ts';
 import { isObject } from './plain-json.ts';
 import { type Problem, quote } from './problems.ts';
 import { type Setting, settingsOf } from './schema-walk.ts';
+import { FILE_SUFFIX, type ReadSecret, readSecretFile, SECRET_SETTINGS } from './secret-files.ts';
 import { isServiceLink } from './service-links.ts';
 
 /** Environment variables by name, as `process.env` has them. */
@@ -22,6 +24,9 @@ const PREFIX = 'FANFARE_';
 /** The variable for `--config`. It names the file and is not a setting. */
 export const FILE_VARIABLE = 'FANFARE_CONFIG';
 
+/** Variables that are not those of one setting. */
+const OTHER_VARIABLES: ReadonlySet<string> = new Set([FILE_VARIABLE, ...APP_VARIABLES]);
+
 /** The variable of a setting: `FANFARE_CHANNELS_MAX_CONNECTIONS` for `channels.maxConnections`. */
 function variableFor(path: string): string {
   const words = path.replaceAll('.', '_').replace(/[A-Z]/g, (letter) => `_${letter}`);
@@ -32,6 +37,13 @@ function variableFor(path: string): string {
 export function environmentName(setting: Setting): string | undefined {
   return isText(setting.schema) && !setting.path.includes('[]')
     ? variableFor(setting.path)
+    : undefined;
+}
+
+/** The variable that names a file with the value of a setting. Only settings that may hold a secret have one. */
+export function secretFileName(setting: Setting): string | undefined {
+  return SECRET_SETTINGS.has(setting.path)
+    ? `${variableFor(setting.path)}${FILE_SUFFIX}`
     : undefined;
 }
 
@@ -66,34 +78,59 @@ export function applyEnvironment(
       .filter((setting) => isText(setting.schema))
       .map((setting) => [variableFor(setting.path), setting]),
   );
+  const inSecretFiles = new Map(
+    outsideLists.flatMap((setting) => {
+      const name = secretFileName(setting);
+      return name === undefined ? [] : [[name, setting]];
+    }),
+  );
   const onlyInFile = new Set(
     outsideLists
       .filter((setting) => !isText(setting.schema))
       .map((setting) => variableFor(setting.path)),
   );
+  const known = [...settings.keys(), ...inSecretFiles.keys(), ...APP_VARIABLES];
 
   let value = content;
   const variables = new Map<string, string>();
   const problems: Problem[] = [];
-  for (const [name, text] of Object.entries(environment)) {
-    if (text === undefined || !name.startsWith(PREFIX) || name === FILE_VARIABLE) continue;
-    if (isServiceLink(name, text)) continue;
-    const setting = settings.get(name);
+  for (const [name, given] of Object.entries(environment)) {
+    if (given === undefined || !name.startsWith(PREFIX) || OTHER_VARIABLES.has(name)) continue;
+    if (isServiceLink(name, given)) continue;
+    const inFile = inSecretFiles.get(name);
+    const setting = settings.get(name) ?? inFile;
     if (setting === undefined) {
       const message = onlyInFile.has(name)
         ? 'can only be set in the file'
-        : `unknown setting${didYouMean(name, settings.keys())}`;
+        : `unknown setting${didYouMean(name, known)}`;
       problems.push({ path: /^\w+$/.test(name) ? name : quote(name), message });
       continue;
     }
-    const read = readText(setting, text);
+    const text = inFile === undefined ? { value: given } : secretOf(name, given, environment);
+    if ('message' in text) {
+      problems.push({ path: variablePath(name, setting.path), message: text.message });
+      continue;
+    }
+    const read = readText(setting, text.value);
     if ('message' in read) {
       problems.push({ path: variablePath(name, setting.path), message: read.message });
     }
     variables.set(setting.path, name);
-    value = withValue(value, setting.path.split('.'), 'value' in read ? read.value : text);
+    value = withValue(value, setting.path.split('.'), 'value' in read ? read.value : text.value);
   }
-  return { value, variables, problems };
+  const withApp = withAppOfEnvironment(value, environment);
+  return {
+    value: withApp.value,
+    variables: new Map([...variables, ...withApp.variables]),
+    problems: [...problems, ...withApp.problems],
+  };
+}
+
+function secretOf(name: string, file: string, environment: Environment): ReadSecret {
+  const plain = name.slice(0, -FILE_SUFFIX.length);
+  return environment[plain] === undefined
+    ? readSecretFile(file)
+    : { message: `cannot be set together with ${plain}` };
 }
 
 /** The place of a problem in an environment variable. */

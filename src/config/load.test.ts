@@ -25,6 +25,18 @@ describe('a configuration file', () => {
     expect(loaded.source).toBe(join(directory.path, 'fanfare.toml'));
   });
 
+  it('is the one of the machine, if the working directory has none', () => {
+    using directory = workingDirectory({});
+    using own = workingDirectory({ 'fanfare.json': '{"drainSeconds":1}' });
+    using system = workingDirectory({ 'fanfare.yaml': 'drainSeconds: 2', 'other.json': '{}' });
+    const from = (path: string) =>
+      loadConfig({ directory: path, environment: {}, systemDirectory: system.path });
+
+    expect(configIn(from(directory.path)).drainSeconds).toBe(2);
+    expect(from(directory.path).source).toBe(join(system.path, 'fanfare.yaml'));
+    expect(configIn(from(own.path)).drainSeconds).toBe(1);
+  });
+
   it('is the one given with --config, before a default name', () => {
     const files = { 'fanfare.json': '{"drainSeconds":1}', 'other.json': '{"drainSeconds":2}' };
 

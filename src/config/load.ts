@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { errorCode } from '../runtime/error-code.ts';
 import { crossCheck } from './cross-checks.ts';
 import { applyEnvironment, type Environment, FILE_VARIABLE, variablePath } from './environment.ts';
 import { onePerPath, type Problem, problemsOf, wording } from './problems.ts';
@@ -13,6 +14,8 @@ export interface ConfigPlaces {
   /** The working directory: the base of relative paths, and the place of a file with a default name. */
   readonly directory: string;
   readonly environment: Environment;
+  /** Where the configuration of the whole machine is. The default is `/etc/fanfare`. */
+  readonly systemDirectory?: string;
 }
 
 /** A checked configuration, or all of its problems. `source` is the file, if there is one. */
@@ -26,25 +29,56 @@ export type LoadedConfig =
 
 const defaultNames = ['fanfare.json', 'fanfare.yaml', 'fanfare.yml', 'fanfare.toml'];
 
+/** Where packages put the configuration, so that commands find the store of the server in any directory. */
+const SYSTEM_DIRECTORY = '/etc/fanfare';
+
 /**
  * Reads the configuration from the file and the environment, with defaults for the rest.
  * Never throws: a result that is not ok lists every problem.
  */
 export function loadConfig(places: ConfigPlaces): LoadedConfig {
-  const asked = places.file ?? (places.environment[FILE_VARIABLE] || undefined);
-  const found = defaultNames.filter((name) => existsSync(join(places.directory, name)));
-  if (asked === undefined && found.length > 1) {
-    const message = `holds ${found.join(' and ')}; keep one, or choose one with --config`;
-    return unread(undefined, { path: places.directory, message }, places.environment);
-  }
+  const { directory, environment, systemDirectory = SYSTEM_DIRECTORY } = places;
+  const asked = places.file ?? (environment[FILE_VARIABLE] || undefined);
+  const found = asked === undefined ? findFile([directory, systemDirectory]) : { file: asked };
+  if ('problem' in found) return unread(undefined, found.problem, environment);
+  const { file: source } = found;
+  if (source === undefined) return check({}, undefined, environment);
 
-  const source = asked ?? (found[0] === undefined ? undefined : join(places.directory, found[0]));
-  if (source === undefined) return check({}, undefined, places.environment);
-
-  const file = readConfigFile(resolve(places.directory, source));
+  const file = readConfigFile(resolve(directory, source));
   return file.ok
-    ? check(file.value, source, places.environment)
-    : unread(source, { path: source, message: file.message }, places.environment);
+    ? check(file.value, source, environment)
+    : unread(source, { path: source, message: file.message }, environment);
+}
+
+type FoundFile = { readonly file: string | undefined } | { readonly problem: Problem };
+
+/** Finds a file with a default name in the first directory that has one. */
+function findFile(directories: readonly string[]): FoundFile {
+  for (const directory of directories) {
+    const kinds = defaultNames.map((name) => ({ name, kind: kindOf(join(directory, name)) }));
+    if (kinds.some(({ kind }) => kind === 'hidden')) {
+      // Going on without it would find another store, and say that it has no apps.
+      const message =
+        'may not be read (permission denied); run this as the user of the server, or choose a configuration with --config';
+      return { problem: { path: directory, message } };
+    }
+    const [first, ...others] = kinds.filter(({ kind }) => kind === 'there');
+    if (first === undefined) continue;
+    if (others.length === 0) return { file: join(directory, first.name) };
+    const names = [first, ...others].map(({ name }) => name).join(' and ');
+    const message = `holds ${names}; keep one, or choose one with --config`;
+    return { problem: { path: directory, message } };
+  }
+  return { file: undefined };
+}
+
+function kindOf(path: string): 'there' | 'absent' | 'hidden' {
+  try {
+    statSync(path);
+    return 'there';
+  } catch (error) {
+    return errorCode(error) === 'EACCES' ? 'hidden' : 'absent';
+  }
 }
 
 /** Reports why the file cannot be read, together with problems of the environment. */

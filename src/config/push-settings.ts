@@ -26,11 +26,23 @@ const gatewayCaFile = orNull(
   "A PEM file of certificate authorities to trust instead of the system's; null = the system's.",
 );
 
+/** The most characters of a credential. Those of Apple have 260, those of Google 2,400. */
+const CREDENTIAL_LENGTH_MAX = 16_384;
+
+/** A credential in the settings themselves. */
+function credentialText(description: string) {
+  const error = `must have at most ${CREDENTIAL_LENGTH_MAX} characters`;
+  return text(description).max(CREDENTIAL_LENGTH_MAX, { error }).optional();
+}
+
 const apns = z
   .strictObject({
     teamId: text('The id of the Apple developer team.'),
     keyId: text('The id of the signing key.'),
-    privateKeyFile: text('The .p8 file of the signing key.'),
+    privateKeyFile: text('The .p8 file of the signing key.').optional(),
+    privateKey: credentialText(
+      'The text of that file in its place, for instances of the store. It is never shown again.',
+    ),
     environment: z
       .enum(['production', 'sandbox', 'auto'])
       .default('production')
@@ -40,14 +52,33 @@ const apns = z
     origin: gatewayOrigin,
     caFile: gatewayCaFile,
   })
+  .refine(
+    ({ privateKeyFile, privateKey }) =>
+      (privateKeyFile === undefined) !== (privateKey === undefined),
+    {
+      error: 'needs either privateKeyFile or privateKey',
+    },
+  )
   .describe('How to reach iOS devices. Without it they get no notifications.');
 
 const fcm = z
   .strictObject({
-    serviceAccountFile: text('The JSON file of the service account, from the Firebase console.'),
+    serviceAccountFile: text(
+      'The JSON file of the service account, from the Firebase console.',
+    ).optional(),
+    serviceAccount: credentialText(
+      'The text of that file in its place, for instances of the store. It is never shown again.',
+    ),
     origin: gatewayOrigin,
     caFile: gatewayCaFile,
   })
+  .refine(
+    ({ serviceAccountFile, serviceAccount }) =>
+      (serviceAccountFile === undefined) !== (serviceAccount === undefined),
+    {
+      error: 'needs either serviceAccountFile or serviceAccount',
+    },
+  )
   .describe('How to reach Android devices. Without it they get no notifications.');
 
 /** The contact that push services see. */

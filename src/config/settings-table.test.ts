@@ -9,6 +9,7 @@ it('describes a setting as the schema has it', () => {
     type: 'whole number, 1 to 86400',
     default: '`120`',
     environment: 'FANFARE_CHANNELS_ACTIVITY_TIMEOUT_SECONDS',
+    secretFile: undefined,
     description: 'Seconds without a message after which the server pings a connection.',
   });
   expect(rowAt('drainSeconds')?.environment).toBe('FANFARE_DRAIN_SECONDS');
@@ -21,6 +22,17 @@ it('describes a setting as the schema has it', () => {
   expect(rowAt('channels.apps')).toMatchObject({ type: 'list of objects', default: 'none' });
   expect(rowAt('push.instances[].apns')).toMatchObject({ type: 'object', default: 'none' });
   expect(rowAt('channels.apps[].keys[].secret')).toMatchObject({ default: 'required' });
+});
+
+it('gives a variable that names a file to every setting that may hold a secret, and to no other', () => {
+  const secret = settingRows().filter(
+    ({ path, environment }) =>
+      environment !== undefined && /(?:password|secret|token|\.urls?)$/i.test(path),
+  );
+
+  expect(settingRows().flatMap(({ secretFile }) => secretFile ?? [])).toEqual(
+    secret.map(({ environment }) => `${environment}_FILE`),
+  );
 });
 
 it('gives no variable to what is in a list', () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { environmentName } from './environment.ts';
+import { environmentName, secretFileName } from './environment.ts';
 import { configSchema } from './schema.ts';
 import { look, type Setting, schemaAt, settingsOf } from './schema-walk.ts';
 
@@ -13,6 +13,8 @@ export interface SettingRow {
   readonly default: string;
   /** The environment variable that overrides it, if one can. */
   readonly environment: string | undefined;
+  /** The environment variable that names a file with the value, if there is one. */
+  readonly secretFile: string | undefined;
   readonly description: string;
 }
 
@@ -23,6 +25,7 @@ export function settingRows(): readonly SettingRow[] {
     type: `${typeText(setting.schema)}${setting.nullable ? ' or null' : ''}`,
     default: defaultText(setting),
     environment: environmentName(setting),
+    secretFile: secretFileName(setting),
     description: setting.description,
   }));
 }
@@ -30,10 +33,15 @@ export function settingRows(): readonly SettingRow[] {
 const intro = `# Settings
 
 The server reads one file: the one given with \`--config\` or \`FANFARE_CONFIG\`, else \`fanfare.json\`, \`fanfare.yaml\` (\`.yml\`) or
-\`fanfare.toml\` in the working directory. Environment variables override the file, and the file overrides the defaults. An empty variable means
-\`null\` if the setting allows \`null\`. Relative paths begin in the working directory. If a setting is unknown or a value is wrong, the server prints
-every problem with its place and exits with code 2. In the tables, \`[]\` means every entry of a list; entries can only be set in the file.
-The variable of a list of texts has them with spaces between.
+\`fanfare.toml\` in the working directory, else one of these in \`/etc/fanfare\`. Environment variables override the file, and the file overrides the
+defaults. An empty variable means \`null\` if the setting allows \`null\`. Relative paths begin in the working directory. If a setting is unknown or a
+value is wrong, the server prints every problem with its place and exits with code 2. In the tables, \`[]\` means every entry of a list; entries can only be
+set in the file. The variable of a list of texts has them with spaces between.
+
+Settings that may hold a secret have a second variable, which ends in \`_FILE\` and names a file with the value. Set one of both.
+
+Three variables describe one app, beside those of the file: \`FANFARE_APP_ID\`, \`FANFARE_APP_KEY\`, and \`FANFARE_APP_SECRET\` or
+\`FANFARE_APP_SECRET_FILE\`. Its other settings have their defaults.
 `;
 
 /** Prints `docs/settings.md`. */
@@ -66,7 +74,9 @@ function tableOf(rows: readonly SettingRow[]): string {
     '| setting | type | default | environment | what it does |',
     '|---|---|---|---|---|',
     ...rows.map((row) => {
-      const variable = row.environment === undefined ? '' : `\`${row.environment}\``;
+      const variable = [row.environment, row.secretFile]
+        .flatMap((name) => (name === undefined ? [] : [`\`${name}\``]))
+        .join(' or ');
       const cells = [`\`${row.path}\``, row.type, row.default, variable, row.description];
       return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
     }),

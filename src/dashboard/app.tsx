@@ -6,7 +6,8 @@ import { Button } from './parts/controls.tsx';
 import { Notice } from './parts/notices.tsx';
 import { PageHead } from './parts/page-head.tsx';
 import { address, catchLinks, match, pathTo } from './routing/router.ts';
-import { askApps, keepApp } from './shell/apps.ts';
+import { askApps, knownApps } from './shell/apps.ts';
+import { instances } from './shell/instances.ts';
 import { Shell } from './shell/shell.tsx';
 
 /** All pages, for somebody who has logged in. */
@@ -15,6 +16,7 @@ export function App() {
     catchLinks();
     void askServerFacts();
     void askApps();
+    void instances.ask();
   }, []);
   const { path } = address.value;
   return (
@@ -34,10 +36,11 @@ function Page({ path }: { readonly path: string }) {
     readonly Component: PageComponent;
   }>();
   const [isLost, setLost] = useState(false);
-  const app = values?.['app'];
+  const { app, instance } = values ?? {};
   useEffect(() => {
-    if (app !== undefined) keepApp(app);
-  }, [app]);
+    if (app !== undefined) knownApps.keep(app);
+    if (instance !== undefined) instances.keep(instance);
+  }, [app, instance]);
   useEffect(() => {
     if (page === undefined) return;
     page.load().then(

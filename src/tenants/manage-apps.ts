@@ -4,6 +4,7 @@ import { newAppId, newAppKey } from './app-credentials.ts';
 import {
   checkKeys,
   checkRoomForKey,
+  type KeptTenant,
   TenantAdmin,
   type TenantAdminOptions,
 } from './manage-tenants.ts';
@@ -51,14 +52,18 @@ export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
   }
 
   /** Changes the given settings and keeps the others. `limits` are merged. */
-  update(id: string, { name, enabled, settings }: AppChange): Promise<void> {
+  update(id: string, change: AppChange): Promise<void> {
     return this.change(id, async () => {
-      const found = await this.store.update(id, (app) => ({
-        name: name ?? app.name,
-        enabled: enabled ?? app.enabled,
-        settings: merged(app.settings, withWholeUrls(settings, app.settings)),
-      }));
+      const found = await this.store.update(id, (app) => changed(app, change));
       if (!found) throw this.notFound(id);
+    });
+  }
+
+  /** Returns what `update` would make of an app. Nothing is changed. */
+  tryUpdate(id: string, change: AppChange): Promise<KeptTenant<App>> {
+    return this.tried(id, async () => {
+      const app = await this.stored(id);
+      return { ...app, ...changed(app, change) };
     });
   }
 
@@ -99,6 +104,17 @@ export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
       if (!(await this.store.delete(id))) throw this.notFound(id);
     });
   }
+}
+
+function changed(
+  app: Pick<StoredApp, 'name' | 'enabled' | 'settings'>,
+  { name, enabled, settings }: AppChange,
+): Pick<StoredApp, 'name' | 'enabled' | 'settings'> {
+  return {
+    name: name ?? app.name,
+    enabled: enabled ?? app.enabled,
+    settings: merged(app.settings, withWholeUrls(settings, app.settings)),
+  };
 }
 
 function keyTaken(): OperationRefused {

@@ -1,3 +1,4 @@
+import { isObject } from '../config/plain-json.ts';
 import { instanceSettings } from '../config/push-settings.ts';
 import type { InstanceSettings } from '../config/schema.ts';
 import { secretKeysMeant } from '../config/secret-key-name.ts';
@@ -7,6 +8,7 @@ import { newInstance, newSecretKey } from './instance-credentials.ts';
 import {
   checkKeys,
   checkRoomForKey,
+  type KeptTenant,
   TenantAdmin,
   type TenantAdminOptions,
 } from './manage-tenants.ts';
@@ -54,19 +56,19 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
   }
 
   /** Changes the given settings and keeps the others. */
-  update(id: string, { name, settings }: InstanceChange): Promise<void> {
+  update(id: string, change: InstanceChange): Promise<void> {
     return this.change(id, async () => {
       const { secretKeys } = await this.stored(id);
       const found = await this.store.update(id, (now) =>
-        checkedAsWhole({
-          id,
-          secretKeys,
-          name: name ?? now.name,
-          settings: merged(now.settings, withWholeUrls(settings, now.settings)),
-        }),
+        changed({ id, secretKeys, ...now }, change),
       );
       if (!found) throw this.notFound(id);
     });
+  }
+
+  /** Returns what `update` would make of an instance. Nothing is changed. */
+  tryUpdate(id: string, change: InstanceChange): Promise<KeptTenant<InstanceSettings>> {
+    return this.tried(id, async () => changed(await this.stored(id), change));
   }
 
   /** Adds a new secret key and returns it. The others stay valid. */
@@ -106,6 +108,31 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
       return devices;
     });
   }
+}
+
+function changed(instance: StoredInstance, { name, settings }: InstanceChange): StoredInstance {
+  return checkedAsWhole({
+    ...instance,
+    name: name ?? instance.name,
+    settings: merged(instance.settings, oneCredential(withWholeUrls(settings, instance.settings))),
+  });
+}
+
+/** The two ways to give the credential of a gateway: a file on the server, or its text. */
+const credentials = [
+  ['apns', 'privateKeyFile', 'privateKey'],
+  ['fcm', 'serviceAccountFile', 'serviceAccount'],
+] as const;
+
+/** A credential that is given in one way replaces the one that was given in the other. */
+function oneCredential(change: Settings): Settings {
+  const changed = { ...change };
+  for (const [gateway, file, text] of credentials) {
+    const given = change[gateway];
+    if (!isObject(given) || Object.hasOwn(given, file) === Object.hasOwn(given, text)) continue;
+    changed[gateway] = { ...given, [Object.hasOwn(given, text) ? file : text]: null };
+  }
+  return changed;
 }
 
 /** Checks an instance as a whole: settings that are valid alone may not fit together. */

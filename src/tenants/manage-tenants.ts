@@ -93,15 +93,24 @@ export abstract class TenantAdmin<
   /** Changes a tenant of the store. */
   protected change<T>(id: string, make: () => Promise<T>): Promise<T> {
     return this.enqueue(async () => {
-      if (this.configured().some((tenant) => tenant.id === id)) {
-        const where = `change it there, at ${this.kind.setting}`;
-        throw new OperationRefused(
-          'conflict',
-          `${this.name(id)} is in the configuration: ${where}`,
-        );
-      }
+      this.refuseConfigured(id);
       return await make();
     });
+  }
+
+  /** Returns what a tenant of the store would be after a change. Nothing is changed. */
+  protected async tried(id: string, make: () => Promise<Stored>): Promise<KeptTenant<Settings>> {
+    this.refuseConfigured(id);
+    const stored = [await make()];
+    const { served, notServed } = completeTenants(this.kind, {
+      stored,
+      configured: this.configured(),
+    });
+    if (served[0] !== undefined) return { tenant: served[0], source: 'store' };
+    throw new OperationRefused(
+      'invalid',
+      `${this.name(id)} would not be served: ${notServed[0]?.why}`,
+    );
   }
 
   protected enqueue<T>(make: () => Promise<T>): Promise<T> {
@@ -125,6 +134,12 @@ export abstract class TenantAdmin<
 
   protected alreadyExists(id: string): OperationRefused {
     return new OperationRefused('conflict', `id: ${this.kind.noun} ${id} already exists`, 'id');
+  }
+
+  private refuseConfigured(id: string): void {
+    if (!this.configured().some((tenant) => tenant.id === id)) return;
+    const where = `change it there, at ${this.kind.setting}`;
+    throw new OperationRefused('conflict', `${this.name(id)} is in the configuration: ${where}`);
   }
 
   private name(id: string): string {

@@ -38,6 +38,21 @@ describe('an admin listener with a configured password', () => {
     ]);
   });
 
+  it('tells a page that nobody is logged in, and nobody anything else', async () => {
+    const session = async (query: string, headers = {}) => {
+      const { status, json } = await admin(server, 'GET', `/session${query}`, { headers });
+      return [status, json];
+    };
+    expect(await session('?nobody=true')).toEqual([200, null]);
+    expect(await session('?nobody=true', { cookie: 'fanfare=over' })).toEqual([200, null]);
+    expect((await session('?nobody=true', bearer('wrong')))[0]).toBe(401);
+    expect(await session('?nobody=true', bearer(PASSWORD))).toMatchObject([200, { role: 'admin' }]);
+    for (const query of ['', '?nobody=false', '?nobody=yes', '?nobody=true&nobody=false']) {
+      expect([query, (await session(query))[0]]).toEqual([query, 401]);
+    }
+    expect((await admin(server, 'GET', '/apps?nobody=true')).status).toBe(401);
+  });
+
   it('accepts it as a token or as the password of any user, under any host name and through a proxy', async () => {
     for (const headers of [bearer(PASSWORD), basic('', PASSWORD), basic('anybody', PASSWORD)]) {
       expect((await admin(server, 'GET', '/apps', { headers })).status).toBe(200);

@@ -81,6 +81,46 @@ describe('the apps of the admin API', () => {
     expect(cleared.json).toMatchObject({ webhooks: [], name: 'after' });
   });
 
+  it('are not changed by a dry run, which shows what would change or why not', async () => {
+    const hook = { url: 'https://example.com/?token=geheim', events: ['client_event'] };
+    const app = await makeApp(server, { name: 'before', webhooks: [hook] });
+    const path = `/apps/${app.id}`;
+    const before = await admin(server, 'GET', path);
+    const body = { name: 'after', limits: { connections: 9, presenceMembers: 100 }, webhooks: [] };
+    const tried = await admin(server, 'PATCH', `${path}?dry-run`, { body });
+    expect(tried).toMatchObject({
+      status: 200,
+      json: { name: 'after', limits: { connections: 9 } },
+    });
+    expect((tried.json as { changes: unknown }).changes).toEqual([
+      { setting: 'name', before: 'before', after: 'after' },
+      { setting: 'limits.connections', before: 0, after: 9 },
+      {
+        setting: 'webhooks',
+        before: [expect.objectContaining({ url: 'https://example.com/?token=***' })],
+        after: [],
+      },
+    ]);
+    expect((await admin(server, 'GET', path)).json).toEqual(before.json);
+    const wrong = { limits: { connections: -1 } };
+    expect(await admin(server, 'PATCH', `${path}?dry-run=true`, { body: wrong })).toMatchObject({
+      status: 400,
+      json: { field: 'limits.connections' },
+    });
+    expect(await admin(server, 'PATCH', `/apps/${APP.id}?dry-run`, { body })).toMatchObject({
+      status: 409,
+      json: { error: expect.stringContaining('change it there, at channels.apps') },
+    });
+    expect((await admin(server, 'PATCH', '/apps/0815?dry-run', { body })).status).toBe(404);
+    // Nothing was changed, so nothing is written down.
+    const { json } = await admin(server, 'GET', '/audit');
+    const { entries } = json as {
+      entries: { subject: string; operation: string; status: number }[];
+    };
+    const noted = entries.filter(({ subject, status }) => subject === app.id && status < 300);
+    expect(noted.map(({ operation }) => operation)).toEqual(['createApp']);
+  });
+
   it('have two valid keys while they are rotated, and never none', async () => {
     const app = await makeApp(server);
     const added = await admin(server, 'POST', `/apps/${app.id}/keys`);

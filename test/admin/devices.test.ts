@@ -1,15 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { admin } from '../../testing/clients/admin-api.ts';
+import { eventually } from '../../testing/eventually.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
+import { newApp } from '../../testing/servers/test-app.ts';
 import { fanfare } from '../cli/run-fanfare.ts';
 import {
   ask,
   device,
+  events,
   INSTANCE,
+  JSON_HEADERS,
   NEIGHBOUR,
   newInstance,
+  nowSeconds,
+  planned,
+  published,
   registered,
+  registeredOf,
   startPush,
+  UNKNOWN,
 } from '../protocol/push/exchange.ts';
 
 let server: Fanfare;
@@ -74,6 +83,11 @@ describe('the devices of an instance in the admin API', () => {
     ['?after=1%20OR%201', 'after'],
     ['?limit=0', 'limit'],
     ['?newer=1', 'newer'],
+    ['?id=fcm-6a4', 'id'],
+    ['?id=fcm-%25', 'id'],
+    ['?user=', 'user'],
+    ['?user=%00', 'user'],
+    ['?interest=a%20b', 'interest'],
   ])('are refused for %s', async (query, field) => {
     const { status, json } = await admin(server, 'GET', path(query));
     expect([status, (json as { error: string }).error]).toEqual([
@@ -124,6 +138,205 @@ describe('the devices of an instance in the admin API', () => {
     expect((await list()).devices).toHaveLength(2);
     const line = JSON.parse(await server.logged(/Devices removed/));
     expect(line).toMatchObject({ instance: INSTANCE.id, devices: 1 });
+  });
+});
+
+describe('a device in the admin API', () => {
+  it('is shown with its interests and the beginning of its token', async () => {
+    const at = await newInstance(server);
+    const id = await registered(at, 'fcm', { token: 'abcdefgh-the-rest-of-the-token' });
+    await ask(at, 'PUT', device(`fcm/${id}/interests`, at.id), {
+      headers: JSON_HEADERS,
+      body: { interests: ['b', 'a'] },
+    });
+    const answer = await admin(
+      server,
+      'GET',
+      path(`/${id.toUpperCase().replace('FCM', 'fcm')}`, at.id),
+    );
+    expect(answer).toMatchObject({
+      status: 200,
+      json: {
+        id,
+        platform: 'fcm',
+        removed: null,
+        registered: {
+          id,
+          userId: null,
+          accepted: false,
+          bundleId: null,
+          pushService: null,
+          token: { begins: 'abcdefgh', length: 30 },
+          interests: ['a', 'b'],
+          moreInterests: false,
+        },
+      },
+    });
+    const browser = await registered(server, 'web');
+    expect((await admin(server, 'GET', path(`/${browser}`))).json).toMatchObject({
+      registered: {
+        token: { begins: '' },
+        pushService: 'https://updates.push.services.mozilla.com',
+      },
+    });
+    await admin(server, 'DELETE', path(`/${browser}`));
+    expect((await admin(server, 'GET', path(`/${id}`))).status).toBe(404);
+  });
+
+  it('is removed alone, and is then unknown', async () => {
+    const at = await newInstance(server);
+    const [id, other] = [await registered(at), await registered(at)];
+    const removing = server.logsNext(/Devices removed/);
+    expect(await admin(server, 'DELETE', path(`/${id}`, at.id))).toMatchObject({
+      status: 200,
+      json: { id, removed: true },
+    });
+    expect(JSON.parse(await removing)).toMatchObject({ instance: at.id, devices: 1 });
+    for (const method of ['GET', 'DELETE']) {
+      expect(await admin(server, method, path(`/${id}`, at.id))).toMatchObject({
+        status: 404,
+        json: { error: expect.stringContaining('has no such device') },
+      });
+    }
+    expect((await ask(at, 'GET', device(`fcm/${other}`, at.id))).status).toBe(200);
+    expect((await admin(server, 'GET', path('/nonsense', at.id))).json).toEqual({
+      error: expect.stringContaining('That is no device id'),
+    });
+  });
+
+  it('lists what became of its last publishes, also after it reported them', async () => {
+    const at = await newInstance(server);
+    const [id, other] = [await registeredOf(at, 'ann'), await registeredOf(at, 'bob')];
+    const toAnn = { users: ['ann'], fcm: { notification: { title: 'Hi' } } };
+    const first = await published(at, toAnn);
+    await planned(at, first, 1);
+    await published(at, { ...toAnn, users: ['bob'] });
+    const second = await published(at, toAnn);
+    await planned(at, second, 1);
+    const list = async (query = '') => {
+      const { json } = await admin(server, 'GET', path(`/${id}/publishes${query}`, at.id));
+      return json as {
+        publishes: { publish: string; outcome: { what: string; advice: string | null } }[];
+        looked: number;
+        next: string | null;
+      };
+    };
+    const settled = await eventually(list, ({ publishes }) =>
+      publishes.every(({ outcome }) => outcome.what === 'failed'),
+    );
+    expect(settled).toMatchObject({ looked: 3, next: null });
+    expect(settled.publishes.map(({ publish }) => publish)).toEqual([second, first]);
+    // The instance has no credential for FCM.
+    expect(settled.publishes[0]).toMatchObject({
+      device: id,
+      state: 'finished',
+      outcome: { detail: expect.stringContaining('no-gateway'), advice: expect.any(String) },
+    });
+    const page = await list('?limit=1');
+    expect(page.publishes.map(({ publish }) => publish)).toEqual([second]);
+    const rest = await list(`?limit=1&after=${page.next}`);
+    expect(rest.publishes.map(({ publish }) => publish)).toEqual([first]);
+    const report = { event: 'open', publishId: second, deviceId: id, timestampSecs: nowSeconds() };
+    await ask(at, 'POST', events(at.id), { headers: JSON_HEADERS, body: report });
+    const reported = await eventually(
+      list,
+      ({ publishes }) => publishes[0]?.outcome.what === 'opened',
+    );
+    expect(reported.publishes).toHaveLength(2);
+    expect((await admin(server, 'GET', path(`/${other}/publishes`, at.id))).json).toMatchObject({
+      publishes: [{ device: other }],
+    });
+    expect((await admin(server, 'GET', path(`/${id}/publishes?after=0`, at.id))).status).toBe(400);
+  });
+
+  it('is explained for a publish, which lists the devices that it did not reach', async () => {
+    const at = await newInstance(server);
+    const [ann, bob] = [await registeredOf(at, 'ann'), await registeredOf(at, 'bob')];
+    const publish = await published(at, { users: ['ann'], fcm: { notification: { title: 'Hi' } } });
+    const of = (rest: string) => `/instances/${at.id}/publishes/${publish}/devices${rest}`;
+    const unreached = async (query = '') =>
+      (await admin(server, 'GET', of(query))).json as { devices: { state: string }[] };
+    const found = await eventually(unreached, ({ devices }) => devices.length > 0);
+    expect(found).toMatchObject({
+      devices: [
+        {
+          id: ann,
+          platform: 'fcm',
+          userId: 'ann',
+          state: 'failed',
+          reason: 'no-gateway',
+          why: expect.stringContaining('no-gateway'),
+          nextAttemptAt: null,
+        },
+      ],
+      next: null,
+    });
+    expect((await unreached('?reason=no-gateway&platform=fcm&state=failed')).devices).toHaveLength(
+      1,
+    );
+    for (const query of ['?reason=other', '?platform=web', '?state=pruned', '?after=999999999']) {
+      expect([query, (await unreached(query)).devices]).toEqual([query, []]);
+    }
+    const explained = await admin(server, 'GET', of(`/${ann}`));
+    expect(explained.json).toMatchObject({
+      publish,
+      device: ann,
+      platform: 'fcm',
+      events: [{ what: 'registered' }, { what: 'published' }, { what: 'failed' }],
+    });
+    expect((await admin(server, 'GET', of(`/${bob}`))).json).toMatchObject({
+      events: [{ what: 'registered' }, { what: 'published' }, { what: 'not-in-audience' }],
+    });
+    for (const unknown of [of(`/fcm-${UNKNOWN}`), of('').replace(publish, `pubid-${UNKNOWN}`)]) {
+      const { status, json } = await admin(server, 'GET', unknown);
+      expect([status, json]).toEqual([404, { error: expect.stringContaining('has no such') }]);
+    }
+    await admin(server, 'DELETE', path(`/${ann}`, at.id));
+    expect(await unreached()).toMatchObject({ devices: [{ id: null, state: 'failed' }] });
+  });
+});
+
+describe('a user in the admin API', () => {
+  it('is shown with what there is of both products', async () => {
+    const at = await newInstance(server);
+    const app = await newApp(server);
+    const id = await registeredOf(at, 'ann');
+    await registeredOf(at, 'bob');
+    const publish = await published(at, { users: ['ann'], fcm: { notification: { title: 'Hi' } } });
+    await planned(at, publish, 1);
+    await using client = await app.connect();
+    await using other = await app.connect();
+    client.says(app.signIn(client, { id: 'ann' }));
+    expect((await client.hears()).event).toBe('pusher:signin_success');
+    await client.subscribes('lobby');
+    await other.subscribes('lobby');
+    const show = (query: string) => admin(server, 'GET', `/users/ann${query}`);
+    const both = await show(`?app=${app.id}&instance=${at.id.toUpperCase()}`);
+    expect(both.json).toMatchObject({
+      user: 'ann',
+      app: {
+        id: app.id,
+        server: expect.any(String),
+        connections: [{ socketId: client.socketId, user: 'ann', channelNames: ['lobby'] }],
+        moreConnections: false,
+      },
+      push: {
+        id: at.id,
+        devices: [{ id, userId: 'ann' }],
+        moreDevices: false,
+        publishes: [{ publish, device: id }],
+        looked: 1,
+      },
+    });
+    expect((await show(`?app=${app.id}`)).json).toMatchObject({ push: null });
+    expect((await admin(server, 'GET', `/users/eve?instance=${at.id}`)).json).toEqual({
+      user: 'eve',
+      app: null,
+      push: { id: at.id, devices: [], moreDevices: false, publishes: [], looked: 0 },
+    });
+    expect((await show('')).status).toBe(400);
+    expect((await show('?app=nowhere')).status).toBe(404);
+    expect((await show(`?instance=${UNKNOWN}`)).status).toBe(404);
   });
 });
 

@@ -148,6 +148,27 @@ describe('the instances of the admin API', () => {
     }
   });
 
+  it('are not changed by a dry run, which shows what would change, but no secret', async () => {
+    const made = await make();
+    const path = `/instances/${made.id}`;
+    const { publicKey: earlier } = made.web.vapid;
+    const { publicKey = '', privateKey = '' } = (await make()).web.vapid;
+    const body = { limits: { devices: 7 }, web: { vapid: { publicKey, privateKey } } };
+    const tried = await admin(server, 'PATCH', `${path}?dry-run`, { body });
+    expect((tried.json as { changes: unknown }).changes).toEqual([
+      expect.objectContaining({ setting: 'limits.devices', after: 7 }),
+      { setting: 'web.vapid.publicKey', before: earlier, after: publicKey },
+      { setting: 'web.vapid.privateKey' },
+    ]);
+    expect(tried.text).not.toContain(privateKey);
+    expect(await show(made.id)).toEqual(made);
+    const misfit = { web: { vapid: { publicKey } } };
+    expect(await admin(server, 'PATCH', `${path}?dry-run`, { body: misfit })).toMatchObject({
+      status: 400,
+      json: { field: 'web.vapid' },
+    });
+  });
+
   it('have several secret keys while they are rotated, and never none', async () => {
     const { id, secretKeys } = await make();
     const [old] = secretKeys;

@@ -74,6 +74,31 @@ describe('the admin API shows', () => {
     expect((await admin(server, 'GET', `/apps/${app.id}/channels?after=x`)).status).toBe(400);
   });
 
+  it('the usage of an app by hour, also after a restart', async () => {
+    await using first = await startFanfare();
+    for (const data of ['x', 'y']) await trigger(first, { name: 'e', channel: 'a', data });
+    const hours = async (of: Fanfare) => {
+      const { json } = await admin(of, 'GET', `/apps/${APP.id}/usage?unit=hour`);
+      return (json as { usage: { messages: number }[] }).usage;
+    };
+    const sum = (usage: readonly { messages: number }[]) =>
+      usage.reduce((total, { messages }) => total + messages, 0);
+    await eventually(
+      () => hours(first),
+      (usage) => sum(usage) === 2,
+    );
+    await using second = await restart(first);
+    const usage = await hours(second);
+    expect(sum(usage)).toBe(2);
+    expect(usage[0] as object).toEqual({
+      day: expect.stringMatching(/^20\d\d-\d\d-\d\d$/),
+      hour: expect.any(Number),
+      messages: expect.any(Number),
+      clientMessages: 0,
+      connections: { most: 0, fewest: 0, average: 0 },
+    });
+  });
+
   it('the usage of an app by day, also after a restart', async () => {
     await using first = await startFanfare();
     for (const data of ['x', 'y']) await trigger(first, { name: 'e', channel: 'a', data });

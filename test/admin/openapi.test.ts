@@ -15,6 +15,7 @@ import {
   startWebhookEndpoint,
   type WebhookEndpoint,
 } from '../../testing/servers/webhook-endpoint.ts';
+import { newInstance, published, registered } from '../protocol/push/exchange.ts';
 
 interface Described {
   readonly operationId: string;
@@ -67,10 +68,14 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** A valid call of each operation: its path parameters and its body. */
-const successes: Readonly<
-  Record<string, () => Promise<{ path?: Readonly<Record<string, string>>; body?: object }>>
-> = {
+interface ValidCall {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: string;
+  readonly body?: object;
+}
+
+/** A valid call of each operation. */
+const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
   health: async () => ({}),
   readiness: async () => ({}),
   metrics: async () => ({}),
@@ -132,11 +137,35 @@ const successes: Readonly<
     return { path: { id, key: (json as { secretKey: string }).secretKey } };
   },
   listGateways: async () => ({ path: { id: await makeInstance() } }),
-  listDevices: async () => ({ path: { id: await makeInstanceWithDevice() } }),
+  checkGateway: async () => ({
+    path: { id: await makeInstance({ web: { allowedHosts: ['localhost:1'] } }) },
+    body: { platform: 'web' },
+  }),
+  previewPublish: async () => ({
+    path: { id: await makeInstance() },
+    body: { interests: ['a'], web: { notification: { title: 'x' } } },
+  }),
+  sendPublish: async () => ({
+    path: { id: await makeInstance() },
+    body: { users: ['ann'], web: { notification: { title: 'x' } } },
+  }),
+  listDevices: async () => ({ path: { id: (await makeDevice()).id } }),
+  getDevice: async () => ({ path: await makeDevice() }),
+  removeDevice: async () => ({ path: await makeDevice() }),
+  listDevicePublishes: async () => ({ path: await makeDevice() }),
+  listPublishDevices: async () => ({ path: await makePublish() }),
+  explainDevice: async () => ({ path: await makePublish() }),
+  getUser: async () => ({
+    path: { user: 'ann' },
+    query: `?app=${app.id}&instance=${(await makeDevice()).id}`,
+  }),
   removeDevices: async () => ({
-    path: { id: await makeInstanceWithDevice() },
+    path: { id: (await makeDevice()).id },
     body: { neverAccepted: true, registeredBefore: '2099-01-01T00:00:00Z' },
   }),
+  listPublishes: async () => ({ path: { id: await makeInstance() } }),
+  getPublish: async () => ({ path: await makePublish() }),
+  cancelPublish: async () => ({ path: await makePublish() }),
   listWebhookEndpoints: async () => ({}),
   replayWebhooks: async () => ({ body: { app: 'nobody' } }),
   testWebhook: async () => ({ path: { id: app.id }, body: { url: endpoint.url } }),
@@ -159,18 +188,22 @@ async function socketId(): Promise<string> {
 /** Operations of an app that are no reads, and that its configuration does not forbid. */
 const changeNoApp = ['sendEvent', 'checkAuth', 'endConnection', 'testWebhook'];
 
-async function makeInstance(): Promise<string> {
-  const { json } = await admin(server, 'POST', '/instances', { body: {} });
+async function makeInstance(body: object = {}): Promise<string> {
+  const { json } = await admin(server, 'POST', '/instances', { body });
   return (json as { id: string }).id;
 }
 
-async function makeInstanceWithDevice(): Promise<string> {
-  const id = await makeInstance();
-  const path = `/device_api/v1/instances/${id}/devices/fcm`;
-  const body = JSON.stringify({ token: 'a', metadata: { sdkVersion: '1.10.0' } });
-  const made = await fetch(`http://127.0.0.1:${server.pushPort}${path}`, { method: 'POST', body });
-  expect(made.status).toBe(200);
-  return id;
+/** Makes an instance with a device. */
+async function makeDevice() {
+  const instance = await newInstance(server);
+  return { id: instance.id, device: await registered(instance) };
+}
+
+/** Makes an instance with a device and a publish. */
+async function makePublish() {
+  const instance = await newInstance(server);
+  const device = await registered(instance);
+  return { id: instance.id, device, publish: await published(instance) };
 }
 
 /** Streams that end with the server alone. */
@@ -227,8 +260,10 @@ describe('the OpenAPI description', () => {
       .filter(({ operation }) => !endless.includes(operation.operationId))
       .map((one) => [`${one.method} ${one.path}`, one] as const),
   )('is true of %s', async (_, { method, path, operation }) => {
-    const { path: steps = {}, body } = (await successes[operation.operationId]?.()) ?? {};
-    const done = await admin(server, method, `/${filled(path, steps)}`, { body });
+    const given = await successes[operation.operationId]?.();
+    const { path: steps = {}, query = '', body } = given ?? {};
+    const target = `/${filled(path, steps)}`;
+    const done = await admin(server, method, target + query, { body });
     expect(done.status).toBeLessThan(300);
     expectDescribed(operation, done);
     // Secrets are shown when they are made, or asked for by name.
@@ -240,12 +275,13 @@ describe('the OpenAPI description', () => {
     // All refusals that a client can cause.
     if (path.includes('{')) {
       const unknown = filled(path, { id: 'nowhere', key: 'nothing' });
-      const refused = await admin(server, method, `/${unknown}`, { body });
+      const owner = query === '' ? '' : '?app=nowhere';
+      const refused = await admin(server, method, `/${unknown}${owner}`, { body });
       expect(refused.status).toBe(404);
       expectDescribed(operation, refused);
     }
     if (path.startsWith('/api/')) {
-      const strange = await admin(server, method, `/${filled(path, steps)}?strange=1`, { body });
+      const strange = await admin(server, method, `${target}?strange=1`, { body });
       expect(strange.status).toBe(400);
       expectDescribed(operation, strange);
     }
@@ -254,7 +290,7 @@ describe('the OpenAPI description', () => {
         [{ raw: 'x', headers: { 'content-type': 'text/plain' } }, 415],
         [{ raw: 'x'.repeat(70_000) }, 413],
       ] as const) {
-        const refused = await admin(server, method, `/${filled(path, steps)}`, request);
+        const refused = await admin(server, method, target, request);
         expect(refused.status).toBe(status);
         expectDescribed(operation, refused);
       }

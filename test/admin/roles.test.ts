@@ -151,6 +151,10 @@ describe('a user who may only see one app', () => {
     for (const path of [`/apps/${OTHER.id}`, '/apps/nothing', `/instances/${instance}`]) {
       expect((await as('of-test', 'GET', path)).status).toBe(404);
     }
+    expect((await as('of-test', 'GET', `/users/ann?app=${APP.id}`)).status).toBe(200);
+    for (const query of [`app=${OTHER.id}`, `app=${APP.id}&instance=${instance}`]) {
+      expect((await as('of-test', 'GET', `/users/ann?${query}`)).status).toBe(404);
+    }
     expect((await as('of-test', 'DELETE', `/apps/${OTHER.id}`)).status).toBe(404);
     expect((await as('of-test', 'GET', `/apps/${APP.id}?secrets=true`)).text).toContain(APP.secret);
   });

@@ -10,7 +10,14 @@ import { admin, makeApp, webhooksOf } from '../../testing/clients/admin-api.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { channelAuth, hmac, signedTarget } from '../../testing/clients/sign.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
-import { beamsToken, INSTANCE, published, registered, setUser } from '../protocol/push/exchange.ts';
+import {
+  beamsToken,
+  INSTANCE,
+  published,
+  registered,
+  setUser,
+  TO_USERS,
+} from '../protocol/push/exchange.ts';
 
 /** Searches everything that the admin listener gives for the secrets of a server that has one of each kind. */
 
@@ -43,6 +50,8 @@ let server: Fanfare;
 let client: RawClient & { socketId: string };
 let storedApp: string;
 let webhook: string;
+let device: string;
+let publish: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'fanfare-secrets-'));
@@ -93,9 +102,9 @@ beforeAll(async () => {
   const app = await makeApp(server, { webhooks: [{ url, events: ['channel_occupied'] }] });
   storedApp = app.id;
   const token = beamsToken();
-  const device = await registered(server, 'fcm', { token: DEVICE_TOKEN });
+  device = await registered(server, 'fcm', { token: DEVICE_TOKEN });
   await setUser(server, device, token);
-  await published(server);
+  publish = await published(server, TO_USERS);
   client = await RawClient.connect(server);
   const auth = channelAuth(client.socketId, CHANNEL);
   await client.subscribes(CHANNEL, auth);
@@ -171,6 +180,7 @@ const NOT_ASKED = [
   'deleteApp',
   'deleteInstance',
   'endConnection',
+  'removeDevice',
 ];
 
 /** The body of each operation that takes one. */
@@ -182,7 +192,11 @@ const bodies: Readonly<Record<string, () => object>> = {
   changeInstance: () => ({ name: 'x' }),
   enableApp: () => ({}),
   disableApp: () => ({}),
+  checkGateway: () => ({ platform: 'fcm' }),
+  previewPublish: () => ({ interests: ['a'], apns: { aps: { alert: 'x' } }, fcm: {}, web: {} }),
+  sendPublish: () => ({ interests: ['a'], web: {} }),
   removeDevices: () => ({ neverAccepted: true, dryRun: true }),
+  cancelPublish: () => ({}),
   replayWebhook: () => ({}),
   replayWebhooks: () => ({ app: APP.id }),
   testWebhook: () => ({ url: `http://***@127.0.0.1:${endpoint.port}/hook?token=***` }),
@@ -213,7 +227,9 @@ describe('no secret is', () => {
     const body = method === 'GET' ? undefined : bodies[id]?.();
     if (method !== 'GET' && body === undefined) throw new Error(`Say with which body to ask ${id}`);
     for (const given of idsFor(operation)) {
-      const target = filled(path, { id: given, name: CHANNEL, socket: client.socketId });
+      const values = { name: CHANNEL, socket: client.socketId, device, publish, user: 'ann' };
+      const query = id === 'getUser' ? `?app=${APP.id}&instance=${INSTANCE.id}` : '';
+      const target = filled(path, { ...values, id: given }) + query;
       const answer = await admin(server, method, target, { body });
       expect(answer.status).not.toBe(400);
       expectNoSecret(`${method} ${path}`, answer.text);

@@ -103,8 +103,14 @@ it('logs in with the link that a start on a terminal prints, once, and with the 
   expect(complaints).toEqual([]);
   expect(await cookiesOf(page)).toEqual(['fanfare']);
 
-  // The link has been used.
+  // Without a session, the page asks for the password, and nothing complains.
   await page.context().clearCookies();
+  await page.goto('about:blank');
+  await page.goto(`http://127.0.0.1:${server.adminPort}/dashboard`);
+  await page.getByLabel('Password').waitFor();
+  expect(complaints).toEqual([]);
+
+  // The link has been used.
   await page.goto('about:blank');
   status = logInStatus(page);
   await page.goto(server.link);

@@ -141,6 +141,10 @@ it('changes a setting of an app', async () => {
   const before = await box.isChecked();
   await box.click();
   await page.getByRole('button', { name: 'Save' }).click();
+  const review = page.getByRole('dialog', { name: 'Save these changes?' });
+  await review.getByRole('row', { name: `clientEvents ${before} ${!before}` }).waitFor();
+  expect(await axe(page)).toEqual([]);
+  await review.getByRole('button', { name: 'Save 1 change' }).click();
   await page.getByText('Saved.').waitFor();
   const after = await admin({ ...server, adminPassword: PASSWORD }, 'GET', `/apps/${id}`);
   expect(after.json).toMatchObject({ clientEvents: !before });

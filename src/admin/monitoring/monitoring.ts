@@ -1,4 +1,5 @@
 import type { OpenCircuit } from '../../push/delivering/ports.ts';
+import type { Platform } from '../../push/model/device.ts';
 import type { OfAllServers } from '../channels/inspecting.ts';
 
 /** What this server is. */
@@ -129,6 +130,15 @@ export type PausedRoute = Pick<
   'platform' | 'origin' | 'why' | 'reason' | 'words' | 'isUnproven' | 'sinceMs'
 >;
 
+/** What the gateway of an instance said last to this server, since its start. */
+export interface SaidByGateway {
+  readonly acceptedAtMs: number | undefined;
+  /** When it refused the credential, or failed. */
+  readonly refusal:
+    | { readonly atMs: number; readonly reason: string; readonly words: string }
+    | undefined;
+}
+
 /** What an operator sees of this server. */
 export interface Monitoring {
   server(): ServerFacts;
@@ -143,4 +153,5 @@ export interface Monitoring {
   >;
   /** The gateways of an instance that are paused now. */
   pauses(instanceId: string): readonly PausedRoute[];
+  saidLast(instanceId: string, platform: Platform): SaidByGateway;
 }

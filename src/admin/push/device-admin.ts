@@ -1,11 +1,29 @@
+import { type ExplainOptions, explain } from '../../push/explain/explain.ts';
+import { type Explanation, outcomeOf, type TimelineEvent } from '../../push/explain/timeline.ts';
+import { type DeviceId, platforms } from '../../push/model/device.ts';
+import { readDeviceId } from '../../push/model/device-id.ts';
+import type { PublishId, PublishState } from '../../push/model/publish.ts';
+import { readPublishId } from '../../push/model/publish-id.ts';
 import type { Log } from '../../runtime/ports.ts';
-import type { DeviceFilter, DeviceList } from '../../stores/push/devices/device-list.ts';
+import type { Database } from '../../stores/database/database.ts';
+import { type KnownDevice, readKnownDevice } from '../../stores/push/devices/device-details.ts';
+import { type DeviceFilter, DeviceList } from '../../stores/push/devices/device-list.ts';
+import { StoredDevices } from '../../stores/push/devices/device-store.ts';
+import { StoredStories } from '../../stores/push/publishes/device-story.ts';
+import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
+import { findPublishesOf } from '../../stores/push/publishes/publishes-of-devices.ts';
+import {
+  listUnreached,
+  type UnreachedQuery,
+} from '../../stores/push/publishes/unreached-devices.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 
 export interface DeviceAdminOptions {
-  readonly store: DeviceList;
+  readonly database: Database;
   /** The number of a served instance. The id may be in any case. */
   readonly numberOf: (id: string) => number | undefined;
+  /** The gateways that this server has paused for an instance. */
+  readonly pauses: (id: string) => ExplainOptions['pauses'];
   readonly log: Log;
 }
 
@@ -15,34 +33,151 @@ interface DeviceQuery {
   readonly after: number;
 }
 
-/** Lists and removes the devices of instances. Throws `OperationRefused`. */
+/** A device, and how it is known to the store. */
+export type FoundDevice = KnownDevice & { readonly id: DeviceId };
+
+/** What became of a publish at one device. */
+export interface LastPublish {
+  readonly publish: PublishId;
+  readonly device: DeviceId;
+  readonly createdAtMs: number;
+  readonly state: PublishState;
+  readonly outcome: TimelineEvent;
+}
+
+/** Interests that are shown with a device. */
+const INTERESTS_SHOWN = 1_000;
+
+/** Lists, shows and removes the devices of instances, and explains what they got. Throws `OperationRefused`. */
 export class DeviceAdmin {
   private readonly options: DeviceAdminOptions;
+  private readonly devices: DeviceList;
+  private readonly registered: StoredDevices;
+  private readonly stories: StoredStories;
+  private readonly publishes: StoredPublishes;
 
   constructor(options: DeviceAdminOptions) {
+    const { database } = options;
     this.options = options;
+    this.devices = new DeviceList(database);
+    this.registered = new StoredDevices(database);
+    this.stories = new StoredStories(database);
+    this.publishes = new StoredPublishes(database);
   }
 
   async list(id: string, { filter, after, limit }: DeviceQuery & { readonly limit: number }) {
-    return await this.options.store.list({ instance: this.numberOf(id), filter, after, limit });
+    return await this.devices.list({ instance: this.numberOf(id), filter, after, limit });
   }
 
   async remove(id: string, { filter, after, dryRun }: DeviceQuery & { readonly dryRun: boolean }) {
-    const { store, log } = this.options;
-    const done = await store.remove({
-      instance: this.numberOf(id),
-      filter,
-      after,
-      isDryRun: dryRun,
-    });
-    if (!dryRun && done.devices > 0) {
-      log.info('Devices removed', {
-        instance: id.toLowerCase(),
-        devices: done.devices,
-        by: 'admin-api',
-      });
-    }
+    const instance = this.numberOf(id);
+    const done = await this.devices.remove({ instance, filter, after, isDryRun: dryRun });
+    if (!dryRun && done.devices > 0) this.logRemoved(id, done.devices);
     return done;
+  }
+
+  /** Removes one device. */
+  async removeOne(id: string, deviceText: string): Promise<DeviceId> {
+    const { id: device, registered } = await this.find(id, deviceText);
+    if (registered !== undefined) {
+      await this.registered.delete({ instance: this.numberOf(id), id: device });
+      this.logRemoved(id, 1);
+    }
+    return device;
+  }
+
+  async find(id: string, deviceText: string): Promise<FoundDevice> {
+    const instance = this.numberOf(id);
+    const device = deviceIdIn(deviceText);
+    const found = await readKnownDevice(this.options.database, { instance, id: device });
+    if (found === undefined) throw noDevice();
+    return { ...found, id: device };
+  }
+
+  /** The interests of a registered device. */
+  async interests(id: string, device: DeviceId) {
+    const key = { instance: this.numberOf(id), id: device };
+    const found = await this.registered.interests({ ...key, after: '', limit: INTERESTS_SHOWN });
+    return found ?? { interests: [], more: false };
+  }
+
+  /** What became of the newest publishes that were for any of these devices. */
+  async lastPublishes(
+    id: string,
+    devices: readonly Pick<FoundDevice, 'id' | 'number'>[],
+    { before, limit }: { readonly before?: number | undefined; readonly limit: number },
+  ) {
+    const instance = this.numberOf(id);
+    if (devices.length === 0) return { publishes: [], looked: 0, next: undefined };
+    const ids = new Map(devices.map((one) => [one.number, one.id]));
+    const { found, looked, next } = await findPublishesOf(this.options.database, {
+      instance,
+      devices: [...ids.keys()],
+      before,
+      limit,
+    });
+    const publishes = await Promise.all(
+      found.map(async ({ id: publish, device, createdAtMs }): Promise<LastPublish[]> => {
+        const deviceId = ids.get(device);
+        const told = deviceId && (await this.storyOf(id, { publish, device: deviceId }));
+        // Either may have been deleted since.
+        if (told?.story === undefined) return [];
+        const { status, explanation } = told.story;
+        const outcome = outcomeOf(explanation);
+        if (outcome === undefined) return [];
+        const { deviceId: of } = explanation;
+        return [{ publish, device: of, createdAtMs, state: status.state, outcome }];
+      }),
+    );
+    return { publishes: publishes.flat(), looked, next };
+  }
+
+  /** Explains why a device did or did not get a publish. */
+  async explain(id: string, given: { readonly publish: string; readonly device: string }) {
+    this.numberOf(id);
+    const publish = publishIdIn(given.publish);
+    const told = await this.storyOf(id, { publish, device: deviceIdIn(given.device) });
+    if (told === undefined) throw noPublish();
+    if (told.story === undefined) throw noDevice();
+    return told.story;
+  }
+
+  /** Devices that a publish has not reached. */
+  async unreached(
+    id: string,
+    { publish, ...query }: Omit<UnreachedQuery, 'instance' | 'publish'> & { publish: string },
+  ) {
+    const instance = this.numberOf(id);
+    const wanted = { ...query, instance, publish: publishIdIn(publish) };
+    const found = await listUnreached(this.options.database, wanted);
+    if (found === undefined) throw noPublish();
+    return found;
+  }
+
+  /** `undefined`: no such publish; without `story`: no such device. */
+  private async storyOf(
+    id: string,
+    { publish, device }: { readonly publish: PublishId; readonly device: DeviceId },
+  ) {
+    const instance = this.numberOf(id);
+    const nowMs = Date.now();
+    const [status, story] = await Promise.all([
+      this.publishes.status({ instance, id: publish, nowMs }),
+      this.stories.story({ instance, publish, device }),
+    ]);
+    if (status === undefined) return undefined;
+    if (story === undefined) return { story: undefined };
+    const pauses = this.options.pauses(id.toLowerCase());
+    const explanation: Explanation = explain(story, status, { deviceId: device, nowMs, pauses });
+    return { story: { status, explanation } };
+  }
+
+  private logRemoved(id: string, devices: number): void {
+    this.options.log.info('Devices removed', {
+      instance: id.toLowerCase(),
+      devices,
+      by: 'admin-api',
+    });
   }
 
   private numberOf(id: string): number {
@@ -50,4 +185,36 @@ export class DeviceAdmin {
     if (number === undefined) throw new OperationRefused('not-found', `There is no instance ${id}`);
     return number;
   }
+}
+
+/** Reads a device id, whose prefix names the platform. */
+function deviceIdIn(text: string): DeviceId {
+  for (const platform of platforms) {
+    const id = readDeviceId(text, platform);
+    if (id !== undefined) return id;
+  }
+  throw new OperationRefused(
+    'not-found',
+    'That is no device id. Device ids begin with apns-, fcm- or web-; getDeviceId of the SDKs returns them',
+  );
+}
+
+function publishIdIn(text: string): PublishId {
+  const id = readPublishId(text);
+  if (id === undefined) throw noPublish();
+  return id;
+}
+
+function noPublish(): OperationRefused {
+  return new OperationRefused(
+    'not-found',
+    'The instance has no such publish. Publishes are kept for 30 days after they are finished',
+  );
+}
+
+function noDevice(): OperationRefused {
+  return new OperationRefused(
+    'not-found',
+    'The instance has no such device: it never registered here, the app deleted it or registered again with another id, or it was removed more than 30 days ago',
+  );
 }

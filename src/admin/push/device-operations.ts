@@ -5,7 +5,10 @@ import {
   afterPlace,
   deviceFilter,
   devicePlatform,
+  idPrefix,
   nextPlace,
+  ofInterest,
+  ofUser,
   registeredBefore,
   requireCondition,
   seenBefore,
@@ -25,6 +28,9 @@ export const deviceOperations: readonly Operation[] = [
     summary:
       'List devices of a push instance, the oldest first. A response may hold fewer devices than `limit`, or none, although there are more: then `next` is not null.',
     query: z.strictObject({
+      id: idPrefix,
+      user: ofUser,
+      interest: ofInterest,
       platform,
       neverAccepted: yesNo('Only devices whose token no gateway has ever accepted.'),
       registeredBefore,

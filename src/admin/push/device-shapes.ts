@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isInterest } from '../../push/model/interest.ts';
+import { readUserId } from '../../push/model/user-id.ts';
 import type { DeviceFilter, ListedDevice } from '../../stores/push/devices/device-list.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import type { Rights } from '../rights.ts';
@@ -19,6 +21,27 @@ export const seenBefore = time
   .describe(
     'Only devices that have not registered nor set a token, a user or metadata since this time.',
   );
+
+/** Six digits are those of one device in 16 million, so few devices have an id that begins with them. */
+export const idPrefix = z
+  .string()
+  .regex(/^(apns|fcm|web)-[\da-fA-F]{6}[\da-fA-F-]{0,30}$/, {
+    error: 'must be a device id, or its platform and at least 6 digits, such as fcm-6a47f1',
+  })
+  .optional()
+  .describe('Only the device with this id, or those whose ids begin with it.');
+
+export const ofUser = z
+  .string()
+  .refine((text) => readUserId(text).ok, { error: 'must be the id of a user' })
+  .optional()
+  .describe('Only devices of this user.');
+
+export const ofInterest = z
+  .string()
+  .refine(isInterest, { error: 'must be the name of an interest' })
+  .optional()
+  .describe('Only devices that are subscribed to this interest.');
 
 /** The position to continue from, in the order in which devices registered. */
 export const afterPlace = z
@@ -83,6 +106,9 @@ export interface GivenFilter {
   readonly neverAccepted?: boolean | undefined;
   readonly registeredBefore?: string | undefined;
   readonly seenBefore?: string | undefined;
+  readonly id?: string | undefined;
+  readonly user?: string | undefined;
+  readonly interest?: string | undefined;
 }
 
 export function deviceFilter({
@@ -90,12 +116,18 @@ export function deviceFilter({
   neverAccepted = false,
   registeredBefore: registered,
   seenBefore: seen,
+  id,
+  user,
+  interest,
 }: GivenFilter): DeviceFilter {
   return {
     platform,
     neverAccepted,
     registeredBeforeMs: registered === undefined ? undefined : Date.parse(registered),
     seenBeforeMs: seen === undefined ? undefined : Date.parse(seen),
+    idPrefix: id?.toLowerCase(),
+    userId: user,
+    interest,
   };
 }
 

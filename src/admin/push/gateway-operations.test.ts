@@ -1,6 +1,7 @@
 import { expect, it } from 'bun:test';
+import type { Platform } from '../../push/model/device.ts';
 import type { Admin } from '../admin.ts';
-import type { PausedRoute } from '../monitoring/monitoring.ts';
+import type { PausedRoute, SaidByGateway } from '../monitoring/monitoring.ts';
 import type { Call } from '../operation.ts';
 import { gatewayOperations } from './gateway-operations.ts';
 
@@ -14,10 +15,19 @@ const pause = (more: Partial<PausedRoute>): PausedRoute => ({
   ...more,
 });
 
-async function gatewaysWith(paused: readonly PausedRoute[]) {
+/** Of a gateway that has said nothing yet. */
+const NOTHING = { acceptedAtMs: null, refusal: null };
+
+async function gatewaysWith(
+  paused: readonly PausedRoute[],
+  said: Partial<Record<Platform, SaidByGateway>> = {},
+) {
   const admin = {
     instances: { get: async (id: string) => ({ tenant: { id, fcm: {}, web: {} } }) },
-    monitoring: { pauses: (id: string) => (id === 'a-b' ? paused : []) },
+    monitoring: {
+      pauses: (id: string) => (id === 'a-b' ? paused : []),
+      saidLast: (_: string, platform: Platform) => said[platform] ?? {},
+    },
   };
   const call = { path: { id: 'A-B' }, query: {}, body: undefined };
   const [listGateways] = gatewayOperations;
@@ -36,7 +46,7 @@ it('shows the pauses of each gateway with advice', async () => {
     isUnproven: true,
   });
   expect(await gatewaysWith([refused])).toEqual([
-    { platform: 'apns', configured: false, pauses: [], morePauses: 0 },
+    { platform: 'apns', configured: false, pauses: [], morePauses: 0, ...NOTHING },
     {
       platform: 'fcm',
       configured: true,
@@ -53,8 +63,9 @@ it('shows the pauses of each gateway with advice', async () => {
         },
       ],
       morePauses: 0,
+      ...NOTHING,
     },
-    { platform: 'web', configured: true, pauses: [], morePauses: 0 },
+    { platform: 'web', configured: true, pauses: [], morePauses: 0, ...NOTHING },
   ]);
 });
 
@@ -63,4 +74,18 @@ it('shows 20 push services of browsers at most', async () => {
   const [, , web] = await gatewaysWith(paused);
   expect(web).toMatchObject({ platform: 'web', morePauses: 30 });
   expect((web as { pauses: unknown[] }).pauses).toHaveLength(20);
+});
+
+it('shows what each gateway said last, with advice', async () => {
+  const refusal = { atMs: 8.4, reason: 'InvalidProviderToken', words: '' };
+  const [apns, fcm] = await gatewaysWith([], { apns: { acceptedAtMs: 7.2, refusal } });
+  expect(apns).toMatchObject({
+    acceptedAtMs: 7,
+    refusal: {
+      atMs: 8,
+      reason: 'InvalidProviderToken',
+      advice: expect.stringContaining('apns.keyId'),
+    },
+  });
+  expect(fcm).toMatchObject(NOTHING);
 });

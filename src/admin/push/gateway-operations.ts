@@ -1,6 +1,14 @@
 import { z } from 'zod';
+import { instanceSettings } from '../../config/push-settings.ts';
+import type { InstanceSettings } from '../../config/schema.ts';
 import { adviceOn } from '../../push/explain/advice.ts';
+import type { Platform } from '../../push/model/device.ts';
+import { checked } from '../../tenants/checked.ts';
+import { merged } from '../../tenants/merged.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
+import type { SaidByGateway } from '../monitoring/monitoring.ts';
 import { type Operation, operation } from '../operation.ts';
+import { hasRole } from '../rights.ts';
 import { onTenant } from '../tenant-shapes.ts';
 
 /** Pauses of one gateway that are shown: devices of browsers name any number of push services. */
@@ -8,14 +16,40 @@ const PAUSES_MAX = 20;
 
 const PLATFORMS = ['apns', 'fcm', 'web'] as const;
 
-/** The operation that shows whether gateways can be reached. */
+/** The platform whose devices a gateway reaches. */
+export const gatewayPlatform = z.enum(PLATFORMS);
+
+const moment = z.int().min(0).nullable();
+
+const explained = {
+  reason: z.string(),
+  words: z.string().describe('What the gateway said.'),
+  why: z.string(),
+  advice: z.string().nullable(),
+};
+
+const apns = instanceSettings.shape.apns.unwrap().shape;
+const fcm = instanceSettings.shape.fcm.unwrap().shape;
+
+/** What may be tried. Addresses and files are those in use, so that nobody can look around with a trial. */
+const triedApns = z
+  .strictObject({
+    teamId: apns.teamId,
+    keyId: apns.keyId,
+    privateKey: apns.privateKey.unwrap(),
+    environment: apns.environment.unwrap().optional(),
+  })
+  .optional();
+const triedFcm = z.strictObject({ serviceAccount: fcm.serviceAccount.unwrap() }).optional();
+
+/** The operations that show whether gateways can be reached. */
 export const gatewayOperations: readonly Operation[] = [
   operation({
     ...onTenant(
       z.strictObject({
         gateways: z.array(
           z.strictObject({
-            platform: z.enum(PLATFORMS),
+            platform: gatewayPlatform,
             configured: z.boolean().describe('Whether the instance has a credential for it.'),
             pauses: z
               .array(
@@ -36,6 +70,11 @@ export const gatewayOperations: readonly Operation[] = [
               )
               .describe(`Why this server sends it little or nothing now. Up to ${PAUSES_MAX}.`),
             morePauses: z.int().min(0),
+            acceptedAtMs: moment.describe('When it last accepted a message of this server.'),
+            refusal: z
+              .strictObject({ atMs: z.int().min(0), ...explained })
+              .nullable()
+              .describe('What it said when it last refused the credential, or failed.'),
           }),
         ),
       }),
@@ -69,9 +108,91 @@ export const gatewayOperations: readonly Operation[] = [
               };
             }),
             morePauses: Math.max(0, pauses.length - PAUSES_MAX),
+            ...lastOf(monitoring.saidLast(instance.id, platform), platform),
           };
         }),
       };
     },
   }),
+  operation({
+    ...onTenant(
+      z.strictObject({
+        answers: z
+          .array(
+            z.strictObject({
+              origin: z.string().nullable().describe('The push service of browsers.'),
+              result: z
+                .enum(['accepted', 'refused', 'silent'])
+                .describe(
+                  'accepted: it takes the credential; refused: it does not; silent: no answer, or trouble of its own.',
+                ),
+              ...explained,
+              durationMs: z.int().min(0),
+            }),
+          )
+          .describe('One of each gateway that was asked: several of browsers, if they are named.'),
+      }),
+    ),
+    id: 'checkGateway',
+    role: 'operator',
+    method: 'POST',
+    path: '/instances/{id}/gateways/check',
+    summary:
+      'Ask a gateway whether it takes the credential of a push instance, with a message that no device gets. Another credential can be tried before it is kept, which takes the role admin.',
+    body: z.strictObject({ platform: gatewayPlatform, apns: triedApns, fcm: triedFcm }),
+    refusals: ['not-found', 'conflict', 'over-limit'],
+    act: async ({ instances, composing }, { path, body, rights }) => {
+      const { tenant: kept } = await instances.get(path('id').toLowerCase());
+      const { platform, ...tried } = body;
+      const isTrial = tried.apns !== undefined || tried.fcm !== undefined;
+      if (isTrial && !hasRole(rights.role, 'admin')) {
+        throw new OperationRefused('forbidden', 'Trying another credential takes the role admin');
+      }
+      const instance = isTrial ? withTried(kept, tried) : kept;
+      const answers = await composing.check(instance, { platform, isTrial });
+      return {
+        answers: answers.map(({ origin, result, reason, words, durationMs }) => ({
+          origin: origin ?? null,
+          result,
+          ...explain(platform, { reason: result === 'accepted' ? '' : reason, words }),
+          durationMs,
+        })),
+      };
+    },
+  }),
 ];
+
+/** The settings of an instance with another credential in the place of its own. */
+function withTried(
+  instance: InstanceSettings,
+  { apns, fcm }: { readonly apns?: object | undefined; readonly fcm?: object | undefined },
+): InstanceSettings {
+  const change = {
+    ...(apns === undefined ? {} : { apns: { privateKeyFile: null, ...apns } }),
+    ...(fcm === undefined ? {} : { fcm: { serviceAccountFile: null, ...fcm } }),
+  };
+  return checked(instanceSettings, {
+    input: merged(instance, change),
+    unknownField: 'unknown setting',
+  });
+}
+
+function lastOf({ acceptedAtMs, refusal }: SaidByGateway, platform: Platform) {
+  return {
+    acceptedAtMs: acceptedAtMs === undefined ? null : Math.round(acceptedAtMs),
+    refusal:
+      refusal === undefined
+        ? null
+        : { atMs: Math.round(refusal.atMs), ...explain(platform, refusal) },
+  };
+}
+
+function explain(
+  platform: Platform,
+  { reason, words }: { readonly reason: string; readonly words: string },
+) {
+  const said = words.slice(0, 500);
+  if (reason === '') return { reason, words: said, why: '', advice: null };
+  const { why, advice } = adviceOn({ platform, reason, words });
+  return { reason, words: said, why, advice: advice ?? null };
+}

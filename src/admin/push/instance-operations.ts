@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { type Operation, operation } from '../operation.ts';
 import { seesInstance } from '../rights.ts';
-import { notServedList, onTenant, secretsQuery } from '../tenant-shapes.ts';
+import {
+  changedTenant,
+  changeQuery,
+  changesOf,
+  isDryRun,
+  notServedList,
+  onTenant,
+  secretsQuery,
+} from '../tenant-shapes.ts';
 import { instanceChange, newInstanceBody, showInstance, shownInstance } from './instance-shapes.ts';
 
 /** The operations that manage push instances. */
@@ -57,17 +65,25 @@ export const instanceOperations: readonly Operation[] = [
       showInstance(await instances.get(instanceId(path)), query.secrets === 'true'),
   }),
   operation({
-    ...onTenant(shownInstance),
+    ...onTenant(changedTenant(shownInstance)),
     id: 'changeInstance',
     role: 'admin',
     method: 'PATCH',
     path: '/instances/{id}',
     summary: 'Change the given settings of a push instance, and keep the others.',
+    query: changeQuery,
     body: instanceChange,
     logLine: { message: 'Instance changed', subject: 'instance' },
-    act: async ({ instances }, { path, body }) => {
+    act: async ({ instances }, { path, query, body }) => {
       const { name, ...settings } = body;
-      await instances.update(instanceId(path), { name, settings });
+      const [id, change] = [instanceId(path), { name, settings }];
+      if (isDryRun(query)) {
+        const [before, after] = [await instances.get(id), await instances.tryUpdate(id, change)];
+        const [shown, wouldBe] = [showInstance(before, false), showInstance(after, false)];
+        const changes = changesOf([before.tenant, after.tenant], [shown, wouldBe]);
+        return { ...wouldBe, changes };
+      }
+      await instances.update(id, change);
       return showInstance(await instances.get(instanceId(path)), false);
     },
   }),

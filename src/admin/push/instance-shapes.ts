@@ -34,6 +34,8 @@ export const newInstanceBody = settings
 
 const shownWeb = web.unwrap();
 const shownVapid = shownWeb.shape.vapid.shape;
+const { privateKey: _key, ...shownApns } = instanceSettings.shape.apns.unwrap().shape;
+const { serviceAccount: _account, ...shownFcm } = instanceSettings.shape.fcm.unwrap().shape;
 
 /** An instance with all of its settings. Secrets are shown only on request. */
 export const shownInstance = instanceSettings
@@ -44,6 +46,8 @@ export const shownInstance = instanceSettings
       .describe(
         'The oldest first. Only the first 8 characters of each, unless secrets are requested.',
       ),
+    apns: z.strictObject(shownApns).optional(),
+    fcm: z.strictObject(shownFcm).optional(),
     web: shownWeb
       .extend({
         vapid: z.strictObject({ ...shownVapid, privateKey: z.string().optional() }),
@@ -60,15 +64,21 @@ export const shownInstance = instanceSettings
   })
   .describe('One instance with all of its settings, defaults included.');
 
-/** Shows an instance, with its secrets only on request. */
+/** Shows an instance, with its secrets only on request, but never with the credentials that vendors gave for it. */
 export function showInstance(
-  { tenant: instance, source }: KeptTenant<InstanceSettings>,
+  { tenant, source }: KeptTenant<InstanceSettings>,
   withSecrets: boolean,
 ) {
-  if (withSecrets) return { ...instance, source };
+  const { apns, fcm, ...others } = tenant;
+  const instance = {
+    ...others,
+    ...(apns === undefined ? {} : { apns: withoutKey(apns) }),
+    ...(fcm === undefined ? {} : { fcm: withoutAccount(fcm) }),
+    source,
+  };
+  if (withSecrets) return instance;
   return {
     ...instance,
-    source,
     secretKeys: instance.secretKeys.map(secretKeyName),
     web: instance.web && { ...instance.web, vapid: withoutPrivateKey(instance.web.vapid) },
     webhooks: instance.webhooks.map(({ secret: _, ...webhook }) => ({
@@ -76,6 +86,14 @@ export function showInstance(
       url: redactedUrl(webhook.url),
     })),
   };
+}
+
+function withoutKey({ privateKey: _, ...shown }: NonNullable<InstanceSettings['apns']>) {
+  return shown;
+}
+
+function withoutAccount({ serviceAccount: _, ...shown }: NonNullable<InstanceSettings['fcm']>) {
+  return shown;
 }
 
 function withoutPrivateKey({ publicKey, subject }: { publicKey: string; subject: string }) {

@@ -44,6 +44,12 @@ const FILTER_OPTIONS: readonly Option[] = [
 ];
 
 export const DEVICES_LIST_OPTIONS: readonly Option[] = [
+  { name: 'user', value: 'USER', help: 'Only devices of this user.' },
+  {
+    name: 'interest',
+    value: 'INTEREST',
+    help: 'Only devices that are subscribed to this interest.',
+  },
   ...FILTER_OPTIONS,
   LIMIT_OPTION,
   CONFIG_OPTION,
@@ -142,6 +148,8 @@ function filterOf(given: Arguments): DeviceFilter {
     neverAccepted: given.has('never-accepted'),
     registeredBeforeMs: timeBefore('older-than'),
     seenBeforeMs: timeBefore('not-seen-for'),
+    userId: given.value('user'),
+    interest: given.value('interest'),
   };
 }
 

@@ -16,16 +16,23 @@ export function shownInstance(instance: StoredInstance, secrets: ShownSecrets): 
     id,
     name,
     secretKeys: secrets === 'none' ? secretKeys.map(secretKeyName) : secretKeys,
-    settings: secrets === 'all' ? settings : withoutSecrets(settings),
+    settings: settingsFor(settings, secrets),
   };
 }
 
-function withoutSecrets(settings: StoredInstance['settings']): StoredInstance['settings'] {
-  return JSON.parse(
-    JSON.stringify(shownSettings(settings), (name, value) =>
-      name === 'privateKey' || name === 'secret' ? undefined : value,
+function settingsFor(
+  settings: StoredInstance['settings'],
+  secrets: ShownSecrets,
+): StoredInstance['settings'] {
+  const shown = secrets === 'all' ? settings : shownSettings(settings);
+  const hidden = secrets === 'all' ? [] : ['privateKey', 'secret'];
+  const { apns, ...others } = JSON.parse(
+    // What vendors gave is never shown.
+    JSON.stringify(shown, (name, value) =>
+      name === 'serviceAccount' || hidden.includes(name) ? undefined : value,
     ),
   );
+  return apns === undefined ? others : { ...others, apns: { ...apns, privateKey: undefined } };
 }
 
 interface InstanceOutput {
@@ -41,7 +48,7 @@ export function printInstance(
 ): ExitCode {
   const { id, name, secretKeys, settings } = instance;
   const vapid = vapidOf(settings);
-  const others = otherSettings(secrets === 'all' ? settings : withoutSecrets(settings));
+  const others = otherSettings(settingsFor(settings, secrets));
   const lines = [
     printable(`Instance ${id}${name === '' ? '' : ` (${name})`}`),
     ...secretKeys.map((secret) => {

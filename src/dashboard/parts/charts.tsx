@@ -1,6 +1,3 @@
-import { useId, useState } from 'preact/hooks';
-import { Button } from './controls.tsx';
-import { count } from './formats.ts';
 import { stretches, thinned, type Values } from './series.ts';
 
 const WIDTH = 160;
@@ -48,120 +45,24 @@ export function Sparkline({ values, label }: { readonly values: Values; readonly
   );
 }
 
-interface Bar {
-  readonly label: string;
-  readonly value: number;
-  /** A part of `value`, drawn lighter. */
-  readonly part?: number;
-}
-
-/** Bars from 0, with the same figures as a table behind a button. */
-export function Bars({
-  bars,
-  title,
-  valueName,
-  partName,
+/** How much of a quota is used; `forecast` is how much will be at its end. */
+export function QuotaBar({
+  used,
+  of,
+  forecast = used,
 }: {
-  readonly bars: readonly Bar[];
-  readonly title: string;
-  readonly valueName: string;
-  readonly partName?: string;
+  readonly used: number;
+  readonly of: number;
+  readonly forecast?: number;
 }) {
-  const [isTable, setTable] = useState(false);
-  const id = useId();
-  const peak = Math.max(...bars.map(({ value }) => value), 1);
-  const [width, height] = [720, 180];
-  const each = width / Math.max(bars.length, 1);
-  const y = (value: number) => (1 - value / peak) * (height - 20) + 4;
-  return (
-    <section class="card" aria-labelledby={id}>
-      <header>
-        <h2 id={id}>{title}</h2>
-        <Button look="slim" pressed={isTable} onClick={() => setTable(!isTable)}>
-          Table
-        </Button>
-      </header>
-      {isTable ? (
-        <table class="table">
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col" class="number">
-                {valueName}
-              </th>
-              {partName !== undefined && (
-                <th scope="col" class="number">
-                  {partName}
-                </th>
-              )}
-            </tr>
-          </thead>
-          <tbody>
-            {bars.toReversed().map(({ label, value, part }) => (
-              <tr key={label}>
-                <td>{label}</td>
-                <td class="number">{count(value)}</td>
-                {partName !== undefined && <td class="number">{count(part ?? 0)}</td>}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      ) : (
-        <div
-          class="inside chart"
-          role="img"
-          aria-label={`${title}. Highest: ${count(peak)}. The table has all figures.`}
-        >
-          <svg aria-hidden="true" viewBox={`0 0 ${width} ${height}`}>
-            <line class="axis" x1="0" x2={width} y1={height - 16} y2={height - 16} />
-            <line class="axis" x1="0" x2={width} y1={y(peak)} y2={y(peak)} stroke-dasharray="2 4" />
-            <text class="tick" x="0" y={y(peak) + 14}>
-              {count(peak)}
-            </text>
-            {bars.map(({ label, value, part = 0 }, index) => (
-              <g key={label}>
-                <title>{`${label}: ${count(value)}`}</title>
-                <rect
-                  class="bar"
-                  x={index * each + each * 0.15}
-                  width={each * 0.7}
-                  y={y(value)}
-                  height={height - 16 - y(value)}
-                  rx="1.5"
-                />
-                {part > 0 && (
-                  <rect
-                    class="bar second"
-                    x={index * each + each * 0.15}
-                    width={each * 0.7}
-                    y={y(part)}
-                    height={height - 16 - y(part)}
-                    rx="1.5"
-                  />
-                )}
-              </g>
-            ))}
-            <text class="tick" x="0" y={height - 2}>
-              {bars[0]?.label}
-            </text>
-            <text class="tick" x={width} y={height - 2} text-anchor="end">
-              {bars.at(-1)?.label}
-            </text>
-          </svg>
-        </div>
-      )}
-    </section>
-  );
-}
-
-/** How much of a quota is used. */
-export function QuotaBar({ used, of }: { readonly used: number; readonly of: number }) {
   const share = of === 0 ? 1 : used / of;
   const level = share >= 0.95 ? 'bad' : share >= 0.8 ? 'warn' : '';
+  const width = (value: number) => `${Math.min(100, of === 0 ? 100 : (value / of) * 100)}%`;
   return (
     <span class={`quota ${level}`}>
       <span class="track">
-        <i style={{ width: `${Math.min(100, share * 100)}%` }} />
+        {forecast > used && <i class="forecast" style={{ width: width(forecast) }} />}
+        <i style={{ width: width(used) }} />
       </span>
       {Math.floor(share * 100)} %
     </span>

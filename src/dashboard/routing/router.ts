@@ -32,6 +32,11 @@ export function inApp(app: string, ...segments: readonly string[]): string {
   return ['/apps', ...[app, ...segments].map(encodeURIComponent)].join('/');
 }
 
+/** The path of a page of a push instance, below `/dashboard`. */
+export function inInstance(instance: string, ...segments: readonly string[]): string {
+  return ['/push', ...[instance, ...segments].map(encodeURIComponent)].join('/');
+}
+
 /** The address of a page, for links. */
 export function pathTo(
   path: string,
@@ -103,7 +108,14 @@ export function match(pattern: string, path: string): Readonly<Record<string, st
 }
 
 /** The app of the page that is shown. */
-export const appOfPage = computed(() => {
-  const [, section, app = ''] = address.value.path.split('/');
-  return section === 'apps' && app !== '' ? decodeURIComponent(app) : undefined;
-});
+export const appOfPage = ownerOfPage('apps');
+
+/** The push instance of the page that is shown. */
+export const instanceOfPage = ownerOfPage('push');
+
+function ownerOfPage(section: 'apps' | 'push') {
+  return computed(() => {
+    const begin = address.value.path.split('/').slice(0, 3).join('/');
+    return match(`/${section}/:owner`, begin)?.['owner'] || undefined;
+  });
+}

@@ -1,43 +1,22 @@
-import { computed, signal } from '@preact/signals';
 import { type Answer, call } from '../api/client.ts';
 import { appOfPage } from '../routing/router.ts';
+import { Tenants } from './tenants.ts';
 
 export type ShownApp = Answer<'GET /apps'>['apps'][number];
 
-/** The apps that the user may see; `undefined` until the server answered. */
-export const apps = signal<readonly ShownApp[] | undefined>(undefined);
-
-const KEPT_AS = 'fanfare.app';
-
-export async function askApps(): Promise<void> {
-  try {
-    apps.value = (await call('GET /apps')).apps;
-  } catch {
-    // The page that is shown says why nothing can be asked.
-  }
-}
-
-/** The app that the navigation is about: that of the page, else the last one, else the first one. */
-export const currentApp = computed(() => {
-  const known = apps.value ?? [];
-  const wanted = appOfPage.value ?? localStorage.getItem(KEPT_AS) ?? undefined;
-  return wanted !== undefined &&
-    (appOfPage.value !== undefined || known.some(({ id }) => id === wanted))
-    ? wanted
-    : known[0]?.id;
+export const knownApps = new Tenants<ShownApp>({
+  ask: async () => (await call('GET /apps')).apps,
+  ofPage: appOfPage,
+  keptAs: 'fanfare.app',
 });
 
-export function keepApp(id: string): void {
-  localStorage.setItem(KEPT_AS, id);
-}
+/** The apps that the user may see; `undefined` until the server answered. */
+export const apps = knownApps.all;
 
-/** An app's name, or its id where it has none. */
-export function nameOf({ id, name }: Pick<ShownApp, 'id' | 'name'>): string {
-  return name === '' ? id : name;
-}
+/** The app that the navigation is about. */
+export const currentApp = knownApps.current;
+
+export const askApps = () => knownApps.ask();
 
 /** What the user calls the app with this id. */
-export function nameOfId(id: string): string {
-  const app = apps.value?.find((each) => each.id === id);
-  return app === undefined ? id : nameOf(app);
-}
+export const nameOfId = (id: string) => knownApps.nameOfId(id);

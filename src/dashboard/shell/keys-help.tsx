@@ -1,13 +1,15 @@
 import { Dialog } from '../parts/dialog.tsx';
 import { commandKey, hotkeysAreOn, switchHotkeys } from '../parts/hotkeys.ts';
 import { Key } from '../parts/key.tsx';
-import { appPlaces } from './navigation.ts';
+import { appPlaces, pushPlaces } from './navigation.ts';
 
 const keys: readonly (readonly [string, string])[] = [
   [`${commandKey} K`, 'Find anything'],
   ['/', 'Find, or filter the list'],
   ['g h', 'Home'],
-  ...appPlaces.flatMap(({ key, word }) => (key === undefined ? [] : [[`g ${key}`, word] as const])),
+  ...[...appPlaces, ...pushPlaces].flatMap(({ key, word }) =>
+    key === undefined ? [] : [[`g ${key}`, word] as const],
+  ),
   ['j k', 'Next and previous row'],
   ['↵', 'Open the row'],
   ['esc', 'Close, or follow the newest'],

@@ -1,7 +1,7 @@
 import type { IconName } from '../parts/icons.tsx';
 
 interface Place {
-  /** Below `/apps/APP`; empty for the pages of the whole server. */
+  /** Below `/apps/APP` or `/push/INSTANCE`. */
   readonly path: string;
   readonly word: string;
   readonly icon: IconName;
@@ -17,8 +17,13 @@ export const appPlaces: readonly Place[] = [
   { path: 'problems', word: 'Problems', icon: 'problem', key: 'p' },
   { path: 'send', word: 'Send', icon: 'send', key: 's' },
   { path: 'webhooks', word: 'Webhooks', icon: 'webhook', key: 'w' },
-  { path: 'usage', word: 'Usage', icon: 'usage', key: 'u' },
+  { path: 'usage', word: 'Usage', icon: 'usage', key: 'm' },
   { path: 'connect', word: 'Connect', icon: 'api', key: 'o' },
   { path: 'keys', word: 'Keys', icon: 'key', key: 'k' },
   { path: 'settings', word: 'Settings', icon: 'settings', key: 't' },
+];
+
+/** The pages of one push instance, in the order of the navigation. */
+export const pushPlaces: readonly Place[] = [
+  { path: 'publishes', word: 'Publishes', icon: 'publish', key: 'u' },
 ];

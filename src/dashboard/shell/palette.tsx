@@ -3,9 +3,11 @@ import { call } from '../api/client.ts';
 import { may } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
-import { go, inApp } from '../routing/router.ts';
-import { apps, currentApp, nameOf, nameOfId } from './apps.ts';
-import { appPlaces } from './navigation.ts';
+import { go, inApp, inInstance } from '../routing/router.ts';
+import { apps, currentApp, nameOfId } from './apps.ts';
+import { instances } from './instances.ts';
+import { appPlaces, pushPlaces } from './navigation.ts';
+import { nameOf } from './tenants.ts';
 
 interface Hit {
   readonly icon: IconName;
@@ -15,26 +17,27 @@ interface Hit {
   readonly query?: Readonly<Record<string, string>>;
 }
 
-/** How many apps are searched for a channel. */
+/** How many apps are searched for a channel, and how many push instances for a publish. */
 const SEARCHED_APPS = 5;
 const TYPING_MS = 150;
 
-/** Finds pages, apps, channels, connections and users, and goes there. */
+/** Finds pages, apps, channels, connections, users and publishes, and goes there. */
 export function Palette({ close }: { readonly close: () => void }) {
   const [typed, setTyped] = useState('');
   const [chosen, setChosen] = useState(0);
-  const [channels, setChannels] = useState<readonly Hit[]>([]);
+  const [searched, setSearched] = useState<readonly Hit[]>([]);
   const list = useRef<HTMLDivElement>(null);
   const id = useId();
   const wanted = typed.trim();
 
   useEffect(() => {
-    setChannels([]);
+    setSearched([]);
     if (wanted === '') return undefined;
     const stopping = new AbortController();
     const timer = setTimeout(() => {
-      void findChannels(wanted, stopping.signal).then((found) => {
-        if (!stopping.signal.aborted) setChannels(found);
+      const find = /^pubid-/.test(wanted) ? findPublish : findChannels;
+      void find(wanted, stopping.signal).then((found) => {
+        if (!stopping.signal.aborted) setSearched(found);
       });
     }, TYPING_MS);
     return () => {
@@ -43,7 +46,7 @@ export function Palette({ close }: { readonly close: () => void }) {
     };
   }, [wanted]);
 
-  const hits = [...knownHits(wanted), ...channels].slice(0, 30);
+  const hits = [...knownHits(wanted), ...searched].slice(0, 30);
   const current = Math.min(chosen, hits.length - 1);
   useEffect(() => {
     list.current?.children[current]?.scrollIntoView({ block: 'nearest' });
@@ -65,7 +68,7 @@ export function Palette({ close }: { readonly close: () => void }) {
           aria-expanded="true"
           aria-controls={`${id}-hits`}
           aria-activedescendant={hits.length === 0 ? undefined : `${id}-${current}`}
-          placeholder="A page, app, channel, socket id, user …"
+          placeholder="A page, app, channel, socket id, user, pubid-… …"
           autocomplete="off"
           spellcheck={false}
           value={typed}
@@ -133,6 +136,17 @@ function knownHits(wanted: string): readonly Hit[] {
       });
     }
   }
+  const instance = instances.current.value;
+  if (instance !== undefined) {
+    for (const { path, word, icon } of pushPlaces.filter((place) => fits(place.word))) {
+      hits.push({
+        icon,
+        what: word,
+        where: instances.nameOfId(instance),
+        path: inInstance(instance, path),
+      });
+    }
+  }
   if (fits('Audit') && may('admin')) {
     hits.push({ icon: 'person', what: 'Audit', where: 'page', path: '/audit' });
   }
@@ -145,7 +159,19 @@ function knownHits(wanted: string): readonly Hit[] {
       path: inApp(each.id, 'live'),
     });
   }
-  if (app !== undefined && /^[\w:@.=+-]{1,200}$/.test(wanted) && !/^\d+\.\d+$/.test(wanted)) {
+  for (const each of (instances.all.value ?? []).filter(({ id, name }) => fits(id) || fits(name))) {
+    hits.push({
+      icon: 'publish',
+      what: nameOf(each),
+      where: 'push instance',
+      path: inInstance(each.id, 'publishes'),
+    });
+  }
+  if (
+    app !== undefined &&
+    /^[\w:@.=+-]{1,200}$/.test(wanted) &&
+    !/^\d+\.\d+$|^pubid-/.test(wanted)
+  ) {
     hits.push({
       icon: 'person',
       what: `Connections of user ${wanted}`,
@@ -180,6 +206,24 @@ async function findChannels(prefix: string, signal: AbortSignal): Promise<readon
       } catch {
         return [];
       }
+    }),
+  );
+  return found.flat();
+}
+
+async function findPublish(publish: string, signal: AbortSignal): Promise<readonly Hit[]> {
+  const current = instances.current.value;
+  const ids = (instances.all.value ?? []).map(({ id }) => id).filter((id) => id !== current);
+  const searched = (current === undefined ? ids : [current, ...ids]).slice(0, SEARCHED_APPS);
+  const found = await Promise.all(
+    searched.map(async (id): Promise<readonly Hit[]> => {
+      try {
+        await call('GET /instances/{id}/publishes/{publish}', { path: { id, publish } }, signal);
+      } catch {
+        return [];
+      }
+      const path = inInstance(id, 'publishes', publish);
+      return [{ icon: 'publish', what: publish, where: instances.nameOfId(id), path }];
     }),
   );
   return found.flat();

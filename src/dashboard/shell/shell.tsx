@@ -11,12 +11,14 @@ import { commandKey, listenForKeys, useHotkeys } from '../parts/hotkeys.ts';
 import { Icon } from '../parts/icons.tsx';
 import { Key } from '../parts/key.tsx';
 import { Toasts } from '../parts/toasts.tsx';
-import { address, go, inApp, pathTo } from '../routing/router.ts';
-import { apps, currentApp, keepApp, nameOf } from './apps.ts';
+import { address, go, inApp, inInstance, pathTo } from '../routing/router.ts';
+import { currentApp, knownApps } from './apps.ts';
+import { instances } from './instances.ts';
 import { KeysHelp } from './keys-help.tsx';
 import { LogInForm } from './log-in.tsx';
-import { appPlaces } from './navigation.ts';
+import { appPlaces, pushPlaces } from './navigation.ts';
 import { Palette } from './palette.tsx';
+import { type Named, nameOf, type Tenants } from './tenants.ts';
 import { nextTheme, theme } from './theme.ts';
 
 const opened = signal<'find' | 'keys' | 'more' | undefined>(undefined);
@@ -33,6 +35,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
     });
   }, []);
   const app = currentApp.value;
+  const instance = instances.current.value;
   useHotkeys({
     '/': () => {
       opened.value = 'find';
@@ -41,14 +44,20 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       opened.value = 'keys';
     },
     'g h': () => go('/'),
-    ...Object.fromEntries(
-      appPlaces.map(({ key, path }) => [
+    ...Object.fromEntries([
+      ...appPlaces.map(({ key, path }) => [
         `g ${key}`,
         () => {
           if (app !== undefined) go(inApp(app, path));
         },
       ]),
-    ),
+      ...pushPlaces.map(({ key, path }) => [
+        `g ${key}`,
+        () => {
+          if (instance !== undefined) go(inInstance(instance, path));
+        },
+      ]),
+    ]),
   });
   return (
     <>
@@ -114,18 +123,32 @@ function Side() {
 }
 
 function Links() {
-  const app = currentApp.value;
   return (
     <nav class="nav" aria-label="Pages">
       <PageLink path="/" word="Home" icon="home" />
       {may('admin') && <PageLink path="/audit" word="Audit" icon="person" />}
       <AppChoice id="app-of-side" />
-      {app !== undefined &&
-        appPlaces.map(({ path, word, icon }) => (
-          <PageLink key={path} path={inApp(app, path)} word={word} icon={icon} />
-        ))}
+      <AppLinks />
+      <InstanceChoice id="instance-of-side" />
+      <PushLinks />
     </nav>
   );
+}
+
+function AppLinks() {
+  const app = currentApp.value;
+  if (app === undefined) return null;
+  return appPlaces.map(({ path, word, icon }) => (
+    <PageLink key={path} path={inApp(app, path)} word={word} icon={icon} />
+  ));
+}
+
+function PushLinks() {
+  const instance = instances.current.value;
+  if (instance === undefined) return null;
+  return pushPlaces.map(({ path, word, icon }) => (
+    <PageLink key={path} path={inInstance(instance, path)} word={word} icon={icon} />
+  ));
 }
 
 function PageLink({
@@ -147,28 +170,64 @@ function PageLink({
   );
 }
 
-/** Chooses the app that the navigation is about. Nothing is drawn for a single app. */
+/** Chooses the app that the navigation is about. */
 function AppChoice({ id }: { readonly id: string }) {
-  const known = apps.value ?? [];
+  return (
+    <Choice
+      id={id}
+      label="App"
+      of={knownApps}
+      open={(app) => go(inApp(app, sameKindOfPage('apps', 'live')))}
+    />
+  );
+}
+
+/** Chooses the push instance that the navigation is about. */
+function InstanceChoice({ id }: { readonly id: string }) {
+  return (
+    <Choice
+      id={id}
+      label="Push instance"
+      of={instances}
+      open={(instance) => go(inInstance(instance, sameKindOfPage('push', 'publishes')))}
+    />
+  );
+}
+
+/** The page that is shown, where another app or instance has the same. */
+function sameKindOfPage(section: 'apps' | 'push', otherwise: string): string {
+  const [, shown, , page = otherwise] = address.value.path.split('/');
+  return shown === section ? page : otherwise;
+}
+
+function Choice({
+  id,
+  label,
+  of,
+  open,
+}: {
+  readonly id: string;
+  readonly label: string;
+  readonly of: Pick<Tenants<Named>, 'all' | 'current' | 'keep'>;
+  readonly open: (id: string) => void;
+}) {
+  const known = of.all.value ?? [];
   if (known.length === 0) return null;
   return (
-    <div class="app-choice">
-      <label for={id} class="unseen">
-        App
-      </label>
+    <div class="choice">
+      <label for={id}>{label}</label>
       <select
         id={id}
         class="input"
-        value={currentApp.value}
+        value={of.current.value}
         onChange={({ currentTarget: { value } }) => {
-          keepApp(value);
-          const [, section, , page = 'live'] = address.value.path.split('/');
-          go(inApp(value, section === 'apps' ? page : 'live'));
+          of.keep(value);
+          open(value);
         }}
       >
-        {known.map((app) => (
-          <option key={app.id} value={app.id}>
-            {nameOf(app)}
+        {known.map((each) => (
+          <option key={each.id} value={each.id}>
+            {nameOf(each)}
           </option>
         ))}
       </select>
@@ -217,19 +276,27 @@ function TopBar() {
       <a class="brand" href={pathTo('/')}>
         <Icon name="brand" /> Fanfare
       </a>
-      <AppChoice id="app-of-top" />
+      {address.value.path.startsWith('/push/') ? (
+        <InstanceChoice id="instance-of-top" />
+      ) : (
+        <AppChoice id="app-of-top" />
+      )}
     </header>
   );
 }
 
 function BottomBar() {
   const app = currentApp.value;
-  const base = app === undefined ? undefined : inApp(app);
+  const instance = instances.current.value;
   return (
     <nav class="bottom" aria-label="Main pages">
       <PageLink path="/" word="Home" icon="home" />
-      {base !== undefined && <PageLink path={`${base}/live`} word="Live" icon="live" />}
-      {base !== undefined && <PageLink path={`${base}/send`} word="Send" icon="send" />}
+      {app !== undefined && <PageLink path={inApp(app, 'live')} word="Live" icon="live" />}
+      {instance !== undefined ? (
+        <PageLink path={inInstance(instance, 'publishes')} word="Push" icon="publish" />
+      ) : (
+        app !== undefined && <PageLink path={inApp(app, 'send')} word="Send" icon="send" />
+      )}
       <button
         type="button"
         onClick={() => {
@@ -254,16 +321,13 @@ function BottomBar() {
 }
 
 function More() {
-  const app = currentApp.value;
   return (
     <Dialog label="More pages" look="more" close={close}>
       <nav class="nav" aria-label="More pages">
         <PageLink path="/" word="Home" icon="home" />
         {may('admin') && <PageLink path="/audit" word="Audit" icon="person" />}
-        {app !== undefined &&
-          appPlaces.map(({ path, word, icon }) => (
-            <PageLink key={path} path={inApp(app, path)} word={word} icon={icon} />
-          ))}
+        <AppLinks />
+        <PushLinks />
       </nav>
       <div class="foot">
         <ServerLine />

@@ -36,7 +36,7 @@ export interface FcmGatewayOptions {
   readonly onEvent?: (event: Http2Event) => void;
 }
 
-const ORIGIN = 'https://fcm.googleapis.com';
+export const FCM_ORIGIN = 'https://fcm.googleapis.com';
 
 /** FCM ends a connection with more concurrent requests, and wants several connections. Source: push protocol, §8.2. */
 const STREAMS_MAX = 100;
@@ -87,7 +87,7 @@ export class FcmGateway implements Gateway<'fcm'> {
     const rates = options.rates ?? new ProjectRates({ timers: timers ?? monotonicTimers });
     this.rate = rates.of(account.projectId);
     this.client = new Http2Client({
-      origin: options.origin ?? ORIGIN,
+      origin: options.origin ?? FCM_ORIGIN,
       ca,
       connectionsMax: options.connectionsMax ?? CONNECTIONS_MAX,
       streamsPerConnectionMax: STREAMS_MAX,

@@ -5,19 +5,23 @@ import type { Monitoring } from '../../admin/monitoring/monitoring.ts';
 import { openApi } from '../../admin/openapi.ts';
 import { API_PATH, type Operation } from '../../admin/operation.ts';
 import { operations } from '../../admin/operations.ts';
+import type { Composing } from '../../admin/push/composing.ts';
 import { DeviceAdmin } from '../../admin/push/device-admin.ts';
+import { PublishAdmin } from '../../admin/push/publish-admin.ts';
 import { type Rights, rightsOf, seesEverything } from '../../admin/rights.ts';
+import { isDryRun } from '../../admin/tenant-shapes.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { AuditStore } from '../../stores/admin/audit-store.ts';
+import type { Database } from '../../stores/database/database.ts';
 import { isStoreFault, plainFault } from '../../stores/database/faults.ts';
-import type { DeviceList } from '../../stores/push/devices/device-list.ts';
-import type { UsageStore } from '../../stores/tenants/usage-store.ts';
+import { PublishList } from '../../stores/push/publishes/publish-list.ts';
+import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
 import { InstanceAdmin } from '../../tenants/manage-instances.ts';
 import { OperationRefused, type RefusalCode } from '../../tenants/operation-refused.ts';
 import { type AdminAnswer, JSON_TYPE, refuse, TEXT } from '../../transports/admin/answers.ts';
-import type { AdminRoute } from '../../transports/admin/routes.ts';
+import type { AdminCall, AdminRoute } from '../../transports/admin/routes.ts';
 import type { ApiProblem } from '../../transports/channels-api/problems.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { addFigures, type RealtimeClient } from '../link/realtime-client.ts';
@@ -33,8 +37,9 @@ import type { Watching } from './watching.ts';
 export interface AdminParts {
   readonly config: Pick<Config, 'admin' | 'dashboard'>;
   readonly tenants: Tenants;
-  readonly devices: DeviceList;
-  readonly usage: UsageStore;
+  readonly database: Database;
+  readonly composing: Composing;
+  readonly usage: Admin['usage'];
   readonly webhooks: Webhooks;
   readonly watching: Watching;
   readonly cluster: Cluster;
@@ -85,17 +90,21 @@ function routeOf(operation: Operation, { admin, trail, log }: RouteParts): Admin
     method,
     path: `${API_PATH}${path}`,
     ...(open ? { isOpen: () => true } : {}),
+    ...(operation.forNobody === undefined ? {} : { isForNobody: operation.forNobody }),
     async answer(call) {
       try {
-        const rights = open ? NO_RIGHTS : admin.rightsOf(call.asker);
-        if (!open) authorise(operation, rights, call);
+        const isOpen = open === true || isForNobody(operation, call);
+        const rights = isOpen ? NO_RIGHTS : admin.rightsOf(call.asker);
+        if (!isOpen) authorise(operation, rights, call);
         const { status, body } = await operation.run(admin, {
           ...call,
           caller: call.asker,
           rights: rights ?? NO_RIGHTS,
         });
-        logChange(log, operation, { call, answer: body });
-        trail.note(operation, { call, status, answer: body });
+        if (!isTried(operation, call)) {
+          logChange(log, operation, { call, answer: body });
+          trail.note(operation, { call, status, answer: body });
+        }
         return body instanceof ReadableStream
           ? { status, contentType, body }
           : jsonAnswer(status, body);
@@ -107,6 +116,16 @@ function routeOf(operation: Operation, { admin, trail, log }: RouteParts): Admin
       }
     },
   };
+}
+
+/** Whether a call changes nothing, although its operation does. */
+function isTried({ query }: Operation, call: AdminCall): boolean {
+  return 'dry-run' in query.shape && isDryRun(call.query);
+}
+
+/** Whether nobody calls, and is answered. */
+function isForNobody({ forNobody }: Operation, { asker, query }: AdminCall): boolean {
+  return asker.how === 'nobody' && forNobody?.(query) === true;
 }
 
 /** Of callers who are not known, and may use what is open to everybody. */
@@ -123,9 +142,10 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
-  const { config, audit, tenants, devices, usage, webhooks, watching, cluster } = parts;
+  const { config, audit, database, tenants, composing, usage, webhooks, watching, cluster } = parts;
   const { realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
+  const numberOf = (id: string) => instances.directory.byId(id)?.number;
   let description: Admin['description'] | undefined;
   return {
     apps: new AppAdmin({
@@ -150,10 +170,19 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
       changed: () => instances.poll(),
     }),
     devices: new DeviceAdmin({
-      store: devices,
-      numberOf: (id) => instances.directory.byId(id)?.number,
+      database,
+      numberOf,
+      pauses: (id) => monitoring.pauses(id),
       log,
     }),
+    publishes: new PublishAdmin({
+      list: new PublishList(database),
+      store: new StoredPublishes(database),
+      numberOf,
+      now: Date.now,
+      log,
+    }),
+    composing,
     live: {
       async figures() {
         // First, so that an answer of any loop has what all loops of this process know.
@@ -169,7 +198,7 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
         answered(realtime.ask({ what: 'inspect-channel', appId, channel })),
       problems: (appId) => cluster.problems(appId),
       connections: (filter) => cluster.connections(filter),
-      connection: (appId, socketId) => cluster.connection(appId, socketId),
+      connection: (appId, socketId, server) => cluster.connection(appId, socketId, server),
       end: (appId, socketId) => cluster.end(appId, socketId),
     },
     monitoring,

@@ -16,6 +16,7 @@ import type { Http2Event } from '../../outgoing/http2/client.ts';
 import { createSendRequest, type SendRequest } from '../../outgoing/request.ts';
 import type { Resolver } from '../../outgoing/resolve.ts';
 import type { DeliveredInstance, DeliveredInstances } from '../../push/delivering/ports.ts';
+import type { AnyGateway } from '../../push/delivering/routes/prepared-publish.ts';
 import type { Gateway } from '../../push/gateway.ts';
 import type { Platform } from '../../push/model/device.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -38,7 +39,7 @@ interface Made {
 }
 
 /** A file that a setting names cannot be used. */
-class UnusableFile extends Error {
+export class UnusableFile extends Error {
   override readonly name = 'UnusableFile';
   readonly setting: string;
 
@@ -48,13 +49,18 @@ class UnusableFile extends Error {
   }
 }
 
+/** What gateways share: tokens that vendors want to be used again, and what was learned of devices and projects. */
+interface Learned {
+  readonly tokens: ProviderTokens;
+  readonly environments: RecentEnvironments;
+  readonly projectRates: ProjectRates;
+}
+
 /** The gateways of all instances of this server. */
 export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   private readonly log: Log;
   private readonly resolver: Resolver;
-  private readonly tokens = new ProviderTokens();
-  private readonly environments = new RecentEnvironments();
-  private readonly projectRates = new ProjectRates({ timers: monotonicTimers });
+  private readonly learned = newLearned();
   /** Shared by instances with the same certificates and address rules. */
   private readonly pushServices = new Map<string, PushServices>();
   private readonly http1Slots = new Http1Slots();
@@ -119,6 +125,25 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     return faults;
   }
 
+  /**
+   * Makes a gateway from settings that nobody uses yet. Nothing that it learns is kept. Throws an error that says what is
+   * wrong with the settings, without quoting a file.
+   */
+  openTrial(platform: Platform, settings: InstanceSettings): AnyGateway | undefined {
+    const { id, apns, fcm, web } = settings;
+    const learned = newLearned();
+    switch (platform) {
+      case 'apns':
+        return apns && this.apnsFrom(id, apns, learned).open();
+      case 'fcm':
+        return fcm && this.fcmFrom(id, fcm, learned).open();
+      case 'web':
+        return web && this.webFrom(web).open();
+      default:
+        return platform satisfies never;
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const name of this.made.keys()) this.close(name);
     await Promise.all(this.closing);
@@ -152,12 +177,20 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     this.closing.add(closed);
   }
 
-  private apnsFrom(instance: string, settings: NonNullable<InstanceSettings['apns']>) {
-    const { teamId, keyId, privateKeyFile, environment, origin, caFile } = settings;
-    const pem = readSettingFile('apns.privateKeyFile', privateKeyFile);
+  private apnsFrom(
+    instance: string,
+    settings: NonNullable<InstanceSettings['apns']>,
+    learned = this.learned,
+  ) {
+    const { teamId, keyId, privateKeyFile, privateKey, environment, origin, caFile } = settings;
+    const pem = privateKey ?? readSettingFile('apns.privateKeyFile', privateKeyFile);
     const ca = readCa('apns.caFile', caFile);
     const key = readSigningKey(pem);
-    if (!key.ok) throw new UnusableFile('apns.privateKeyFile', `${privateKeyFile}: ${key.why}`);
+    if (!key.ok) {
+      throw privateKeyFile === undefined
+        ? new UnusableFile('apns.privateKey', key.why)
+        : new UnusableFile('apns.privateKeyFile', `${privateKeyFile}: ${key.why}`);
+    }
     return {
       from: JSON.stringify([settings, pem, ca]),
       open: () =>
@@ -169,21 +202,31 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           ...(origin === null ? {} : { origins: { production: origin, sandbox: origin } }),
           ca,
           nowMs: Date.now,
-          tokens: this.tokens,
-          memory: this.environments,
+          tokens: learned.tokens,
+          memory: learned.environments,
           findAddresses: this.findFor(instance),
           onEvent: (environment, event) => this.logEvent('apns', environment, event),
         }),
     };
   }
 
-  private fcmFrom(instance: string, settings: NonNullable<InstanceSettings['fcm']>) {
-    const { serviceAccountFile, origin, caFile } = settings;
-    const json = readSettingFile('fcm.serviceAccountFile', serviceAccountFile);
+  private fcmFrom(
+    instance: string,
+    settings: NonNullable<InstanceSettings['fcm']>,
+    learned = this.learned,
+  ) {
+    const { serviceAccountFile, serviceAccount, origin, caFile } = settings;
+    const json = serviceAccount ?? readSettingFile('fcm.serviceAccountFile', serviceAccountFile);
     const ca = readCa('fcm.caFile', caFile);
     const read = readServiceAccount(Buffer.from(json));
     if (!read.ok) {
-      throw new UnusableFile('fcm.serviceAccountFile', `${serviceAccountFile}: ${read.why}`);
+      throw serviceAccountFile === undefined
+        ? new UnusableFile('fcm.serviceAccount', read.why)
+        : new UnusableFile('fcm.serviceAccountFile', `${serviceAccountFile}: ${read.why}`);
+    }
+    // A file on this machine is its operator's; a text may come from whoever administers one instance.
+    if (serviceAccount !== undefined && !mayGiveTokens(read.account.tokenUri, origin)) {
+      throw new UnusableFile('fcm.serviceAccount', 'its token_uri is not at Google');
     }
     const requestToken = this.sendTo(true, ca);
     return {
@@ -195,7 +238,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           ca,
           requestToken: (request) => requestToken({ ...request, owner: ownerOf(instance) }),
           findAddresses: this.findFor(instance),
-          rates: this.projectRates,
+          rates: learned.projectRates,
           nowMs: Date.now,
           onEvent: (event) => this.logEvent('fcm', origin ?? 'fcm.googleapis.com', event),
         }),
@@ -269,6 +312,20 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   }
 }
 
+/** Whether access tokens may be requested there: at Google, or at what stands in for it. */
+function mayGiveTokens(tokenUri: string, standIn: string | null): boolean {
+  const { origin } = new URL(tokenUri);
+  return /^https:\/\/(?:[\w-]+\.)*google(?:apis)?\.com$/.test(origin) || origin === standIn;
+}
+
+function newLearned(): Learned {
+  return {
+    tokens: new ProviderTokens(),
+    environments: new RecentEnvironments(),
+    projectRates: new ProjectRates({ timers: monotonicTimers }),
+  };
+}
+
 function ownerOf(instance: string): string {
   return `instance ${instance}`;
 }
@@ -278,7 +335,8 @@ function ownerOfPushService(host: string): string {
   return `push service ${host}`;
 }
 
-function readSettingFile(setting: string, file: string): string {
+/** The schema makes sure that there is a file where there is no text. */
+function readSettingFile(setting: string, file = ''): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {

@@ -35,6 +35,8 @@ export interface PushDelivery extends AsyncDisposable {
   /** To be called for each accepted publish. */
   wake(): void;
   figures(): PipelineFigures;
+  readonly lastOutcomes: Pipeline['lastOutcomes'];
+  readonly gateways: InstanceGateways;
 }
 
 /** Publishes accepted within this time wake the pipeline once. */
@@ -112,6 +114,8 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
       }, WAKE_MS);
     },
     figures: () => pipeline.figures(),
+    lastOutcomes: (instance, platform) => pipeline.lastOutcomes(instance, platform),
+    gateways,
     async [Symbol.asyncDispose]() {
       clearTimeout(waking);
       await pipeline.stop();

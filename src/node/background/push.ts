@@ -23,6 +23,7 @@ import { StoredRates } from '../../stores/push/shared-rates.ts';
 import type { LiveInstances } from '../../tenants/live-tenants.ts';
 import type { LiveInstance } from '../../tenants/push-instance.ts';
 import { pushBounds } from '../../transports/push-api/bounds.ts';
+import type { AcceptPublish } from '../../transports/push-api/endpoints/backend/publish.ts';
 import { DeviceRates } from '../../transports/push-api/endpoints/device/device-rates.ts';
 import { createPushEndpoints } from '../../transports/push-api/endpoints/endpoints.ts';
 import { PushListener } from '../../transports/push-api/listener.ts';
@@ -33,7 +34,7 @@ import type { ListenerAddress } from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { GarbageLoop } from './garbage-loop.ts';
-import { openPushDelivery } from './push-delivery.ts';
+import { openPushDelivery, type PushDelivery } from './push-delivery.ts';
 import type { StoreHealth } from './store-health.ts';
 
 export interface PushPartOptions {
@@ -54,6 +55,10 @@ export interface PushPart extends AsyncDisposable {
   figures(): PipelineFigures;
   /** The number of open connections. */
   connections(): number;
+  readonly lastOutcomes: PushDelivery['lastOutcomes'];
+  readonly gateways: PushDelivery['gateways'];
+  /** Accepts a publish of an operator. */
+  readonly acceptPublish: AcceptPublish;
   replaceInstances(live: readonly LiveInstance[]): void;
   /** Takes over the settings of another configuration, and a certificate. Rejects if the certificate cannot be used. */
   reconfigure(config: Config, tls: Certificate | undefined): Promise<void>;
@@ -118,33 +123,34 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   );
   const shareRate = database.dialect === 'sqlite' ? unshared : exchange.share;
   const rates = new DeviceRates({ limits, now: Date.now, log, logThrottle, shareRate });
-  listener.serve(
-    createPushEndpoints({
-      instances: instances.directory,
-      devices,
-      publishes,
-      stories,
-      pauses: () => delivery.figures().openCircuits,
-      webhooks: sink,
-      storeFault: () => health.fault(),
-      storeFailed,
-      storeWorked: () => reportStore(undefined),
-      accepted: () => delivery.wake(),
-      now: Date.now,
-      log,
-      rateLimitedLog,
-      logThrottle,
-      rates,
-      shareRate,
-      settings: () => settings,
-    }),
-    (head) => rates.refuseAddress('requests', head),
-  );
+  const { endpoints, acceptPublish } = createPushEndpoints({
+    instances: instances.directory,
+    devices,
+    publishes,
+    stories,
+    pauses: () => delivery.figures().openCircuits,
+    webhooks: sink,
+    storeFault: () => health.fault(),
+    storeFailed,
+    storeWorked: () => reportStore(undefined),
+    accepted: () => delivery.wake(),
+    now: Date.now,
+    log,
+    rateLimitedLog,
+    logThrottle,
+    rates,
+    shareRate,
+    settings: () => settings,
+  });
+  listener.serve(endpoints, (head) => rates.refuseAddress('requests', head));
   const running = parts.move();
   return {
     address: listener.address,
     figures: () => delivery.figures(),
     connections: () => listener.connections(),
+    acceptPublish,
+    lastOutcomes: delivery.lastOutcomes,
+    gateways: delivery.gateways,
     replaceInstances: (live) => delivery.replace(live),
     async reconfigure(changed, certificate) {
       settings = settingsOf(changed, listener);

@@ -8,6 +8,7 @@ import { createSystemLookup } from '../../outgoing/name-servers.ts';
 import { createSendRequest } from '../../outgoing/request.ts';
 import { Resolver } from '../../outgoing/resolve.ts';
 import { SystemNames } from '../../outgoing/system-names.ts';
+import type { Platform } from '../../push/model/device.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -15,7 +16,8 @@ import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import { AuditStore } from '../../stores/admin/audit-store.ts';
 import { type Database, openDatabase, sqliteFileOf } from '../../stores/database/database.ts';
 import { StoreLock } from '../../stores/database/store-lock.ts';
-import { DeviceList } from '../../stores/push/devices/device-list.ts';
+import { StoredAudience } from '../../stores/push/devices/audience-source.ts';
+import { HourUsageStore } from '../../stores/tenants/hour-usage-store.ts';
 import { UsageStore } from '../../stores/tenants/usage-store.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
@@ -35,6 +37,7 @@ import { serverName } from '../server-name.ts';
 import { openAdmin } from './admin.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { openCluster } from './cluster/open-cluster.ts';
+import { Composer } from './composing/composer.ts';
 import { LogReading } from './log/log-reading.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { BackgroundMetrics } from './metrics.ts';
@@ -44,7 +47,8 @@ import { openPush, type PushPart } from './push.ts';
 import { refusedChanges } from './refused-changes.ts';
 import { StoreHealth } from './store-health.ts';
 import { openTenants } from './tenants.ts';
-import { UsageWriter } from './usage-writer.ts';
+import { addedUp, HourlyUsage } from './usage/hourly-usage.ts';
+import { UsageWriter } from './usage/usage-writer.ts';
 import { openWatching, recordAttempt } from './watching.ts';
 
 const PUSH_CONNECTIONS_INTERVAL_MS = 100;
@@ -127,6 +131,14 @@ export async function startBackground(
   const usage = parts.use(
     new UsageWriter({ store: usageStore, log, storeState: health.reporter('usage') }),
   );
+  const hourlyUsage = parts.use(
+    new HourlyUsage({
+      store: new HourUsageStore(database),
+      countConnections: async () => addedUp(await realtime.askAll({ what: 'open-connections' })),
+      timers: systemTimers,
+      log,
+    }),
+  );
   const usageToday = await usage.today();
   // Reading at start may wait long for another process. From here on, requests are served.
   await database.waitBriefly();
@@ -148,7 +160,6 @@ export async function startBackground(
     clock: performance,
     instanceId: (number) => instances.directory.byNumber(number)?.id,
   });
-  const devices = new DeviceList(database);
   const monitor = parts.use(
     new Monitor({
       realtime,
@@ -182,6 +193,11 @@ export async function startBackground(
     conditions: () => cluster.conditions(),
     nodes: () => cluster.nodes(),
     pauses: (instanceId: string) => monitor.pausesOf(instanceId),
+    saidLast(instanceId: string, platform: Platform) {
+      const number = instances.directory.byId(instanceId)?.number;
+      const said = number === undefined ? undefined : push.lastOutcomes(number, platform);
+      return { acceptedAtMs: said?.acceptedAtMs || undefined, refusal: said?.refusal };
+    },
   };
   const serverLog = parts.use(
     new LogReading({ node: serverName(config), ring, timers: systemTimers, log }),
@@ -190,8 +206,18 @@ export async function startBackground(
     adminRoutes({
       config,
       tenants,
-      devices,
-      usage: usageStore,
+      database,
+      usage: {
+        ofApp: (appId, days) => usageStore.ofApp(appId, days),
+        hoursOfApp: (appId, hours) => hourlyUsage.ofApp(appId, hours),
+      },
+      composing: new Composer({
+        instances: instances.directory,
+        audience: new StoredAudience(database),
+        accept: push.acceptPublish,
+        gateways: push.gateways,
+        now: Date.now,
+      }),
       webhooks,
       watching,
       cluster,
@@ -242,6 +268,7 @@ export async function startBackground(
         return;
       case 'usage':
         usage.keep(message.usage);
+        hourlyUsage.keep(message.usage);
         return;
       case 'logged':
         for (const line of message.lines) ring.add(line);
@@ -273,11 +300,11 @@ export async function startBackground(
     realtimeIs(state, channels) {
       readiness.setRealtime(state);
       channelsAddress ??= channels;
-      if (state === 'listening') {
-        monitor.start();
-        servers.begin();
-      }
       if (state === 'stopping') servers.stop();
+      if (state !== 'listening') return;
+      monitor.start();
+      hourlyUsage.start();
+      servers.begin();
     },
     receive,
     reload(changed, certificate) {

@@ -61,6 +61,11 @@ export interface Questions {
   'share-figures': { ask: Record<never, never>; answer: 'shared' };
   /** The figures of all loops add up. */
   'live-figures': { ask: Record<never, never>; answer: LiveFigures };
+  /** The open connections of each app that has any. Those of all loops add up. */
+  'open-connections': {
+    ask: Record<never, never>;
+    answer: readonly (readonly [appId: string, open: number])[];
+  };
   'live-channels': { ask: ChannelQuery; answer: ChannelPage };
   /** Triggers an event; `json` is the body of `POST /events`. */
   send: { ask: { readonly appId: string; readonly json: string }; answer: SendAnswer };

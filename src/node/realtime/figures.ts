@@ -74,6 +74,8 @@ export class Figures {
         return after(this.options.cluster?.share(), () => 'shared');
       case 'live-figures':
         return this.options.cluster === undefined ? this.ownFigures() : this.figuresOfCluster();
+      case 'open-connections':
+        return this.openConnections();
       case 'live-channels':
         return this.liveChannels(question);
       case 'send':
@@ -181,6 +183,15 @@ export class Figures {
         apps: Array.from(connections, ([appId, count]) => ({ appId, connections: count })),
       })),
     };
+  }
+
+  private openConnections(): MaybePromise<Questions['open-connections']['answer']> {
+    const { cluster, connections, isFirst } = this.options;
+    if (cluster === undefined) {
+      return Array.from(connections.openByApp(), ([app, open]) => [app.id, open] as const);
+    }
+    // Each loop would return the same.
+    return isFirst ? cluster.openConnections() : [];
   }
 
   private liveChannels({

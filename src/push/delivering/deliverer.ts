@@ -6,7 +6,7 @@ import { countDevices } from './jobs/memory-budget.ts';
 import { Progress } from './jobs/progress.ts';
 import { type DeliveryLimits, NOT_NEEDED_MS, PARK_MS, STUCK_MS } from './limits.ts';
 import type { CircuitEvent, DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
-import { Dispatcher, type OutcomeCounts } from './routes/dispatcher.ts';
+import { Dispatcher, type LastOutcomes, type OutcomeCounts } from './routes/dispatcher.ts';
 import { gatewayRates } from './routes/gateway-rates.ts';
 import { noGateways } from './routes/no-gateway.ts';
 import type { AnyGateway } from './routes/prepared-publish.ts';
@@ -64,6 +64,8 @@ export class Deliverer {
   private readonly clock: SteadyClock;
   private readonly onRoom: (hasRetries: boolean) => void;
   private readonly dispatchers = new Map<string, Dispatcher>();
+  /** By the name of the dispatcher. */
+  private readonly last = new Map<string, LastOutcomes>();
   private readonly slices = new Map<InFlightJob, Slice[]>();
   /** Claimed jobs that are not needed here now. They are given back together. */
   private notNeeded: Job[] = [];
@@ -96,6 +98,16 @@ export class Deliverer {
     let sending = 0;
     for (const dispatcher of this.dispatchers.values()) sending += dispatcher.sending;
     return sending;
+  }
+
+  /** What the gateway of an instance said last. Kept while the instance is quiet, and its dispatcher forgotten. */
+  lastOutcomes(instance: number, platform: Platform): LastOutcomes {
+    const name = nameOfDispatcher(instance, platform);
+    const known = this.last.get(name);
+    if (known !== undefined) return known;
+    const last: LastOutcomes = { acceptedAtMs: 0, refusal: undefined };
+    this.last.set(name, last);
+    return last;
   }
 
   openCircuits(): readonly OpenCircuit[] {
@@ -244,6 +256,7 @@ export class Deliverer {
       random,
       notices,
       counts: this.counts[platform],
+      last: this.lastOutcomes(number, platform),
       onIdle: this.decide,
     });
     this.dispatchers.set(name, dispatcher);

@@ -18,7 +18,7 @@ import { Planner } from './planning/planner.ts';
 import { PlanningPace } from './planning/planning-pace.ts';
 import { Poller } from './poller.ts';
 import type { CircuitEvent, OpenCircuit, PipelinePorts } from './ports.ts';
-import type { OutcomeCounts } from './routes/dispatcher.ts';
+import type { LastOutcomes, OutcomeCounts } from './routes/dispatcher.ts';
 import { StoreAccess } from './store-access.ts';
 
 export interface PipelineFigures {
@@ -121,6 +121,11 @@ export class Pipeline {
       backlog: this.backlog && { pages: this.backlog.pages, retries: this.backlog.retries },
       lagMs: oldestDueAtMs === undefined ? 0 : Math.max(0, timers.now() - oldestDueAtMs),
     };
+  }
+
+  /** What the gateway of an instance said last to this server. */
+  lastOutcomes(instance: number, platform: Platform): Readonly<LastOutcomes> {
+    return this.deliverer.lastOutcomes(instance, platform);
   }
 
   private lookForWork(): void {

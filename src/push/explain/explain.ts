@@ -11,8 +11,13 @@ export interface ExplainOptions {
   readonly deviceId: DeviceId;
   readonly nowMs: number;
   /** The paused routes of the instance. */
-  readonly pauses: readonly OpenCircuit[];
+  readonly pauses: readonly PausedRoute[];
 }
+
+type PausedRoute = Pick<
+  OpenCircuit,
+  'platform' | 'origin' | 'why' | 'reason' | 'words' | 'sinceMs'
+>;
 
 /** Waiting longer than this is unusual. */
 const LONG_MS = 60_000;
@@ -153,7 +158,7 @@ function isStillToCome(story: DeviceStory, { state }: PublishStatus): boolean {
   return story.page === 'waiting' || story.nextAttemptAtMs !== undefined;
 }
 
-function pauseEvents({ platform }: DeviceStory, pauses: readonly OpenCircuit[]): TimelineEvent[] {
+function pauseEvents({ platform }: DeviceStory, pauses: readonly PausedRoute[]): TimelineEvent[] {
   return pauses
     .filter((pause) => pause.platform === platform)
     .map(({ origin, why, reason, words, sinceMs }) => {

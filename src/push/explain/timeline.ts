@@ -40,6 +40,20 @@ export interface Explanation {
   readonly events: readonly TimelineEvent[];
 }
 
+/** Entries that lead to what became of the publish, or are about other publishes. */
+const aside: readonly TimelineWhat[] = [
+  'registered',
+  'published',
+  'scheduled',
+  'gateway-paused',
+  'removed',
+];
+
+/** What has become of the publish at the device so far: the last entry that says it. */
+export function outcomeOf({ events }: Explanation): TimelineEvent | undefined {
+  return events.findLast(({ what }) => !aside.includes(what));
+}
+
 /** An explanation as JSON. Times are RFC 3339 in UTC. */
 export function explanationJson({ deviceId, platform, events }: Explanation): object {
   return {

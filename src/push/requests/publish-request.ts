@@ -107,7 +107,7 @@ function readUser(value: unknown): ReadName {
 }
 
 /** The URL may have a user name and a password. Source: push protocol, §4.4. */
-function readWebhookUrl(value: unknown): { readonly url: string | undefined } | FieldFault {
+export function readWebhookUrl(value: unknown): { readonly url: string | undefined } | FieldFault {
   if (!isGiven(value)) return { url: undefined };
   const isRight =
     typeof value === 'string' &&
@@ -122,7 +122,8 @@ function readWebhookUrl(value: unknown): { readonly url: string | undefined } | 
       );
 }
 
-function readSendAtField(
+/** Reads when to send it. */
+export function readSendAtField(
   value: unknown,
   nowMs: number,
 ): { readonly ms: number | undefined } | FieldFault {

@@ -14,7 +14,7 @@ export interface PublishPause extends Pick<OpenCircuit, 'why' | 'reason' | 'word
 /** Those of an instance's paused routes that devices of the publish wait for. */
 export function pausesOf(
   { state, platforms }: PublishStatus,
-  pauses: readonly OpenCircuit[],
+  pauses: readonly Omit<OpenCircuit, 'instance'>[],
 ): readonly PublishPause[] {
   if (state === 'finished' || state === 'cancelled') return [];
   return pauses.flatMap(({ platform, origin, why, reason, words, sinceMs }) => {

@@ -350,6 +350,31 @@ export const migrations: readonly (readonly string[])[] = [
       status INTEGER NOT NULL
     ) {without rowid}`,
   ],
+  [
+    // Publishes are listed by instance, the newest first.
+    'CREATE INDEX publishes_by_instance ON publishes (instance, number)',
+  ],
+  [
+    // What each app did in each of the last hours.
+    `CREATE TABLE usage_hours (
+      app_id {text} NOT NULL,
+      hour BIGINT NOT NULL,
+      messages BIGINT NOT NULL,
+      client_messages BIGINT NOT NULL,
+      samples BIGINT NOT NULL,
+      connections BIGINT NOT NULL,
+      most BIGINT NOT NULL,
+      fewest BIGINT NOT NULL,
+      PRIMARY KEY (app_id, hour)
+    ) {without rowid}`,
+    'CREATE INDEX usage_hours_by_age ON usage_hours (hour)',
+    // How often servers counted the connections of all apps in an hour.
+    'CREATE TABLE usage_samples (hour BIGINT PRIMARY KEY, samples BIGINT NOT NULL)',
+  ],
+  [
+    // The devices of a publish are stored by their numbers.
+    'CREATE INDEX device_tombstones_by_number ON device_tombstones (number)',
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

@@ -13,9 +13,6 @@ const PIECE_DEVICES = 100;
 /** Publishes that one piece deletes; each has some rows of its own. */
 const PIECE_PUBLISHES = 20;
 
-/** Publishes of all instances that one piece scans for those of a deleted instance. */
-const PIECE_SCANNED = 2000;
-
 /** How long finished publishes and tombstones of devices are kept. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
@@ -38,8 +35,6 @@ export class GarbageCollector {
   private readonly collectors: readonly Collect[];
   /** The kind that is next, so that much garbage of one kind does not delay the others. */
   private turn = 0;
-  /** The last publish that was scanned for each deleted instance. */
-  private readonly scannedTo = new Map<number, number>();
 
   constructor(database: Database) {
     this.database = database;
@@ -75,10 +70,7 @@ export class GarbageCollector {
       SELECT number FROM instance_numbers WHERE id IS NULL ORDER BY number LIMIT 1`;
     if (deleted === undefined) return false;
     const instance = Number(deleted.number);
-    const after = this.scannedTo.get(instance) ?? 0;
-    const last = await this.database.write((sql) => forgetSomeOfInstance(sql, instance, after));
-    if (last === undefined) this.scannedTo.delete(instance);
-    else this.scannedTo.set(instance, last);
+    await this.database.write((sql) => forgetSomeOfInstance(sql, instance));
     return true;
   }
 
@@ -193,39 +185,26 @@ async function forgetRows(
 
 /**
  * Deletes a piece of the first kind of rows that an instance still has, and at last its number. Each statement reads in
- * the order of an index, because PostgreSQL might otherwise scan all rows that earlier pieces have deleted. Returns the
- * publish after which the next piece continues; `undefined`: nothing is left.
+ * the order of an index, because PostgreSQL might otherwise scan all rows that earlier pieces have deleted.
  */
-async function forgetSomeOfInstance(
-  sql: TransactionSQL,
-  instance: number,
-  after: number,
-): Promise<number | undefined> {
-  if (await forgetInterests(sql, instance)) return after;
+async function forgetSomeOfInstance(sql: TransactionSQL, instance: number): Promise<void> {
+  if (await forgetInterests(sql, instance)) return;
 
   const devices = await devicesOf(sql, instance);
   if (devices.length > 0) {
     await sql`DELETE FROM devices WHERE number IN ${sql(devices)}`;
-    return after;
+    return;
   }
   for (const table of [idempotencyKeys, tombstones]) {
-    if (await forgetExpiring(sql, table, instance)) return after;
+    if (await forgetExpiring(sql, table, instance)) return;
   }
 
-  // There is no index from an instance to its publishes, because it would make each publish more expensive.
-  const publishes: { number: BigInteger; instance: BigInteger }[] = await sql`
-    SELECT number, instance FROM publishes WHERE number > ${after}
-    ORDER BY number LIMIT ${PIECE_SCANNED}`;
-  const own = publishes.filter((publish) => Number(publish.instance) === instance);
-  if (own.length > 0) {
-    await forgetPublishes(sql, numbersOf(own.slice(0, PIECE_PUBLISHES)));
-    return after;
-  }
-  const last = publishes.at(-1);
-  if (last !== undefined) return Number(last.number);
+  const publishes: { number: BigInteger }[] = await sql`
+    SELECT number FROM publishes WHERE instance = ${instance}
+    ORDER BY instance, number LIMIT ${PIECE_PUBLISHES}`;
+  if (publishes.length > 0) return await forgetPublishes(sql, numbersOf(publishes));
 
   await forgetNumber(sql, instance);
-  return undefined;
 }
 
 async function forgetInterests(sql: TransactionSQL, instance: number): Promise<boolean> {

@@ -8,6 +8,7 @@ import {
   Access,
   type Denial,
   type DenialReason,
+  type Identified,
   type LogIn,
   type Sender,
   type UserProxy,
@@ -197,7 +198,9 @@ class RequestHandler {
         ? undefined
         : findRoute(routes, { method: head.method, target: head.target });
     const isOpen = found?.found === 'route' && found.route.isOpen?.(found.path) === true;
-    const identified = isOpen ? this.identifyNobody(head) : this.access.identify(head, sender);
+    const identified = isOpen
+      ? this.identifyNobody(head)
+      : orNobody(this.access.identify(head, sender), { found, head });
     if (this.access.hasUntrustedUser(head)) this.reportUntrustedUser(sender);
     if (identified.denial !== undefined) {
       return this.deny(identified.denial, { sender, head });
@@ -340,4 +343,16 @@ function denied({ status, error, retryAfterSeconds }: Denial, head: RequestHead)
 function methodNotAllowed(methods: readonly string[]): AdminAnswer {
   const allow = methods.join(', ');
   return refuse(405, `This path only supports ${allow}`, { allow });
+}
+
+/** Lets a request that names nobody pass as nobody's, if its route answers nobody. */
+function orNobody(
+  identified: Identified,
+  { found, head }: { readonly found: Found | undefined; readonly head: RequestHead },
+): Identified {
+  const reason = identified.denial?.reason;
+  if (reason !== 'password-missing' && reason !== 'session-over') return identified;
+  if (found?.found !== 'route') return identified;
+  const isForNobody = found.route.isForNobody?.(queryOf(head.target.query) ?? {}) === true;
+  return isForNobody ? { asker: NOBODY } : identified;
 }

@@ -37,6 +37,8 @@ export interface AdminRoute {
   readonly path: string;
   /** Whether a request with these segments needs no password. Without it, each needs one. */
   readonly isOpen?: (path: Readonly<Record<string, string>>) => boolean;
+  /** Whether a request with this query is also answered for nobody. Whoever sends a password must send the right one. */
+  readonly isForNobody?: (query: Readonly<Record<string, string>>) => boolean;
   answer(call: AdminCall): Promise<AdminAnswer>;
 }
 
@@ -49,17 +51,19 @@ export type Found =
   | { readonly found: 'path'; readonly methods: readonly string[] }
   | { readonly found: 'nothing' };
 
-/** Finds the route of a request. */
+/** Finds the route of a request. A path with fewer variables wins, whatever its methods. */
 export function findRoute(
   routes: readonly AdminRoute[],
   { method, target }: { readonly method: string; readonly target: RequestTarget },
 ): Found {
-  const matching = routes.flatMap((route) => {
+  const fitting = routes.flatMap((route) => {
     const path = segmentsOf(route.path, target.path);
-    return path === undefined ? [] : [{ route, path }];
+    return path === undefined ? [] : [{ route, path, variables: route.path.split('{').length }];
   });
+  const fewest = Math.min(...fitting.map(({ variables }) => variables));
+  const matching = fitting.filter(({ variables }) => variables === fewest);
   const match = matching.find(({ route }) => route.method === method);
-  if (match !== undefined) return { found: 'route', ...match };
+  if (match !== undefined) return { found: 'route', route: match.route, path: match.path };
   return matching.length === 0
     ? { found: 'nothing' }
     : { found: 'path', methods: matching.map(({ route }) => route.method) };

@@ -16,6 +16,20 @@ const ALL: DeviceFilter = {
   seenBeforeMs: undefined,
 };
 
+/** The row of one of many devices. */
+const manyRow = (instance: number, n: number) => ({
+  instance,
+  id: `fcm-${n}`,
+  platform: 'fcm',
+  token_identity: `i${n}`,
+  registered_at: NOW_MS,
+  seen_at: NOW_MS,
+  token: `t${n}`,
+  metadata: '{}',
+  sdk: '',
+  accepted_at: null,
+});
+
 describe.each(databases)('the list of devices in $name', ({ make }) => {
   let place: Awaited<ReturnType<typeof make>>;
   let database: Database;
@@ -72,6 +86,7 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
     expect(next).toBeUndefined();
     expect(listed).toEqual([
       {
+        number: expect.any(Number),
         id: first,
         platform: 'apns',
         userId: 'ann',
@@ -104,6 +119,56 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
       [seen],
     );
     expect(await ids({ platform: 'apns' })).toEqual([]);
+  });
+
+  it('finds devices by user, interest and the beginning of an id, alone and together', async () => {
+    const elsewhere = await makeInstance(database);
+    const key = { max: 9, replaceOldest: false, nowMs: NOW_MS };
+    const ofAnn = async (more: Parameters<typeof newDevice>[0], interests: readonly string[]) => {
+      const id = await register(more);
+      await devices.setUser({ instance, id, userId: 'ann', ...key });
+      await devices.setInterests({ instance, id, interests });
+      return id;
+    };
+    const first = await ofAnn({}, ['news', 'sport']);
+    const second = await ofAnn({ platform: 'web' }, ['news']);
+    const other = await register();
+    await devices.setInterests({ instance, id: other, interests: ['sport'] });
+    const stranger = newDevice();
+    await devices.register({ instance: elsewhere, device: stranger, nowMs: NOW_MS });
+    await devices.setUser({ instance: elsewhere, id: stranger.id, userId: 'ann', ...key });
+    expect(await ids({ userId: 'ann' })).toEqual([first, second]);
+    expect(await ids({ userId: 'Ann' })).toEqual([]);
+    expect(await ids({ interest: 'sport' })).toEqual([first, other]);
+    expect(await ids({ userId: 'ann', interest: 'sport' })).toEqual([first]);
+    expect(await ids({ userId: 'ann', platform: 'web' })).toEqual([second]);
+    expect(await ids({ idPrefix: other })).toEqual([other]);
+    expect(await ids({ idPrefix: first.slice(0, 14) })).toEqual([first]);
+    expect(await ids({ idPrefix: first, userId: 'bob' })).toEqual([]);
+    expect(await ids({ idPrefix: stranger.id })).toEqual([]);
+  });
+
+  it('comes in pages by an interest that many devices have', async () => {
+    await database.write(async (sql) => {
+      const numbers = Array.from({ length: 1_200 }, (_, n) => n);
+      for (let from = 0; from < 1_200; from += 300) {
+        await sql`INSERT INTO devices ${sql(numbers.slice(from, from + 300).map((n) => manyRow(instance, n)))}`;
+      }
+      await sql`INSERT INTO device_interests (instance, interest, device)
+        SELECT instance, 'news', number FROM devices WHERE instance = ${instance}`;
+    });
+    const found: string[] = [];
+    for (let next: number | undefined = 0; next !== undefined; ) {
+      const page = await list.list({
+        instance,
+        filter: { ...ALL, interest: 'news' },
+        after: next,
+        limit: 501,
+      });
+      found.push(...page.devices.map(({ id }) => id));
+      next = page.next;
+    }
+    expect([found.length, new Set(found).size]).toEqual([1_200, 1_200]);
   });
 
   it('comes in pages, each device once', async () => {
@@ -151,16 +216,8 @@ describe.each(databases)('the list of devices in $name', ({ make }) => {
       for (let from = 0; from < rows.length; from += 500) {
         await sql`INSERT INTO devices ${sql(
           rows.slice(from, from + 500).map((n) => ({
-            instance,
-            id: `fcm-${n}`,
+            ...manyRow(instance, n),
             platform: n === 20_900 ? 'web' : 'fcm',
-            token_identity: `i${n}`,
-            registered_at: NOW_MS,
-            seen_at: NOW_MS,
-            token: `t${n}`,
-            metadata: '{}',
-            sdk: '',
-            accepted_at: null,
           })),
         )}`;
       }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, apiUrl, call, Failed, type Given } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Code } from '../../parts/code.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, CopyButton, Field } from '../../parts/controls.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
@@ -9,6 +10,7 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { say } from '../../parts/toasts.tsx';
 import { go } from '../../routing/router.ts';
 import { askApps } from '../../shell/apps.ts';
+import { asYaml, Review, type Reviewed } from './review.tsx';
 
 type App = Answer<'GET /apps/{id}'>;
 type Change = NonNullable<Given<'PATCH /apps/{id}'>['body']>;
@@ -51,7 +53,7 @@ export default function SettingsPage({ app }: { readonly app: string }) {
           value === undefined
             ? 'Asking …'
             : value.source === 'configuration'
-              ? 'This app stands in the configuration file. Its settings are shown here and changed there.'
+              ? 'This app stands in the configuration file. Edit here to see what to write there.'
               : 'A change is in effect when it is saved, and survives a restart.'
         }
       />
@@ -67,7 +69,10 @@ function SettingsForm({ app, reload }: { readonly app: App; readonly reload: () 
   const [edited, setEdited] = useState(app);
   const [wrong, setWrong] = useState<Failed | undefined>(undefined);
   const [isDeleting, setDeleting] = useState(false);
-  const isReadOnly = app.source === 'configuration' || !may('admin');
+  const [review, setReview] = useState<readonly Reviewed[] | undefined>(undefined);
+  const [yaml, setYaml] = useState<string | undefined>(undefined);
+  const isReadOnly = !may('admin');
+  const isConfigured = app.source === 'configuration';
   const change = changeOf(app, edited);
   const isChanged = Object.keys(change).length > 0;
 
@@ -84,125 +89,161 @@ function SettingsForm({ app, reload }: { readonly app: App; readonly reload: () 
     }
   };
   const path = { id: app.id };
+  /** Has the server check the change first. It refuses what stands in its configuration. */
+  const check = async () => {
+    setWrong(undefined);
+    setYaml(undefined);
+    try {
+      const query = { 'dry-run': 'true' } as const;
+      const { changes = [] } = await call('PATCH /apps/{id}', { path, query, body: change });
+      setReview(changes);
+    } catch (error) {
+      if (!(error instanceof Failed)) throw error;
+      if (isConfigured && error.status === 409) setYaml(asYaml(app.id, change));
+      else setWrong(error);
+    }
+  };
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void act(() => call('PATCH /apps/{id}', { path, body: change }), 'Saved.');
-      }}
-    >
-      {wrong !== undefined && wrong.field === undefined && <FailureNotice failed={wrong} />}
-      {!app.enabled && (
-        <Notice
-          level="warn"
-          actions={
-            <Button
-              disabled={isReadOnly}
-              onClick={() => void act(() => call('POST /apps/{id}/enable', { path }), 'Enabled.')}
-            >
-              Enable
-            </Button>
-          }
-        >
-          <p>
-            This app is disabled. Its requests get 403, and its connections are closed with 4003.
-          </p>
-        </Notice>
-      )}
-      <section class="card" aria-label="What the app may do">
-        <div class="inside form">
-          <Field label="Name" wrong={wrong?.field === 'name' ? wrong.message : undefined}>
-            {(given) => (
-              <input
-                {...given}
-                disabled={isReadOnly}
-                value={edited.name}
-                onInput={({ currentTarget }) => setEdited({ ...edited, name: currentTarget.value })}
-              />
-            )}
-          </Field>
-          {switches.map(({ name, word }) => (
-            <label key={name} class="check">
-              <input
-                type="checkbox"
-                disabled={isReadOnly}
-                checked={edited[name]}
-                onChange={({ currentTarget }) => {
-                  setEdited({ ...edited, [name]: currentTarget.checked });
-                }}
-              />
-              {word}
-            </label>
-          ))}
-        </div>
-      </section>
-      <section class="card" aria-labelledby="limits">
-        <header>
-          <h2 id="limits">Limits</h2>
-          <span class="muted small">0 connections or messages per day: no limit.</span>
-        </header>
-        <div class="inside pair">
-          {limits.map(({ name, word }) => (
-            <Field
-              key={name}
-              label={word}
-              wrong={wrong?.field === `limits.${name}` ? wrong.message : undefined}
-            >
+    <>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void check();
+        }}
+      >
+        {wrong !== undefined && wrong.field === undefined && <FailureNotice failed={wrong} />}
+        {!app.enabled && (
+          <Notice
+            level="warn"
+            actions={
+              <Button
+                disabled={isReadOnly || isConfigured}
+                onClick={() => void act(() => call('POST /apps/{id}/enable', { path }), 'Enabled.')}
+              >
+                Enable
+              </Button>
+            }
+          >
+            <p>
+              This app is disabled. Its requests get 403, and its connections are closed with 4003.
+            </p>
+          </Notice>
+        )}
+        <section class="card" aria-label="What the app may do">
+          <div class="inside form">
+            <Field label="Name" wrong={wrong?.field === 'name' ? wrong.message : undefined}>
               {(given) => (
                 <input
                   {...given}
-                  type="number"
-                  min="0"
                   disabled={isReadOnly}
-                  value={edited.limits[name]}
-                  onInput={({ currentTarget }) => {
-                    const number = currentTarget.valueAsNumber;
-                    if (Number.isNaN(number)) return;
-                    setEdited({ ...edited, limits: { ...edited.limits, [name]: number } });
-                  }}
+                  value={edited.name}
+                  onInput={({ currentTarget }) =>
+                    setEdited({ ...edited, name: currentTarget.value })
+                  }
                 />
               )}
             </Field>
-          ))}
-        </div>
-      </section>
-      {!isReadOnly && (
-        <div class="buttons">
-          <Button type="submit" look="primary" disabled={!isChanged}>
-            Save
-          </Button>
-          <Button disabled={!isChanged} onClick={() => setEdited(app)}>
-            Undo
-          </Button>
-          {isChanged && (
-            <CopyButton look="" text={() => asCurl(app.id, change)}>
-              curl
-            </CopyButton>
-          )}
-        </div>
-      )}
-      {!isReadOnly && (
-        <section class="card" aria-labelledby="end">
-          <header>
-            <h2 id="end">Take it out of service</h2>
-          </header>
-          <div class="inside buttons">
-            {app.enabled && (
-              <Button
-                look="danger"
-                onClick={() =>
-                  void act(() => call('POST /apps/{id}/disable', { path }), 'Disabled.')
-                }
-              >
-                Disable
-              </Button>
-            )}
-            <Button look="danger" onClick={() => setDeleting(true)}>
-              Delete
-            </Button>
+            {switches.map(({ name, word }) => (
+              <label key={name} class="check">
+                <input
+                  type="checkbox"
+                  disabled={isReadOnly}
+                  checked={edited[name]}
+                  onChange={({ currentTarget }) => {
+                    setEdited({ ...edited, [name]: currentTarget.checked });
+                  }}
+                />
+                {word}
+              </label>
+            ))}
           </div>
         </section>
+        <section class="card" aria-labelledby="limits">
+          <header>
+            <h2 id="limits">Limits</h2>
+            <span class="muted small">0 connections or messages per day: no limit.</span>
+          </header>
+          <div class="inside pair">
+            {limits.map(({ name, word }) => (
+              <Field
+                key={name}
+                label={word}
+                wrong={wrong?.field === `limits.${name}` ? wrong.message : undefined}
+              >
+                {(given) => (
+                  <input
+                    {...given}
+                    type="number"
+                    min="0"
+                    disabled={isReadOnly}
+                    value={edited.limits[name]}
+                    onInput={({ currentTarget }) => {
+                      const number = currentTarget.valueAsNumber;
+                      if (Number.isNaN(number)) return;
+                      setEdited({ ...edited, limits: { ...edited.limits, [name]: number } });
+                    }}
+                  />
+                )}
+              </Field>
+            ))}
+          </div>
+        </section>
+        {!isReadOnly && (
+          <div class="buttons">
+            <Button type="submit" look="primary" disabled={!isChanged}>
+              {isConfigured ? 'Show the YAML' : 'Save'}
+            </Button>
+            <Button disabled={!isChanged} onClick={() => setEdited(app)}>
+              Undo
+            </Button>
+            {isChanged && (
+              <CopyButton look="" text={() => asCurl(app.id, change)}>
+                curl
+              </CopyButton>
+            )}
+          </div>
+        )}
+        {yaml !== undefined && (
+          <section class="card" aria-labelledby="yaml" role="status">
+            <header>
+              <h2 id="yaml">Write this into the configuration file</h2>
+            </header>
+            <div class="inside stack">
+              <p>The server has checked it. Add it to the entry of this app, then send SIGHUP.</p>
+              <Code text={yaml} label="What to write" />
+            </div>
+          </section>
+        )}
+        {!isReadOnly && !isConfigured && (
+          <section class="card" aria-labelledby="end">
+            <header>
+              <h2 id="end">Take it out of service</h2>
+            </header>
+            <div class="inside buttons">
+              {app.enabled && (
+                <Button
+                  look="danger"
+                  onClick={() =>
+                    void act(() => call('POST /apps/{id}/disable', { path }), 'Disabled.')
+                  }
+                >
+                  Disable
+                </Button>
+              )}
+              <Button look="danger" onClick={() => setDeleting(true)}>
+                Delete
+              </Button>
+            </div>
+          </section>
+        )}
+      </form>
+      {review !== undefined && (
+        <Review
+          changes={review}
+          close={() => setReview(undefined)}
+          save={() => void act(() => call('PATCH /apps/{id}', { path, body: change }), 'Saved.')}
+        />
       )}
       {isDeleting && (
         <Confirm
@@ -220,7 +261,7 @@ function SettingsForm({ app, reload }: { readonly app: App; readonly reload: () 
           Its connections are closed with 4003, and its keys are gone.
         </Confirm>
       )}
-    </form>
+    </>
   );
 }
 

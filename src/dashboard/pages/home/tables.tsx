@@ -3,8 +3,9 @@ import { QuotaBar } from '../../parts/charts.tsx';
 import { count } from '../../parts/formats.ts';
 import { Empty } from '../../parts/notices.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
-import { inApp, pathTo } from '../../routing/router.ts';
-import { nameOf, type ShownApp } from '../../shell/apps.ts';
+import { inApp, inInstance, pathTo } from '../../routing/router.ts';
+import type { ShownApp } from '../../shell/apps.ts';
+import { nameOf } from '../../shell/tenants.ts';
 
 type Live = Answer<'GET /live'>;
 
@@ -65,7 +66,7 @@ export function AppsTable({
                   <td class="number" data-label="messages">
                     {count(now?.messagesToday ?? 0)}
                   </td>
-                  <td>{quota > 0 && <QuotaBar used={now?.messagesToday ?? 0} of={quota} />}</td>
+                  <td>{quota > 0 && <QuotaBar used={counted(now)} of={quota} />}</td>
                 </tr>
               );
             })}
@@ -74,6 +75,11 @@ export function AppsTable({
       )}
     </section>
   );
+}
+
+/** The messages of today that count against the quota: not those that clients caused. */
+function counted(now: Live['apps'][number] | undefined): number {
+  return now === undefined ? 0 : now.messagesToday - now.clientMessagesToday;
 }
 
 /** The push instances, and the ways to devices that each has. */
@@ -101,7 +107,9 @@ export function InstancesTable({
             {instances.map(({ id, name, apns, fcm, web }) => (
               <tr key={id}>
                 <td class="name">
-                  <div class="cut">{name === '' ? id : name}</div>
+                  <div class="cut">
+                    <a href={pathTo(inInstance(id, 'publishes'))}>{nameOf({ id, name })}</a>
+                  </div>
                   {name !== '' && <div class="cut muted small mono">{id}</div>}
                 </td>
                 <td>

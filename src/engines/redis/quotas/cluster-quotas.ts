@@ -130,6 +130,15 @@ export class ClusterQuotas implements ConnectionQuota {
     };
   }
 
+  /** Returns the open connections of each app that has any, on all servers. They are a second old at most. */
+  async openConnections(): Promise<readonly (readonly [appId: string, open: number])[]> {
+    const sums = new Map<string, number>();
+    for (const { connections } of await this.servers()) {
+      for (const [appId, open] of connections) sums.set(appId, (sums.get(appId) ?? 0) + open);
+    }
+    return [...sums];
+  }
+
   private shareLater(): void {
     this.stopSharing = this.options.timers.after(SHARE_MS, () => {
       this.shareLater();

@@ -111,7 +111,14 @@ function entryOf({ id, path, method }: Operation, done: Done, nowMs: number): Au
   const { call, status, answer } = done;
   const { user, how } = call.asker;
   const made = isObject(answer) ? answer['id'] : undefined;
-  const detail = method === 'GET' ? ['secrets'] : isObject(call.body) ? Object.keys(call.body) : [];
+  const { publish } = call.path;
+  const detail =
+    method === 'GET'
+      ? ['secrets']
+      : [
+          ...(publish === undefined ? [] : [publish]),
+          ...(isObject(call.body) ? Object.keys(call.body) : []),
+        ];
   return {
     id: Bun.randomUUIDv7(),
     firstAtMs: nowMs,

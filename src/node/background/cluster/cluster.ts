@@ -149,14 +149,19 @@ export class Cluster {
     );
   }
 
-  /** Finds a connection, wherever it is. */
-  async connection(appId: string, socketId: string) {
+  /** Finds a connection, wherever it is. `server`: the one that has it, if that is known. */
+  async connection(appId: string, socketId: string, server?: string) {
     const { node, local, others } = this.options;
+    if (server !== undefined && server !== node) {
+      const answer = await others?.askOne(server, { what: 'connection', appId, socketId });
+      const found = answer === undefined || answer === 'none' ? undefined : answer;
+      return { servers: [], found: found && { ...found, server } };
+    }
     const own = await local.connection(appId, socketId);
     if (own !== undefined) return { servers: [], found: { ...own, server: node } };
     const asked = await others?.ask({ what: 'connection', appId, socketId });
-    for (const { node: server, answer } of asked?.answers ?? []) {
-      if (answer !== 'none') return { servers: [], found: { ...answer, server } };
+    for (const { node: name, answer } of asked?.answers ?? []) {
+      if (answer !== 'none') return { servers: [], found: { ...answer, server: name } };
     }
     return { servers: this.servers(asked), found: undefined };
   }

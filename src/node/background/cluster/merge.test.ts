@@ -83,7 +83,7 @@ describe('an endpoint that several servers have tried', () => {
   const failing = {
     ...endpoint,
     lastAtMs: 20,
-    lastOutcome: 'failed',
+    lastOutcome: 'timeout',
     lastDeliveredAtMs: undefined,
     failingSinceMs: 5,
     waiting: 4,

@@ -19,6 +19,14 @@ import { TrustedDevices } from './trusted-devices.ts';
 /** Devices by what became of them. */
 export type OutcomeCounts = Record<After['what'], number>;
 
+/** What a gateway said last, for one instance. Times are the system's. */
+export interface LastOutcomes {
+  /** 0: never. */
+  acceptedAtMs: number;
+  /** When it refused the credential, or failed. */
+  refusal: { readonly atMs: number; readonly reason: string; readonly words: string } | undefined;
+}
+
 export interface DispatcherOptions {
   readonly instance: number;
   readonly instanceId: string;
@@ -31,6 +39,7 @@ export interface DispatcherOptions {
   readonly random: () => number;
   readonly notices: PipelineNotices;
   readonly counts: OutcomeCounts;
+  readonly last: LastOutcomes;
   /** Called when no send of a job is in flight, and its devices may need another decision. */
   readonly onIdle: (job: InFlightJob) => void;
 }
@@ -338,6 +347,11 @@ export class Dispatcher {
     job.movedAtMs = nowMs;
     const isTrusted = this.trusted.has(recipient);
     const isBelieved = isTrusted || route.circuit.believesUntrusted();
+    if (isBelieved && isOfGateway(outcome)) {
+      const { reason } = outcome;
+      const words = outcome.result === 'not-authorised' ? outcome.words : '';
+      this.options.last.refusal = { atMs: wallMs, reason, words };
+    }
     const change = route.learn(ticket, { device: recipient.number, isTrusted }, outcome, nowMs);
     if (change === 'opened') route.openedAtMs = wallMs;
     if (isBelieved && prepared.learn(outcome) && prepared.refusal !== undefined) {
@@ -345,6 +359,7 @@ export class Dispatcher {
       this.options.notices.refused(prepared.publish, this.platform, reason, words);
     }
     if (outcome.result === 'accepted') {
+      this.options.last.acceptedAtMs = wallMs;
       this.hasAccepted = true;
       this.trusted.add(recipient);
       if (!job.isClosed) this.settle(job, recipient, 0, ACCEPTED);
@@ -447,4 +462,14 @@ function waitsForCircuit(outcome: Outcome, { circuit }: Route): boolean {
   if (circuit.fault === undefined) return false;
   if (outcome.result !== 'try-again') return outcome.result === 'not-authorised';
   return outcome.afterMs === undefined || outcome.scope === 'connection';
+}
+
+type GatewayFailure = Extract<Outcome, { readonly result: 'not-authorised' | 'try-again' }>;
+
+/** Whether an outcome is about the gateway or the credential, and not about one device. */
+function isOfGateway(outcome: Outcome): outcome is GatewayFailure {
+  return (
+    outcome.result === 'not-authorised' ||
+    (outcome.result === 'try-again' && outcome.scope !== 'device')
+  );
 }

@@ -1,7 +1,8 @@
 import type { SQL } from 'bun';
 import type { DeviceId, DeviceMetadata, Platform } from '../../../push/model/device.ts';
 import type { Database } from '../../database/database.ts';
-import type { BigInteger } from '../../database/rows.ts';
+import { type BigInteger, isAmong } from '../../database/rows.ts';
+import { StoredAudience } from './audience-source.ts';
 import { afterRemoval, type DeletedRow } from './device-rows.ts';
 
 /** Selects devices. All conditions must hold. */
@@ -12,10 +13,18 @@ export interface DeviceFilter {
   readonly registeredBeforeMs: number | undefined;
   /** Only devices that have not registered, or changed anything but interests, since then. */
   readonly seenBeforeMs: number | undefined;
+  /** Only devices of this user. */
+  readonly userId?: string | undefined;
+  /** Only devices that are subscribed to this interest. */
+  readonly interest?: string | undefined;
+  /** Only devices whose id begins with this. Long enough for few devices of all instances to have it. */
+  readonly idPrefix?: string | undefined;
 }
 
 /** A device as shown to operators, without its token, which is a secret. */
 export interface ListedDevice {
+  /** Its place in the list. */
+  readonly number: number;
   readonly id: DeviceId;
   readonly platform: Platform;
   readonly userId: string | undefined;
@@ -30,7 +39,7 @@ export interface ListedDevice {
   readonly client: string;
 }
 
-interface ListedRow {
+export interface ListedRow {
   readonly number: BigInteger;
   readonly id: DeviceId;
   readonly platform: Platform;
@@ -40,6 +49,11 @@ interface ListedRow {
   readonly accepted_at: BigInteger | null;
   readonly metadata: string;
   readonly sdk: string;
+}
+
+/** The columns of a `ListedRow`. */
+export function columns(sql: SQL) {
+  return sql`number, id, platform, user_id, registered_at, seen_at, accepted_at, metadata, sdk`;
 }
 
 /** Devices read without yielding to the event loop, and removed in one commit at most. */
@@ -61,15 +75,19 @@ interface DeviceRange {
 /** A part of a range, in the order of registration; without `upTo`, to the end. */
 interface Piece extends DeviceRange {
   readonly upTo: number | undefined;
+  /** Those that an index gives, if the filter has one. Some may have been removed since. */
+  readonly numbers: readonly number[] | undefined;
   readonly isLastOfCall: boolean;
 }
 
 /** Lists and removes devices for operators, in pieces, so that other work is not delayed. */
 export class DeviceList {
   private readonly database: Database;
+  private readonly audience: StoredAudience;
 
   constructor(database: Database) {
     this.database = database;
+    this.audience = new StoredAudience(database);
   }
 
   /**
@@ -85,8 +103,7 @@ export class DeviceList {
       const { read } = this.database;
       const limit = wanted.limit - devices.length;
       const rows: ListedRow[] = await read`
-        SELECT number, id, platform, user_id, registered_at, seen_at, accepted_at, metadata, sdk
-        FROM devices WHERE ${matching(read, piece)}
+        SELECT ${columns(read)} FROM devices WHERE ${matching(read, piece)}
         ORDER BY number LIMIT ${limit}`;
       devices.push(...rows.map(listedDevice));
       const last = rows.at(-1);
@@ -131,34 +148,87 @@ export class DeviceList {
   }
 
   /** The devices of an instance in small pieces, as many as one call reads. */
-  private async *pieces({ instance, filter, after }: DeviceRange): AsyncGenerator<Piece> {
-    for (let from = after, read = PIECE_DEVICES; ; read += PIECE_DEVICES) {
-      const [last]: { number: BigInteger }[] = await this.database.read`
-        SELECT number FROM devices WHERE instance = ${instance} AND number > ${from}
-        ORDER BY instance, number LIMIT 1 OFFSET ${PIECE_DEVICES - 1}`;
-      const upTo = last && Number(last.number);
-      yield { instance, filter, after: from, upTo, isLastOfCall: read >= CALL_DEVICES };
+  private async *pieces(range: DeviceRange): AsyncGenerator<Piece> {
+    for (let from = range.after, read = PIECE_DEVICES; ; read += PIECE_DEVICES) {
+      const numbers = await this.indexed(range, from);
+      const upTo =
+        numbers === undefined ? await this.pieceEnd(range, from) : numbers[PIECE_DEVICES - 1];
+      yield { ...range, after: from, upTo, numbers, isLastOfCall: read >= CALL_DEVICES };
       if (upTo === undefined) return;
       from = upTo;
       // SQLite answers within one turn of the event loop.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
+
+  /** The last device of a piece; `undefined`: there are no more devices than fit into one. */
+  private async pieceEnd({ instance }: DeviceRange, from: number): Promise<number | undefined> {
+    const [last]: { number: BigInteger }[] = await this.database.read`
+      SELECT number FROM devices WHERE instance = ${instance} AND number > ${from}
+      ORDER BY instance, number LIMIT 1 OFFSET ${PIECE_DEVICES - 1}`;
+    return last && Number(last.number);
+  }
+
+  /** The devices of a piece from the index that fits the filter best; `undefined`: none does. */
+  private async indexed(
+    { instance, filter: { userId, interest, idPrefix } }: DeviceRange,
+    after: number,
+  ): Promise<readonly number[] | undefined> {
+    const limit = PIECE_DEVICES;
+    if (idPrefix !== undefined) {
+      // The pluses keep the database from using other indexes. No id has a "~", which sorts behind all their characters.
+      const rows: { number: BigInteger }[] = await this.database.read`
+        SELECT number FROM devices
+        WHERE id >= ${idPrefix} AND id < ${`${idPrefix}~`} AND +instance = ${instance}
+          AND +number > ${after}
+        ORDER BY +number LIMIT ${limit}`;
+      return rows.map(({ number }) => Number(number));
+    }
+    if (userId !== undefined) {
+      return await this.audience.numbers({ instance, kind: 'users', name: userId, after, limit });
+    }
+    if (interest === undefined) return undefined;
+    return await this.audience.numbers({
+      instance,
+      kind: 'interests',
+      name: interest,
+      after,
+      limit,
+    });
+  }
 }
 
-function matching(sql: SQL, { instance, filter, after, upTo }: Piece) {
-  const { platform, neverAccepted, registeredBeforeMs, seenBeforeMs } = filter;
-  return sql`instance = ${instance} AND number > ${after}
-    ${upTo === undefined ? sql`` : sql`AND number <= ${upTo}`}
+function matching(sql: SQL, piece: Piece) {
+  const { platform, neverAccepted, registeredBeforeMs, seenBeforeMs } = piece.filter;
+  const { userId, interest } = piece.filter;
+  return sql`${within(sql, piece)}
     ${platform === undefined ? sql`` : sql`AND platform = ${platform}`}
     ${neverAccepted ? sql`AND accepted_at IS NULL` : sql``}
     ${registeredBeforeMs === undefined ? sql`` : sql`AND registered_at < ${registeredBeforeMs}`}
-    ${seenBeforeMs === undefined ? sql`` : sql`AND seen_at < ${seenBeforeMs}`}`;
+    ${seenBeforeMs === undefined ? sql`` : sql`AND seen_at < ${seenBeforeMs}`}
+    ${userId === undefined ? sql`` : sql`AND user_id = ${userId}`}
+    ${interest === undefined ? sql`` : sql`AND ${hasInterest(sql, piece.instance, interest)}`}`;
 }
 
-function listedDevice(row: ListedRow): ListedDevice {
+function within(sql: SQL, { instance, after, upTo, numbers }: Piece) {
+  // The plus keeps the database from using the index by instance, with all its devices.
+  if (numbers !== undefined) {
+    return sql`${isAmong(sql, 'number', numbers)} AND +instance = ${instance}`;
+  }
+  return sql`instance = ${instance} AND number > ${after}
+    ${upTo === undefined ? sql`` : sql`AND number <= ${upTo}`}`;
+}
+
+function hasInterest(sql: SQL, instance: number, interest: string) {
+  return sql`EXISTS (
+    SELECT 1 FROM device_interests
+    WHERE instance = ${instance} AND interest = ${interest} AND device = devices.number)`;
+}
+
+export function listedDevice(row: ListedRow): ListedDevice {
   const acceptedAtMs = Number(row.accepted_at ?? 0);
   return {
+    number: Number(row.number),
     id: row.id,
     platform: row.platform,
     userId: row.user_id ?? undefined,

@@ -1,5 +1,5 @@
 import type { PublishUnderWay } from '../../../push/model/delivery.ts';
-import type { PublishId, PublishTarget } from '../../../push/model/publish.ts';
+import type { PublishId, PublishState, PublishTarget } from '../../../push/model/publish.ts';
 import type { BigInteger } from '../../database/rows.ts';
 
 /** The columns of a `PublishUnderWay`. */
@@ -11,6 +11,15 @@ export interface PublishRow {
   readonly created_at: BigInteger;
   readonly due_at: BigInteger;
   readonly body: string;
+}
+
+/** The state of a publish at a time: its row is not changed when the time of a scheduled one comes. */
+export function stateAt(
+  { state, send_at }: { readonly state: PublishState; readonly send_at: BigInteger | null },
+  nowMs: number,
+): PublishState {
+  const isDue = state === 'scheduled' && send_at !== null && Number(send_at) <= nowMs;
+  return isDue ? 'planning' : state;
 }
 
 export function underWayOf(row: PublishRow): PublishUnderWay {

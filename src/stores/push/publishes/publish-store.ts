@@ -27,6 +27,7 @@ import { cancelPublish } from './cancel-publish.ts';
 import { countedBytes, PendingBodies } from './pending-bodies.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type CountName, countNames } from './publish-counts.ts';
+import { stateAt } from './publish-row.ts';
 
 /** A publish with the counts of one platform and one of its reasons. */
 interface StatusRow extends Readonly<Record<CountName, BigInteger | null>> {
@@ -146,11 +147,9 @@ export class StoredPublishes implements PublishStore {
       return undefined;
     }
     const sendAtMs = row.send_at === null ? undefined : Number(row.send_at);
-    // The row is not changed when the time comes.
-    const isDue = row.state === 'scheduled' && sendAtMs !== undefined && sendAtMs <= nowMs;
     return {
       id,
-      state: isDue ? 'planning' : row.state,
+      state: stateAt(row, nowMs),
       createdAtMs: Number(row.created_at),
       sendAtMs,
       platforms: countsOf(rows),

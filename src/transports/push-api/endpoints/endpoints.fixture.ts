@@ -183,7 +183,7 @@ export class PushApi {
       logThrottle,
       rates: this.rates,
       settings: () => this.settings,
-    });
+    }).endpoints;
   }
 
   /** Sends a request as a client does. */

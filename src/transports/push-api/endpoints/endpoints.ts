@@ -3,7 +3,7 @@ import type { Endpoints } from '../call.ts';
 import { BackendRates } from './backend/backend-rates.ts';
 import { deleteUser } from './backend/delete-user.ts';
 import { explainDevice } from './backend/explain-device.ts';
-import { publish } from './backend/publish.ts';
+import { type AcceptPublish, createAcceptPublish, publish } from './backend/publish.ts';
 import { cancelPublish, readPauses, readPublish } from './backend/publish-status.ts';
 import type { EndpointContext } from './context.ts';
 import {
@@ -24,17 +24,24 @@ import { StoreGuard, type StoreState } from './store-guard.ts';
 type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'backendRates' | 'shareRate'> &
   StoreState & { readonly shareRate?: ShareRate };
 
+/** What the push API does. */
+interface PushEndpoints {
+  readonly endpoints: Endpoints;
+  /** Accepts a publish of an operator, under the same rules, limits and rates as one of a backend. */
+  readonly acceptPublish: AcceptPublish;
+}
+
 /** Makes all endpoints of the push API. */
-export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
+export function createPushEndpoints(options: PushEndpointOptions): PushEndpoints {
   const guard = new StoreGuard(options);
   const { now, shareRate = unshared } = options;
   const backendRates = new BackendRates(now, shareRate);
   const context = { ...options, guard, backendRates, shareRate };
   // Publishes to interests and to users share one rate.
-  const rates = new InstanceRates('publishes', shareRate);
-  return {
-    publishToInterests: publish(context, 'interests', rates),
-    publishToUsers: publish(context, 'users', rates),
+  const accept = createAcceptPublish(context, new InstanceRates('publishes', shareRate));
+  const endpoints: Endpoints = {
+    publishToInterests: publish(context, 'interests', accept),
+    publishToUsers: publish(context, 'users', accept),
     readPublish: readPublish(context),
     cancelPublish: cancelPublish(context),
     readPauses: readPauses(context),
@@ -53,5 +60,9 @@ export function createPushEndpoints(options: PushEndpointOptions): Endpoints {
     removeInterest: removeInterest(context),
     report: report(context),
     readServiceWorker: readServiceWorker(context),
+  };
+  return {
+    endpoints,
+    acceptPublish: (instance, given) => accept(instance, given),
   };
 }

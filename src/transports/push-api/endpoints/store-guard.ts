@@ -1,7 +1,6 @@
 import type { MaybePromise } from '../../../channels/maybe-promise.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import { StoreBusy, StoreLost } from '../../../push/store-faults.ts';
-import type { PushAnswer } from '../call.ts';
 
 /** Whether the store can be used, and where its faults are reported. */
 export interface StoreState {
@@ -31,7 +30,7 @@ export class StoreGuard {
   }
 
   /** Queries the store and passes the result to `answer`. What `answer` throws is not a fault of the store and passes through. */
-  async ask<T, Answer extends PushAnswer | undefined>(
+  async ask<T, Answer>(
     query: () => Promise<T>,
     answer: (found: T) => MaybePromise<Answer>,
   ): Promise<Answer | PushRefusal> {

@@ -1,5 +1,6 @@
+import type { MaybePromise } from '../../../../channels/maybe-promise.ts';
 import type { PushInstance } from '../../../../push/model/instance.ts';
-import type { Acceptance, PublishTarget } from '../../../../push/model/publish.ts';
+import type { Acceptance, PublishId, PublishTarget } from '../../../../push/model/publish.ts';
 import { newPublishId } from '../../../../push/model/publish-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import {
@@ -16,23 +17,36 @@ import { backendEndpoint } from './backend-endpoint.ts';
 /** Publishes finish within seconds, unless a gateway fails. */
 const PENDING_RETRY_SECONDS = 30;
 
+/** The body of a publish, and how often it counts if it is sent again. */
+export interface GivenPublish {
+  readonly kind: PublishTarget['kind'];
+  readonly body: Uint8Array;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** Accepts a publish of an instance, for whoever may send one. It is durable when this settles. */
+export type AcceptPublish = (
+  instance: PushInstance,
+  given: GivenPublish,
+) => MaybePromise<PublishId | PushRefusal>;
+
 /**
- * `POST …/publishes/interests` and `…/users`: accepts a publish. It is durable when it is answered. The order of
- * checks is that of push protocol, §2.2: only valid publishes count towards the rate of publishes.
+ * Makes what accepts publishes. The order of checks is that of push protocol, §2.2: only valid publishes count towards
+ * the rate of publishes. `invalid` is told of the others.
  */
-export function publish(
-  context: EndpointContext,
-  kind: PublishTarget['kind'],
-  rates: InstanceRates,
-): Endpoint {
-  const { publishes, guard, now, backendRates } = context;
-  return backendEndpoint(context, 'json', (instance, call) => {
-    const key = readIdempotencyKey(call.header('idempotency-key') ?? null);
+export function createAcceptPublish(context: EndpointContext, rates: InstanceRates) {
+  const { publishes, guard, now } = context;
+  return (
+    instance: PushInstance,
+    { kind, body, idempotencyKey }: GivenPublish,
+    invalid?: () => void,
+  ): MaybePromise<PublishId | PushRefusal> => {
+    const key = readIdempotencyKey(idempotencyKey ?? null);
     if (key instanceof PushRefusal) return key;
     const nowMs = now();
-    const request = readPublishRequest(kind, call.body, { instanceId: instance.id, nowMs });
+    const request = readPublishRequest(kind, body, { instanceId: instance.id, nowMs });
     if (request instanceof PushRefusal) {
-      backendRates.countInvalid(instance, call.body.length);
+      invalid?.();
       return request;
     }
     const { number, limits } = instance;
@@ -54,7 +68,7 @@ export function publish(
               ? undefined
               : {
                   key,
-                  fingerprint: fingerprintOf(kind, call.body),
+                  fingerprint: fingerprintOf(kind, body),
                   expiresAtMs: nowMs + IDEMPOTENCY_MS,
                 },
           devicesMax: limits.devices,
@@ -66,7 +80,28 @@ export function publish(
         return answerOf(acceptance, instance);
       },
     );
+  };
+}
+
+/** `POST …/publishes/interests` and `…/users`: accepts a publish of a backend. */
+export function publish(
+  context: EndpointContext,
+  kind: PublishTarget['kind'],
+  accept: ReturnType<typeof createAcceptPublish>,
+): Endpoint {
+  return backendEndpoint(context, 'json', (instance, call) => {
+    const { body } = call;
+    const idempotencyKey = call.header('idempotency-key');
+    const accepted = accept(instance, { kind, body, idempotencyKey }, () =>
+      context.backendRates.countInvalid(instance, body.length),
+    );
+    return accepted instanceof Promise ? accepted.then(answered) : answered(accepted);
   });
+}
+
+function answered(accepted: PublishId | PushRefusal): PushAnswer {
+  // An id needs no escaping in JSON.
+  return accepted instanceof PushRefusal ? accepted : { json: `{"publishId":"${accepted}"}` };
 }
 
 function logTooMuchPending(
@@ -83,11 +118,10 @@ function logTooMuchPending(
   );
 }
 
-function answerOf(acceptance: Acceptance, { limits }: PushInstance): PushAnswer {
+function answerOf(acceptance: Acceptance, { limits }: PushInstance): PublishId | PushRefusal {
   switch (acceptance.result) {
     case 'accepted':
-      // An id needs no escaping in JSON.
-      return { json: `{"publishId":"${acceptance.id}"}` };
+      return acceptance.id;
     case 'key-taken':
       return new PushRefusal(
         'unprocessable',

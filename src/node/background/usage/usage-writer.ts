@@ -1,6 +1,6 @@
-import type { DayUsage } from '../../channels/usage.ts';
-import type { Log } from '../../runtime/ports.ts';
-import type { UsageStore } from '../../stores/tenants/usage-store.ts';
+import type { DayUsage } from '../../../channels/usage.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import type { UsageStore } from '../../../stores/tenants/usage-store.ts';
 
 const RETRY_MS = 1000;
 

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { nestsDeeperThan } from '../../push/messages/nesting.ts';
+import { isGiven } from '../../runtime/json-object.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
+import { type Operation, operation } from '../operation.ts';
+import type { Draft } from './composing.ts';
+import { gatewayPlatform } from './gateway-operations.ts';
+
+/** Levels of objects in a body. More than a message of any gateway has; far more would overflow the stack. */
+const LEVELS_MAX = 2_100;
+
+const count = z.int().min(0);
+
+const payload = (gateway: string) => z.unknown().optional().describe(`What ${gateway} gets.`);
+
+const publishBody = z
+  .looseObject({
+    interests: z.unknown().optional().describe('The interests whose devices get it, up to 100.'),
+    users: z.unknown().optional().describe('The users whose devices get it, up to 1,000.'),
+    apns: payload('Apple'),
+    fcm: payload('Firebase'),
+    web: payload('a browser'),
+    webhookUrl: z.unknown().optional(),
+    sendAt: z.unknown().optional().describe('When to send it, RFC 3339; without it, at once.'),
+  })
+  .describe('The body of a publish, as the push API takes it, with either `interests` or `users`.');
+
+/** The operations that show what a publish would do, and send it. */
+export const composeOperations: readonly Operation[] = [
+  operation({
+    id: 'previewPublish',
+    role: 'support',
+    method: 'POST',
+    path: '/instances/{id}/previews',
+    summary:
+      'Show what a publish would do, without sending it: the rules that it breaks, the request that each gateway would get, and how many devices it would reach.',
+    body: publishBody,
+    answer: z.strictObject({
+      faults: z
+        .array(z.strictObject({ field: z.string(), rule: z.string() }))
+        .describe('The rules that it breaks, in the words of the push API. Empty: it can be sent.'),
+      requests: z.array(
+        z.strictObject({
+          platform: gatewayPlatform,
+          configured: z.boolean().describe('Whether the instance has a credential for it.'),
+          bytes: count.describe('Bytes that count towards the limit of the gateway.'),
+          bytesMax: count,
+          method: z.literal('POST'),
+          url: z.string(),
+          headers: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+          body: z
+            .string()
+            .describe('JSON text; of browsers, before it is encrypted for the browser.'),
+        }),
+      ),
+      audience: z
+        .strictObject({
+          devices: count,
+          platforms: z.strictObject({ apns: count, fcm: count, web: count }),
+          more: z.boolean().describe('Whether there are more: counting ends after 10,000 devices.'),
+        })
+        .nullable()
+        .describe('The devices that would get it now; null if it does not say to whom it goes.'),
+    }),
+    refusals: ['not-found', 'over-limit'],
+    act: async ({ instances, composing }, { path, body }) => {
+      const { tenant: instance } = await instances.get(path('id').toLowerCase());
+      const { faults, requests, audience } = await composing.preview(instance, draftOf(body));
+      return {
+        faults,
+        requests: requests.map((one) => ({
+          ...one,
+          configured: instance[one.platform] !== undefined,
+          method: 'POST' as const,
+        })),
+        audience: audience ?? null,
+      };
+    },
+  }),
+  operation({
+    id: 'sendPublish',
+    role: 'operator',
+    method: 'POST',
+    path: '/instances/{id}/publishes',
+    summary:
+      'Send a publish, under the rules, limits and rate of the push API, without a secret key.',
+    query: z.strictObject({
+      idempotencyKey: z
+        .string()
+        .optional()
+        .describe('With the same key, the same publish is sent once within 24 hours.'),
+    }),
+    body: publishBody,
+    answer: z.strictObject({ publishId: z.string() }),
+    refusals: ['not-found', 'conflict', 'over-limit'],
+    logLine: { message: 'Publish sent', subject: 'instance' },
+    act: async ({ composing }, { path, query, body }) => ({
+      publishId: await composing.publish(path('id'), draftOf(body), query.idempotencyKey),
+    }),
+  }),
+];
+
+function draftOf(fields: z.output<typeof publishBody>): Draft {
+  if (nestsDeeperThan(fields, LEVELS_MAX)) {
+    throw new OperationRefused('invalid', 'The body nests deeper than any message');
+  }
+  if (isGiven(fields.interests) && isGiven(fields.users)) {
+    throw new OperationRefused('invalid', 'either interests or users, not both', 'users');
+  }
+  const kind = isGiven(fields.users) ? 'users' : 'interests';
+  return { kind, fields, body: Buffer.from(JSON.stringify(fields)) };
+}

@@ -1,0 +1,64 @@
+import type { InstanceSettings } from '../../config/schema.ts';
+import type { Platform } from '../../push/model/device.ts';
+import type { PublishTarget } from '../../push/model/publish.ts';
+import type { JsonObject } from '../../runtime/json-object.ts';
+
+/** A publish that somebody writes. */
+export interface Draft {
+  readonly kind: PublishTarget['kind'];
+  readonly fields: JsonObject;
+  /** The fields as JSON. */
+  readonly body: Uint8Array;
+}
+
+/** What a gateway would get for one device. */
+export interface GatewayRequest {
+  readonly platform: Platform;
+  /** Bytes that count towards the limit of the gateway. */
+  readonly bytes: number;
+  readonly bytesMax: number;
+  readonly url: string;
+  /** Words stand for the credential and the device. */
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  /** JSON text; of browsers, before it is encrypted. */
+  readonly body: string;
+}
+
+/** The devices that would get it. */
+export interface CountedAudience {
+  readonly devices: number;
+  readonly platforms: Readonly<Record<Platform, number>>;
+  /** Whether there are more: counting ends at a limit. */
+  readonly more: boolean;
+}
+
+export interface Preview {
+  /** The rules that it breaks. */
+  readonly faults: readonly { readonly field: string; readonly rule: string }[];
+  readonly requests: readonly GatewayRequest[];
+  /** `undefined` if it does not say to whom it goes. */
+  readonly audience: CountedAudience | undefined;
+}
+
+/** What a gateway said when it was asked about a credential. */
+export interface GatewayAnswer {
+  /** The push service of browsers. */
+  readonly origin: string | undefined;
+  /** silent: it did not answer, or has trouble of its own. */
+  readonly result: 'accepted' | 'refused' | 'silent';
+  readonly reason: string;
+  readonly words: string;
+  readonly durationMs: number;
+}
+
+/** Shows what a publish would do, sends one, and asks gateways about credentials. Throws `OperationRefused`. */
+export interface Composing {
+  preview(instance: InstanceSettings, draft: Draft): Promise<Preview>;
+  /** Gives the id of the publish. */
+  publish(id: string, draft: Draft, idempotencyKey: string | undefined): Promise<string>;
+  /** Asks with a message that no device gets. `isTrial`: with these settings, and not with what is in use. */
+  check(
+    instance: InstanceSettings,
+    asked: { readonly platform: Platform; readonly isTrial: boolean },
+  ): Promise<readonly GatewayAnswer[]>;
+}

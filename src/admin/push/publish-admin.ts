@@ -1,0 +1,79 @@
+import type { PublishId, PublishStatus } from '../../push/model/publish.ts';
+import { readPublishId } from '../../push/model/publish-id.ts';
+import type { AfterCancel, PublishStore } from '../../push/publish-store.ts';
+import type { Log } from '../../runtime/ports.ts';
+import type {
+  PublishDetails,
+  PublishList,
+  PublishQuery,
+} from '../../stores/push/publishes/publish-list.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
+
+export interface PublishAdminOptions {
+  readonly list: Pick<PublishList, 'list' | 'details'>;
+  readonly store: Pick<PublishStore, 'status' | 'cancel'>;
+  /** The number of a served instance. The id may be in any case. */
+  readonly numberOf: (id: string) => number | undefined;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/** A publish of an instance, as a path names it. */
+interface Named {
+  readonly instance: string;
+  readonly publish: string;
+}
+
+/** Lists, shows and cancels the publishes of instances. Throws `OperationRefused`. */
+export class PublishAdmin {
+  private readonly options: PublishAdminOptions;
+
+  constructor(options: PublishAdminOptions) {
+    this.options = options;
+  }
+
+  async list(instance: string, query: Pick<PublishQuery, 'state' | 'before' | 'limit'>) {
+    const { list, now } = this.options;
+    return await list.list({ ...query, instance: this.numberOf(instance), nowMs: now() });
+  }
+
+  async show(named: Named): Promise<PublishDetails & { readonly status: PublishStatus }> {
+    const { list, store } = this.options;
+    const at = this.find(named);
+    const [status, details] = await Promise.all([
+      store.status(at),
+      list.details(at.instance, at.id),
+    ]);
+    if (status === undefined || details === undefined) throw noSuchPublish(named);
+    return { ...details, status };
+  }
+
+  async cancel(named: Named): Promise<AfterCancel> {
+    const { store, log } = this.options;
+    const at = this.find(named);
+    const after = await store.cancel(at);
+    if (after === undefined) throw noSuchPublish(named);
+    if (after.isCancelledNow) {
+      const instance = named.instance.toLowerCase();
+      log.info('Publish cancelled', { instance, publish: at.id, by: 'admin-api' });
+    }
+    return after;
+  }
+
+  private find(named: Named): { instance: number; id: PublishId; nowMs: number } {
+    const instance = this.numberOf(named.instance);
+    const id = readPublishId(named.publish);
+    if (id === undefined) throw noSuchPublish(named);
+    return { instance, id, nowMs: this.options.now() };
+  }
+
+  private numberOf(id: string): number {
+    const number = this.options.numberOf(id);
+    if (number === undefined) throw new OperationRefused('not-found', `There is no instance ${id}`);
+    return number;
+  }
+}
+
+function noSuchPublish({ publish }: Named): OperationRefused {
+  return new OperationRefused('not-found', `There is no publish ${publish.slice(0, 60)}`);
+}

@@ -1,0 +1,202 @@
+import { z } from 'zod';
+import type { DeepReadonly } from '../../config/schema.ts';
+import { adviceOn } from '../../push/explain/advice.ts';
+import { platforms } from '../../push/model/device.ts';
+import type { PlatformCounts, PublishTarget } from '../../push/model/publish.ts';
+import { outlineOfBody, type PublishOutline } from '../../push/model/publish-outline.ts';
+import { pausesOf, withPausedDevices } from '../../push/status/publish-pauses.ts';
+import { parseJsonObject } from '../../runtime/json-object.ts';
+import type { ListedPublish } from '../../stores/push/publishes/publish-list.ts';
+import type { PausedRoute } from '../monitoring/monitoring.ts';
+import type { Rights } from '../rights.ts';
+import { devicePlatform } from './device-shapes.ts';
+import type { PublishAdmin } from './publish-admin.ts';
+
+/** Pauses that are shown: devices of browsers name any number of push services. */
+const PAUSES_MAX = 20;
+
+export const publishState = z.enum([
+  'scheduled',
+  'planning',
+  'delivering',
+  'finished',
+  'cancelled',
+]);
+
+const devices = z.int().min(0);
+const time = z.int().min(0).describe('Milliseconds since 1970.');
+
+const counts = z.strictObject({
+  planned: devices,
+  accepted: devices,
+  retrying: devices,
+  failed: devices,
+  pruned: devices,
+  expired: devices,
+  cancelled: devices,
+});
+
+const facts = {
+  id: z.string(),
+  state: publishState,
+  target: z.strictObject({
+    kind: z.enum(['interests', 'users']),
+    count: devices.nullable().describe('How many; null if no longer known.'),
+    names: z
+      .array(z.string())
+      .nullable()
+      .describe('null if no longer known, and for users if personal data is hidden.'),
+  }),
+  createdAtMs: time,
+  sendAtMs: time.nullable().describe('null: at once.'),
+  finishedAtMs: time.nullable(),
+  delivered: devices.describe('Devices that reported that they got it.'),
+  opened: devices.describe('Devices that reported that it was opened.'),
+};
+
+export const shownPublish = z
+  .strictObject({ ...facts, devices: counts.describe('Of all platforms together.') })
+  .describe('One publish.');
+
+export const shownPublishDetails = z.strictObject({
+  ...facts,
+  dueAtMs: time.describe('When it was or is due. Milliseconds since 1970.'),
+  platforms: z.strictObject({ apns: counts, fcm: counts, web: counts }),
+  payloads: z
+    .string()
+    .nullable()
+    .describe(
+      'JSON: the payload for each platform. null if payloads are hidden, and once it is deleted, after the publish is over.',
+    ),
+  seconds: z
+    .strictObject({ half: z.number().min(0), most: z.number().min(0) })
+    .nullable()
+    .describe(
+      'How many seconds after it was due half, and 95 %, of its devices had been sent to once. Counted by pages of 1,000 devices, up to 2,000 pages.',
+    ),
+  reasons: z
+    .array(
+      z.strictObject({
+        platform: devicePlatform,
+        reason: z.string(),
+        devices,
+        why: z.string(),
+        advice: z.string().nullable(),
+      }),
+    )
+    .describe('Why devices did not get it, or still wait for it.'),
+  pauses: z
+    .array(
+      z.strictObject({
+        platform: devicePlatform,
+        origin: z.string().nullable().describe('The push service of browsers.'),
+        cause: z
+          .enum(['gateway', 'credential'])
+          .describe('gateway: it fails; credential: it refuses that of the instance.'),
+        reason: z.string(),
+        words: z.string().describe('What the gateway said.'),
+        why: z.string(),
+        advice: z.string().nullable(),
+        devices: devices
+          .nullable()
+          .describe('How many wait; null for a single push service of browsers.'),
+        sinceMs: time,
+      }),
+    )
+    .describe(
+      `The gateways that \`server\` has paused and its devices wait for. Up to ${PAUSES_MAX}.`,
+    ),
+  server: z.string().describe('The server that answered.'),
+});
+
+function target(
+  kind: PublishTarget['kind'],
+  { names }: PublishOutline,
+  { seesPayloads }: Pick<Rights, 'seesPayloads'>,
+) {
+  const isShown = kind === 'interests' || seesPayloads;
+  return { kind, count: names?.length ?? null, names: isShown ? (names ?? null) : null };
+}
+
+export function showPublish(
+  { id, state, kind, outline, counts, ...publish }: ListedPublish,
+  rights: Pick<Rights, 'seesPayloads'>,
+): DeepReadonly<z.output<typeof shownPublish>> {
+  return {
+    id,
+    state,
+    target: target(kind, outline, rights),
+    createdAtMs: publish.createdAtMs,
+    sendAtMs: publish.sendAtMs ?? null,
+    finishedAtMs: publish.finishedAtMs ?? null,
+    delivered: publish.delivered,
+    opened: publish.opened,
+    devices: onlyCounts(counts),
+  };
+}
+
+interface ShownWith {
+  readonly rights: Pick<Rights, 'seesPayloads'>;
+  /** Those of the instance. */
+  readonly paused: readonly PausedRoute[];
+  readonly server: string;
+}
+
+export function showPublishDetails(
+  found: Awaited<ReturnType<PublishAdmin['show']>>,
+  { rights, paused, server }: ShownWith,
+): DeepReadonly<z.output<typeof shownPublishDetails>> {
+  const { kind, outline, body, seconds } = found;
+  const pauses = pausesOf(found.status, paused);
+  const { id, state, createdAtMs, sendAtMs, delivered, opened, reasons, ...status } =
+    withPausedDevices(found.status, pauses);
+  const { apns, fcm, web } = status.platforms;
+  return {
+    id,
+    state,
+    target: target(kind, body === '' ? outline : outlineOfBody(kind, body), rights),
+    createdAtMs,
+    sendAtMs: sendAtMs ?? null,
+    dueAtMs: found.dueAtMs,
+    finishedAtMs: found.finishedAtMs ?? null,
+    delivered,
+    opened,
+    platforms: { apns: onlyCounts(apns), fcm: onlyCounts(fcm), web: onlyCounts(web) },
+    payloads: rights.seesPayloads ? payloadsIn(body) : null,
+    seconds: seconds ?? null,
+    reasons: reasons.map(({ platform, reason, devices }) => {
+      const { why, advice } = adviceOn({ platform, reason, words: '' });
+      return { platform, reason, devices, why, advice: advice ?? null };
+    }),
+    pauses: pauses.slice(0, PAUSES_MAX).map(({ platform, origin, reason, words, ...pause }) => {
+      const { why, advice } = adviceOn({ platform, reason, words });
+      return {
+        platform,
+        origin: origin ?? null,
+        cause: pause.why,
+        reason,
+        words: words.slice(0, 500),
+        why,
+        advice: advice ?? null,
+        devices: pause.devices ?? null,
+        sinceMs: Math.round(pause.sinceMs),
+      };
+    }),
+    server,
+  };
+}
+
+/** Names each field, so that no other column of the store gets out. */
+function onlyCounts(counts: PlatformCounts) {
+  const { planned, accepted, retrying, failed, pruned, expired, cancelled } = counts;
+  return { planned, accepted, retrying, failed, pruned, expired, cancelled };
+}
+
+/** Without the names and the webhook URL, which may hold a password. */
+function payloadsIn(body: string): string | null {
+  const fields = parseJsonObject(body);
+  if (fields === undefined) return null;
+  return JSON.stringify(
+    Object.fromEntries(platforms.flatMap((one) => (fields[one] ? [[one, fields[one]]] : []))),
+  );
+}

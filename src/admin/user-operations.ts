@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { readUserId } from '../push/model/user-id.ts';
+import { OperationRefused } from '../tenants/operation-refused.ts';
+import type { Admin } from './admin.ts';
+import { showConnection, shownConnection } from './channels/inspect-operations.ts';
+import { servers } from './channels/server-shapes.ts';
+import { type Operation, operation } from './operation.ts';
+import { deviceFilter, showDevice, shownDevice } from './push/device-shapes.ts';
+import { showLastPublish, shownLastPublish } from './push/device-story-shapes.ts';
+import { type Rights, seesApp, seesInstance } from './rights.ts';
+
+const CONNECTIONS_SHOWN = 20;
+const ASKED_AT_ONCE = 5;
+const DEVICES_SHOWN = 50;
+const PUBLISHES_SHOWN = 10;
+
+/** Devices whose publishes are looked for: those seen last. */
+const DEVICES_EXPLAINED = 5;
+
+const ownerId = z.string().min(1).max(200).optional();
+
+/** The operation that shows one user in both products. */
+export const userOperations: readonly Operation[] = [
+  operation({
+    id: 'getUser',
+    role: 'support',
+    restricted: 'filtered',
+    method: 'GET',
+    path: '/users/{user}',
+    summary:
+      'Show one user: connections and channels in an app, devices and newest publishes in a push instance. Name at least one of both.',
+    query: z.strictObject({
+      app: ownerId.describe('An app in which the user signs in.'),
+      instance: ownerId.describe('A push instance in which the user has devices.'),
+    }),
+    answer: z.strictObject({
+      user: z.string(),
+      app: z
+        .strictObject({
+          id: z.string(),
+          servers,
+          connections: z
+            .array(
+              shownConnection.extend({
+                channelNames: z.array(z.string()).describe('The first 1,000.'),
+              }),
+            )
+            .describe(`Connections that are signed in as the user. Up to ${CONNECTIONS_SHOWN}.`),
+          moreConnections: z.boolean(),
+        })
+        .nullable()
+        .describe('null: no app was named.'),
+      push: z
+        .strictObject({
+          id: z.string(),
+          devices: z.array(shownDevice).describe(`Up to ${DEVICES_SHOWN}, the oldest first.`),
+          moreDevices: z.boolean(),
+          publishes: z
+            .array(shownLastPublish)
+            .describe(
+              `The newest publishes for the ${DEVICES_EXPLAINED} devices that were seen last.`,
+            ),
+          looked: z.int().min(0).describe('How many publishes of the instance were looked at.'),
+        })
+        .nullable()
+        .describe('null: no instance was named.'),
+    }),
+    refusals: ['not-found', 'conflict'],
+    act: async (admin, { path, query: { app, instance }, rights }) => {
+      const read = readUserId(path('user'));
+      if (!read.ok) throw new OperationRefused('invalid', `user: ${read.why}`, 'user');
+      if (app === undefined && instance === undefined) {
+        throw new OperationRefused('invalid', 'Name an app, an instance, or both in the query');
+      }
+      const user = read.userId;
+      const [ofApp, ofInstance] = await Promise.all([
+        app === undefined ? null : inApp(admin, { user, id: app, rights }),
+        instance === undefined ? null : inInstance(admin, { user, id: instance, rights }),
+      ]);
+      return { user, app: ofApp, push: ofInstance };
+    },
+  }),
+];
+
+interface Wanted {
+  readonly user: string;
+  readonly id: string;
+  readonly rights: Rights;
+}
+
+async function inApp({ apps, inspect }: Admin, { user, id, rights }: Wanted) {
+  if (!seesApp(rights, id)) throw new OperationRefused('not-found', `There is no app ${id}`);
+  const { tenant: app } = await apps.get(id);
+  const limit = CONNECTIONS_SHOWN;
+  const { servers, connections, next } = await inspect.connections({ appId: app.id, user, limit });
+  const channelNames = new Map<string, readonly string[]>();
+  // Some at a time: each may be a question to another server.
+  for (let at = 0; at < connections.length; at += ASKED_AT_ONCE) {
+    const some = connections.slice(at, at + ASKED_AT_ONCE);
+    await Promise.all(
+      some.map(async ({ socketId, server }) => {
+        const { found } = await inspect.connection(app.id, socketId, server);
+        // It may have ended since.
+        channelNames.set(socketId, found?.channelNames ?? []);
+      }),
+    );
+  }
+  return {
+    id: app.id,
+    servers,
+    connections: connections.map((one) => ({
+      ...showConnection(one, rights),
+      channelNames: channelNames.get(one.socketId) ?? [],
+    })),
+    moreConnections: next !== undefined,
+  };
+}
+
+async function inInstance({ devices }: Admin, { user, id, rights }: Wanted) {
+  if (!seesInstance(rights, id)) {
+    throw new OperationRefused('not-found', `There is no instance ${id}`);
+  }
+  const filter = deviceFilter({ user });
+  const found = await devices.list(id, { filter, after: 0, limit: DEVICES_SHOWN });
+  const lastSeen = found.devices
+    .toSorted((a, b) => b.seenAtMs - a.seenAtMs)
+    .slice(0, DEVICES_EXPLAINED);
+  const { publishes, looked } = await devices.lastPublishes(id, lastSeen, {
+    limit: PUBLISHES_SHOWN,
+  });
+  return {
+    id: id.toLowerCase(),
+    devices: found.devices.map((one) => showDevice(one, rights)),
+    moreDevices: found.next !== undefined,
+    publishes: publishes.map(showLastPublish),
+    looked,
+  };
+}

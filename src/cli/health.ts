@@ -1,0 +1,90 @@
+import { connect } from 'node:net';
+import { printable } from '../runtime/printable.ts';
+import { fail, type Invocation, printResult } from './invocation.ts';
+import { CONFIG_OPTION, JSON_OPTION, noOperand, type Option } from './options.ts';
+import type { ExitCode } from './output.ts';
+import { ownHost, urlOf } from './own-address.ts';
+import { readConfig } from './read-config.ts';
+
+/** How long a server may take to answer, in milliseconds. A loop that hangs for longer is not healthy. */
+const TIMEOUT_MS = 5000;
+
+/** The longest answer that is read. */
+const ANSWER_BYTES_MAX = 65_536;
+
+export const HEALTH_OPTIONS: readonly Option[] = [
+  {
+    name: 'ready',
+    help: 'Ask whether it can do its work now, as load balancers do, and not only whether it runs.',
+  },
+  CONFIG_OPTION,
+  JSON_OPTION,
+];
+
+/**
+ * `fanfare health`: asks the server of the configuration on this machine whether it runs, for images without curl. Every
+ * failure is 1, also a wrong configuration: Docker reserves 2.
+ */
+export async function health(invocation: Invocation): Promise<ExitCode> {
+  const { given } = invocation;
+  noOperand(given);
+  const config = readConfig(invocation);
+  if (config === undefined) return 1;
+  const { port } = config.admin;
+  const host = ownHost(config.admin.host);
+  if (port === 0) return fail(invocation, 'admin.port is 0, so the server may be at any port');
+
+  const path = given.has('ready') ? '/readyz' : '/healthz';
+  const url = urlOf({ host, port, tls: false });
+  const answer = await ask({ host, port, path }).catch((error: Error) => error);
+  if (answer instanceof Error) return fail(invocation, `${url} does not answer: ${answer.message}`);
+  const { status, text } = answer;
+  if (status === 200) return printResult(invocation, { json: { ok: true, text }, text });
+  if (given.has('json')) invocation.output.print(JSON.stringify({ ok: false, text }));
+  return fail(invocation, `${url}${path} answers ${status}: ${printable(text)}`);
+}
+
+interface Asked {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Sends a GET request. `fetch` would use the proxy of `HTTP_PROXY`, even for this machine. */
+async function ask({ host, port, path }: Asked): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  // `localhost` may have two addresses, of which the server listens on one.
+  const socket = connect({ host, port, autoSelectFamily: true });
+  let received = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (text: string) => {
+    received += text;
+    if (received.length > ANSWER_BYTES_MAX) reject(new Error('its answer is too long'));
+  });
+  socket.on('end', () => resolve(received));
+  socket.on('error', reject);
+  socket.on('close', () => reject(new Error('it ended the connection')));
+  const timer = setTimeout(
+    () => reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)),
+    TIMEOUT_MS,
+  );
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
+  try {
+    return parse(await promise);
+  } finally {
+    clearTimeout(timer);
+    socket.destroy();
+  }
+}
+
+function parse(received: string): Answer {
+  const status = /^HTTP\/1\.1 (\d{3})\b/.exec(received)?.[1];
+  if (status === undefined) throw new Error('another program answers there');
+  const start = received.indexOf('\r\n\r\n');
+  return { status: Number(status), text: start < 0 ? '' : received.slice(start + 4).trim() };
+}

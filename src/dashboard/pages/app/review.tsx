@@ -1,0 +1,70 @@
+import type { Answer } from '../../api/client.ts';
+import { Button } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { counted } from '../../parts/formats.ts';
+import { TableHead } from '../../parts/table-head.tsx';
+
+export type Reviewed = NonNullable<Answer<'PATCH /apps/{id}'>['changes']>[number];
+
+/** What a save would change. */
+export function Review({
+  changes,
+  close,
+  save,
+}: {
+  readonly changes: readonly Reviewed[];
+  readonly close: () => void;
+  readonly save: () => void;
+}) {
+  return (
+    <Dialog label="Save these changes?" close={close}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          close();
+          save();
+        }}
+      >
+        <h2>Save these changes?</h2>
+        <table class="table">
+          <TableHead columns={['Setting', { number: 'Now' }, { number: 'Then' }]} />
+          <tbody>
+            {changes.map(({ setting, before, after }) => (
+              <tr key={setting}>
+                <td>
+                  <code>{setting}</code>
+                </td>
+                <td class="number muted">{shown(before)}</td>
+                <td class="number">{shown(after)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {changes.length === 0 && <p>Nothing would change.</p>}
+        <div class="buttons">
+          <Button type="submit" look="primary" disabled={changes.length === 0}>
+            Save {counted(changes.length, 'change')}
+          </Button>
+          <Button onClick={close}>Cancel</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** A change as it stands in the configuration file. JSON values are YAML too. */
+export function asYaml(id: string, change: object): string {
+  const lines = (settings: object, indent: string): readonly string[] =>
+    Object.entries(settings).flatMap(([name, value]: [string, unknown]) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? [`${indent}${name}:`, ...lines(value, `${indent}  `)]
+        : [`${indent}${name}: ${JSON.stringify(value)}`],
+    );
+  const entry = [`    - id: ${JSON.stringify(id)}`, ...lines(change, '      ')];
+  return ['channels:', '  apps:', ...entry].join('\n');
+}

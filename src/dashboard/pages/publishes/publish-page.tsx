@@ -1,0 +1,298 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Answer, apiUrl, call, Failed } from '../../api/client.ts';
+import { may, session } from '../../api/session.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Button, CopyButton } from '../../parts/controls.tsx';
+import { count, counted, duration, moment } from '../../parts/formats.ts';
+import { parsedJson } from '../../parts/json.ts';
+import { JsonTree } from '../../parts/json-tree.tsx';
+import { FailureNotice, Notice } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
+import { say } from '../../parts/toasts.tsx';
+import { inInstance, pathTo } from '../../routing/router.ts';
+import { instances } from '../../shell/instances.ts';
+import { Funnel } from './funnel.tsx';
+import { isOver, platformNames, shortId, states, sumOf, targetWords, waiting } from './words.ts';
+
+type Details = Answer<'GET /instances/{id}/publishes/{publish}'>;
+
+const POLL_MS = 2000;
+
+/** What became of one publish? */
+export default function PublishPage({
+  instance,
+  publish,
+}: {
+  readonly instance: string;
+  readonly publish: string;
+}) {
+  const path = { id: instance, publish };
+  const [isDone, setDone] = useState(false);
+  const { value, failed, atMs, reload } = useAnswer(
+    'GET /instances/{id}/publishes/{publish}',
+    { path },
+    isDone ? {} : { everyMs: POLL_MS },
+  );
+  useEffect(() => {
+    setDone(value === undefined ? failed?.status === 404 : isOver(value.state));
+  }, [value, failed]);
+  const rate = useRate(value, atMs);
+  const [isAsked, setAsked] = useState(false);
+  const [wrong, setWrong] = useState<Failed | undefined>(undefined);
+  const cancel = async () => {
+    try {
+      const { cancelled } = await call('POST /instances/{id}/publishes/{publish}/cancel', { path });
+      say(cancelled ? 'Cancelled.' : 'It was over already.');
+      reload();
+    } catch (error) {
+      if (!(error instanceof Failed)) throw error;
+      setWrong(error);
+    }
+  };
+  return (
+    <div class="page">
+      <PageHead
+        title={`Publish ${shortId(publish)}`}
+        of={instances.nameOfId(instance)}
+        says={value && <Sentence publish={value} />}
+        actions={
+          <>
+            {value !== undefined && !isOver(value.state) && may('operator') && (
+              <Button look="danger" onClick={() => setAsked(true)}>
+                Cancel what waits
+              </Button>
+            )}
+            <CopyButton
+              look=""
+              text={`curl -u :PASSWORD '${location.origin}${apiUrl('/instances/{id}/publishes/{publish}', path)}'`}
+            >
+              curl
+            </CopyButton>
+          </>
+        }
+      />
+      {failed !== undefined && (
+        <FailureNotice failed={failed} retry={failed.status === 404 ? undefined : reload} />
+      )}
+      {failed?.status === 404 && (
+        <p class="muted">
+          Publishes are kept for 30 days after their end.{' '}
+          <a href={pathTo(inInstance(instance, 'publishes'))}>All publishes</a>
+        </p>
+      )}
+      {wrong !== undefined && <FailureNotice failed={wrong} />}
+      {value !== undefined && (
+        <>
+          {value.pauses.map((pause) => (
+            <Pause key={`${pause.platform} ${pause.origin}`} pause={pause} server={value.server} />
+          ))}
+          <div class="two">
+            <Funnel publish={value} />
+            <Facts publish={value} rate={rate} />
+          </div>
+          {value.reasons.length > 0 && <Reasons reasons={value.reasons} />}
+          <Payloads payloads={value.payloads} state={value.state} />
+        </>
+      )}
+      {isAsked && (
+        <Confirm
+          title="Cancel this publish?"
+          typed="cancel"
+          action="Cancel what waits"
+          act={cancel}
+          close={() => setAsked(false)}
+        >
+          Devices that have not been sent to do not get it. What gateways have accepted is not
+          called back. This cannot be undone.
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+const totalOf = ({ platforms: { apns, fcm, web } }: Details) => sumOf([apns, fcm, web]);
+
+function Sentence({ publish }: { readonly publish: Details }) {
+  const { state, sendAtMs, dueAtMs, finishedAtMs } = publish;
+  const sum = totalOf(publish);
+  const reached = `gateways accepted ${count(sum.accepted)} of ${counted(sum.planned, 'device')}`;
+  const words = {
+    scheduled: `Goes out ${sendAtMs === null ? '' : moment(sendAtMs)}.`,
+    planning: `Reading which devices it is for: ${counted(sum.planned, 'device')} so far, ${count(sum.accepted)} accepted.`,
+    delivering: `${counted(waiting(sum), 'device')} ${waiting(sum) === 1 ? 'waits' : 'wait'}; ${reached}.`,
+    finished: `Over after ${duration((finishedAtMs ?? dueAtMs) - dueAtMs)}: ${reached}.`,
+    cancelled: `Cancelled ${finishedAtMs === null ? '' : moment(finishedAtMs)}: ${reached}.`,
+  };
+  return (
+    <span class="line-of">
+      <span class={`tag ${states[state].look}`} title={states[state].means}>
+        {state}
+      </span>
+      {words[state]}
+    </span>
+  );
+}
+
+/** Devices that are accepted per second, between two answers. */
+function useRate(value: Details | undefined, atMs: number): number | undefined {
+  const before = useRef<{ readonly accepted: number; readonly atMs: number } | undefined>(
+    undefined,
+  );
+  const [rate, setRate] = useState<number | undefined>(undefined);
+  useEffect(() => {
+    if (value === undefined) return;
+    const { accepted } = totalOf(value);
+    const last = before.current;
+    before.current = { accepted, atMs };
+    if (isOver(value.state)) setRate(undefined);
+    else if (last !== undefined && atMs > last.atMs) {
+      setRate(((accepted - last.accepted) * 1000) / (atMs - last.atMs));
+    }
+  }, [value, atMs]);
+  return rate;
+}
+
+function Facts({
+  publish,
+  rate,
+}: {
+  readonly publish: Details;
+  readonly rate: number | undefined;
+}) {
+  const { id, target, createdAtMs, sendAtMs, finishedAtMs, dueAtMs, seconds } = publish;
+  const took = ((finishedAtMs ?? dueAtMs) - dueAtMs) / 1000;
+  const { accepted } = totalOf(publish);
+  return (
+    <section class="card" aria-labelledby="facts">
+      <header>
+        <h2 id="facts">Facts</h2>
+        <CopyButton text={id}>Copy id</CopyButton>
+      </header>
+      <dl class="inside facts">
+        <dt>Id</dt>
+        <dd class="mono">{id}</dd>
+        <dt>To</dt>
+        <dd>{targetWords(target)}</dd>
+        <dt>Published</dt>
+        <dd>{moment(createdAtMs)}</dd>
+        {sendAtMs !== null && (
+          <>
+            <dt>Scheduled for</dt>
+            <dd>{moment(sendAtMs)}</dd>
+          </>
+        )}
+        {finishedAtMs !== null && (
+          <>
+            <dt>Over</dt>
+            <dd>{moment(finishedAtMs)}</dd>
+          </>
+        )}
+        {rate !== undefined && (
+          <>
+            <dt>Now</dt>
+            <dd>{count(rate)} accepted per second</dd>
+          </>
+        )}
+        {took >= 1 && accepted > 0 && (
+          <>
+            <dt>Speed</dt>
+            <dd>{count(accepted / took)} accepted per second, from its time to its end</dd>
+          </>
+        )}
+        {seconds !== null && (
+          <>
+            <dt>Sent after</dt>
+            <dd>
+              {secondsText(seconds.half)} for half of the devices, {secondsText(seconds.most)} for
+              95 %
+            </dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function secondsText(seconds: number): string {
+  return seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds * 1000);
+}
+
+function Pause({
+  pause,
+  server,
+}: {
+  readonly pause: Details['pauses'][number];
+  readonly server: string;
+}) {
+  const { platform, origin, why, advice, devices, sinceMs } = pause;
+  const gateway = origin ?? { apns: 'Apple', fcm: 'Firebase', web: 'push services' }[platform];
+  return (
+    <Notice level={pause.cause === 'credential' ? 'bad' : 'warn'}>
+      <p>
+        Server {server} has paused {gateway} since {moment(sinceMs)}: {why}.
+        {devices !== null &&
+          ` ${counted(devices, 'device')} ${devices === 1 ? 'waits' : 'wait'} for it.`}
+      </p>
+      {advice !== null && <p class="advice">{advice}</p>}
+    </Notice>
+  );
+}
+
+function Reasons({ reasons }: { readonly reasons: Details['reasons'] }) {
+  return (
+    <section class="card" aria-labelledby="why-not">
+      <header>
+        <h2 id="why-not">Why not</h2>
+      </header>
+      <table class="table cards">
+        <TableHead columns={['Why', 'Platform', { number: 'Devices' }]} />
+        <tbody>
+          {reasons.map(({ platform, reason, devices, why, advice }) => (
+            <tr key={`${platform} ${reason}`}>
+              <td class="wide">
+                <div>{why}</div>
+                {advice !== null && <div class="muted small">{advice}</div>}
+              </td>
+              <td>
+                <span class="tag">{platformNames[platform]}</span>
+              </td>
+              <td class="number" data-label="devices">
+                {count(devices)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Payloads({
+  payloads,
+  state,
+}: {
+  readonly payloads: string | null;
+  readonly state: Details['state'];
+}) {
+  return (
+    <section class="card" aria-labelledby="payloads">
+      <header>
+        <h2 id="payloads">Payloads</h2>
+        {payloads !== null && <CopyButton text={payloads} />}
+      </header>
+      <div class="inside">
+        {payloads !== null ? (
+          <JsonTree value={parsedJson(payloads) ?? payloads} />
+        ) : (
+          <p class="muted">
+            {session.value?.payloads === false || !isOver(state)
+              ? 'Payloads are hidden from you.'
+              : 'They are deleted once the publish is over.'}
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,185 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { call } from '../../api/client.ts';
+import { Button } from '../../parts/controls.tsx';
+import { count, counted, moment } from '../../parts/formats.ts';
+import { Empty, FailureNotice } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
+import { usePages } from '../../parts/use-pages.ts';
+import { address, inInstance, pathTo, setQuery } from '../../routing/router.ts';
+import { instances } from '../../shell/instances.ts';
+import { isOver, lost, type Publish, type State, states, targetWords } from './words.ts';
+
+const PAGE = 50;
+const POLL_MS = 2000;
+const stateNames = Object.keys(states) as State[];
+
+/** What went out, and what became of it? */
+export default function PublishesPage({ instance }: { readonly instance: string }) {
+  const state = stateNames.find((each) => each === address.value.query['state']);
+  const { items, hasMore, failed, isAsking, more, reload } = usePages(
+    `${instance} ${state}`,
+    async (before) => {
+      const { publishes, next } = await call('GET /instances/{id}/publishes', {
+        path: { id: instance },
+        query: { state, before, limit: String(PAGE) },
+      });
+      return { items: publishes, next };
+    },
+  );
+  const isOnePage = items !== undefined && items.length <= PAGE;
+  const isMoving = isOnePage && items.some((each) => !isOver(each.state));
+  usePolling(isMoving && failed === undefined, reload);
+  return (
+    <div class="page">
+      <PageHead
+        title="Publishes"
+        of={instances.nameOfId(instance)}
+        says={sentence(items, hasMore)}
+        actions={<Button onClick={reload}>Look again</Button>}
+      />
+      <fieldset class="kinds" aria-label="State">
+        <Button look="slim" pressed={state === undefined} onClick={() => setQuery({ state: '' })}>
+          all
+        </Button>
+        {stateNames.map((each) => (
+          <Button
+            key={each}
+            look="slim"
+            pressed={state === each}
+            onClick={() => setQuery({ state: each })}
+          >
+            {each}
+          </Button>
+        ))}
+      </fieldset>
+      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      {items !== undefined && (
+        <section class="card" aria-label="Publishes">
+          {items.length === 0 ? (
+            <NoPublishes state={state} hasMore={hasMore} />
+          ) : (
+            <PublishTable instance={instance} publishes={items} />
+          )}
+        </section>
+      )}
+      {hasMore && (
+        <Button onClick={more} disabled={isAsking}>
+          Show more
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** Asks again and again while something changes and the tab is visible. */
+function usePolling(isOn: boolean, ask: () => void): void {
+  const latest = useRef(ask);
+  latest.current = ask;
+  useEffect(() => {
+    if (!isOn) return undefined;
+    const timer = setInterval(() => {
+      if (!document.hidden) latest.current();
+    }, POLL_MS);
+    return () => clearInterval(timer);
+  }, [isOn]);
+}
+
+function sentence(items: readonly Publish[] | undefined, hasMore: boolean): string {
+  if (items === undefined) return 'Asking …';
+  const moving = items.filter(({ state }) => state === 'planning' || state === 'delivering').length;
+  const missed = items.reduce((sum, { devices }) => sum + lost(devices), 0);
+  const accepted = items.reduce((sum, { devices }) => sum + devices.accepted, 0);
+  if (items.length === 0) return 'The notifications that backends send to devices.';
+  return `The ${hasMore ? 'newest ' : ''}${counted(items.length, 'publish', 'publishes')}: ${
+    moving > 0 ? `${count(moving)} under way, ` : ''
+  }${counted(accepted, 'device')} reached${missed > 0 ? `, ${count(missed)} not` : ''}.`;
+}
+
+function PublishTable({
+  instance,
+  publishes,
+}: {
+  readonly instance: string;
+  readonly publishes: readonly Publish[];
+}) {
+  return (
+    <table class="table cards">
+      <TableHead
+        columns={[
+          'To',
+          'State',
+          { number: 'Devices' },
+          { number: 'Accepted' },
+          { number: 'Not' },
+          { number: 'Opened' },
+          { number: 'Published' },
+        ]}
+      />
+      <tbody>
+        {publishes.map(({ id, state, target, devices, opened, createdAtMs, sendAtMs }) => (
+          <tr key={id}>
+            <td class="name">
+              <div class="cut">
+                <a href={pathTo(inInstance(instance, 'publishes', id))}>{targetWords(target)}</a>
+              </div>
+              <div class="cut muted small mono">{id}</div>
+            </td>
+            <td>
+              <span class={`tag ${states[state].look}`} title={states[state].means}>
+                {state}
+              </span>
+            </td>
+            <td class="number" data-label="devices">
+              {count(devices.planned)}
+            </td>
+            <td class="number" data-label="accepted">
+              {count(devices.accepted)}
+            </td>
+            <td class="number" data-label={lost(devices) > 0 ? 'not' : undefined}>
+              {lost(devices) > 0 ? <span class="bad">{count(lost(devices))}</span> : ''}
+            </td>
+            <td class="number" data-label={opened > 0 ? 'opened' : undefined}>
+              {opened > 0 ? count(opened) : ''}
+            </td>
+            <td class="number">
+              {moment(createdAtMs)}
+              {state === 'scheduled' && sendAtMs !== null && (
+                <div class="muted small">goes out {moment(sendAtMs)}</div>
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function NoPublishes({
+  state,
+  hasMore,
+}: {
+  readonly state: State | undefined;
+  readonly hasMore: boolean;
+}) {
+  if (state !== undefined) {
+    return (
+      <Empty icon="publish" title={`No publish is ${state}`}>
+        <p>
+          {hasMore
+            ? 'The newest 20,000 publishes were looked at. There are older ones.'
+            : 'All publishes of the last 30 days were looked at.'}
+        </p>
+        <Button onClick={() => setQuery({ state: '' })}>Show all states</Button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="publish" title="Nothing was published yet">
+      <p>
+        A backend publishes by <code>publishToInterests</code> or <code>publishToUsers</code> of a
+        Beams server SDK. What it sends appears here, for 30 days after its end.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,180 @@
+import type {
+  Composing,
+  CountedAudience,
+  Draft,
+  GatewayAnswer,
+  Preview,
+} from '../../../admin/push/composing.ts';
+import type { InstanceSettings } from '../../../config/schema.ts';
+import { audiencePages } from '../../../push/audience.ts';
+import type { AudienceSource } from '../../../push/audience-source.ts';
+import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
+import type { Platform } from '../../../push/model/device.ts';
+import type { InstanceDirectory, PushInstance } from '../../../push/model/instance.ts';
+import type { PublishTarget } from '../../../push/model/publish.ts';
+import { PushRefusal } from '../../../push/refusal.ts';
+import { readDraft } from '../../../push/requests/publish-faults.ts';
+import { OperationRefused, type RefusalCode } from '../../../tenants/operation-refused.ts';
+import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
+import { type InstanceGateways, UnusableFile } from '../instance-gateways.ts';
+import { type AskedGateway, askGateway } from './gateway-check.ts';
+import { gatewayRequests } from './gateway-requests.ts';
+
+/** Counting ends here: nobody needs to know how many more there are before sending. */
+const DEVICES_MAX = 10_000;
+const PAGE_DEVICES = 1_000;
+
+/** Audiences that are counted at the same time, for all callers together: each reads up to 10,000 devices. */
+const COUNTS_AT_ONCE = 2;
+
+/** Instances for which a gateway is asked at the same time. */
+const CHECKS_AT_ONCE = 8;
+
+export interface ComposerOptions {
+  readonly instances: InstanceDirectory;
+  readonly audience: AudienceSource;
+  readonly accept: AcceptPublish;
+  readonly gateways: Pick<InstanceGateways, 'byNumber' | 'openTrial'>;
+  readonly now: () => number;
+}
+
+/** Shows operators what a publish would do, and sends it as the push API does. */
+export class Composer implements Composing {
+  private readonly options: ComposerOptions;
+  private counting = 0;
+  /** The instances for which a gateway is being asked. */
+  private readonly checking = new Set<number>();
+
+  constructor(options: ComposerOptions) {
+    this.options = options;
+  }
+
+  async preview(settings: InstanceSettings, { kind, fields, body }: Draft): Promise<Preview> {
+    const nowMs = this.options.now();
+    const { faults, target, payloads } = readDraft(kind, fields, {
+      instanceId: settings.id,
+      nowMs,
+      bodyBytes: body.length,
+    });
+    const { number } = this.instance(settings.id);
+    return {
+      faults: faults.map(({ field, reason }) => ({ field, rule: reason })),
+      requests: gatewayRequests(payloads, settings, nowMs),
+      audience: target && (await this.count(number, target)),
+    };
+  }
+
+  async publish(
+    id: string,
+    { kind, body }: Draft,
+    idempotencyKey: string | undefined,
+  ): Promise<string> {
+    const accepted = await this.options.accept(this.instance(id), { kind, body, idempotencyKey });
+    if (!(accepted instanceof PushRefusal)) return accepted;
+    const { problem, description } = accepted;
+    // The words of the push API begin with the field.
+    const [, field, rule] = /^`([^`]+)`: (.*)$/s.exec(description) ?? [];
+    throw new OperationRefused(refusals[problem] ?? 'invalid', rule ?? description, field);
+  }
+
+  async check(
+    settings: InstanceSettings,
+    { platform, isTrial }: { readonly platform: Platform; readonly isTrial: boolean },
+  ): Promise<readonly GatewayAnswer[]> {
+    const { gateways, now } = this.options;
+    const { number } = this.instance(settings.id);
+    if (this.checking.size >= CHECKS_AT_ONCE || this.checking.has(number)) {
+      throw new OperationRefused('over-limit', 'Another gateway is being asked; try again soon');
+    }
+    this.checking.add(number);
+    try {
+      const gateway = isTrial
+        ? openTrial(gateways, platform, settings)
+        : (gateways.byNumber(number)?.gateways[platform] as AnyGateway | undefined);
+      if (gateway === undefined) {
+        throw new OperationRefused('conflict', `The instance has no credential for ${platform}`);
+      }
+      await using parts = new AsyncDisposableStack();
+      if (isTrial) parts.use(gateway);
+      return (await askGateway(gateway, settings, now)).map(answerOf);
+    } finally {
+      this.checking.delete(number);
+    }
+  }
+
+  private instance(id: string): PushInstance {
+    const instance = this.options.instances.byId(id);
+    if (instance === undefined)
+      throw new OperationRefused('not-found', `There is no instance ${id}`);
+    return instance;
+  }
+
+  private async count(instance: number, target: PublishTarget): Promise<CountedAudience> {
+    if (this.counting >= COUNTS_AT_ONCE) {
+      throw new OperationRefused('over-limit', 'Other audiences are being counted; try again soon');
+    }
+    this.counting++;
+    try {
+      return await countAudience(this.options.audience, instance, target);
+    } finally {
+      this.counting--;
+    }
+  }
+}
+
+function openTrial(
+  gateways: Pick<InstanceGateways, 'openTrial'>,
+  platform: Platform,
+  settings: InstanceSettings,
+): AnyGateway | undefined {
+  try {
+    return gateways.openTrial(platform, settings);
+  } catch (error) {
+    const field = error instanceof UnusableFile ? error.setting : platform;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new OperationRefused('invalid', `${field}: ${why}`, field);
+  }
+}
+
+function answerOf({ origin, outcome, durationMs }: AskedGateway): GatewayAnswer {
+  const about = { origin, durationMs };
+  if (outcome.result === 'accepted') {
+    return { ...about, result: 'accepted', reason: '', words: '' };
+  }
+  const { reason } = outcome;
+  const words = 'words' in outcome ? outcome.words : '';
+  if (outcome.result === 'not-authorised') return { ...about, result: 'refused', reason, words };
+  // Whoever finds fault with the device has taken the credential.
+  const isSilent = outcome.result === 'try-again' || NOT_SENT.includes(reason);
+  return { ...about, result: isSilent ? 'silent' : 'accepted', reason, words };
+}
+
+/** Reasons of devices to which nothing was sent. */
+const NOT_SENT: readonly string[] = ['address-not-allowed', 'host-not-allowed'];
+
+/** What the refusals of the push API are here. */
+const refusals: Partial<Record<PushRefusal['problem'], RefusalCode>> = {
+  'over-plan': 'conflict',
+  'rate-limited': 'over-limit',
+  store: 'unavailable',
+};
+
+async function countAudience(
+  source: AudienceSource,
+  instance: number,
+  target: PublishTarget,
+): Promise<CountedAudience> {
+  const platforms = { apns: 0, fcm: 0, web: 0 };
+  let read = 0;
+  let devices = 0;
+  const query = { instance, target, after: 0, pageDevices: PAGE_DEVICES };
+  for await (const { recipients } of audiencePages(source, query)) {
+    // One more page shows that there are more.
+    if (read >= DEVICES_MAX) return { devices, platforms, more: true };
+    // Deleted devices count towards the work, and not towards the audience.
+    read += PAGE_DEVICES;
+    devices += recipients.length;
+    for (const { platform } of recipients) platforms[platform]++;
+  }
+  return { devices, platforms, more: false };
+}

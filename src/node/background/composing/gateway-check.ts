@@ -1,0 +1,113 @@
+import { createECDH, randomBytes } from 'node:crypto';
+import type { InstanceSettings } from '../../../config/schema.ts';
+import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
+import type { Deliver, Outcome } from '../../../push/gateway.ts';
+import type { DeviceId, Platform, Recipient } from '../../../push/model/device.ts';
+import { NIL_PUBLISH_ID } from '../../../push/model/publish-id.ts';
+import { readPayloads } from '../../../push/payloads/payloads.ts';
+import { FieldFault } from '../../../push/refusal.ts';
+
+/** What a gateway said to a message for a device that does not exist. */
+export interface AskedGateway {
+  /** The push service of browsers. */
+  readonly origin: string | undefined;
+  readonly outcome: Outcome;
+  readonly durationMs: number;
+}
+
+/** A gateway that has not answered by then counts as silent. Browsers of operators wait a little longer. */
+const ANSWER_MS = 10_000;
+
+/** Push services of browsers that are asked. */
+const SERVICES_MAX = 4;
+
+/** In Apple's form, and of no device. */
+const APNS_TOKEN = '0'.repeat(64);
+
+/** Of no app. Apple checks the key first. */
+const BUNDLE_ID = 'fanfare.check';
+
+const SILENT: Outcome = {
+  result: 'try-again',
+  reason: 'no-answer',
+  afterMs: undefined,
+  scope: 'connection',
+};
+
+/**
+ * Asks a gateway whether it takes the credential of an instance, with a message for a device that does not exist, so
+ * nobody gets it. Gateways look at the credential first. FCM is also told to check the message only.
+ */
+export async function askGateway(
+  gateway: AnyGateway,
+  { id, web }: InstanceSettings,
+  nowMs: () => number,
+): Promise<readonly AskedGateway[]> {
+  const deliver = prepare(gateway, {
+    instanceId: id,
+    publishId: NIL_PUBLISH_ID,
+    acceptedAtMs: nowMs(),
+  });
+  const origins = gateway.platform === 'web' ? originsOf(web) : [undefined];
+  return await Promise.all(
+    origins.map(async (origin) => {
+      const startMs = performance.now();
+      const outcome = await inTime(deliver(nobody(gateway.platform, origin)));
+      return { origin, outcome, durationMs: Math.round(performance.now() - startMs) };
+    }),
+  );
+}
+
+function prepare(
+  gateway: AnyGateway,
+  about: Omit<Parameters<AnyGateway['prepare']>[0], 'payload'>,
+): Deliver {
+  const payloads = readPayloads({
+    apns: { aps: { 'content-available': 1 }, pusher: { disable_delivery_tracking: true } },
+    fcm: { data: {}, dry_run: true },
+    web: { time_to_live: 0 },
+  });
+  if (payloads instanceof FieldFault) throw new Error(payloads.reason);
+  const { apns, fcm, web } = payloads;
+  if (gateway.platform === 'apns' && apns) return gateway.prepare({ ...about, payload: apns });
+  if (gateway.platform === 'fcm' && fcm) return gateway.prepare({ ...about, payload: fcm });
+  if (gateway.platform === 'web' && web) return gateway.prepare({ ...about, payload: web });
+  throw new Error('There is a payload for each platform');
+}
+
+function nobody(platform: Platform, origin: string | undefined): Recipient {
+  return {
+    number: 0,
+    id: `${platform}-check` as DeviceId,
+    platform,
+    token: platform === 'apns' ? APNS_TOKEN : platform === 'fcm' ? 'check' : subscription(origin),
+    bundleId: BUNDLE_ID,
+    userId: undefined,
+    registeredAtMs: 0,
+    isTrusted: false,
+  };
+}
+
+function subscription(origin = ''): string {
+  const browser = createECDH('prime256v1');
+  const p256dh = browser.generateKeys('base64url');
+  const keys = { p256dh, auth: randomBytes(16).toString('base64url') };
+  return JSON.stringify({ endpoint: `${origin}/fanfare-check`, keys });
+}
+
+/** The push services that settings name without a star. */
+function originsOf(web: InstanceSettings['web']): readonly string[] {
+  const { allowedHosts = [] } = web ?? {};
+  const named = allowedHosts.filter((host) => !host.startsWith('*'));
+  return named.slice(0, SERVICES_MAX).map((host) => `https://${host}`);
+}
+
+async function inTime(answer: Promise<Outcome>): Promise<Outcome> {
+  const late = Promise.withResolvers<Outcome>();
+  const timer = setTimeout(() => late.resolve(SILENT), ANSWER_MS);
+  try {
+    return await Promise.race([answer, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,100 @@
+import type { GatewayRequest } from '../../../admin/push/composing.ts';
+import type { InstanceSettings } from '../../../config/schema.ts';
+import { apnsFields, apnsPath } from '../../../gateways/apns/apns-request.ts';
+import { environmentOrigins } from '../../../gateways/apns/environments.ts';
+import { FCM_ORIGIN } from '../../../gateways/fcm/fcm-gateway.ts';
+import { CONTENT_TYPE, FcmBodies, fcmPath } from '../../../gateways/fcm/fcm-request.ts';
+import { WebPushFields } from '../../../gateways/web/web-push-request.ts';
+import { type HeaderField, plainField } from '../../../outgoing/http2/hpack/header-field.ts';
+import type { Notification } from '../../../push/gateway.ts';
+import { APNS_MESSAGE_BYTES_MAX, apnsMessage } from '../../../push/messages/apns-message.ts';
+import {
+  FCM_MESSAGE_BYTES_MAX,
+  fcmMessage,
+  fcmMessageBytes,
+} from '../../../push/messages/fcm-message.ts';
+import { WEB_MESSAGE_BYTES_MAX, webMessage } from '../../../push/messages/web-message.ts';
+import { NIL_PUBLISH_ID } from '../../../push/model/publish-id.ts';
+import type { ApnsPayload } from '../../../push/payloads/apns.ts';
+import type { FcmPayload } from '../../../push/payloads/fcm.ts';
+import type { Payloads } from '../../../push/payloads/payloads.ts';
+import type { WebPayload } from '../../../push/payloads/web.ts';
+
+/** Words that stand for what differs between devices, or is secret. */
+const DEVICE_TOKEN = 'DEVICE-TOKEN';
+const TOPIC = 'BUNDLE-ID-OF-THE-DEVICE';
+const PROJECT = 'PROJECT-ID';
+const ENDPOINT = 'ENDPOINT-OF-THE-BROWSER';
+const CREDENTIAL = 'CREDENTIAL';
+
+/** A token that has the form of Apple's, in whose place the word is shown. */
+const APNS_TOKEN = '0'.repeat(64);
+
+/** The push service with the most header fields; others get fewer. */
+const PUSH_SERVICE = 'updates.push.services.mozilla.com';
+
+/** The requests that gateways would get, made by what makes the real ones. The publish has no id yet. */
+export function gatewayRequests(
+  { apns, fcm, web }: Partial<Payloads>,
+  instance: InstanceSettings,
+  nowMs: number,
+): readonly GatewayRequest[] {
+  const about = { instanceId: instance.id, publishId: NIL_PUBLISH_ID, acceptedAtMs: nowMs };
+  return [
+    ...(apns === undefined ? [] : [apnsRequest({ ...about, payload: apns }, instance)]),
+    ...(fcm === undefined ? [] : [fcmRequest({ ...about, payload: fcm }, instance)]),
+    ...(web === undefined ? [] : [webRequest({ ...about, payload: web })]),
+  ];
+}
+
+function apnsRequest(
+  notification: Notification<ApnsPayload>,
+  { apns }: InstanceSettings,
+): GatewayRequest {
+  const { body, headers } = apnsMessage(notification.payload, notification);
+  const { origin = null, environment = 'production' } = apns ?? {};
+  const service = environmentOrigins[environment === 'auto' ? 'production' : environment];
+  const path = apnsPath(APNS_TOKEN)?.replace(APNS_TOKEN, DEVICE_TOKEN) ?? '';
+  const authorization = plainField('authorization', `bearer ${CREDENTIAL}`);
+  return {
+    platform: 'apns',
+    bytes: Buffer.byteLength(body),
+    bytesMax: APNS_MESSAGE_BYTES_MAX,
+    url: `${origin ?? service}${path}`,
+    headers: shown(apnsFields(headers, TOPIC, notification.publishId, authorization)),
+    body,
+  };
+}
+
+function fcmRequest(
+  notification: Notification<FcmPayload>,
+  { fcm }: InstanceSettings,
+): GatewayRequest {
+  const { message } = fcmMessage(notification.payload, notification);
+  const bodies = new FcmBodies(notification);
+  return {
+    platform: 'fcm',
+    bytes: fcmMessageBytes(message),
+    bytesMax: FCM_MESSAGE_BYTES_MAX,
+    url: `${fcm?.origin ?? FCM_ORIGIN}${fcmPath(PROJECT)}`,
+    headers: shown([plainField('authorization', `Bearer ${CREDENTIAL}`), CONTENT_TYPE]),
+    body: bodies.of(DEVICE_TOKEN, notification.acceptedAtMs).toString(),
+  };
+}
+
+function webRequest(notification: Notification<WebPayload>): GatewayRequest {
+  const body = webMessage(notification.payload, notification);
+  const fields = new WebPushFields(notification).at(notification.acceptedAtMs, PUSH_SERVICE);
+  return {
+    platform: 'web',
+    bytes: Buffer.byteLength(body),
+    bytesMax: WEB_MESSAGE_BYTES_MAX,
+    url: ENDPOINT,
+    headers: shown([plainField('authorization', `vapid t=${CREDENTIAL}`), ...fields]),
+    body,
+  };
+}
+
+function shown(fields: readonly HeaderField[]): GatewayRequest['headers'] {
+  return fields.map(({ name, value }) => ({ name, value }));
+}

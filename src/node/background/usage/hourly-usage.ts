@@ -1,0 +1,229 @@
+import type { HourUsage } from '../../../admin/admin.ts';
+import type { DayUsage } from '../../../channels/usage.ts';
+import type { Log, Timers } from '../../../runtime/ports.ts';
+import type {
+  HourSamples,
+  HourSum,
+  HourUsageStore,
+} from '../../../stores/tenants/hour-usage-store.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** How often connections are counted. */
+const SAMPLE_MS = 10_000;
+
+/** How often sums are written. A crash loses what came since; the messages of the day are written at once elsewhere. */
+const WRITE_MS = 60_000;
+
+/** Hours that are kept. */
+export const HOURS_KEPT = 14 * 24;
+
+/** Sums that wait while the store cannot be written. The oldest are dropped first. */
+const WAITING_MAX = 50_000;
+
+/** Pieces of old hours that are deleted after one write. */
+const FORGOTTEN_PIECES = 20;
+
+export interface HourlyUsageOptions {
+  readonly store: Pick<HourUsageStore, 'add' | 'addSamples' | 'ofApp' | 'forgetSomeBefore'>;
+  /** Counts the open connections of each app that has any, on all servers. */
+  readonly countConnections: () => Promise<ReadonlyMap<string, number>>;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+/**
+ * Adds up what apps do in each hour, and writes it to the store each minute. Every server counts the connections to all
+ * servers, so samples of several servers, and of one before and after a restart, add up.
+ */
+export class HourlyUsage implements AsyncDisposable {
+  private readonly options: HourlyUsageOptions;
+  /** What is not written yet, by app and hour, the oldest first. */
+  private readonly waiting = new Map<string, HourSum>();
+  private readonly samples = new Map<number, number>();
+  private writing: Promise<void> | undefined;
+  private isCounting = false;
+  private isFailing = false;
+  private forgottenTo = 0;
+  private readonly cancel: (() => void)[] = [];
+
+  constructor(options: HourlyUsageOptions) {
+    this.options = options;
+  }
+
+  /** Begins to count connections. The realtime loops must answer. */
+  start(): void {
+    this.repeat(SAMPLE_MS, () => void this.count());
+    this.repeat(WRITE_MS, () => void this.write());
+    void this.count();
+  }
+
+  /** Adds messages to the hour in which they came. */
+  keep(usage: readonly DayUsage[]): void {
+    const nowMs = this.options.timers.now();
+    for (const { appId, day, messages, clientMessages } of usage) {
+      // Messages of yesterday may come shortly after midnight.
+      const endOfDayMs = Date.parse(day) + 24 * HOUR_MS;
+      const hour = Math.floor(Math.min(nowMs, endOfDayMs - 1) / HOUR_MS);
+      this.add({ ...emptySum(appId, hour), messages, clientMessages });
+    }
+  }
+
+  /** The last hours of an app in which a server was running, the newest first. */
+  async ofApp(appId: string, hours: number): Promise<readonly HourUsage[]> {
+    // What is being written is neither in the store yet nor among what waits.
+    await this.writing;
+    const since = this.hourNow() - hours + 1;
+    const stored = await this.options.store.ofApp(appId, since);
+    const sums = new Map(stored.sums.map((sum) => [sum.hour, sum]));
+    for (const sum of this.waiting.values()) {
+      if (sum.appId !== appId || sum.hour < since) continue;
+      sums.set(sum.hour, added(sums.get(sum.hour), sum));
+    }
+    const samples = new Map(stored.samples.map((one) => [one.hour, one.samples]));
+    for (const [hour, number] of this.samples) {
+      if (hour >= since) samples.set(hour, (samples.get(hour) ?? 0) + number);
+    }
+    return [...new Set([...samples.keys(), ...sums.keys()])]
+      .toSorted((a, b) => b - a)
+      .map((hour) => hourUsage(sums.get(hour) ?? emptySum(appId, hour), samples.get(hour) ?? 0));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const cancel of this.cancel) cancel();
+    await this.writing;
+    await this.write();
+  }
+
+  private repeat(everyMs: number, run: () => void): void {
+    const place = this.cancel.length;
+    const again = () => {
+      this.cancel[place] = this.options.timers.after(everyMs, () => {
+        again();
+        run();
+      });
+    };
+    again();
+  }
+
+  private async count(): Promise<void> {
+    if (this.isCounting) return;
+    this.isCounting = true;
+    try {
+      const open = await this.options.countConnections();
+      const hour = this.hourNow();
+      this.samples.set(hour, (this.samples.get(hour) ?? 0) + 1);
+      for (const [appId, connections] of open) {
+        if (connections === 0) continue;
+        const found = { samples: 1, connections, most: connections, fewest: connections };
+        this.add({ ...emptySum(appId, hour), ...found });
+      }
+    } catch {
+      // Without a sample, the hour shows what the other samples say. Conditions tell why.
+    }
+    this.isCounting = false;
+  }
+
+  private add(sum: HourSum): void {
+    const key = `${sum.hour} ${sum.appId}`;
+    this.waiting.set(key, added(this.waiting.get(key), sum));
+    const [oldest] = this.waiting.keys();
+    if (this.waiting.size > WAITING_MAX && oldest !== undefined) this.waiting.delete(oldest);
+  }
+
+  private write(): Promise<void> {
+    this.writing ??= this.writeNow().finally(() => {
+      this.writing = undefined;
+    });
+    return this.writing;
+  }
+
+  private async writeNow(): Promise<void> {
+    const { store, log } = this.options;
+    const sums = new Set(this.waiting.values());
+    const samples = [...this.samples].map(([hour, number]) => ({ hour, samples: number }));
+    this.waiting.clear();
+    this.samples.clear();
+    let unwritten: readonly HourSamples[] = samples;
+    try {
+      await store.addSamples(samples);
+      unwritten = [];
+      await store.add([...sums], (piece) => {
+        for (const sum of piece) sums.delete(sum);
+      });
+      await this.forgetOld();
+      this.isFailing = false;
+    } catch (error) {
+      for (const one of unwritten) {
+        this.samples.set(one.hour, (this.samples.get(one.hour) ?? 0) + one.samples);
+      }
+      for (const sum of sums) this.add(sum);
+      const why = error instanceof Error ? error.message : String(error);
+      if (!this.isFailing) log.warn('Usage by the hour cannot be written yet', { why });
+      this.isFailing = true;
+    }
+  }
+
+  private async forgetOld(): Promise<void> {
+    const before = this.hourNow() - HOURS_KEPT;
+    if (before === this.forgottenTo) return;
+    for (let pieces = 0; pieces < FORGOTTEN_PIECES; pieces++) {
+      if (await this.options.store.forgetSomeBefore(before)) continue;
+      this.forgottenTo = before;
+      return;
+    }
+  }
+
+  private hourNow(): number {
+    return Math.floor(this.options.timers.now() / HOUR_MS);
+  }
+}
+
+/** Adds up what all loops have counted. */
+export function addedUp(
+  loops: readonly (readonly (readonly [appId: string, open: number])[])[],
+): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const [appId, open] of loops.flat()) sums.set(appId, (sums.get(appId) ?? 0) + open);
+  return sums;
+}
+
+function emptySum(appId: string, hour: number): HourSum {
+  const none = { samples: 0, connections: 0, most: 0, fewest: 0 };
+  return { appId, hour, messages: 0, clientMessages: 0, ...none };
+}
+
+function added(a: HourSum | undefined, b: HourSum): HourSum {
+  if (a === undefined) return b;
+  const isEmpty = a.samples === 0 || b.samples === 0;
+  return {
+    appId: b.appId,
+    hour: b.hour,
+    messages: a.messages + b.messages,
+    clientMessages: a.clientMessages + b.clientMessages,
+    samples: a.samples + b.samples,
+    connections: a.connections + b.connections,
+    most: Math.max(a.most, b.most),
+    // Without samples, it is 0.
+    fewest: isEmpty ? a.fewest + b.fewest : Math.min(a.fewest, b.fewest),
+  };
+}
+
+/** `samples`: how often connections were counted in the hour. In those without this app, it had none. */
+function hourUsage(sum: HourSum, samples: number): HourUsage {
+  const { hour, messages, clientMessages } = sum;
+  const counted = Math.max(samples, sum.samples);
+  return {
+    startMs: hour * HOUR_MS,
+    messages,
+    clientMessages,
+    connections:
+      counted === 0
+        ? undefined
+        : {
+            most: sum.most,
+            fewest: sum.samples < counted ? 0 : sum.fewest,
+            average: sum.connections / counted,
+          },
+  };
+}

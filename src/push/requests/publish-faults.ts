@@ -1,0 +1,44 @@
+import { isGiven, type JsonObject } from '../../runtime/json-object.ts';
+import { findOversize } from '../messages/sizes.ts';
+import { type Platform, platforms } from '../model/device.ts';
+import type { PublishTarget } from '../model/publish.ts';
+import { type Payloads, readPayloads } from '../payloads/payloads.ts';
+import { FieldFault } from '../refusal.ts';
+import { readSendAtField, readTarget, readWebhookUrl } from './publish-request.ts';
+
+/** The parts of a publish, each read alone. */
+export interface ReadDraft {
+  /** One for each part that breaks a rule. */
+  readonly faults: readonly FieldFault[];
+  readonly target: PublishTarget | undefined;
+  /** The payloads that break no rule but that of their size. */
+  readonly payloads: Partial<Payloads>;
+}
+
+/** Reads a publish for the person who writes it: unlike `readPublishRequest`, it does not end at the first fault. */
+export function readDraft(
+  kind: PublishTarget['kind'],
+  fields: JsonObject,
+  context: { readonly instanceId: string; readonly nowMs: number; readonly bodyBytes: number },
+): ReadDraft {
+  const faults: FieldFault[] = [];
+  const kept = <Value>(read: Value | FieldFault): Value | undefined => {
+    if (!(read instanceof FieldFault)) return read;
+    faults.push(read);
+    return undefined;
+  };
+  const target = kept(readTarget(kind, fields));
+  const payloads: { -readonly [P in Platform]?: Payloads[P] } = {};
+  const given = platforms.filter((platform) => isGiven(fields[platform]));
+  if (given.length === 0) kept(readPayloads({}));
+  for (const platform of given) {
+    const read = kept(readPayloads({ [platform]: fields[platform] }));
+    if (read === undefined) continue;
+    const oversize = findOversize(read, context.instanceId, context.bodyBytes);
+    if (oversize !== undefined) faults.push(oversize);
+    Object.assign(payloads, { [platform]: read[platform] });
+  }
+  kept(readWebhookUrl(fields['webhookUrl']));
+  kept(readSendAtField(fields['sendAt'], context.nowMs));
+  return { faults, target, payloads };
+}

@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type FakeGateways, startFakeGateways } from '../../src/fake-gateways/start.ts';
+import { admin } from '../../testing/clients/admin-api.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import {
+  ask as askPush,
+  device,
+  type Instance,
+  JSON_HEADERS,
+  newInstance,
+  registered,
+} from '../protocol/push/exchange.ts';
+
+const parts = new AsyncDisposableStack();
+let folder: string;
+let gateways: FakeGateways;
+let server: Fanfare;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'fanfare-compose-'));
+  [gateways, server] = await Promise.all([
+    startFakeGateways({
+      host: '127.0.0.1',
+      ports: { control: 0, apns: 0, fcm: 0, web: 0 },
+      directory: folder,
+      onReceived: () => undefined,
+    }),
+    startFanfare({ config: { push: { host: '127.0.0.1', port: 0 } } }),
+  ]);
+  parts.use(gateways);
+  parts.use(server);
+});
+afterAll(async () => {
+  await parts.disposeAsync();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const ask = async (method: string, path: string, body?: object) => {
+  const { status, json } = await admin(server, method, path, { body });
+  return { status, json: json as Record<string, unknown> };
+};
+
+/** Registers a device that has interests. */
+async function deviceOf(
+  instance: Instance,
+  platform: 'apns' | 'fcm',
+  interests: readonly string[],
+  token?: string,
+): Promise<void> {
+  const id = await registered(instance, platform, token === undefined ? {} : { token });
+  const path = device(`${platform}/${id}/interests`, instance.id);
+  const set = await askPush(instance, 'PUT', path, { body: { interests }, headers: JSON_HEADERS });
+  expect(set.status).toBe(200);
+}
+
+/** An instance with the credentials of the fake gateways, as text. */
+async function withCredentials() {
+  const { privateKeyFile, ...apns } = gateways.settings.apns;
+  const { serviceAccountFile, ...fcm } = gateways.settings.fcm;
+  const privateKey = readFileSync(String(privateKeyFile), 'utf8');
+  const serviceAccount = readFileSync(String(serviceAccountFile), 'utf8');
+  const settings = { apns: { ...apns, privateKey }, fcm: { ...fcm, serviceAccount } };
+  return { ...(await newInstance(server, settings)), privateKey, serviceAccount };
+}
+
+describe('a preview of a publish', () => {
+  it('names every rule that it breaks, in the words of the push API', async () => {
+    const { id } = await newInstance(server);
+    const body = {
+      interests: ['not an interest'],
+      apns: { aps: { badge: -1 } },
+      web: { time_to_live: 'long' },
+      sendAt: 'soon',
+    };
+    const { status, json } = await ask('POST', `/instances/${id}/previews`, body);
+    expect(status).toBe(200);
+    const { faults, audience } = json as {
+      faults: { field: string; rule: string }[];
+      audience: null;
+    };
+    expect(faults.map(({ field }) => field)).toEqual([
+      'interests.0',
+      'apns.aps.badge',
+      'web.time_to_live',
+      'sendAt',
+    ]);
+    expect(audience).toBeNull();
+    const [{ field, rule } = { field: '', rule: '' }] = faults;
+    expect(await ask('POST', `/instances/${id}/publishes`, body)).toEqual({
+      status: 400,
+      json: { error: rule, field },
+    });
+  });
+
+  it('shows the bytes of a message that is too large', async () => {
+    const { id } = await newInstance(server);
+    const web = { notification: { title: 'x'.repeat(5_000) } };
+    const { json } = await ask('POST', `/instances/${id}/previews`, { users: ['ann'], web });
+    expect(json).toMatchObject({
+      faults: [{ field: 'web', rule: expect.stringContaining('the limit is 3993') }],
+      requests: [{ platform: 'web', bytesMax: 3993 }],
+    });
+    const [{ bytes } = { bytes: 0 }] = json['requests'] as { bytes: number }[];
+    expect(bytes).toBeGreaterThan(5_000);
+  });
+
+  it('shows the request that each gateway would get, without a credential', async () => {
+    const { id, privateKey } = await withCredentials();
+    const { json } = await ask('POST', `/instances/${id}/previews`, {
+      interests: ['a'],
+      apns: { aps: { alert: 'Hi' }, collapse_id: 'score' },
+      fcm: { notification: { title: 'Hi' }, time_to_live: 60 },
+      web: { notification: { title: 'Hi' } },
+    });
+    const requests = json['requests'] as {
+      url: string;
+      body: string;
+      headers: { name: string; value: string }[];
+    }[];
+    expect(requests.map(({ url }) => url)).toEqual([
+      `${gateways.settings.apns['origin']}/3/device/DEVICE-TOKEN`,
+      `${gateways.settings.fcm['origin']}/v1/projects/PROJECT-ID/messages:send`,
+      'ENDPOINT-OF-THE-BROWSER',
+    ]);
+    const [apns, fcm, web] = requests.map(({ body }) => JSON.parse(body));
+    expect(apns).toMatchObject({ aps: { alert: 'Hi', 'content-available': 1 } });
+    expect(fcm).toMatchObject({ message: { token: 'DEVICE-TOKEN', android: { ttl: '60s' } } });
+    expect(web).toMatchObject({ notification: { title: 'Hi' } });
+    expect(requests[0]?.headers).toContainEqual({ name: 'apns-collapse-id', value: 'score' });
+    expect(JSON.stringify(json)).not.toContain(privateKey.split('\n')[1] ?? '');
+  });
+
+  it('counts the devices of each platform once, whatever names they have', async () => {
+    const instance = await newInstance(server);
+    const { id } = instance;
+    for (const platform of ['fcm', 'fcm', 'apns'] as const) {
+      await deviceOf(instance, platform, ['a', 'b']);
+    }
+    const { json } = await ask('POST', `/instances/${id}/previews`, {
+      interests: ['a', 'b'],
+      fcm: {},
+    });
+    expect(json['audience']).toEqual({
+      devices: 3,
+      platforms: { apns: 1, fcm: 2, web: 0 },
+      more: false,
+    });
+  });
+});
+
+describe('a publish of an operator', () => {
+  it('is accepted once for one idempotency key, and is known to the push API', async () => {
+    const { id, secretKey } = await newInstance(server);
+    const send = (title: string) =>
+      ask('POST', `/instances/${id}/publishes?idempotencyKey=k`, {
+        interests: ['a'],
+        web: { notification: { title } },
+      });
+    const first = await send('Hi');
+    expect(first).toEqual({ status: 200, json: { publishId: expect.stringMatching(/^pubid-/) } });
+    expect(await send('Hi')).toEqual(first);
+    expect(await send('Ho')).toMatchObject({ status: 400 });
+    const { publishId } = first.json;
+    const url = `http://127.0.0.1:${server.pushPort}/publish_api/v1/instances/${id}/publishes/${publishId}`;
+    const known = await fetch(url, { headers: { authorization: `Bearer ${secretKey}` } });
+    expect(known.status).toBe(200);
+  });
+
+  it('counts towards the rate of publishes of the instance', async () => {
+    const { id } = await newInstance(server, { limits: { publishesPerSecond: 1 } });
+    const send = () => ask('POST', `/instances/${id}/publishes`, { interests: ['a'], web: {} });
+    const statuses = [(await send()).status, (await send()).status, (await send()).status];
+    expect(statuses).toContain(429);
+  });
+
+  it.each([
+    [{ interests: ['a'], users: ['ann'], web: {} }, 'users'],
+    [{ web: {} }, 'interests'],
+    [{ interests: ['a'] }, 'apns'],
+  ])('is refused with the field: %j', async (body, field) => {
+    const { id } = await newInstance(server);
+    const refused = await ask('POST', `/instances/${id}/publishes`, body);
+    expect(refused).toMatchObject({ status: 400, json: { field } });
+  });
+
+  it('that nests too deep is refused before it is written', async () => {
+    const { id } = await newInstance(server);
+    const raw = `{"interests":["a"],"web":{"data":${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}}}`;
+    for (const path of ['publishes', 'previews']) {
+      const refused = await admin(server, 'POST', `/instances/${id}/${path}`, { raw });
+      expect(refused.status).toBe(400);
+    }
+  });
+});
+
+describe('the credential of a gateway', () => {
+  it('is asked about without a device, and never shown', async () => {
+    const { id, privateKey, serviceAccount } = await withCredentials();
+    for (const platform of ['apns', 'fcm']) {
+      const asked = await ask('POST', `/instances/${id}/gateways/check`, { platform });
+      expect(asked).toMatchObject({ status: 200, json: { answers: [{ result: 'accepted' }] } });
+    }
+    for (const query of ['', '?secrets=true']) {
+      const { text } = await admin(server, 'GET', `/instances/${id}${query}`);
+      for (const secret of [privateKey, serviceAccount]) {
+        expect(text).not.toContain(JSON.stringify(secret).slice(1, 200));
+      }
+      expect(text).not.toContain('PRIVATE KEY');
+    }
+  });
+
+  it('is tried before it is kept, and takes the place of the one before', async () => {
+    const { id, serviceAccount } = await withCredentials();
+    const check = (account: object) =>
+      ask('POST', `/instances/${id}/gateways/check`, {
+        platform: 'fcm',
+        fcm: { serviceAccount: JSON.stringify(account) },
+      });
+    const known = JSON.parse(serviceAccount);
+    expect(await check(known)).toMatchObject({ json: { answers: [{ result: 'accepted' }] } });
+    const other = { ...known, client_email: 'nobody@shop.iam.gserviceaccount.com' };
+    expect(await check(other)).toMatchObject({ json: { answers: [{ result: 'refused' }] } });
+    // What is kept has not changed.
+    expect(await ask('POST', `/instances/${id}/gateways/check`, { platform: 'fcm' })).toMatchObject(
+      { json: { answers: [{ result: 'accepted' }] } },
+    );
+
+    const { privateKeyFile, ...apns } = gateways.settings.apns;
+    const changed = await ask('PATCH', `/instances/${id}`, { apns: { privateKeyFile } });
+    expect(changed.json['apns']).toMatchObject({ ...apns, privateKeyFile });
+    const asked = await ask('POST', `/instances/${id}/gateways/check`, { platform: 'apns' });
+    expect(asked).toMatchObject({ json: { answers: [{ result: 'accepted' }] } });
+  });
+
+  it('is not sent to an address that it names itself', async () => {
+    const { id, serviceAccount } = await withCredentials();
+    const account = { ...JSON.parse(serviceAccount), token_uri: 'http://169.254.169.254/token' };
+    const refused = await ask('POST', `/instances/${id}/gateways/check`, {
+      platform: 'fcm',
+      fcm: { serviceAccount: JSON.stringify(account) },
+    });
+    expect(refused).toMatchObject({ status: 400, json: { field: 'fcm.serviceAccount' } });
+  });
+
+  it('of another kind of file is refused in words', async () => {
+    const { id } = await withCredentials();
+    const refused = await ask('POST', `/instances/${id}/gateways/check`, {
+      platform: 'fcm',
+      fcm: { serviceAccount: '{"project_info":{}}' },
+    });
+    expect(refused).toMatchObject({ status: 400, json: { field: 'fcm.serviceAccount' } });
+    expect(String(refused.json['error'])).toContain('google-services.json');
+  });
+
+  it('has the last word of its gateway beside it', async () => {
+    const instance = await withCredentials();
+    const { id } = instance;
+    await deviceOf(instance, 'apns', ['a'], 'ab'.repeat(32));
+    await ask('POST', `/instances/${id}/publishes`, {
+      interests: ['a'],
+      apns: { aps: { alert: 'Hi' } },
+    });
+    const { json } = await eventually(
+      () => ask('GET', `/instances/${id}/gateways`),
+      ({ json: shown }) => JSON.stringify(shown).includes('"acceptedAtMs":1'),
+    );
+    expect(json['gateways']).toMatchObject([
+      { platform: 'apns', configured: true, acceptedAtMs: expect.any(Number), refusal: null },
+      { platform: 'fcm', configured: true, acceptedAtMs: null, refusal: null },
+      { platform: 'web' },
+    ]);
+  });
+});

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { spawnSync } from 'node:child_process';
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually } from '../../testing/eventually.ts';
+import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
+
+let server: Fanfare;
+beforeAll(async () => {
+  server = await startFanfare({ config: { admin: { host: '::', port: 0, pathPrefix: '/ops' } } });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** Asks as an image does, by environment variables. */
+async function health(
+  args: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+) {
+  using directory = temporaryDirectory();
+  return await fanfare(directory.path, ['health', ...args], {
+    FANFARE_ADMIN_PORT: String(server.adminPort),
+    ...environment,
+  });
+}
+
+describe('fanfare health', () => {
+  it('asks the server of the configuration, whatever its host setting, and ends with 0', async () => {
+    for (const host of ['::', '0.0.0.0', '127.0.0.1', '::1', 'localhost']) {
+      expect(await health([], { FANFARE_ADMIN_HOST: host })).toEqual({
+        exitCode: 0,
+        stdout: 'ok\n',
+        stderr: '',
+      });
+    }
+    expect(await health(['--ready', '--json'])).toMatchObject({
+      exitCode: 0,
+      stdout: '{"ok":true,"text":"ready"}\n',
+    });
+  });
+
+  it('asks past the proxy of the environment, and without the password', async () => {
+    using directory = temporaryDirectory();
+    // Bun reads these when it starts.
+    const ended = await fanfareProcess(directory.path, ['health'], {
+      FANFARE_ADMIN_PORT: String(server.adminPort),
+      HTTP_PROXY: 'http://127.0.0.1:1',
+      http_proxy: 'http://127.0.0.1:1',
+      FANFARE_ADMIN_PASSWORD: 'wrong',
+    });
+    expect(ended).toMatchObject({ exitCode: 0, stdout: 'ok\n' });
+  });
+
+  it('ends with 1 if nothing, another program or a wrong configuration is there', async () => {
+    const none = await health([], { FANFARE_ADMIN_PORT: '1' });
+    expect(none.exitCode).toBe(1);
+    expect(none.stderr).toStartWith('fanfare: http://127.0.0.1:1 does not answer: ');
+
+    using other = Bun.listen({
+      hostname: '127.0.0.1',
+      port: 0,
+      socket: { data: (socket) => void socket.end('SSH-2.0-x\r\n') },
+    });
+    expect(await health([], { FANFARE_ADMIN_PORT: String(other.port) })).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: `fanfare: http://127.0.0.1:${other.port} does not answer: another program answers there\n`,
+    });
+
+    const any = await health([], { FANFARE_ADMIN_PORT: '0' });
+    expect(any).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('admin.port is 0') });
+    expect(await health([], { FANFARE_NOTHING: '1' })).toMatchObject({ exitCode: 1 });
+  });
+
+  it('with --ready ends with 1 while the server stops, and says why', async () => {
+    await using stopping = await startFanfare({ config: { stopDelaySeconds: 60 } });
+    stopping.process.kill('SIGTERM');
+    await stopping.logged(/Stopping/);
+    const port = { FANFARE_ADMIN_PORT: String(stopping.adminPort) };
+    const ended = await eventually(
+      () => health(['--ready'], port),
+      ({ exitCode }) => exitCode === 1,
+    );
+    expect(ended.stderr).toContain('/readyz answers 503: ');
+    expect(ended.stderr).toContain('realtime: stopping');
+    expect(await health([], port)).toMatchObject({ exitCode: 0 });
+  });
+});
+
+describe('the configuration of the machine', () => {
+  it('is not passed over by a user who may not read it', () => {
+    using directory = temporaryDirectory({ 'fanfare.yaml': 'drainSeconds: 1' });
+    const load = join(import.meta.dir, '../../src/config/load.ts');
+    const script = `
+      import { loadConfig } from ${JSON.stringify(load)};
+      const systemDirectory = ${JSON.stringify(directory.path)};
+      console.log(JSON.stringify(loadConfig({ directory: '/', environment: {}, systemDirectory })));`;
+    chmodSync(directory.path, 0o000);
+    const isRoot = process.getuid?.() === 0;
+    const { stdout } = spawnSync(process.execPath, ['--eval', script], {
+      ...(isRoot ? { uid: 65_534, gid: 65_534 } : {}),
+      cwd: '/',
+      env: { ...process.env, HOME: '/' },
+      encoding: 'utf8',
+    });
+    chmodSync(directory.path, 0o700);
+    expect(JSON.parse(stdout)).toEqual({
+      ok: false,
+      problems: [
+        {
+          path: directory.path,
+          message: expect.stringContaining('may not be read (permission denied); run this as'),
+        },
+      ],
+    });
+  });
+});
