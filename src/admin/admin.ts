@@ -12,6 +12,7 @@ import type { Composing } from './push/composing.ts';
 import type { DeviceAdmin } from './push/device-admin.ts';
 import type { PublishAdmin } from './push/publish-admin.ts';
 import type { Caller, Rights } from './rights.ts';
+import type { StreamReader } from './stream-reader.ts';
 
 /** What one app does now, on all servers. */
 export interface AppActivity {
@@ -92,14 +93,6 @@ export interface HourUsage {
   readonly connections:
     | { readonly most: number; readonly fewest: number; readonly average: number }
     | undefined;
-}
-
-/** Who reads a live stream. */
-export interface StreamReader {
-  /** For the log. */
-  readonly caller: Caller;
-  /** Aborts when the reader has gone, or may not read any more. */
-  readonly signal: AbortSignal;
 }
 
 /** An address of webhooks, and the servers that have tried it. */

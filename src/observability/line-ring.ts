@@ -1,14 +1,5 @@
 import { FairBudget } from '../runtime/fair-budget.ts';
-import type { LogLevel } from './log.ts';
-
-/** A line of the log that is kept to be shown. */
-export interface KeptLine {
-  /** The line as JSON, as `log.format: json` writes it. */
-  readonly text: string;
-  readonly level: LogLevel;
-  /** The app or instance that it is about, or the server. */
-  readonly owner: string;
-}
+import type { KeptLine } from './log.ts';
 
 /** A line in its place. */
 export interface NumberedLine extends KeptLine {

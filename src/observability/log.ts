@@ -1,6 +1,5 @@
 import { printable } from '../runtime/printable.ts';
 import { redactUrls } from '../runtime/redact.ts';
-import type { KeptLine } from './line-ring.ts';
 import { type LogLine, SERVER } from './line-writer.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;
@@ -9,6 +8,15 @@ export type LogLevel = (typeof levels)[number];
 export type LogFormat = 'json' | 'text';
 
 export type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** A line of the log that is kept to be shown. */
+export interface KeptLine {
+  /** The line as JSON, as `log.format: json` writes it. */
+  readonly text: string;
+  readonly level: LogLevel;
+  /** The app or instance that it is about, or the server. */
+  readonly owner: string;
+}
 
 export interface LogOptions {
   readonly level: LogLevel;

@@ -1,6 +1,12 @@
-import type { KeptLine } from './line-ring.ts';
 import { LineWriter } from './line-writer.ts';
-import { createLog, formatLine, type LineLog, type LogFormat, type LogLevel } from './log.ts';
+import {
+  createLog,
+  formatLine,
+  type KeptLine,
+  type LineLog,
+  type LogFormat,
+  type LogLevel,
+} from './log.ts';
 
 export interface OpenLogOptions {
   readonly level: LogLevel;

@@ -1,4 +1,4 @@
-import type { StreamReader } from '../admin.ts';
+import type { StreamReader } from '../stream-reader.ts';
 
 /** The levels of the log, the least first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;

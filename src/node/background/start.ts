@@ -300,7 +300,6 @@ export async function startBackground(
     realtimeIs(state, channels) {
       readiness.setRealtime(state);
       channelsAddress ??= channels;
-      if (state === 'stopping') servers.stop();
       if (state !== 'listening') return;
       monitor.start();
       hourlyUsage.start();

@@ -1,4 +1,4 @@
-import type { KeptLine } from '../../observability/line-ring.ts';
+import type { KeptLine } from '../../observability/log.ts';
 
 /** Lines that a loop passes on at a time. */
 const LINES_MAX = 200;

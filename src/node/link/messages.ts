@@ -8,7 +8,7 @@ import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { LoopWord } from '../../engines/redis/loop-bus.ts';
 import type { EngineMessage } from '../../engines/threads/messages.ts';
-import type { KeptLine } from '../../observability/line-ring.ts';
+import type { KeptLine } from '../../observability/log.ts';
 import type { MetricValues } from '../../observability/meter.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
 import type { Certificate } from '../../runtime/certificate.ts';

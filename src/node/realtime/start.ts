@@ -44,6 +44,7 @@ import { REALTIME_RECORDS } from '../../watching/limits.ts';
 import { LoopTaps } from '../../watching/loop-taps.ts';
 import type { WatchedApp } from '../../watching/records.ts';
 import { FileGuard } from '../file-guard.ts';
+import { stoppingWord } from '../link/cluster-words.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { loopName } from '../link/loop-name.ts';
 import type { LoopTotals } from '../link/loop-totals.ts';
@@ -424,6 +425,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     answer: (question) => figures.answer(question),
     backgroundSaidGoodbye: () => goodbye.resolve(),
     async drain() {
+      if (isFirst) void bus?.say(undefined, stoppingWord(options.serverName));
       sessions.stop();
       sessionCluster?.stop();
       const stopped = listeners.close();

@@ -27,8 +27,6 @@ export interface ClusterPart {
   receive(from: string, text: string): void;
   /** This server can be asked: it makes itself known. */
   begin(): void;
-  /** This server is about to stop. */
-  stop(): void;
 }
 
 export function openCluster(options: OpenClusterOptions): ClusterPart {
@@ -58,7 +56,6 @@ export function openCluster(options: OpenClusterOptions): ClusterPart {
       // From then on, all know each other, so that one that fails is missed.
       void others?.ask({ what: 'here' });
     },
-    stop: () => others?.stop(),
   };
 }
 

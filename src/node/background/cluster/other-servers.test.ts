@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../../../testing/fake-time.ts';
+import { stoppingWord } from '../../link/cluster-words.ts';
 import { OtherServers } from './other-servers.ts';
 import type { ClusterQuestion } from './questions.ts';
 
@@ -84,9 +85,9 @@ describe('the other servers of a cluster', () => {
   it('are not missed after they have stopped as they should', async () => {
     const { open, servers } = stage();
     const a = open('a');
-    const b = open('b');
+    open('b');
     await a.ask(problems);
-    b.stop();
+    a.receive('loop-b', stoppingWord('b'));
     // It still answers while its connections end.
     expect((await a.ask(problems)).answers).toHaveLength(1);
     servers.delete('b');

@@ -1,5 +1,6 @@
 import type { Timers } from '../../../runtime/ports.ts';
 import { OperationRefused } from '../../../tenants/operation-refused.ts';
+import { FORM } from '../../link/cluster-words.ts';
 import type { ClusterQuestion, ClusterQuestions } from './questions.ts';
 
 export interface OtherServersOptions {
@@ -52,9 +53,6 @@ type Word =
   | { readonly type: 'stopping' };
 
 type ReceivedWord = Word & { readonly node: string };
-
-/** Servers whose answers have another form do not answer each other. Changes with every form in `questions.ts`. */
-const FORM = 1;
 
 /** How long a question waits for answers. Milliseconds. */
 const ANSWER_MS = 1_000;
@@ -120,11 +118,6 @@ export class OtherServers {
     if (loop === undefined) return undefined;
     const { answers } = await this.askNow(question as ClusterQuestion, loop);
     return answers.find((one) => one.node === node)?.answer as ClusterQuestions[What]['answer'];
-  }
-
-  /** Tells the others that this server stops, so that nobody misses it. */
-  stop(): void {
-    void this.say(undefined, { type: 'stopping' });
   }
 
   /** Takes what another server has said. What is not for this class is ignored. */
