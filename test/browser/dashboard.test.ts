@@ -26,6 +26,7 @@ afterAll(async () => {
 /** Every page, and a text that is there once it has its data. */
 const pages = [
   ['', 'Apps'],
+  ['/nodes', 'is the only server'],
   ['/audit', 'Who changed what'],
   [`/apps/${APP.id}/live`, 'Connected and listening'],
   [`/apps/${APP.id}/channels`, 'No channel is in use'],

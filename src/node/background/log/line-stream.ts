@@ -8,7 +8,7 @@ type StreamEnd = 'time' | 'stopping' | 'session-ended';
 const WAITING_MAX = 1_000;
 
 /** After this time, a stream ends; whoever still looks opens the next one. */
-export const STREAM_MS = 30 * 60 * 1000;
+const STREAM_MS = 30 * 60 * 1000;
 
 /** How often a silent stream shows that it is there, so that no proxy ends it. Milliseconds. */
 const SILENT_MS = 15_000;

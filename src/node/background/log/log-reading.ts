@@ -6,7 +6,7 @@ import { LineStream } from './line-stream.ts';
 import { shownLine } from './shown-line.ts';
 
 /** Streams of the log that are open at the same time. */
-export const LOG_STREAMS_MAX = 4;
+const LOG_STREAMS_MAX = 4;
 
 export interface LogReadingOptions {
   /** The name of this server. */
