@@ -54,3 +54,21 @@ export async function axe(page: Page, rules?: readonly string[]): Promise<readon
     );
   }, rules);
 }
+
+/** What is wrong with the look of a page, wide and narrow, light and dark: what axe finds, and scrolling sideways. */
+export async function lookFaults(page: Page): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+    for (const fault of await axe(page)) faults.push(`light ${width}: ${fault}`);
+    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+    // Only colours differ.
+    for (const fault of await axe(page, ['color-contrast'])) faults.push(`dark ${width}: ${fault}`);
+    const sideways = await page.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    if (sideways !== 0) faults.push(`${width}: scrolls sideways by ${sideways}`);
+  }
+  return faults;
+}
