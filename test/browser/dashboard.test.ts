@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
+import { afterAll, beforeAll, expect, it, setDefaultTimeout } from 'bun:test';
 import { admin } from '../../testing/clients/admin-api.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { type Chromium, startChromium } from './chromium.ts';
@@ -21,52 +21,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([browser[Symbol.asyncDispose](), server[Symbol.asyncDispose]()]);
-});
-
-/** Every page, and a text that is there once it has its data. */
-const pages = [
-  ['', 'Apps'],
-  ['/audit', 'Who changed what'],
-  [`/apps/${APP.id}/live`, 'Connected and listening'],
-  [`/apps/${APP.id}/channels`, 'No channel is in use'],
-  [`/apps/${APP.id}/channels/lobby`, 'Nobody is subscribed'],
-  [`/apps/${APP.id}/connections`, 'No client is connected'],
-  [`/apps/${APP.id}/problems`, 'Nothing was refused since'],
-  [`/apps/${APP.id}/send`, 'Send an event as a backend would'],
-  [`/apps/${APP.id}/webhooks`, 'This app has no webhook endpoint'],
-  [`/apps/${APP.id}/usage`, 'messages today'],
-  [`/apps/${APP.id}/connect`, 'From nothing to the first event'],
-  [`/apps/${APP.id}/keys`, APP.key],
-  [`/apps/${APP.id}/settings`, 'Messages per day'],
-  ['/no/such/page', 'There is no such page'],
-] as const;
-
-describe('every page of the dashboard', () => {
-  it.each(pages)(
-    '%s is accessible and fits, light and dark, wide and narrow',
-    async (path, text) => {
-      const { page, complaints } = await openDashboard(server, browser, path);
-      await page.getByText(text).first().waitFor();
-      const faults: string[] = [];
-      for (const width of [1280, 390]) {
-        await page.setViewportSize({ width, height: 844 });
-        await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-        for (const fault of await axe(page)) faults.push(`light ${width}: ${fault}`);
-        await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
-        // Only colours differ.
-        for (const fault of await axe(page, ['color-contrast'])) {
-          faults.push(`dark ${width}: ${fault}`);
-        }
-        const sideways = await page.evaluate(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        );
-        if (sideways !== 0) faults.push(`${width}: scrolls sideways by ${sideways}`);
-      }
-      expect(faults).toEqual([]);
-      expect(complaints).toEqual([]);
-      await page.close();
-    },
-  );
 });
 
 it('takes a new app to its first event: this tab connects, sends, and hears it', async () => {

@@ -1,15 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import type { Failed } from '../api/client.ts';
 
 /** The name of a page and the answer that it gives, in one sentence. */
 export function PageHead({
   title,
   says,
+  failed,
   actions,
   of,
 }: {
   readonly title: string;
+  /** Left out until the answer is there. */
   readonly says?: ComponentChildren;
+  /** Why there is no answer. The page shows it below. */
+  readonly failed?: Failed | undefined;
   readonly actions?: ComponentChildren;
   /** What the page is part of, for the title of the tab. */
   readonly of?: string | undefined;
@@ -21,9 +26,14 @@ export function PageHead({
     <header class="page-head">
       <div>
         <h1>{title}</h1>
-        {says !== undefined && <p class="says">{says}</p>}
+        <p class="says">{says ?? without(failed)}</p>
       </div>
       {actions !== undefined && <div class="buttons">{actions}</div>}
     </header>
   );
+}
+
+function without(failed: Failed | undefined): string {
+  if (failed === undefined) return 'Asking …';
+  return failed.status === 404 ? 'It is not here, or not any more.' : 'There is no answer now.';
 }

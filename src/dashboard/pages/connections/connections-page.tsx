@@ -47,9 +47,10 @@ export default function ConnectionsPage({ app }: { readonly app: string }) {
       <PageHead
         title="Connections"
         of={app}
+        failed={failed}
         says={
           items === undefined
-            ? 'Asking …'
+            ? undefined
             : `${counted(items.length, 'connection')}${hasMore ? ' and more' : ''}${isFiltered ? ' fit the filter' : ''}.`
         }
         actions={<Button onClick={reload}>Look again</Button>}

@@ -1,6 +1,7 @@
 import type { Answer } from '../../api/client.ts';
 import { counted, duration, moment } from '../../parts/formats.ts';
 import { Notice } from '../../parts/notices.tsx';
+import { Words } from '../../parts/words.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
 
 type Conditions = Answer<'GET /conditions'>;
@@ -47,7 +48,9 @@ export function ConditionList({ conditions }: Pick<Conditions, 'conditions'>) {
                 since {moment(sinceMs)}, {duration(Date.now() - sinceMs)}
               </span>
             </p>
-            <p class="advice">{advice}</p>
+            <p class="advice">
+              <Words text={advice} />
+            </p>
           </Notice>
         </li>
       ))}

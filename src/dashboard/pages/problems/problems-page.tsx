@@ -4,6 +4,7 @@ import { count, counted, duration, moment } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
+import { Words } from '../../parts/words.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
 import { AuthorisationDoctor } from './doctor.tsx';
 
@@ -80,7 +81,11 @@ function ProblemTable({
               <p>
                 <strong>{problem.text}</strong>
               </p>
-              {problem.advice !== '' && <p class="muted">{problem.advice}</p>}
+              {problem.advice !== '' && (
+                <p class="muted">
+                  <Words text={problem.advice} />
+                </p>
+              )}
               <Example app={app} problem={problem} />
             </td>
             <td>
