@@ -59,3 +59,26 @@ export async function axe(page: Page, rules?: readonly string[]): Promise<readon
     );
   }, wanted);
 }
+
+/** What is wrong with a page in the widths and colours that it may have: what axe finds, scrolling sideways, no first line. */
+export async function lookFaults(page: Page): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 844 });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      // Only colours differ in the dark.
+      const found = await axe(page, colorScheme === 'light' ? undefined : ['color-contrast']);
+      faults.push(...found.map((fault) => `${colorScheme} ${width}: ${fault}`));
+    }
+    const sideways = await page.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    if (sideways !== 0) faults.push(`${width}: scrolls sideways by ${sideways}`);
+    const says = page.getByRole('main').locator('h1 + p');
+    if (!(await says.isVisible()) || (await says.textContent()) === '') {
+      faults.push(`${width}: no first line that answers the question of the page`);
+    }
+  }
+  return faults;
+}

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it, setDefaultTimeout } from 'bun:test';
-import type { Page } from 'playwright-core';
 import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { type Chromium, startChromium } from '../chromium.ts';
-import { axe, openDashboard, PASSWORD } from '../dashboard-page.ts';
+import { lookFaults, openDashboard, PASSWORD } from '../dashboard-page.ts';
 import { LONG_CHANNEL, SEED_CONFIG, type Seed, seed } from './seed.ts';
 
 setDefaultTimeout(120_000);
@@ -72,29 +71,6 @@ beforeAll(async () => {
 });
 afterAll(() => parts.disposeAsync());
 
-/** What is wrong with the page that is shown, in the widths and colours that it may have. */
-async function faultsOf(page: Page): Promise<readonly string[]> {
-  const faults: string[] = [];
-  for (const width of [1280, 390]) {
-    await page.setViewportSize({ width, height: 844 });
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      // Only colours differ in the dark.
-      const found = await axe(page, colorScheme === 'light' ? undefined : ['color-contrast']);
-      faults.push(...found.map((fault) => `${colorScheme} ${width}: ${fault}`));
-    }
-    const sideways = await page.evaluate(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    );
-    if (sideways !== 0) faults.push(`${width}: scrolls sideways by ${sideways}`);
-    const says = page.getByRole('main').locator('h1 + p');
-    if (!(await says.isVisible()) || (await says.textContent()) === '') {
-      faults.push(`${width}: no first line that answers the question of the page`);
-    }
-  }
-  return faults;
-}
-
 /** Goes through pages in one tab, and gives what is wrong with each. */
 async function walk(
   server: Fanfare,
@@ -122,7 +98,7 @@ async function walk(
         () => [],
         () => [`"${text}" is not there`],
       );
-    const faults = [...shown, ...(await faultsOf(page))];
+    const faults = [...shown, ...(await lookFaults(page))];
     // Chromium itself reports what is not there.
     const said = complaints.slice(heard).filter((line) => !/status of 404/.test(line));
     heard = complaints.length;

@@ -123,7 +123,7 @@ function Sentence({ publish }: { readonly publish: Details }) {
     scheduled: `Goes out ${sendAtMs === null ? '' : moment(sendAtMs)}.`,
     planning: `Reading which devices it is for: ${counted(sum.planned, 'device')} so far, ${count(sum.accepted)} accepted.`,
     delivering: `${counted(waiting(sum), 'device')} ${waiting(sum) === 1 ? 'waits' : 'wait'}; ${reached}.`,
-    finished: `Over after ${duration((finishedAtMs ?? dueAtMs) - dueAtMs)}: ${reached}.`,
+    finished: `Over after ${secondsText(((finishedAtMs ?? dueAtMs) - dueAtMs) / 1000)}: ${reached}.`,
     cancelled: `Cancelled ${finishedAtMs === null ? '' : moment(finishedAtMs)}: ${reached}.`,
   };
   return (
@@ -204,10 +204,11 @@ function Facts({
         )}
         {seconds !== null && (
           <>
-            <dt>Sent after</dt>
+            <dt>First tried after</dt>
             <dd>
-              {secondsText(seconds.half)} for half of the devices, {secondsText(seconds.most)} for
-              95 %
+              {seconds.half === seconds.most
+                ? `${secondsText(seconds.half)} for all devices`
+                : `${secondsText(seconds.half)} for half of the devices, ${secondsText(seconds.most)} for 95 %`}
             </dd>
           </>
         )}
@@ -253,7 +254,7 @@ function Reasons({ reasons }: { readonly reasons: Details['reasons'] }) {
           {reasons.map(({ platform, reason, devices, why, advice }) => (
             <tr key={`${platform} ${reason}`}>
               <td class="wide">
-                <div>{why}</div>
+                <div class="sentence">{why}</div>
                 {advice !== null && <div class="muted small">{advice}</div>}
               </td>
               <td>
