@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Answer, apiUrl, call, Failed } from '../../api/client.ts';
+import { type Answer, call, Failed } from '../../api/client.ts';
 import { may, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Confirm } from '../../parts/confirm.tsx';
@@ -59,19 +59,13 @@ export default function PublishPage({
         failed={failed}
         says={value && <Sentence publish={value} />}
         actions={
-          <>
-            {value !== undefined && !isOver(value.state) && may('operator') && (
-              <Button look="danger" onClick={() => setAsked(true)}>
-                Cancel what waits
-              </Button>
-            )}
-            <CopyButton
-              look=""
-              text={`curl -u :PASSWORD '${location.origin}${apiUrl('/instances/{id}/publishes/{publish}', path)}'`}
-            >
-              curl
-            </CopyButton>
-          </>
+          value !== undefined &&
+          !isOver(value.state) &&
+          may('operator') && (
+            <Button look="danger" onClick={() => setAsked(true)}>
+              Cancel what waits
+            </Button>
+          )
         }
       />
       {failed !== undefined && (
