@@ -24,6 +24,7 @@ const empty: readonly Row[] = [
   [`/apps/${APP.id}/keys`, APP.key],
   [`/apps/${APP.id}/settings`, 'This app stands in the configuration file'],
   ['/apps/none/live', 'There is no app none'],
+  ['/nodes', 'is the only server'],
   ['/no/such/page', 'There is no such page'],
 ];
 

@@ -17,15 +17,15 @@ export function conditionsSentence(answer: Conditions | undefined): string {
 }
 
 /** What is not as it should be, the worst first, each with what to do. */
-export function ConditionList({ conditions }: Pick<Conditions, 'conditions'>) {
+export function ConditionList({ conditions, servers }: Pick<Conditions, 'conditions' | 'servers'>) {
   if (conditions.length === 0) return null;
   const sorted = conditions.toSorted(
     (a, b) => Number(b.level === 'bad') - Number(a.level === 'bad'),
   );
   return (
     <ul class="stack tight" aria-label="What needs you">
-      {sorted.map(({ id, level, text, advice, sinceMs, app, webhookUrl }) => (
-        <li key={`${id} ${text}`}>
+      {sorted.map(({ id, level, text, advice, sinceMs, app, webhookUrl, servers: found }) => (
+        <li key={`${id} ${text} ${found.join(' ')}`}>
           <Notice
             level={level}
             actions={
@@ -46,6 +46,7 @@ export function ConditionList({ conditions }: Pick<Conditions, 'conditions'>) {
               <strong>{text}</strong>{' '}
               <span class="muted" title={new Date(sinceMs).toISOString()}>
                 since {moment(sinceMs)}, {duration(Date.now() - sinceMs)}
+                {servers.length > 1 && `, on ${found.join(', ')}`}
               </span>
             </p>
             <p class="advice">
