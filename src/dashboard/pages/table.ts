@@ -11,6 +11,7 @@ interface Page {
 /** Every page, with the file that is loaded for it. */
 export const pages: readonly Page[] = [
   { pattern: '/', load: () => import('./home/home-page.tsx') },
+  { pattern: '/nodes', load: () => import('./nodes/nodes-page.tsx') },
   { pattern: '/audit', load: () => import('./audit/audit-page.tsx') },
   { pattern: '/apps/:app/live', load: () => import('./live/live-page.tsx') },
   { pattern: '/apps/:app/send', load: () => import('./send/send-page.tsx') },
