@@ -54,3 +54,22 @@ export async function axe(page: Page, rules?: readonly string[]): Promise<readon
     );
   }, rules);
 }
+
+/** What is wrong with a page as it is now, wide and narrow, light and dark: for axe, and where it scrolls sideways. */
+export async function faultsOf(page: Page): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+    for (const fault of await axe(page)) faults.push(`light ${width}: ${fault}`);
+    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+    // Only colours differ.
+    for (const fault of await axe(page, ['color-contrast'])) faults.push(`dark ${width}: ${fault}`);
+    const sideways = await page.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    if (sideways !== 0) faults.push(`${width}: scrolls sideways by ${sideways}`);
+  }
+  await page.setViewportSize({ width: 1280, height: 844 });
+  return faults;
+}

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bu
 import { admin } from '../../testing/clients/admin-api.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { type Chromium, startChromium } from './chromium.ts';
-import { axe, openDashboard, PASSWORD } from './dashboard-page.ts';
+import { axe, faultsOf, openDashboard, PASSWORD } from './dashboard-page.ts';
 
 setDefaultTimeout(60_000);
 
@@ -47,22 +47,7 @@ describe('every page of the dashboard', () => {
     async (path, text) => {
       const { page, complaints } = await openDashboard(server, browser, path);
       await page.getByText(text).first().waitFor();
-      const faults: string[] = [];
-      for (const width of [1280, 390]) {
-        await page.setViewportSize({ width, height: 844 });
-        await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-        for (const fault of await axe(page)) faults.push(`light ${width}: ${fault}`);
-        await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
-        // Only colours differ.
-        for (const fault of await axe(page, ['color-contrast'])) {
-          faults.push(`dark ${width}: ${fault}`);
-        }
-        const sideways = await page.evaluate(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        );
-        if (sideways !== 0) faults.push(`${width}: scrolls sideways by ${sideways}`);
-      }
-      expect(faults).toEqual([]);
+      expect(await faultsOf(page)).toEqual([]);
       expect(complaints).toEqual([]);
       await page.close();
     },

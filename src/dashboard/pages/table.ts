@@ -32,5 +32,8 @@ export const pages: readonly Page[] = [
     pattern: '/push/:instance/publishes/:publish',
     load: () => import('./publishes/publish-page.tsx'),
   },
+  { pattern: '/push/:instance/devices', load: () => import('./devices/devices-page.tsx') },
+  { pattern: '/push/:instance/devices/:device', load: () => import('./devices/device-page.tsx') },
+  { pattern: '/users/:user', load: () => import('./user/user-page.tsx') },
   { pattern: '/apps/:app/usage', load: () => import('./usage/usage-page.tsx') },
 ];

@@ -26,4 +26,5 @@ export const appPlaces: readonly Place[] = [
 /** The pages of one push instance, in the order of the navigation. */
 export const pushPlaces: readonly Place[] = [
   { path: 'publishes', word: 'Publishes', icon: 'publish', key: 'u' },
+  { path: 'devices', word: 'Devices', icon: 'device', key: 'd' },
 ];

@@ -9,6 +9,7 @@ import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
 import { go, inApp, pathTo } from '../../routing/router.ts';
+import { UserLink } from '../../shell/user-link.tsx';
 import { ConnectionTable } from '../connections/connection-table.tsx';
 import { sendDraft } from '../send/draft.ts';
 
@@ -132,7 +133,7 @@ function Members({ app, value }: { readonly app: string; readonly value: Channel
             <tr key={userId}>
               <td class="name">
                 <div class="cut">
-                  <a href={pathTo(inApp(app, 'connections'), { user: userId })}>{userId}</a>
+                  <UserLink user={userId} app={app} />
                 </div>
               </td>
               <td class="wide">

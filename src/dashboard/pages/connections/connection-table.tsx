@@ -2,6 +2,7 @@ import type { Answer } from '../../api/client.ts';
 import { bytes, duration } from '../../parts/formats.ts';
 import { TableHead } from '../../parts/table-head.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
+import { UserLink } from '../../shell/user-link.tsx';
 
 export type ShownConnection = Answer<'GET /apps/{id}/connections'>['connections'][number];
 
@@ -55,7 +56,9 @@ export function ConnectionTable({
                 </a>
               </div>
               <div class="cut muted small">
-                {[each.user, each.address].filter((part) => part !== null).join(' · ')}
+                {each.user !== null && <UserLink user={each.user} app={app} />}
+                {each.user !== null && each.address !== null && ' · '}
+                {each.address}
               </div>
             </td>
             <td>
