@@ -2,9 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { askServerFacts } from './api/server-facts.ts';
 import { type PageComponent, pages } from './pages/table.ts';
+import { commandsOf } from './pages/views.ts';
 import { Button } from './parts/controls.tsx';
 import { Notice } from './parts/notices.tsx';
 import { PageHead } from './parts/page-head.tsx';
+import { viewCommands } from './parts/view-commands.ts';
 import { address, catchLinks, match, pathTo } from './routing/router.ts';
 import { askApps, knownApps } from './shell/apps.ts';
 import { instances } from './shell/instances.ts';
@@ -48,6 +50,11 @@ function Page({ path }: { readonly path: string }) {
       () => setLost(true),
     );
   }, [page]);
+  // Before the page is drawn, which shows them.
+  viewCommands.value =
+    page === undefined || values === undefined
+      ? []
+      : commandsOf(page.pattern, values, () => address.peek().query);
   if (page === undefined || values === undefined) {
     return (
       <div class="page">

@@ -55,8 +55,8 @@ export async function axe(page: Page, rules?: readonly string[]): Promise<readon
   }, rules);
 }
 
-/** What is wrong with a page as it is now, wide and narrow, light and dark: for axe, and where it scrolls sideways. */
-export async function faultsOf(page: Page): Promise<readonly string[]> {
+/** What is wrong with the look of a page, wide and narrow, light and dark: what axe finds, and scrolling sideways. */
+export async function lookFaults(page: Page): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 844 });

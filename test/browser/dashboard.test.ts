@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bu
 import { admin } from '../../testing/clients/admin-api.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { type Chromium, startChromium } from './chromium.ts';
-import { axe, faultsOf, openDashboard, PASSWORD } from './dashboard-page.ts';
+import { axe, lookFaults, openDashboard, PASSWORD } from './dashboard-page.ts';
 
 setDefaultTimeout(60_000);
 
@@ -47,11 +47,57 @@ describe('every page of the dashboard', () => {
     async (path, text) => {
       const { page, complaints } = await openDashboard(server, browser, path);
       await page.getByText(text).first().waitFor();
-      expect(await faultsOf(page)).toEqual([]);
+      expect(await lookFaults(page)).toEqual([]);
       expect(complaints).toEqual([]);
       await page.close();
     },
   );
+});
+
+it('offers what it shows as commands that work', async () => {
+  const { page, complaints } = await openDashboard(server, browser);
+  await page.evaluate(
+    `navigator.clipboard.writeText = async (text) => { globalThis.copied = text; }`,
+  );
+  for (const [link, query, path, command] of [
+    ['Home', '', '/conditions', undefined],
+    [
+      'Live',
+      '?kinds=webhook&channel=a*',
+      `/apps/${APP.id}/stream?kinds=webhook&prefix=a`,
+      `npx fanfare tail ${APP.id} --kinds webhook --prefix a`,
+    ],
+    ['Channels', "?prefix=it's", `/apps/${APP.id}/channels?prefix=it%27s`, undefined],
+    [
+      'Webhooks',
+      '?state=failed',
+      `/webhooks?app=${APP.id}&state=failed`,
+      `npx fanfare webhooks list --app ${APP.id} --state failed`,
+    ],
+    ['Settings', '', `/apps/${APP.id}`, `npx fanfare apps show ${APP.id}`],
+  ] as const) {
+    await page.getByRole('link', { name: link }).first().click();
+    await page.getByRole('heading', { level: 1, name: link === 'Home' ? /./ : link }).waitFor();
+    // As whoever opens a copied address.
+    await page.evaluate(
+      `history.replaceState(null, '', location.pathname + ${JSON.stringify(query)});
+      dispatchEvent(new PopStateEvent('popstate'))`,
+    );
+    await page.getByRole('button', { name: 'curl' }).click();
+    const copied = () => page.evaluate('globalThis.copied') as Promise<string>;
+    const [, url = ''] = /^curl (?:-N )?-u :PASSWORD '?(\S+?)'?$/.exec(await copied()) ?? [];
+    expect(url.slice(url.indexOf('/api/v1') + 7)).toBe(path);
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${PASSWORD}` } });
+    expect([path, answer.status]).toEqual([path, 200]);
+    await answer.body?.cancel();
+    const other = page.getByRole('button', { name: 'fanfare' });
+    expect(await other.count()).toBe(command === undefined ? 0 : 1);
+    if (command === undefined) continue;
+    await other.click();
+    expect(await copied()).toBe(command);
+  }
+  expect(complaints).toEqual([]);
+  await page.close();
 });
 
 it('takes a new app to its first event: this tab connects, sends, and hears it', async () => {

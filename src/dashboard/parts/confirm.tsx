@@ -37,7 +37,6 @@ export function Confirm({
           {(given) => (
             <input
               {...given}
-              autofocus
               autocomplete="off"
               spellcheck={false}
               value={text}

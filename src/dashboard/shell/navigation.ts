@@ -27,4 +27,5 @@ export const appPlaces: readonly Place[] = [
 export const pushPlaces: readonly Place[] = [
   { path: 'publishes', word: 'Publishes', icon: 'publish', key: 'u' },
   { path: 'devices', word: 'Devices', icon: 'device', key: 'd' },
+  { path: 'compose', word: 'Compose', icon: 'send', key: 'e' },
 ];

@@ -71,6 +71,7 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
           log,
           pathPrefix: config.admin.pathPrefix,
           channels: () => parts.monitoring.server().listeners.channels,
+          push: () => parts.monitoring.server().listeners.push,
         })
       : []),
   ];

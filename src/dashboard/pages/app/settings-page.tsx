@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { type Answer, apiUrl, call, Failed, type Given } from '../../api/client.ts';
+import { type Answer, call, Failed, type Given } from '../../api/client.ts';
+import { asCurl } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Code } from '../../parts/code.tsx';
@@ -198,7 +199,7 @@ function SettingsForm({ app, reload }: { readonly app: App; readonly reload: () 
               Undo
             </Button>
             {isChanged && (
-              <CopyButton look="" text={() => asCurl(app.id, change)}>
+              <CopyButton look="" text={() => asCurl('PATCH /apps/{id}', { path, body: change })}>
                 curl
               </CopyButton>
             )}
@@ -278,9 +279,4 @@ function changeOf(before: App, after: App): Change {
     ...Object.fromEntries(changed),
     ...(numbers.length === 0 ? {} : { limits: Object.fromEntries(numbers) }),
   };
-}
-
-function asCurl(id: string, change: Change): string {
-  const body = JSON.stringify(change).replaceAll("'", "'\\''");
-  return `curl -u :PASSWORD -X PATCH -H 'Content-Type: application/json' -d '${body}' '${location.origin}${apiUrl('/apps/{id}', { id })}'`;
 }

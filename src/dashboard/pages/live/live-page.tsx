@@ -1,6 +1,6 @@
 import { useComputed } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { apiUrl } from '../../api/client.ts';
+import { asCurl, asFanfare } from '../../api/command.ts';
 import { LiveFeed } from '../../live/live-feed.ts';
 import {
   groupsIn,
@@ -50,15 +50,12 @@ export default function LivePage({ app }: { readonly app: string }) {
     setFragment(record === undefined ? '' : (recordToFragment(record, true) ?? ''));
   };
   const copyLink = () => void copy(location.href);
-  const curl = () =>
-    `curl -N -u :PASSWORD '${location.origin}${apiUrl('/apps/{id}/stream', { id: app }, streamQuery(filter))}'`;
 
   useHotkeys({
     p: () => pause(!isPaused),
     c: () => feed.clear(),
     e: () => go(inApp(app, 'send')),
     y: copyLink,
-    '.': () => void copy(curl()),
     '/': () => search.current?.querySelector('input')?.focus(),
   });
 
@@ -69,6 +66,14 @@ export default function LivePage({ app }: { readonly app: string }) {
         title="Live"
         of={app}
         says={<LiveNews feed={feed} />}
+        commands={[
+          {
+            name: 'curl',
+            text: () =>
+              asCurl('GET /apps/{id}/stream', { path: { id: app }, query: streamQuery(filter) }),
+          },
+          { name: 'fanfare', text: () => asFanfare(['tail', app], streamQuery(filter)) },
+        ]}
         actions={
           <>
             <Button

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { apiUrl } from '../../api/client.ts';
+import { asCurl } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import type { LiveFeed } from '../../live/live-feed.ts';
 import { type LiveRecord, recordToFragment } from '../../live/records.ts';
@@ -144,7 +144,7 @@ export function RecordPanel({
           {record.channel !== undefined && record.event !== undefined && (
             <CopyButton text={() => pusherJs(record)}>pusher-js</CopyButton>
           )}
-          {record.kind === 'api' && <CopyButton text={() => asCurl(app, record)}>curl</CopyButton>}
+          {record.kind === 'api' && <CopyButton text={() => curlOf(app, record)}>curl</CopyButton>}
           <CopyButton text={link}>Link</CopyButton>
           {record.kind === 'refused' && (
             <a
@@ -182,8 +182,9 @@ function pusherJs({ channel = '', event = '' }: LiveRecord): string {
   return `pusher.subscribe(${JSON.stringify(channel)}).bind(${JSON.stringify(event)}, (data) => console.log(data));`;
 }
 
-function asCurl(app: string, { channel = '', event = '', data = '{}' }: LiveRecord): string {
-  const body = JSON.stringify({ name: event, channels: [channel], data }).replaceAll("'", "'\\''");
-  const url = `${location.origin}${apiUrl('/apps/{id}/events', { id: app })}`;
-  return `curl -u :PASSWORD -H 'Content-Type: application/json' -d '${body}' '${url}'`;
+function curlOf(app: string, { channel = '', event = '', data = '{}' }: LiveRecord): string {
+  return asCurl('POST /apps/{id}/events', {
+    path: { id: app },
+    body: { name: event, channels: [channel], data },
+  });
 }

@@ -66,6 +66,7 @@ function Steps({ publish }: { readonly publish: Details }) {
 }
 
 function CountsTable({ publish: { platforms: counts } }: { readonly publish: Details }) {
+  const used = platforms.filter((platform) => counts[platform].planned > 0);
   return (
     <table class="table cards">
       <TableHead
@@ -81,7 +82,7 @@ function CountsTable({ publish: { platforms: counts } }: { readonly publish: Det
         ]}
       />
       <tbody>
-        {platforms.map((platform) => {
+        {(used.length === 0 ? platforms : used).map((platform) => {
           const of = counts[platform];
           const figures = {
             planned: of.planned,

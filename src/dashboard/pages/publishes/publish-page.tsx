@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Answer, apiUrl, call, Failed } from '../../api/client.ts';
+import { type Answer, call, Failed } from '../../api/client.ts';
 import { may, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Confirm } from '../../parts/confirm.tsx';
@@ -58,19 +58,13 @@ export default function PublishPage({
         of={instances.nameOfId(instance)}
         says={value && <Sentence publish={value} />}
         actions={
-          <>
-            {value !== undefined && !isOver(value.state) && may('operator') && (
-              <Button look="danger" onClick={() => setAsked(true)}>
-                Cancel what waits
-              </Button>
-            )}
-            <CopyButton
-              look=""
-              text={`curl -u :PASSWORD '${location.origin}${apiUrl('/instances/{id}/publishes/{publish}', path)}'`}
-            >
-              curl
-            </CopyButton>
-          </>
+          value !== undefined &&
+          !isOver(value.state) &&
+          may('operator') && (
+            <Button look="danger" onClick={() => setAsked(true)}>
+              Cancel what waits
+            </Button>
+          )
         }
       />
       {failed !== undefined && (
@@ -125,7 +119,7 @@ function Sentence({ publish }: { readonly publish: Details }) {
     scheduled: `Goes out ${sendAtMs === null ? '' : moment(sendAtMs)}.`,
     planning: `Reading which devices it is for: ${counted(sum.planned, 'device')} so far, ${count(sum.accepted)} accepted.`,
     delivering: `${counted(waiting(sum), 'device')} ${waiting(sum) === 1 ? 'waits' : 'wait'}; ${reached}.`,
-    finished: `Over after ${duration((finishedAtMs ?? dueAtMs) - dueAtMs)}: ${reached}.`,
+    finished: `Over after ${secondsText(((finishedAtMs ?? dueAtMs) - dueAtMs) / 1000)}: ${reached}.`,
     cancelled: `Cancelled ${finishedAtMs === null ? '' : moment(finishedAtMs)}: ${reached}.`,
   };
   return (
@@ -206,10 +200,11 @@ function Facts({
         )}
         {seconds !== null && (
           <>
-            <dt>Sent after</dt>
+            <dt>First tried after</dt>
             <dd>
-              {secondsText(seconds.half)} for half of the devices, {secondsText(seconds.most)} for
-              95 %
+              {seconds.half === seconds.most
+                ? `${secondsText(seconds.half)} for all devices`
+                : `${secondsText(seconds.half)} for half of the devices, ${secondsText(seconds.most)} for 95 %`}
             </dd>
           </>
         )}
@@ -263,7 +258,7 @@ function Reasons({
           {reasons.map(({ platform, reason, devices, why, advice }) => (
             <tr key={`${platform} ${reason}`}>
               <td class="wide">
-                <div>{why}</div>
+                <div class="sentence">{why}</div>
                 {advice !== null && <div class="muted small">{advice}</div>}
               </td>
               <td>

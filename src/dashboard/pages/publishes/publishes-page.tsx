@@ -91,7 +91,7 @@ function sentence(items: readonly Publish[] | undefined, hasMore: boolean): stri
   const missed = items.reduce((sum, { devices }) => sum + lost(devices), 0);
   const accepted = items.reduce((sum, { devices }) => sum + devices.accepted, 0);
   if (items.length === 0) return 'The notifications that backends send to devices.';
-  return `The ${hasMore ? 'newest ' : ''}${counted(items.length, 'publish', 'publishes')}: ${
+  return `${hasMore ? 'The newest ' : ''}${counted(items.length, 'publish', 'publishes')}: ${
     moving > 0 ? `${count(moving)} under way, ` : ''
   }${counted(accepted, 'device')} reached${missed > 0 ? `, ${count(missed)} not` : ''}.`;
 }

@@ -6,3 +6,11 @@ export const sendDraft = signal({
   event: 'my-event',
   data: '{"message":"hello"}',
 });
+
+/** The channels that were typed, with commas between them. */
+export function channelsIn(typed: string): string[] {
+  return typed
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+}

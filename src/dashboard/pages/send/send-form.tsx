@@ -7,7 +7,7 @@ import { commandKey } from '../../parts/hotkeys.ts';
 import { parsedJson } from '../../parts/json.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
-import { sendDraft } from './draft.ts';
+import { channelsIn, sendDraft } from './draft.ts';
 
 export type Sent = Answer<'POST /apps/{id}/events'>;
 
@@ -30,10 +30,7 @@ export function SendForm({
   const send = async () => {
     setOutcome('sending');
     const { channel, event, data } = sendDraft.value;
-    const channels = channel
-      .split(',')
-      .map((name) => name.trim())
-      .filter(Boolean);
+    const channels = channelsIn(channel);
     try {
       const answer = await call('POST /apps/{id}/events', {
         path: { id: app },

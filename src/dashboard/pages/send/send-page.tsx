@@ -1,7 +1,6 @@
-import { apiUrl } from '../../api/client.ts';
-import { CopyButton } from '../../parts/controls.tsx';
+import { asCurl, asFanfare } from '../../api/command.ts';
 import { PageHead } from '../../parts/page-head.tsx';
-import { sendDraft } from './draft.ts';
+import { channelsIn, sendDraft } from './draft.ts';
 import { SendForm } from './send-form.tsx';
 
 /** Does an event arrive? */
@@ -12,35 +11,25 @@ export default function SendPage({ app }: { readonly app: string }) {
         title="Send"
         of={app}
         says="Send an event as a backend would, and see how many connections receive it."
-        actions={
-          <>
-            <CopyButton look="" text={() => asCurl(app)}>
-              curl
-            </CopyButton>
-            <CopyButton look="" text={() => asCommand(app)}>
-              Command
-            </CopyButton>
-          </>
-        }
+        commands={[
+          { name: 'curl', text: () => curlOf(app) },
+          { name: 'fanfare', text: () => commandOf(app) },
+        ]}
       />
       <SendForm app={app} />
     </div>
   );
 }
 
-function asCurl(app: string): string {
+function curlOf(app: string): string {
   const { channel, event, data } = sendDraft.value;
-  const body = JSON.stringify({ name: event, channels: [channel], data });
-  const url = `${location.origin}${apiUrl('/apps/{id}/events', { id: app })}`;
-  return `curl -u :PASSWORD -H 'Content-Type: application/json' -d ${quoted(body)} ${quoted(url)}`;
+  return asCurl('POST /apps/{id}/events', {
+    path: { id: app },
+    body: { name: event, channels: channelsIn(channel), data },
+  });
 }
 
-function asCommand(app: string): string {
+function commandOf(app: string): string {
   const { channel, event, data } = sendDraft.value;
-  return `npx fanfare send ${[app, channel, event, data].map(quoted).join(' ')}`;
-}
-
-/** A word for a shell. */
-function quoted(text: string): string {
-  return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return asFanfare(['send', app, channelsIn(channel)[0] ?? '', event, data]);
 }

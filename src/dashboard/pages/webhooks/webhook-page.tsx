@@ -1,4 +1,4 @@
-import { apiUrl, call, Failed } from '../../api/client.ts';
+import { call, Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Button, CopyButton } from '../../parts/controls.tsx';
@@ -65,12 +65,6 @@ export default function WebhookPage({
               </Button>
             )}
             <Button onClick={reload}>Look again</Button>
-            <CopyButton
-              look=""
-              text={`curl -u :PASSWORD -X POST -H 'Content-Type: application/json' '${location.origin}${apiUrl('/webhooks/{id}/replay', { id: webhook })}'`}
-            >
-              curl
-            </CopyButton>
           </>
         }
       />

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, it, setDefaultTimeout } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FakeFcm, startFakeFcm } from '../../src/fake-gateways/fcm/fake-fcm.ts';
-import { admin } from '../../testing/clients/admin-api.ts';
-import { eventually } from '../../testing/eventually.ts';
-import type { Fanfare } from '../../testing/servers/fanfare.ts';
-import { newApp } from '../../testing/servers/test-app.ts';
+import { type FakeFcm, startFakeFcm } from '../../../src/fake-gateways/fcm/fake-fcm.ts';
+import { admin } from '../../../testing/clients/admin-api.ts';
+import { eventually } from '../../../testing/eventually.ts';
+import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import { newApp } from '../../../testing/servers/test-app.ts';
 import {
   ask,
   device,
@@ -18,9 +18,9 @@ import {
   registeredOf,
   startPush,
   statusOf,
-} from '../protocol/push/exchange.ts';
-import { type Chromium, startChromium } from './chromium.ts';
-import { faultsOf, openDashboard, PASSWORD } from './dashboard-page.ts';
+} from '../../protocol/push/exchange.ts';
+import { type Chromium, startChromium } from '../chromium.ts';
+import { lookFaults, openDashboard, PASSWORD } from '../dashboard-page.ts';
 
 setDefaultTimeout(60_000);
 
@@ -111,7 +111,7 @@ it('says why a device did not get a publish, and leads there from the publish', 
   const reason = page.getByRole('row').filter({ hasText: 'UNREGISTERED' });
   await reason.getByRole('link', { name: '1' }).click();
   await page.getByText('1 device: ').waitFor();
-  expect(await faultsOf(page)).toEqual([]);
+  expect(await lookFaults(page)).toEqual([]);
   await page.getByRole('link', { name: dead }).click();
   await page.getByText('The server removed it').waitFor();
   const timeline = page.getByRole('list', { name: 'What happened' });
@@ -134,7 +134,7 @@ it('says why a device did not get a publish, and leads there from the publish', 
   await row.getByRole('link').click();
   await timeline.getByText('FCM accepted it.').waitFor();
   expect(page.url()).toContain(`publish=${publish}`);
-  expect(await faultsOf(page)).toEqual([]);
+  expect(await lookFaults(page)).toEqual([]);
   const text = await page.content();
   const { json } = await admin(asAdmin(), 'GET', `/instances/${INSTANCE.id}/devices/${alive}`);
   const { begins } = (json as { registered: { token: { begins: string } } }).registered.token;
@@ -153,7 +153,7 @@ it('finds devices by user, interest and platform, and keeps the filter in the ad
   await page.getByText('1 device of user sue.').waitFor();
   expect(new URL(page.url()).search).toBe('?user=sue');
   await page.getByRole('link', { name: sue }).waitFor();
-  expect(await faultsOf(page)).toEqual([]);
+  expect(await lookFaults(page)).toEqual([]);
   await search.fill('interest:nobody-has-this');
   await page.getByText('No device fits').waitFor();
   expect(new URL(page.url()).search).toBe('?interest=nobody-has-this');
@@ -173,7 +173,7 @@ it('removes a device after its name was typed, and says what an unknown id may b
   await page.getByRole('textbox', { name: 'Type' }).fill(id.slice(0, 12));
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   await page.getByText('it never registered here').waitFor();
-  expect(await faultsOf(page)).toEqual([]);
+  expect(await lookFaults(page)).toEqual([]);
   const { status } = await admin(asAdmin(), 'GET', `/instances/${INSTANCE.id}/devices/${id}`);
   expect(status).toBe(404);
   await page.close();
@@ -197,7 +197,7 @@ it('shows one user in both products', async () => {
   await page.getByRole('link', { name: 'lobby' }).waitFor();
   await page.getByRole('link', { name: id }).waitFor();
   await page.getByText('FCM accepted it.').waitFor();
-  expect(await faultsOf(page)).toEqual([]);
+  expect(await lookFaults(page)).toEqual([]);
   await page
     .getByRole('main')
     .getByRole('combobox', { name: 'Push instance' })

@@ -1,0 +1,110 @@
+import type { OperationName } from '../api/client.ts';
+import { asCurl, asFanfare } from '../api/command.ts';
+import type { ViewCommand } from '../parts/view-commands.ts';
+
+/** What shows in a shell what a page shows. `:app` and the like stand for the values of its pattern. */
+interface View {
+  /** The operation that the page asks. */
+  readonly operation: OperationName & `GET ${string}`;
+  /** The variables of its path. */
+  readonly path?: Readonly<Record<string, string>>;
+  /** What it asks for besides the filters of the page. */
+  readonly query?: Readonly<Record<string, string>>;
+  /** The filters of the page, which are fields of its query. */
+  readonly filters?: readonly string[];
+  /** The command that prints the same, if there is one. Fields of the query are its options. */
+  readonly fanfare?: readonly string[];
+}
+
+const app = { id: ':app' };
+const instance = { id: ':instance' };
+
+/** By the pattern of the page. Pages that change something offer commands of their own. */
+const views: Readonly<Record<string, View>> = {
+  '/': { operation: 'GET /conditions' },
+  '/audit': { operation: 'GET /audit' },
+  '/apps/:app/channels': {
+    operation: 'GET /apps/{id}/channels',
+    path: app,
+    filters: ['prefix'],
+  },
+  '/apps/:app/channels/:channel': {
+    operation: 'GET /apps/{id}/channels/{name}',
+    path: { ...app, name: ':channel' },
+  },
+  '/apps/:app/connections': {
+    operation: 'GET /apps/{id}/connections',
+    path: app,
+    filters: ['user', 'channel', 'address'],
+  },
+  '/apps/:app/connections/:socket': {
+    operation: 'GET /apps/{id}/connections/{socket}',
+    path: { ...app, socket: ':socket' },
+  },
+  '/apps/:app/problems': { operation: 'GET /apps/{id}/problems', path: app },
+  '/apps/:app/webhooks': {
+    operation: 'GET /webhooks',
+    query: { app: ':app' },
+    filters: ['state'],
+    fanfare: ['webhooks', 'list'],
+  },
+  '/apps/:app/webhooks/:webhook': {
+    operation: 'GET /webhooks/{id}',
+    path: { id: ':webhook' },
+    fanfare: ['webhooks', 'show', ':webhook'],
+  },
+  '/apps/:app/usage': {
+    operation: 'GET /apps/{id}/usage',
+    path: app,
+    filters: ['unit', 'days'],
+  },
+  '/apps/:app/keys': {
+    operation: 'GET /apps/{id}',
+    path: app,
+    fanfare: ['apps', 'show', ':app'],
+  },
+  '/apps/:app/settings': {
+    operation: 'GET /apps/{id}',
+    path: app,
+    fanfare: ['apps', 'show', ':app'],
+  },
+  '/push/:instance/publishes': {
+    operation: 'GET /instances/{id}/publishes',
+    path: instance,
+    filters: ['state'],
+  },
+  '/push/:instance/publishes/:publish': {
+    operation: 'GET /instances/{id}/publishes/{publish}',
+    path: { ...instance, publish: ':publish' },
+    fanfare: ['push', 'status', ':publish'],
+  },
+};
+
+type Texts = Readonly<Record<string, string>>;
+
+/** The commands that show what a page shows: `values` are those of its pattern, `query` is that of its address. */
+export function commandsOf(
+  pattern: string,
+  values: Texts,
+  query: () => Texts,
+): readonly ViewCommand[] {
+  const view = views[pattern];
+  if (view === undefined) return [];
+  const filled = (text: string) => (text.startsWith(':') ? (values[text.slice(1)] ?? '') : text);
+  const filledAll = (texts: Texts = {}) =>
+    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, filled(text)]));
+  const asked = () => ({
+    ...filledAll(view.query),
+    ...Object.fromEntries((view.filters ?? []).map((name) => [name, query()[name] ?? ''])),
+  });
+  const { operation, path, fanfare } = view;
+  return [
+    {
+      name: 'curl',
+      text: () => asCurl<OperationName>(operation, { path: filledAll(path), query: asked() }),
+    },
+    ...(fanfare === undefined
+      ? []
+      : [{ name: 'fanfare', text: () => asFanfare(fanfare.map(filled), asked()) } as const]),
+  ];
+}
