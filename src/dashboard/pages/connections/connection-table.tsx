@@ -29,11 +29,14 @@ export function Waiting({ bytes: waiting }: { readonly bytes: number }) {
 export function ConnectionTable({
   app,
   connections,
+  servers,
 }: {
   readonly app: string;
   readonly connections: readonly ShownConnection[];
+  readonly servers: Answer<'GET /apps/{id}/connections'>['servers'];
 }) {
   const nowMs = Date.now();
+  const isOneOfSeveral = servers.length > 1;
   return (
     <table class="table cards">
       <TableHead
@@ -57,8 +60,9 @@ export function ConnectionTable({
               </div>
               <div class="cut muted small">
                 {each.user !== null && <UserLink user={each.user} app={app} />}
-                {each.user !== null && each.address !== null && ' · '}
-                {each.address}
+                {[each.user === null ? null : '', each.address, isOneOfSeveral ? each.server : null]
+                  .filter((part) => part !== null)
+                  .join(' · ')}
               </div>
             </td>
             <td>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
+import { asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Confirm } from '../../parts/confirm.tsx';
@@ -9,6 +10,7 @@ import { Empty, FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { say } from '../../parts/toasts.tsx';
 import { usePages } from '../../parts/use-pages.ts';
+import { Words } from '../../parts/words.tsx';
 import { address, inInstance, pathTo, setQuery } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { UserLink } from '../../shell/user-link.tsx';
@@ -50,6 +52,7 @@ export default function DevicePage({
       <PageHead
         title={`Device ${shortDeviceId(device)}`}
         of={instances.nameOfId(instance)}
+        failed={failed}
         says={known && sentence(known)}
         actions={
           known?.registered != null && (
@@ -83,8 +86,14 @@ export default function DevicePage({
       {wrong !== undefined && <FailureNotice failed={wrong} />}
       {known?.removed != null && (
         <Notice level="bad">
-          <p>The server removed it: {known.removed.why}.</p>
-          {known.removed.advice !== null && <p class="advice">{known.removed.advice}</p>}
+          <p>
+            The server removed it: <Words text={known.removed.why} />.
+          </p>
+          {known.removed.advice !== null && (
+            <p class="advice">
+              <Words text={known.removed.advice} />
+            </p>
+          )}
           <p class="mono muted">{device}</p>
         </Notice>
       )}
@@ -147,10 +156,8 @@ function Explained({ instance, device }: { readonly instance: string; readonly d
         <h2 id="why">Why did it get a publish, or not?</h2>
         {publish !== '' && (
           <span class="line-of">
-            <CopyButton
-              text={`npx fanfare push explain ${publish} ${device} --instance ${instance}`}
-            >
-              Command
+            <CopyButton text={asFanfare(['push', 'explain', publish, device], { instance })}>
+              fanfare
             </CopyButton>
             <a class="small" href={pathTo(inInstance(instance, 'publishes', publish))}>
               The publish

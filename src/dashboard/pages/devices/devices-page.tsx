@@ -57,9 +57,10 @@ function AllDevices({ instance }: { readonly instance: string }) {
       <PageHead
         title="Devices"
         of={instances.nameOfId(instance)}
+        failed={failed}
         says={
           items === undefined
-            ? 'Asking …'
+            ? undefined
             : `${counted(items.length, 'device')}${hasMore ? ' and more' : ''}${sayFilter(filter)}.`
         }
         actions={<Button onClick={reload}>Look again</Button>}

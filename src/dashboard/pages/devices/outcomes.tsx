@@ -1,6 +1,7 @@
 import type { Answer } from '../../api/client.ts';
 import { duration, moment } from '../../parts/formats.ts';
 import { TableHead } from '../../parts/table-head.tsx';
+import { Words } from '../../parts/words.tsx';
 import { inInstance, pathTo } from '../../routing/router.ts';
 import { shortId } from '../publishes/words.ts';
 import { shortDeviceId } from './device-table.tsx';
@@ -49,8 +50,14 @@ export function Timeline({ events }: { readonly events: readonly ShownEvent[] })
               {at === null ? 'now' : `${moment(at)}, ${duration(Date.now() - Date.parse(at))} ago`}
             </span>
           </span>
-          <p>{detail}</p>
-          {advice !== null && <p class="muted">→ {advice}</p>}
+          <p>
+            <Words text={detail} />
+          </p>
+          {advice !== null && (
+            <p class="muted">
+              → <Words text={advice} />
+            </p>
+          )}
         </li>
       ))}
     </ol>
@@ -85,9 +92,11 @@ export function LastPublishes({
               <WhatTag what={outcome.what} />
             </td>
             <td class="wide">
-              {outcome.detail}
+              <Words text={outcome.detail} />
               {outcome.advice !== null && !reached.includes(outcome.what) && (
-                <div class="muted small">→ {outcome.advice}</div>
+                <div class="muted small">
+                  → <Words text={outcome.advice} />
+                </div>
               )}
             </td>
             <td class="number">{moment(createdAt)}</td>

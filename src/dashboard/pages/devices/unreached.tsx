@@ -1,10 +1,12 @@
 import { type Answer, call } from '../../api/client.ts';
+import { asCurl } from '../../api/command.ts';
 import { Button } from '../../parts/controls.tsx';
 import { counted, moment } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
 import { usePages } from '../../parts/use-pages.ts';
+import { Words } from '../../parts/words.tsx';
 import { address, inInstance, pathTo, setQuery } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { platformNames, shortId } from '../publishes/words.ts';
@@ -28,12 +30,13 @@ export function UnreachedPage({
   readonly publish: string;
 }) {
   const { reason = '', platform = '', state = '' } = address.value.query;
-  const filter = { reason, platform, state };
+  const filter = { reason, platform, state } as Readonly<Record<string, string | undefined>>;
+  const path = { id: instance, publish };
   const asked = `${instance} ${publish} ${JSON.stringify(filter)}`;
   const { items, hasMore, failed, isAsking, more, reload } = usePages(asked, async (after) => {
     const { devices, next } = await call('GET /instances/{id}/publishes/{publish}/devices', {
-      path: { id: instance, publish },
-      query: { ...filter, after, limit: '100' } as Readonly<Record<string, string | undefined>>,
+      path,
+      query: { ...filter, after, limit: '100' },
     });
     return { items: devices, next };
   });
@@ -44,9 +47,17 @@ export function UnreachedPage({
       <PageHead
         title={`Devices that ${shortId(publish)} did not reach`}
         of={instances.nameOfId(instance)}
+        failed={failed}
+        commands={[
+          {
+            name: 'curl',
+            text: () =>
+              asCurl('GET /instances/{id}/publishes/{publish}/devices', { path, query: filter }),
+          },
+        ]}
         says={
           items === undefined
-            ? 'Asking …'
+            ? undefined
             : `${counted(items.length, 'device')}${hasMore ? ' and more' : ''}${reason !== '' && first !== undefined ? `: ${first.why}` : ''}.`
         }
         actions={
@@ -72,7 +83,11 @@ export function UnreachedPage({
           </Button>
         </p>
       )}
-      {reason !== '' && first?.advice != null && <p>→ {first.advice}</p>}
+      {reason !== '' && first?.advice != null && (
+        <p>
+          → <Words text={first.advice} />
+        </p>
+      )}
       {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
       {items !== undefined && (
         <section class="card" aria-label="Devices">
@@ -136,7 +151,7 @@ function UnreachedTable({
               <span class={`tag ${looks[each.state]}`}>{each.state}</span>
             </td>
             <td class="wide">
-              {each.why}
+              <Words text={each.why} />
               {each.nextAttemptAt !== null && `; next attempt ${moment(each.nextAttemptAt)}`}
             </td>
             <td class="number" data-label="attempts">

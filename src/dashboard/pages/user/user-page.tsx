@@ -4,6 +4,7 @@ import { Button } from '../../parts/controls.tsx';
 import { count, counted } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { AwayServers, namesOf } from '../../parts/servers.tsx';
 import { address, inApp, inInstance, pathTo, setQuery } from '../../routing/router.ts';
 import { knownApps } from '../../shell/apps.ts';
 import { instances } from '../../shell/instances.ts';
@@ -29,6 +30,7 @@ export default function UserPage({ user }: { readonly user: string }) {
     <div class="page">
       <PageHead
         title={`User ${user}`}
+        failed={failed}
         says={isAsked ? value && sentence(value) : 'Choose an app, a push instance, or both.'}
         actions={isAsked && <Button onClick={reload}>Look again</Button>}
       />
@@ -99,7 +101,7 @@ function sentence({ app, push }: User): string {
 
 function InApp({
   user,
-  value: { id, server, connections, moreConnections },
+  value: { id, servers, connections, moreConnections },
 }: {
   readonly user: string;
   readonly value: NonNullable<User['app']>;
@@ -107,6 +109,7 @@ function InApp({
   const channels = [...new Set(connections.flatMap(({ channelNames }) => channelNames))];
   return (
     <>
+      <AwayServers servers={servers} />
       <section class="card" aria-labelledby="connections">
         <header>
           <h2 id="connections">Connections</h2>
@@ -115,16 +118,16 @@ function InApp({
               Show all
             </a>
           ) : (
-            <span class="muted small">{server} answers</span>
+            <span class="muted small">on {namesOf(servers)}</span>
           )}
         </header>
         {connections.length > 0 ? (
-          <ConnectionTable app={id} connections={connections} />
+          <ConnectionTable app={id} connections={connections} servers={servers} />
         ) : (
           <Empty icon="connection" title="No connection is signed in as this user">
             <p>
-              Connections of {server} were looked at. Clients that have not called signin() are not
-              known by their user, also in presence channels.
+              Connections of {namesOf(servers)} were looked at. Clients that have not called
+              signin() are not known by their user, also in presence channels.
             </p>
           </Empty>
         )}
