@@ -18,7 +18,7 @@ import {
   removeDevices,
 } from './push/devices.ts';
 import { explainDevice, PUSH_OPTIONS, showPublish } from './push/publishes.ts';
-import { serve } from './serve.ts';
+import { SERVE_OPTIONS, serve } from './serve.ts';
 import {
   appCommands,
   createApp,
@@ -70,7 +70,7 @@ export const commands: readonly Command[] = [
     name: 'serve',
     help: 'Run the server until SIGTERM or SIGINT.',
     example: 'fanfare serve --config /etc/fanfare/fanfare.yaml',
-    options: [CONFIG_OPTION],
+    options: SERVE_OPTIONS,
     run: serve,
   },
   {

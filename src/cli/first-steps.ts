@@ -1,5 +1,6 @@
 import type { ListenerAddress } from '../node/link/messages.ts';
 import { urlOf } from './own-address.ts';
+import { ownCommand } from './own-command.ts';
 
 /** An app, as far as its first steps need it. */
 export interface NewApp {
@@ -15,18 +16,32 @@ export interface NewInstance {
   readonly web: { readonly vapidPublicKey: string } | undefined;
 }
 
+/** The command that shows the secret of an app. */
+export function appSecretCommand(id: string): string {
+  return `${ownCommand()} apps show ${id} --secret`;
+}
+
+/** The command that shows the secret key of an instance. */
+export function instanceSecretCommand(id: string): string {
+  return `${ownCommand()} instances show ${id} --secret`;
+}
+
 /** Code to paste into a page and a backend to see a first event arrive. */
-export function appSteps(app: NewApp, channels: ListenerAddress): string[] {
-  const { key = '', secret = '' } = app.keys[0] ?? {};
+export function appSteps(
+  app: NewApp,
+  { channels, isSeen }: { readonly channels: ListenerAddress; readonly isSeen: boolean },
+): string[] {
+  const { key = '', secret: found = '' } = app.keys[0] ?? {};
+  const secret = isSeen ? found : 'SECRET';
   const host = hostFromHere(channels);
   const { port, tls } = channels;
   const ports = tls ? `wssPort: ${port}` : `wsPort: ${port}`;
   return [
-    'This is the first start: one app was created in the store. Its secret is printed only this once.',
+    `This is the first start: one app was created in the store.${isSeen ? ' Its secret is printed only this once.' : ''}`,
     '',
     `  app id  ${app.id}`,
     `  key     ${key}`,
-    `  secret  ${secret}`,
+    `  secret  ${isSeen ? secret : appSecretCommand(app.id)}`,
     '',
     'In a page:',
     '',
@@ -56,16 +71,25 @@ export function appSteps(app: NewApp, channels: ListenerAddress): string[] {
  */
 export function instanceSteps(
   { id, secretKeys, web }: NewInstance,
-  { push, publicUrl }: { readonly push: ListenerAddress; readonly publicUrl: string | null },
+  {
+    push,
+    publicUrl,
+    isSeen,
+  }: {
+    readonly push: ListenerAddress;
+    readonly publicUrl: string | null;
+    readonly isSeen: boolean;
+  },
 ): string[] {
-  const [secretKey = ''] = secretKeys;
+  const [found = ''] = secretKeys;
+  const secretKey = isSeen ? found : 'SECRET-KEY';
   const host = hostFromHere(push);
   const endpoint = publicUrl ?? urlOf({ ...push, host });
   return [
-    'One push instance was created in the store. Its secret key is printed only this once.',
+    `One push instance was created in the store.${isSeen ? ' Its secret key is printed only this once.' : ''}`,
     '',
     `  instance id       ${id}`,
-    `  secret key        ${secretKey}`,
+    `  secret key        ${isSeen ? secretKey : instanceSecretCommand(id)}`,
     ...(web === undefined ? [] : [`  VAPID public key  ${web.vapidPublicKey}`]),
     '',
     'In a page that gets notifications, at https:// or on localhost:',
@@ -96,7 +120,7 @@ export function instanceSteps(
     '',
     'Browser push services get your contact address. Before others use this server, set yours:',
     '',
-    `  npx fanfare instances change ${id} --vapid-subject mailto:YOU@YOUR-DOMAIN`,
+    `  ${ownCommand()} instances change ${id} --vapid-subject mailto:YOU@YOUR-DOMAIN`,
     '',
   ];
 }

@@ -1,15 +1,16 @@
-import packageJson from '../../package.json';
 import { messageOf } from '../runtime/error-code.ts';
 import { type Command, commands } from './commands.ts';
 import { HELP_OPTION, helpOf, helpOfAll } from './help.ts';
 import { readArguments } from './options.ts';
 import { type ExitCode, type Output, terminal, UsageError } from './output.ts';
+import { ownCommand } from './own-command.ts';
+import { versionText } from './version.ts';
 
 /** Runs one command line and returns its exit code. */
 export async function run(argv: readonly string[], output: Output = terminal): Promise<ExitCode> {
   const asksForHelp = argv.includes('--help') || argv.includes('-h') || argv[0] === 'help';
   if (argv[0] === '--version') {
-    output.print(packageJson.version);
+    output.print(versionText());
     return 0;
   }
   const command = commandOf(argv);
@@ -30,7 +31,7 @@ export async function run(argv: readonly string[], output: Output = terminal): P
     return await command.run({ given, output });
   } catch (error) {
     if (error instanceof UsageError) {
-      output.complain(`fanfare: ${error.message}\nSee: fanfare ${command.name} --help`);
+      output.complain(`fanfare: ${error.message}\nSee: ${ownCommand()} ${command.name} --help`);
       return 2;
     }
     output.complain(`fanfare: ${messageOf(error)}`);

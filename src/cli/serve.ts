@@ -3,14 +3,28 @@ import { StartFailed } from '../node/start-failed.ts';
 import { firstFault } from '../node/uncaught.ts';
 import { messageOf } from '../runtime/error-code.ts';
 import type { Invocation } from './invocation.ts';
-import type { ExitCode } from './output.ts';
+import { CONFIG_OPTION, JSON_OPTION, noOperand, type Option } from './options.ts';
+import { type ExitCode, UsageError } from './output.ts';
 import { readConfig } from './read-config.ts';
+import { type ServiceManager, serviceManager } from './service-manager.ts';
 import { onReload, stopSignal } from './signals.ts';
+import { started } from './started.ts';
 import { welcome } from './welcome.ts';
+
+export const SERVE_OPTIONS: readonly Option[] = [
+  CONFIG_OPTION,
+  {
+    ...JSON_OPTION,
+    help: 'When the server listens, print one line of JSON: its addresses, its first app and its first instance.',
+  },
+  { name: 'secret', help: 'With --json: print their secrets too.' },
+];
 
 /** `fanfare serve`: runs the server until a signal. */
 export async function serve(invocation: Invocation): Promise<ExitCode> {
-  const { output } = invocation;
+  const { given, output } = invocation;
+  noOperand(given);
+  if (given.has('secret') && !given.has('json')) throw new UsageError('--secret needs --json');
   const config = readConfig(invocation);
   if (config === undefined) return 2;
   // Before anything starts: an early signal must not leave half a server behind.
@@ -29,11 +43,20 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     output.complain(`fanfare: ${error.message}`);
     return error.exitCode;
   }
-  reloadServer = () => void reload(server, invocation);
-  // Only to a person: what is printed elsewhere is often kept, and read by others.
-  const logInToken = process.stdout.isTTY ? server.logInToken : undefined;
-  const { publicUrl } = config.push;
-  output.print(welcome(server, { publicUrl, hasDashboard: config.dashboard.enabled, logInToken }));
+  // systemd lets other services start, and sends signals, only from here on.
+  const manager = await serviceManager(process.env['NOTIFY_SOCKET'], (why) => server.log.warn(why));
+  reloadServer = () => void reload(server, manager, invocation);
+  if (given.has('json')) {
+    output.print(JSON.stringify(started(server, { showsSecrets: given.has('secret') })));
+  } else {
+    // Only to a person: what is printed elsewhere is often kept, and read by others.
+    const isSeen = Boolean(process.stdout.isTTY);
+    const logInToken = isSeen ? server.logInToken : undefined;
+    const { publicUrl } = config.push;
+    const hasDashboard = config.dashboard.enabled;
+    output.print(welcome(server, { publicUrl, hasDashboard, logInToken, isSeen }));
+  }
+  manager.notify('ready');
 
   const reason = await Promise.race([
     signals.first.then((signal) => ({ signal })),
@@ -41,6 +64,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     fault.then((why) => ({ why })),
   ]);
   reloadServer = undefined;
+  manager.notify('stopping');
   if ('why' in reason) server.log.error('The server stops: a part of it has died', reason);
   else {
     const { stopDelaySeconds, drainSeconds } = config;
@@ -54,8 +78,19 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
   return 'why' in reason ? 1 : 0;
 }
 
+async function reload(
+  server: FanfareServer,
+  manager: ServiceManager,
+  invocation: Invocation,
+): Promise<void> {
+  manager.notify('reloading');
+  await reloadConfig(server, invocation);
+  // Also after a failure: the server goes on with the old ones.
+  manager.notify('ready');
+}
+
 /** Reads the configuration again and takes over its apps, instances and certificate. Keeps the old ones on error. */
-async function reload(server: FanfareServer, { given, output }: Invocation): Promise<void> {
+async function reloadConfig(server: FanfareServer, { given, output }: Invocation): Promise<void> {
   // Not to standard error: writing to a stopped terminal would block the server.
   const complain = (text: string) => server.log.error(text.trim());
   const config = readConfig({ given, output: { ...output, complain } });

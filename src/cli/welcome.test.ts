@@ -27,7 +27,7 @@ function server(more: Partial<WelcomeServer> = {}): WelcomeServer {
   };
 }
 
-const WELCOME = { publicUrl: null, hasDashboard: true, logInToken: undefined };
+const WELCOME = { publicUrl: null, hasDashboard: true, logInToken: undefined, isSeen: true };
 
 /** The lines below a line, up to the next one that is not indented. */
 function below(heading: string, printed: string): string {
@@ -83,6 +83,17 @@ describe('the welcome of the first start', () => {
     expect(text).toContain('  VAPID public key  B-PUBLIC\n');
     expect(text).toContain('  secret  app-secret\n');
     expect(text).toContain(`npx fanfare instances change ${instance.id} --vapid-subject mailto:`);
+  });
+
+  it('prints no secret but the commands that show them, if it may be kept', () => {
+    const text = welcome(server(first), { ...WELCOME, isSeen: false });
+    expect(text).not.toMatch(/app-secret|FIRST|SECOND/);
+    expect(text).toContain('  secret  npx fanfare apps show 17 --secret\n');
+    expect(text).toContain(
+      `  secret key        npx fanfare instances show ${instance.id} --secret\n`,
+    );
+    expect(text).toContain("appId: '17', key: 'app-key', secret: 'SECRET'");
+    expect(text).toContain("secretKey: 'SECRET-KEY'");
   });
 
   it('introduces only the instance if there were apps already', () => {

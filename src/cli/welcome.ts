@@ -1,7 +1,15 @@
 import type { AdminPasswordSource, ListenerAddress } from '../node/link/messages.ts';
 import { printable } from '../runtime/printable.ts';
-import { appSteps, instanceSteps, type NewApp, type NewInstance } from './first-steps.ts';
+import {
+  appSecretCommand,
+  appSteps,
+  instanceSecretCommand,
+  instanceSteps,
+  type NewApp,
+  type NewInstance,
+} from './first-steps.ts';
 import { ownAddress, urlOf } from './own-address.ts';
+import { ownCommand } from './own-command.ts';
 
 interface WelcomeApp extends NewApp {
   readonly name: string;
@@ -34,18 +42,20 @@ export interface WelcomeOptions {
   readonly hasDashboard: boolean;
   /** Makes the address of the dashboard a link that logs in; `undefined` if nobody may see it. */
   readonly logInToken: string | undefined;
+  /** Whether a person reads it. What is printed elsewhere is often kept, and read by others. */
+  readonly isSeen: boolean;
 }
 
 /** The text that `serve` prints: where the server listens, and how to talk to it. */
 export function welcome(server: WelcomeServer, options: WelcomeOptions): string {
   const { channels, push, admin, adminPassword, threads } = server;
   return [
-    ...describeApps(server),
-    ...describeInstances(server, options.publicUrl),
+    ...describeApps(server, options),
+    ...describeInstances(server, options),
     `Channels  ${urlOf(channels)}   WebSocket clients and the HTTP API${threads === 1 ? '' : `, on ${threads} threads`}`,
     `Push      ${urlOf(push)}   devices, and backends that publish`,
     `Admin     ${urlOf(admin)}   /healthz, /readyz, /metrics and /api/v1`,
-    ...(adminPassword === 'file' ? ['          password: npx fanfare admin password'] : []),
+    ...(adminPassword === 'file' ? [`          password: ${ownCommand()} admin password`] : []),
     ...(options.hasDashboard ? describeDashboard(admin, options.logInToken) : []),
   ].join('\n');
 }
@@ -60,30 +70,33 @@ function describeDashboard(admin: ListenerAddress, logInToken: string | undefine
       ];
 }
 
-function describeApps({ apps, createdApp, channels }: WelcomeServer): string[] {
+function describeApps({ apps, createdApp, channels }: WelcomeServer, { isSeen }: WelcomeOptions) {
   const created = apps.find(({ id }) => id === createdApp);
-  if (created !== undefined) return appSteps(created, channels);
+  if (created !== undefined) return appSteps(created, { channels, isSeen });
   if (apps.length === 0) {
-    return ['There is no app. Create one: npx fanfare apps create --name NAME', ''];
+    return [`There is no app. Create one: ${ownCommand()} apps create --name NAME`, ''];
   }
   return apps.flatMap(({ id, name, enabled, keys }) => [
     printable(`App ${id}${name === '' ? '' : ` (${name})`}${enabled ? '' : ', disabled'}`),
     `  key     ${keys[0]?.key ?? '(none)'}`,
-    `  secret  npx fanfare apps show ${id} --secret`,
+    `  secret  ${appSecretCommand(id)}`,
     '',
   ]);
 }
 
-function describeInstances(server: WelcomeServer, publicUrl: string | null): string[] {
+function describeInstances(server: WelcomeServer, { publicUrl, isSeen }: WelcomeOptions) {
   const { instances, createdInstance, push } = server;
   const created = instances.find(({ id }) => id === createdInstance);
-  if (created !== undefined) return instanceSteps(created, { push, publicUrl });
+  if (created !== undefined) return instanceSteps(created, { push, publicUrl, isSeen });
   if (instances.length === 0) {
-    return ['There is no push instance. Create one: npx fanfare instances create --name NAME', ''];
+    return [
+      `There is no push instance. Create one: ${ownCommand()} instances create --name NAME`,
+      '',
+    ];
   }
   return instances.flatMap(({ id, name }) => [
     printable(`Instance ${id}${name === '' ? '' : ` (${name})`}`),
-    `  secret key  npx fanfare instances show ${id} --secret`,
+    `  secret key  ${instanceSecretCommand(id)}`,
     '',
   ]);
 }

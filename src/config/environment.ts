@@ -24,8 +24,15 @@ const PREFIX = 'FANFARE_';
 /** The variable for `--config`. It names the file and is not a setting. */
 export const FILE_VARIABLE = 'FANFARE_CONFIG';
 
+/** The launcher says with it how it was called. It is not a setting. */
+export const COMMAND_VARIABLE = 'FANFARE_COMMAND';
+
 /** Variables that are not those of one setting. */
-const OTHER_VARIABLES: ReadonlySet<string> = new Set([FILE_VARIABLE, ...APP_VARIABLES]);
+const OTHER_VARIABLES: ReadonlySet<string> = new Set([
+  FILE_VARIABLE,
+  COMMAND_VARIABLE,
+  ...APP_VARIABLES,
+]);
 
 /** The variable of a setting: `FANFARE_CHANNELS_MAX_CONNECTIONS` for `channels.maxConnections`. */
 function variableFor(path: string): string {

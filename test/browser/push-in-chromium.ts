@@ -74,13 +74,13 @@ const PUSH_MANAGER = `if (globalThis.PushManager) {
   });
 }`;
 
-/** Passes a decrypted message to the service worker of a page, as the browser does. */
-export async function deliverPush(page: Page, message: object): Promise<void> {
+/** Passes a decrypted message to the service worker of a page, as the browser does. `path` is that of its scope. */
+export async function deliverPush(page: Page, message: object, path = '/'): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const { promise: registrationId, resolve } = Promise.withResolvers<string>();
   const { origin } = new URL(page.url());
   session.on('ServiceWorker.workerRegistrationUpdated', ({ registrations }) => {
-    const ours = registrations.find(({ scopeURL }) => scopeURL === `${origin}/`);
+    const ours = registrations.find(({ scopeURL }) => scopeURL === origin + path);
     if (ours !== undefined) resolve(ours.registrationId);
   });
   await session.send('ServiceWorker.enable');

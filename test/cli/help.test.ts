@@ -48,10 +48,12 @@ describe('the command line', () => {
     expect(await tryOut()).toMatchObject({ code: 2 });
   });
 
-  it('prints its version', async () => {
+  it('prints its version with the commit, Bun and the platform', async () => {
     expect(await tryOut('--version')).toMatchObject({
       code: 0,
-      printed: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      printed: expect.stringMatching(
+        /^\d+\.\d+\.\d+ \((?:commit [0-9a-f]{12}, )?Bun \d+\.\d+\.\d+, \w+-\w+\)$/,
+      ),
     });
   });
 });

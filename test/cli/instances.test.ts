@@ -218,15 +218,17 @@ describe('fanfare instances', () => {
 });
 
 describe('a running server', () => {
-  it('makes an instance at its first start, prints its secret key once, and serves instances created later', async () => {
+  it('makes an instance at its first start, prints the command that shows its secret key, and serves instances created later', async () => {
     using directory = temporaryDirectory();
     let id = '';
     {
       await using server = await spawnFanfare(['serve'], directory.path, FREE_PORTS);
       id = /instance id +([0-9a-f-]{36})$/m.exec(server.output.stdout)?.[1] ?? '';
       const { secretKeys } = await show(directory.path, id, '--secret');
-      expect(server.output.stdout).toContain(`secretKey: '${secretKeys[0]}'`);
-      expect(server.output.stderr).not.toContain(secretKeys[0]);
+      expect(server.output.stdout).toContain(
+        `  secret key        npx fanfare instances show ${id} --secret\n`,
+      );
+      expect(server.output.stdout + server.output.stderr).not.toContain(secretKeys[0]);
 
       const made = await create(directory.path, '--name', 'shop');
       await server.logged(/"Instances changed","instances":2/);

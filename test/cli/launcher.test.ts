@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { FREE_PORTS, temporaryDirectory } from './run-fanfare.ts';
 
@@ -43,5 +43,51 @@ it('keeps environment variables that the operator has set', async () => {
   };
   expect(await environmentOf(given)).toEqual(
     expect.arrayContaining(Object.entries(given).map((pair) => pair.join('='))),
+  );
+});
+
+/** What the launcher prints on standard error for a command line that fails. */
+async function complains(
+  command: readonly string[],
+  { directory, given = {} }: { directory: string; given?: Readonly<Record<string, string>> },
+): Promise<string> {
+  const child = Bun.spawn([...command], {
+    cwd: directory,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...given },
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
+  return await new Response(child.stderr).text();
+}
+
+it('loads neither .env nor bunfig.toml of the working directory', async () => {
+  using directory = temporaryDirectory({
+    '.env': 'FANFARE_NOTHING_LIKE_IT=1\n',
+    'bunfig.toml': 'preload = ["./hostile.ts"]\n',
+    'hostile.ts': 'console.error("hostile");',
+  });
+  const printed = await complains([LAUNCHER, 'health'], {
+    directory: directory.path,
+    given: { FANFARE_ADMIN_PORT: '1' },
+  });
+  expect(printed).toMatch(/^fanfare: http:\/\/127\.0\.0\.1:1 does not answer: .*\n$/);
+});
+
+it('names itself in hints as it was called', async () => {
+  using directory = temporaryDirectory();
+  symlinkSync(LAUNCHER, join(directory.path, 'fanfare'));
+  const hint = async (command: string, given: Readonly<Record<string, string>> = {}) =>
+    (await complains([command, 'serve', '--wrong'], { directory: directory.path, given }))
+      .split('\n')
+      .find((line) => line.startsWith('See: '));
+
+  expect(await hint(LAUNCHER)).toBe(`See: ${LAUNCHER} serve --help`);
+  expect(
+    await hint(join(directory.path, 'fanfare'), {
+      PATH: `${directory.path}:${process.env['PATH']}`,
+    }),
+  ).toBe('See: fanfare serve --help');
+  expect(await hint(LAUNCHER, { npm_lifecycle_event: 'npx' })).toBe(
+    'See: npx fanfare serve --help',
   );
 });

@@ -17,14 +17,16 @@ interface Pair {
   readonly secret: string;
 }
 
-/** The app that the first start printed. */
-function printedApp({ output: { stdout } }: Fanfare): Pair {
-  const field = (pattern: RegExp) => pattern.exec(stdout)?.[1] ?? '';
-  return {
-    id: field(/app id +(\d+)$/m),
-    key: field(/^ +key +([0-9a-f]{20})$/m),
-    secret: field(/^ +secret +([0-9a-f]{40})$/m),
-  };
+/** The app that the first start made. */
+async function firstApp(
+  { output: { stdout }, directory }: Fanfare,
+  environment: Readonly<Record<string, string>>,
+): Promise<Pair> {
+  const field = (text: string, pattern: RegExp) => pattern.exec(text)?.[1] ?? '';
+  const id = field(stdout, /app id +(\d+)$/m);
+  const key = field(stdout, /^ +key +([0-9a-f]{20})$/m);
+  const shown = await fanfare(directory, ['apps', 'show', id, '--secret'], environment);
+  return { id, key, secret: field(shown.stdout, /\b([0-9a-f]{40})\b/) };
 }
 
 /** Expects that a client of an app gets an event of its backend. */
@@ -49,7 +51,7 @@ describe('a server with its store in PostgreSQL', () => {
     using directory = temporaryDirectory();
     const environment = { ...FREE_PORTS, FANFARE_STORE_URL: store.url };
     await using first = await spawnFanfare(['serve'], directory.path, environment);
-    const app = printedApp(first);
+    const app = await firstApp(first, environment);
     expect(app.id).toMatch(/^\d+$/);
     await talks(first, app);
     const ready = await admin(first, 'GET', '//readyz');
@@ -73,7 +75,8 @@ describe('a server with its store in PostgreSQL', () => {
       [1, 2].map(() => spawnFanfare(['serve'], directory.path, environment)),
     );
     for (const server of servers) parts.use(server);
-    const printed = servers.map(printedApp).filter(({ id }) => id !== '');
+    const apps = await Promise.all(servers.map((server) => firstApp(server, environment)));
+    const printed = apps.filter(({ id }) => id !== '');
     expect(printed).toHaveLength(1);
     for (const server of servers) for (const app of printed) await talks(server, app);
 

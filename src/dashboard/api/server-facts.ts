@@ -25,6 +25,16 @@ export async function askServerFacts(): Promise<void> {
   }, EVERY_MS);
 }
 
+/** The origin of the push API as this browser reaches it. The page may talk to no other. */
+export function pushOrigin(): string {
+  const { port, tls, publicUrl } = serverFacts.value?.listeners.push ?? {
+    port: 6002,
+    tls: false,
+    publicUrl: null,
+  };
+  return publicUrl ?? `${tls ? 'https' : 'http'}://${location.hostname}:${port}`;
+}
+
 /** The Channels listener as this browser reaches it. */
 export function channelsAddress(): {
   readonly host: string;

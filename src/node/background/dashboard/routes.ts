@@ -2,20 +2,23 @@ import type { Log } from '../../../runtime/ports.ts';
 import { type AdminAnswer, refuse } from '../../../transports/admin/answers.ts';
 import type { RequestHead } from '../../../transports/admin/request-head.ts';
 import type { AdminRoute } from '../../../transports/admin/routes.ts';
+import { serviceWorkerScript } from '../../../transports/push-api/service-worker/service-worker.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
-import { ASSETS_PATH, type Asset, type Bundle, bundleDashboard } from './bundle.ts';
+import { ASSETS_PATH, type Asset, type Bundle } from './assets.ts';
+import { bundleDashboard } from './bundle.ts';
 
 /**
- * What the page may do: load its own parts, talk to its own server, and be a client of Channels to try it. Source: Content
- * Security Policy Level 3 and Trusted Types.
+ * What the page may do: load its own parts, talk to its own server, and be a client of Channels and a device of push to
+ * try them. Source: Content Security Policy Level 3 and Trusted Types.
  */
-function pagePolicy(channelsOrigin: string | undefined): string {
+function pagePolicy(origins: readonly string[]): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data:",
-    `connect-src 'self'${channelsOrigin === undefined ? '' : ` ${channelsOrigin}`}`,
+    "worker-src 'self'",
+    ["connect-src 'self'", ...origins].join(' '),
     "base-uri 'none'",
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -23,11 +26,32 @@ function pagePolicy(channelsOrigin: string | undefined): string {
   ].join('; ');
 }
 
-/** Where WebSockets of the browser that sent this request go, if the request says how it reached this machine. */
-function channelsOriginFor(head: RequestHead, { port, tls }: ListenerAddress): string | undefined {
-  // The header is a stranger's text, and goes into another header.
-  const host = /^([\w.-]+|\[[\da-f:]+\])(?::\d+)?$/i.exec(head.header('host') ?? '')?.[1];
-  return host === undefined ? undefined : `${tls ? 'wss' : 'ws'}://${host}:${port}`;
+/** The name of this machine for the browser that sent a request, if the request says it. */
+function hostFor(head: RequestHead): string | undefined {
+  // The header is a stranger's text, and goes into another header and into a script.
+  return /^([\w.-]+|\[[\da-f:]+\])(?::\d+)?$/i.exec(head.header('host') ?? '')?.[1];
+}
+
+/** Where WebSockets of the browser that sent this request go. */
+function channelsOriginFor(head: RequestHead, { port, tls }: ListenerAddress): readonly string[] {
+  const host = hostFor(head);
+  return host === undefined ? [] : [`${tls ? 'wss' : 'ws'}://${host}:${port}`];
+}
+
+/** Where the browser that sent this request finds the push API. */
+function pushOriginFor(
+  head: RequestHead,
+  { port, tls, publicUrl }: PushAddress,
+): readonly string[] {
+  if (publicUrl !== null) return [publicUrl];
+  const host = hostFor(head);
+  return host === undefined ? [] : [`${tls ? 'https' : 'http'}://${host}:${port}`];
+}
+
+/** Where the push listener is. */
+interface PushAddress extends ListenerAddress {
+  /** The origin under which browsers reach it; `null`: this machine. */
+  readonly publicUrl: string | null;
 }
 
 const PAGE_HEADERS = {
@@ -61,12 +85,15 @@ export function dashboardRoutes({
   log,
   pathPrefix,
   channels,
+  push,
 }: {
   readonly log: Log;
   /** The prefix under which browsers reach the listener; empty for none. */
   readonly pathPrefix: string;
   /** Where the Channels listener is. */
   readonly channels: () => ListenerAddress;
+  /** Where the push listener is. */
+  readonly push: () => PushAddress;
 }): readonly AdminRoute[] {
   const bundle = new BundleOnDemand({ log, pathPrefix });
   return [
@@ -84,12 +111,32 @@ export function dashboardRoutes({
     },
     {
       method: 'GET',
+      path: '/dashboard/device-worker.js',
+      isOpen: () => true,
+      answer: async ({ head }) => {
+        const [endpoint] = pushOriginFor(head, push());
+        if (endpoint === undefined) return refuse(400, 'The Host header is missing or not valid');
+        return {
+          status: 200,
+          contentType: 'text/javascript; charset=utf-8',
+          body: serviceWorkerScript(endpoint),
+          headers: {
+            'content-security-policy': `default-src 'none'; connect-src ${endpoint}`,
+          },
+        };
+      },
+    },
+    {
+      method: 'GET',
       path: '/dashboard/{...}',
       isOpen: () => true,
       answer: async ({ head }) =>
         fileAnswer((await bundle.get()).page, head, {
           ...PAGE_HEADERS,
-          'content-security-policy': pagePolicy(channelsOriginFor(head, channels())),
+          'content-security-policy': pagePolicy([
+            ...channelsOriginFor(head, channels()),
+            ...pushOriginFor(head, push()),
+          ]),
         }),
     },
   ];

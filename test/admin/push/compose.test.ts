@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type FakeGateways, startFakeGateways } from '../../src/fake-gateways/start.ts';
-import { admin } from '../../testing/clients/admin-api.ts';
-import { eventually } from '../../testing/eventually.ts';
-import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { type FakeGateways, startFakeGateways } from '../../../src/fake-gateways/start.ts';
+import { admin } from '../../../testing/clients/admin-api.ts';
+import { eventually } from '../../../testing/eventually.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import {
   ask as askPush,
   device,
@@ -13,7 +13,7 @@ import {
   JSON_HEADERS,
   newInstance,
   registered,
-} from '../protocol/push/exchange.ts';
+} from '../../protocol/push/exchange.ts';
 
 const parts = new AsyncDisposableStack();
 let folder: string;

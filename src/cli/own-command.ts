@@ -1,0 +1,6 @@
+import { COMMAND_VARIABLE } from '../config/environment.ts';
+
+/** How people call this program here, for hints: `npx fanfare`, `fanfare`, or a path. The launcher knows it. */
+export function ownCommand(): string {
+  return process.env[COMMAND_VARIABLE] ?? 'npx fanfare';
+}

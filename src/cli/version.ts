@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import packageJson from '../../package.json';
+
+/** The commit, put in place by the build of the binary. */
+declare const BUILD_COMMIT: string | undefined;
+
+/** The version, and what else a report of a fault needs: the commit, Bun, and the platform. */
+export function versionText(): string {
+  const commit = commitOfThis();
+  const details = [
+    ...(commit === undefined ? [] : [`commit ${commit}`]),
+    `Bun ${Bun.version}`,
+    `${process.platform}-${process.arch}`,
+  ];
+  return `${packageJson.version} (${details.join(', ')})`;
+}
+
+function commitOfThis(): string | undefined {
+  if (typeof BUILD_COMMIT === 'string') return BUILD_COMMIT;
+  // The package carries it in package.json, as npm does for published ones.
+  const { gitHead } = packageJson as { readonly gitHead?: string };
+  return gitHead?.slice(0, COMMIT_LENGTH) ?? commitOfClone();
+}
+
+const COMMIT_LENGTH = 12;
+
+/** Git is asked only in a clone: a package may lie in the repository of somebody else. */
+function commitOfClone(): string | undefined {
+  const root = join(import.meta.dir, '../..');
+  if (!existsSync(join(root, '.git'))) return undefined;
+  const { status, stdout } = spawnSync('git', ['rev-parse', `--short=${COMMIT_LENGTH}`, 'HEAD'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    timeout: 2000,
+  });
+  return status === 0 ? stdout.trim() : undefined;
+}

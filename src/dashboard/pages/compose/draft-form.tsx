@@ -1,0 +1,119 @@
+import { useState } from 'preact/hooks';
+import { Field } from '../../parts/controls.tsx';
+import {
+  draft,
+  namesOf,
+  platforms,
+  type TextName,
+  textOf,
+  withNames,
+  withPlatform,
+  withText,
+} from './draft.ts';
+
+const texts: readonly {
+  readonly name: TextName;
+  readonly label: string;
+  readonly hint?: string;
+}[] = [
+  { name: 'title', label: 'Title' },
+  { name: 'body', label: 'Text' },
+  { name: 'link', label: 'Link', hint: 'What a click opens. Browsers only.' },
+  { name: 'image', label: 'Image', hint: 'An https address. Not on iPhones.' },
+];
+
+/** The fields that most publishes need. What else the draft has stays. */
+export function DraftForm() {
+  const body = draft.value;
+  const { kind, text } = namesOf(body);
+  // What is typed may end in a comma, which the draft does not have.
+  const [typed, setTyped] = useState(text);
+  const sendAt = body['sendAt'];
+  const name = (chosen: 'interests' | 'users', names: string) => {
+    setTyped(names);
+    draft.value = withNames(draft.value, chosen, names);
+  };
+  return (
+    <>
+      <div class="pair">
+        <Field label="To">
+          {(given) => (
+            <select
+              {...given}
+              value={kind}
+              onChange={({ currentTarget: { value } }) => {
+                name(value === 'users' ? 'users' : 'interests', typed);
+              }}
+            >
+              <option value="interests">Interests</option>
+              <option value="users">Users</option>
+            </select>
+          )}
+        </Field>
+        <Field label="Names" hint="Several with commas between them">
+          {(given) => (
+            <input
+              {...given}
+              autocomplete="off"
+              spellcheck={false}
+              value={typed}
+              onInput={({ currentTarget: { value } }) => name(kind, value)}
+            />
+          )}
+        </Field>
+      </div>
+      <fieldset class="kinds" aria-label="Platforms">
+        {platforms.map(({ platform, word }) => (
+          <label key={platform} class="check">
+            <input
+              type="checkbox"
+              checked={body[platform] !== undefined}
+              onChange={({ currentTarget: { checked } }) => {
+                draft.value = withPlatform(draft.value, platform, checked);
+              }}
+            />
+            {word}
+          </label>
+        ))}
+      </fieldset>
+      <div class="pair">
+        {texts.map(({ name: field, label, hint }) => (
+          <Field key={field} label={label} hint={hint}>
+            {(given) => (
+              <input
+                {...given}
+                autocomplete="off"
+                value={textOf(body, field)}
+                onInput={({ currentTarget: { value } }) => {
+                  draft.value = withText(draft.value, field, value);
+                }}
+              />
+            )}
+          </Field>
+        ))}
+        <Field label="When" hint="Empty: at once. Up to 30 days ahead.">
+          {(given) => (
+            <input
+              {...given}
+              type="datetime-local"
+              value={typeof sendAt === 'string' ? localTime(sendAt) : ''}
+              onInput={({ currentTarget: { value } }) => {
+                const { sendAt: _, ...others } = draft.value;
+                draft.value =
+                  value === '' ? others : { ...others, sendAt: new Date(value).toISOString() };
+              }}
+            />
+          )}
+        </Field>
+      </div>
+    </>
+  );
+}
+
+/** A time in the form that the field takes, in the time zone of the reader. */
+function localTime(text: string): string {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) return '';
+  const offsetMs = new Date(ms).getTimezoneOffset() * 60_000;
+  return new Date(ms - offsetMs).toISOString().slice(0, 16);
+}

@@ -1,0 +1,116 @@
+import { signal } from '@preact/signals';
+
+type Json = Readonly<Record<string, unknown>>;
+
+export const platforms = [
+  { platform: 'apns', word: 'iPhone' },
+  { platform: 'fcm', word: 'Android' },
+  { platform: 'web', word: 'Browser' },
+] as const;
+
+export type Platform = (typeof platforms)[number]['platform'];
+
+/** Where each text of the form stands in the payload of each platform. */
+const places: Readonly<Record<string, Partial<Record<string, readonly string[]>>>> = {
+  title: {
+    apns: ['aps', 'alert', 'title'],
+    fcm: ['notification', 'title'],
+    web: ['notification', 'title'],
+  },
+  body: {
+    apns: ['aps', 'alert', 'body'],
+    fcm: ['notification', 'body'],
+    web: ['notification', 'body'],
+  },
+  link: { web: ['notification', 'deep_link'] },
+  image: { fcm: ['notification', 'image'], web: ['notification', 'icon'] },
+};
+
+/** The body of a publish, as somebody writes it. Form and JSON are two views of it. */
+export const draft = signal<Json>({
+  interests: ['hello'],
+  ...Object.fromEntries(
+    ['apns', 'fcm', 'web'].map((platform) => [
+      platform,
+      payloadOf({ title: 'Hello', body: 'It works' }, platform),
+    ]),
+  ),
+});
+
+export type TextName = 'title' | 'body' | 'link' | 'image';
+
+/** A text of the payload for one platform, or of the first that has it. */
+export function textOf(body: Json, name: TextName, platform?: Platform): string {
+  const among = platform === undefined ? platforms.map((each) => each.platform) : [platform];
+  for (const each of among) {
+    const found = read(body[each], places[name]?.[each] ?? ['']);
+    if (typeof found === 'string') return found;
+    // Apple also takes the alert as one text.
+    const alert = each === 'apns' && name === 'body' ? read(body[each], ['aps', 'alert']) : '';
+    if (typeof alert === 'string' && alert !== '') return alert;
+  }
+  return '';
+}
+
+/** The body with a text in the payloads of all its platforms. An empty one leaves. */
+export function withText(body: Json, name: TextName, text: string): Json {
+  const changed = { ...body };
+  for (const { platform } of platforms) {
+    const place = places[name]?.[platform];
+    if (place !== undefined && changed[platform] !== undefined) {
+      changed[platform] = written(changed[platform], place, text);
+    }
+  }
+  return changed;
+}
+
+/** The body with a platform more, which gets the texts of the others, or without it. */
+export function withPlatform(body: Json, platform: Platform, isOn: boolean): Json {
+  const { [platform]: _, ...others } = body;
+  if (!isOn) return others;
+  const texts = Object.fromEntries(
+    Object.keys(places).map((name) => [name, textOf(body, name as TextName)]),
+  );
+  return { ...others, [platform]: payloadOf(texts, platform) };
+}
+
+function payloadOf(texts: Readonly<Record<string, string>>, platform: string): unknown {
+  return Object.entries(texts).reduce<unknown>((payload, [name, text]) => {
+    const place = places[name]?.[platform];
+    return place === undefined || text === '' ? payload : written(payload, place, text);
+  }, {});
+}
+
+/** To whom it goes. */
+export function namesOf(body: Json): {
+  readonly kind: 'interests' | 'users';
+  readonly text: string;
+} {
+  const kind = body['users'] === undefined ? 'interests' : 'users';
+  const names = body[kind];
+  return { kind, text: Array.isArray(names) ? names.join(', ') : '' };
+}
+
+export function withNames(body: Json, kind: 'interests' | 'users', text: string): Json {
+  const { interests: _, users: __, ...others } = body;
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+  return { [kind]: names, ...others };
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function read(value: unknown, [name, ...rest]: readonly string[]): unknown {
+  if (name === undefined) return value;
+  return isObject(value) ? read(value[name], rest) : undefined;
+}
+
+function written(value: unknown, [name = '', ...rest]: readonly string[], text: string): Json {
+  const { [name]: before, ...others } = isObject(value) ? value : {};
+  if (rest.length > 0) return { ...others, [name]: written(before, rest, text) };
+  return text === '' ? others : { ...others, [name]: text };
+}

@@ -1,0 +1,74 @@
+import type { Answer } from '../../api/client.ts';
+import { Code } from '../../parts/code.tsx';
+import { count } from '../../parts/formats.ts';
+import { parsedJson } from '../../parts/json.ts';
+import { type Platform, platforms, textOf } from './draft.ts';
+
+export type Preview = Answer<'POST /instances/{id}/previews'>;
+type Request = Preview['requests'][number];
+
+const looks: Readonly<Record<Platform, string>> = {
+  apns: 'iPhone, locked',
+  fcm: 'Android, shade',
+  web: 'Chrome, desktop',
+};
+
+/** How the draft looks on each platform, and what its gateway would get. */
+export function Previews({
+  body,
+  preview,
+}: {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly preview: Preview | undefined;
+}) {
+  const shown = platforms.filter(({ platform }) => body[platform] !== undefined);
+  return (
+    <section class="card" aria-labelledby="looks">
+      <header>
+        <h2 id="looks">What they see</h2>
+        <span class="muted small">The layout, not the code of your app.</span>
+      </header>
+      <div class="inside stack">
+        {shown.length === 0 && <p class="muted">No platform is chosen.</p>}
+        <div class="looks">
+          {shown.map(({ platform }) => (
+            <figure key={platform} class={`look ${platform}`}>
+              <figcaption>{looks[platform]}</figcaption>
+              <div class="bubble">
+                <strong>{textOf(body, 'title', platform) || 'No title'}</strong>
+                <span>{textOf(body, 'body', platform)}</span>
+              </div>
+            </figure>
+          ))}
+        </div>
+        {preview?.requests.map((request) => (
+          <ExactRequest key={request.platform} request={request} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function ExactRequest({ request }: { readonly request: Request }) {
+  const { platform, bytes, bytesMax, configured } = request;
+  const isTooLarge = bytes > bytesMax;
+  return (
+    <details>
+      <summary>
+        Request of {platform}{' '}
+        <span class={isTooLarge ? 'bad' : 'muted'}>
+          {count(bytes)} of {count(bytesMax)} B{isTooLarge ? ', too large' : ''}
+        </span>{' '}
+        {!configured && <span class="tag warn">no credential</span>}
+      </summary>
+      <Code label={`Exact request for ${platform}`} text={asText(request)} />
+    </details>
+  );
+}
+
+function asText({ platform, method, url, headers, body }: Request): string {
+  const lines = headers.map(({ name, value }) => `${name}: ${value}`);
+  const note = platform === 'web' ? ['', '# Before it is encrypted for the browser:'] : [''];
+  const pretty = JSON.stringify(parsedJson(body), null, 2);
+  return [`${method} ${url}`, ...lines, ...note, pretty].join('\n');
+}

@@ -1,0 +1,118 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { call } from '../../api/client.ts';
+import { may } from '../../api/session.ts';
+import {
+  type BrowserDevice,
+  becomeDevice,
+  knownDevice,
+  leaveDevice,
+  shownAfter,
+  whyNoDevice,
+} from '../../client/browser-device.ts';
+import { Button } from '../../parts/controls.tsx';
+import { count } from '../../parts/formats.ts';
+import { Notice } from '../../parts/notices.tsx';
+import { inInstance, pathTo } from '../../routing/router.ts';
+import { draft } from './draft.ts';
+
+const WAIT_MS = 60_000;
+
+/** Proves the round trip without another device: this browser registers, gets the draft, and shows it. */
+export function ThisBrowser({ instance }: { readonly instance: string }) {
+  const [device, setDevice] = useState<BrowserDevice>();
+  const [wrong, setWrong] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const [sent, setSent] = useState<{ readonly id: string; readonly says: string }>();
+  const stopping = useRef(new AbortController());
+  useEffect(() => {
+    void knownDevice(instance).then(setDevice);
+    return () => stopping.current.abort();
+  }, [instance]);
+
+  const act = async (action: () => Promise<void>) => {
+    setBusy(true);
+    setWrong(undefined);
+    try {
+      await action();
+    } catch (error) {
+      setWrong(error instanceof Error ? error.message : String(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const send = async ({ interest }: BrowserDevice) => {
+    const { web = { notification: { title: 'Hello', body: 'It works' } } } = draft.value;
+    const { publishId: id } = await call('POST /instances/{id}/publishes', {
+      path: { id: instance },
+      body: { interests: [interest], web },
+    });
+    setSent({ id, says: 'Sent. Waiting for the browser to show it …' });
+    const signal = AbortSignal.any([stopping.current.signal, AbortSignal.timeout(WAIT_MS)]);
+    const ms = await shownAfter(id, signal);
+    setSent({
+      id,
+      says:
+        ms === undefined
+          ? 'The browser has shown nothing for a minute.'
+          : `Shown after ${count(ms)} ms. Click it, and the publish counts it as opened.`,
+    });
+  };
+  const whyNot = whyNoDevice();
+  return (
+    <section class="card" aria-labelledby="this-browser">
+      <header>
+        <h2 id="this-browser">This browser</h2>
+      </header>
+      <div class="inside stack tight">
+        {whyNot !== undefined ? (
+          <p class="muted">{whyNot}</p>
+        ) : device === undefined ? (
+          <>
+            <p>Make this browser a device, and send the draft to it alone.</p>
+            <div class="buttons">
+              <Button
+                disabled={isBusy}
+                onClick={() => void act(async () => setDevice(await becomeDevice(instance)))}
+              >
+                Make this browser a device
+              </Button>
+            </div>
+          </>
+        ) : (
+          <>
+            <p>This browser is a device of the instance.</p>
+            <div class="buttons">
+              <Button
+                icon="send"
+                disabled={isBusy || !may('operator')}
+                onClick={() => void act(() => send(device))}
+              >
+                Send to this browser
+              </Button>
+              <Button
+                disabled={isBusy}
+                onClick={() =>
+                  void act(async () => {
+                    await leaveDevice(instance, device);
+                    setDevice(undefined);
+                  })
+                }
+              >
+                Remove it
+              </Button>
+            </div>
+          </>
+        )}
+        <div role="status">
+          {sent !== undefined && (
+            <p>
+              {sent.says}{' '}
+              <a href={pathTo(inInstance(instance, 'publishes', sent.id))}>See the publish</a>
+            </p>
+          )}
+        </div>
+        {wrong !== undefined && <Notice level="bad">{wrong}</Notice>}
+      </div>
+    </section>
+  );
+}
