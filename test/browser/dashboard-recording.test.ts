@@ -100,7 +100,7 @@ it('records what happens, opens it again, makes a test of it, and sends it to an
   await listener.subscribes('my-channel');
   await page.getByRole('button', { name: 'Send again' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('combobox', { name: 'App' }).selectOption(other.id);
+  await dialog.getByRole('combobox', { name: 'To the app' }).selectOption(other.id);
   await dialog.getByRole('combobox', { name: 'Speed' }).selectOption('10');
   await dialog.getByLabel('Type “2” to go on').fill('2');
   await dialog.getByRole('button', { name: 'Send again' }).click();

@@ -14,7 +14,7 @@ import {
   sendable,
 } from '../../live/sending-again.ts';
 import { Confirm } from '../../parts/confirm.tsx';
-import { Button } from '../../parts/controls.tsx';
+import { Button, Field } from '../../parts/controls.tsx';
 import { download, fileName } from '../../parts/download.ts';
 import { count, counted } from '../../parts/formats.ts';
 import { Notice } from '../../parts/notices.tsx';
@@ -47,7 +47,13 @@ export function RecordedBar({
               Steps for pusher-js
             </Button>
             {may('operator') && events.length > 0 && !isSending && (
-              <Button look="slim" onClick={() => setAsked(true)}>
+              <Button
+                look="slim"
+                onClick={() => {
+                  target.current = { app, speed: 1 };
+                  setAsked(true);
+                }}
+              >
                 Send again
               </Button>
             )}
@@ -84,35 +90,43 @@ export function RecordedBar({
           close={() => setAsked(false)}
           act={() => start(events, target.current)}
         >
-          They go to{' '}
-          <select
-            class="input"
-            aria-label="App"
-            defaultValue={app}
-            onChange={({ currentTarget }) => {
-              target.current.app = currentTarget.value;
-            }}
-          >
-            {(apps.value ?? []).map((each) => (
-              <option key={each.id} value={each.id}>
-                {each.name || each.id}
-              </option>
-            ))}
-          </select>{' '}
-          at{' '}
-          <select
-            class="input"
-            aria-label="Speed"
-            onChange={({ currentTarget }) => {
-              target.current.speed = Number(currentTarget.value);
-            }}
-          >
-            <option value="1">the speed of the recording</option>
-            <option value="10">ten times the speed</option>
-          </select>
-          . Whoever is subscribed there hears them.
-          {leftOut > 0 &&
-            ` ${count(leftOut)} are left out, because the recording has not all of their data.`}
+          <p>
+            Whoever is subscribed there hears them.
+            {leftOut > 0 &&
+              ` ${count(leftOut)} are left out, because the recording has not all of their data.`}
+          </p>
+          <div class="pair">
+            <Field label="To the app">
+              {(given) => (
+                <select
+                  {...given}
+                  defaultValue={app}
+                  onChange={({ currentTarget }) => {
+                    target.current.app = currentTarget.value;
+                  }}
+                >
+                  {(apps.value ?? []).map((each) => (
+                    <option key={each.id} value={each.id}>
+                      {each.name || each.id}
+                    </option>
+                  ))}
+                </select>
+              )}
+            </Field>
+            <Field label="Speed">
+              {(given) => (
+                <select
+                  {...given}
+                  onChange={({ currentTarget }) => {
+                    target.current.speed = Number(currentTarget.value);
+                  }}
+                >
+                  <option value="1">as recorded</option>
+                  <option value="10">10 times as fast</option>
+                </select>
+              )}
+            </Field>
+          </div>
         </Confirm>
       )}
     </>
