@@ -35,7 +35,7 @@ export default function PublishesPage({ instance }: { readonly instance: string 
       <PageHead
         title="Publishes"
         of={instances.nameOfId(instance)}
-        says={sentence(items, hasMore)}
+        says={failed === undefined || items !== undefined ? sentence(items, hasMore) : undefined}
         actions={<Button onClick={reload}>Look again</Button>}
       />
       <fieldset class="kinds" aria-label="State">
