@@ -3,13 +3,16 @@ import type { AuditStore } from '../stores/admin/audit-store.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
 import type { StreamQuery } from '../watching/stream.ts';
-import type { Webhooks } from '../webhooks/webhooks.ts';
-import type { Inspecting } from './channels/inspecting.ts';
+import type { EndpointHealth } from '../webhooks/endpoint-health.ts';
+import type { WaitingFor, Webhooks } from '../webhooks/webhooks.ts';
+import type { Inspecting, OfAllServers } from './channels/inspecting.ts';
+import type { ServerLog } from './log/server-log.ts';
 import type { Monitoring } from './monitoring/monitoring.ts';
 import type { Composing } from './push/composing.ts';
 import type { DeviceAdmin } from './push/device-admin.ts';
 import type { PublishAdmin } from './push/publish-admin.ts';
 import type { Caller, Rights } from './rights.ts';
+import type { StreamReader } from './stream-reader.ts';
 
 /** What one app does now, on all servers. */
 export interface AppActivity {
@@ -92,13 +95,9 @@ export interface HourUsage {
     | undefined;
 }
 
-/** Who reads a live stream. */
-export interface StreamReader {
-  /** For the log. */
-  readonly caller: Caller;
-  /** Aborts when the reader has gone, or may not read any more. */
-  readonly signal: AbortSignal;
-}
+/** An address of webhooks, and the servers that have tried it. */
+export type TriedEndpoint = Omit<EndpointHealth, 'lastAnswer'> &
+  WaitingFor & { readonly servers: readonly string[] };
 
 /** What the operations work on. */
 export interface Admin {
@@ -119,13 +118,19 @@ export interface Admin {
   watch(query: StreamQuery, reader: StreamReader): Promise<ReadableStream<Uint8Array>>;
   readonly inspect: Inspecting;
   readonly monitoring: Monitoring;
+  readonly serverLog: ServerLog;
   readonly usage: {
     /** The newest day first. */
     ofApp(appId: string, days: number): Promise<readonly DayUsage[]>;
     /** The hours in which a server was running, the newest first. */
     hoursOfApp(appId: string, hours: number): Promise<readonly HourUsage[]>;
   };
-  readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay' | 'endpoints' | 'test'>;
+  readonly webhooks: Pick<Webhooks, 'list' | 'show' | 'replay' | 'test'> & {
+    /** How each address has answered, on all servers; `undefined`: of all owners. */
+    endpoints(
+      ownerId: string | undefined,
+    ): Promise<OfAllServers & { readonly endpoints: readonly TriedEndpoint[] }>;
+  };
   /** Who did what, the newest first. */
   readonly audit: Pick<AuditStore, 'list'>;
   /** What a caller may do; `undefined`: nothing. */

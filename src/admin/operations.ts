@@ -8,7 +8,9 @@ import { problemOperations } from './channels/problem-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
 import { streamOperations } from './channels/stream-operations.ts';
 import { liveOperations } from './live-operations.ts';
+import { logOperations } from './log/log-operations.ts';
 import { monitoringOperations } from './monitoring/monitoring-operations.ts';
+import { nodeOperations } from './monitoring/node-operations.ts';
 import { type Operation, operation } from './operation.ts';
 import { composeOperations } from './push/compose-operations.ts';
 import { deviceOperations } from './push/device-operations.ts';
@@ -23,6 +25,7 @@ import { webhookOperations } from './webhook-operations.ts';
 /** The whole admin API, in the order in which its description shows it. */
 export const operations: readonly Operation[] = [
   ...monitoringOperations,
+  ...nodeOperations,
   ...appOperations,
   ...liveOperations,
   ...sendOperations,
@@ -39,6 +42,7 @@ export const operations: readonly Operation[] = [
   ...publishOperations,
   ...webhookOperations,
   ...webhookEndpointOperations,
+  ...logOperations,
   ...sessionOperations,
   ...auditOperations,
   operation({

@@ -3,12 +3,14 @@ import { readUserId } from '../push/model/user-id.ts';
 import { OperationRefused } from '../tenants/operation-refused.ts';
 import type { Admin } from './admin.ts';
 import { showConnection, shownConnection } from './channels/inspect-operations.ts';
+import { servers } from './channels/server-shapes.ts';
 import { type Operation, operation } from './operation.ts';
 import { deviceFilter, showDevice, shownDevice } from './push/device-shapes.ts';
 import { showLastPublish, shownLastPublish } from './push/device-story-shapes.ts';
 import { type Rights, seesApp, seesInstance } from './rights.ts';
 
 const CONNECTIONS_SHOWN = 20;
+const ASKED_AT_ONCE = 5;
 const DEVICES_SHOWN = 50;
 const PUBLISHES_SHOWN = 10;
 
@@ -36,7 +38,7 @@ export const userOperations: readonly Operation[] = [
       app: z
         .strictObject({
           id: z.string(),
-          server: z.string().describe('The server that answers.'),
+          servers,
           connections: z
             .array(
               shownConnection.extend({
@@ -90,17 +92,25 @@ async function inApp({ apps, inspect }: Admin, { user, id, rights }: Wanted) {
   if (!seesApp(rights, id)) throw new OperationRefused('not-found', `There is no app ${id}`);
   const { tenant: app } = await apps.get(id);
   const limit = CONNECTIONS_SHOWN;
-  const { connections, next } = await inspect.connections({ appId: app.id, user, limit });
-  const details = await Promise.all(
-    connections.map(({ socketId }) => inspect.connection(app.id, socketId)),
-  );
+  const { servers, connections, next } = await inspect.connections({ appId: app.id, user, limit });
+  const channelNames = new Map<string, readonly string[]>();
+  // Some at a time: each may be a question to another server.
+  for (let at = 0; at < connections.length; at += ASKED_AT_ONCE) {
+    const some = connections.slice(at, at + ASKED_AT_ONCE);
+    await Promise.all(
+      some.map(async ({ socketId, server }) => {
+        const { found } = await inspect.connection(app.id, socketId, server);
+        // It may have ended since.
+        channelNames.set(socketId, found?.channelNames ?? []);
+      }),
+    );
+  }
   return {
     id: app.id,
-    server: inspect.serverName,
-    connections: connections.map((one, place) => ({
+    servers,
+    connections: connections.map((one) => ({
       ...showConnection(one, rights),
-      // It may have ended since.
-      channelNames: details[place]?.channelNames ?? [],
+      channelNames: channelNames.get(one.socketId) ?? [],
     })),
     moreConnections: next !== undefined,
   };

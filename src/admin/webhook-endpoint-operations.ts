@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { redactedUrl } from '../runtime/redact.ts';
 import { OperationRefused } from '../tenants/operation-refused.ts';
+import { servers } from './channels/server-shapes.ts';
 import { type Operation, operation } from './operation.ts';
 import { numberIn } from './query-kinds.ts';
 import { requireOwner } from './rights.ts';
@@ -23,12 +24,13 @@ export const webhookEndpointOperations: readonly Operation[] = [
     method: 'GET',
     path: '/webhook-endpoints',
     summary:
-      'Show how each address of webhooks has answered this server, of those that it tried in the last 24 hours. Up to 50 of an app or instance are remembered.',
+      'Show how each address of webhooks has answered, of those that were tried in the last 24 hours, the one that was tried last first. Each server remembers up to 50 of an app or instance, and tells others of the last 1,000.',
     query: z.strictObject({
       app: z.string().optional().describe('Only those of this app.'),
       instance: z.string().optional().describe('Only those of this instance.'),
     }),
     answer: z.strictObject({
+      servers,
       endpoints: z.array(
         z.strictObject({
           kind: webhookKind,
@@ -47,17 +49,18 @@ export const webhookEndpointOperations: readonly Operation[] = [
           failingSinceMs: time.nullable().describe('null if the last attempt was delivered.'),
           waiting: count.describe('Requests that wait for it.'),
           oldestWaitingAtMs: time.nullable(),
+          servers: z.array(z.string()).describe('The servers that have tried it.'),
         }),
       ),
     }),
     act: async ({ webhooks }, { query: { app, instance }, rights }) => {
       const { kinds, ownerId } = ownedBy({ app, instance });
-      const endpoints = webhooks
-        .endpoints()
+      const asked = await webhooks.endpoints(ownerId);
+      const endpoints = asked.endpoints
         .filter((one) => seesWebhook(rights, one))
-        .filter(({ kind }) => kinds === undefined || kinds.includes(kind))
-        .filter((one) => ownerId === undefined || one.ownerId === ownerId);
+        .filter(({ kind }) => kinds === undefined || kinds.includes(kind));
       return {
+        servers: asked.servers,
         endpoints: endpoints.map((one) => ({
           kind: one.kind,
           app: one.kind === 'channels' ? one.ownerId : null,
@@ -72,6 +75,7 @@ export const webhookEndpointOperations: readonly Operation[] = [
           failingSinceMs: one.failingSinceMs ?? null,
           waiting: one.waiting,
           oldestWaitingAtMs: one.oldestWaitingAtMs ?? null,
+          servers: one.servers,
         })),
       };
     },

@@ -10,6 +10,7 @@ import type { Certificate } from '../runtime/certificate.ts';
 import type { Log } from '../runtime/ports.ts';
 import { systemTimers } from '../runtime/system-timers.ts';
 import { BackgroundThread } from './background/background-thread.ts';
+import { LineRelay } from './link/line-relay.ts';
 import type { AdminPasswordSource, ListenerAddress } from './link/messages.ts';
 import { handleBackgroundMessage } from './realtime/background-messages.ts';
 import { RealtimeLoops } from './realtime/realtime-loops.ts';
@@ -56,7 +57,15 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   await using parts = new AsyncDisposableStack();
   const logThread = parts.use(new LogThread());
   const { level } = config.log;
-  const opened = parts.use(openLog({ level, format: logFormat, port: logThread.openPort() }));
+  const relay = new LineRelay((lines) => background.post({ type: 'logged', lines }));
+  const opened = parts.use(
+    openLog({
+      level,
+      format: logFormat,
+      port: logThread.openPort(),
+      keep: (line) => relay.add(line),
+    }),
+  );
   const { log } = opened;
   const background = new BackgroundThread();
   parts.defer(() => background.stop());

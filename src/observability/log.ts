@@ -9,10 +9,21 @@ export type LogFormat = 'json' | 'text';
 
 export type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** A line of the log that is kept to be shown. */
+export interface KeptLine {
+  /** The line as JSON, as `log.format: json` writes it. */
+  readonly text: string;
+  readonly level: LogLevel;
+  /** The app or instance that it is about, or the server. */
+  readonly owner: string;
+}
+
 export interface LogOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
   readonly write: (line: LogLine) => void;
+  /** Takes each line, also as it would be in JSON. */
+  readonly keep?: (line: KeptLine) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -29,15 +40,18 @@ export interface LineLog {
 }
 
 /** Creates a log. A message below its level costs one comparison. */
-export function createLog({ level, format, write, now }: LogOptions): LineLog {
+export function createLog({ level, format, write, keep, now }: LogOptions): LineLog {
   const least = levels.indexOf(level);
   const at = (name: LogLevel) => {
     const isWanted = levels.indexOf(name) >= least;
     const isSevere = name === 'warn' || name === 'error';
     return (message: string, fields: Fields = {}) => {
       if (!isWanted) return;
-      const text = formatLine(format, { atMs: now(), level: name, message, fields });
-      write({ text, owner: ownerOf(fields), isSevere });
+      const entry = { atMs: now(), level: name, message, fields };
+      const text = formatLine(format, entry);
+      const owner = ownerOf(fields);
+      write({ text, owner, isSevere });
+      keep?.({ text: format === 'json' ? text : formatLine('json', entry), level: name, owner });
     };
   };
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };

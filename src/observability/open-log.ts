@@ -1,11 +1,20 @@
 import { LineWriter } from './line-writer.ts';
-import { createLog, formatLine, type LineLog, type LogFormat, type LogLevel } from './log.ts';
+import {
+  createLog,
+  formatLine,
+  type KeptLine,
+  type LineLog,
+  type LogFormat,
+  type LogLevel,
+} from './log.ts';
 
 export interface OpenLogOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
   /** A port of the log thread. */
   readonly port: MessagePort;
+  /** Takes each line, so that the last ones can be shown. */
+  readonly keep?: (line: KeptLine) => void;
 }
 
 /** The log of one loop. */
@@ -19,7 +28,7 @@ export interface OpenLog extends AsyncDisposable {
 const FLUSH_MS_MAX = 2_000;
 
 /** Opens the log of a loop. The log thread writes it. */
-export function openLog({ level, format, port }: OpenLogOptions): OpenLog {
+export function openLog({ level, format, port, keep }: OpenLogOptions): OpenLog {
   const lines = new LineWriter({
     send: (text) => port.postMessage(text),
     droppedLine: (owner, count) =>
@@ -32,7 +41,13 @@ export function openLog({ level, format, port }: OpenLogOptions): OpenLog {
   });
   port.onmessage = ({ data }: { readonly data: boolean }) => lines.written(data);
   return {
-    log: createLog({ level, format, write: (line) => lines.write(line), now: Date.now }),
+    log: createLog({
+      level,
+      format,
+      write: (line) => lines.write(line),
+      ...(keep && { keep }),
+      now: Date.now,
+    }),
     droppedLines: () => lines.droppedLines,
     async [Symbol.asyncDispose]() {
       await lines.flushed(FLUSH_MS_MAX);

@@ -82,6 +82,9 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
   server: async () => ({}),
   conditions: async () => ({}),
   figures: async () => ({}),
+  listNodes: async () => ({}),
+  listLog: async () => ({}),
+  watchLog: async () => ({}),
   listApps: async () => ({}),
   createApp: async () => ({
     body: { name: 'x', clientEvents: true, limits: { connections: 1 }, webhooks: [] },
@@ -203,6 +206,9 @@ async function makePublish() {
   return { id: instance.id, device, publish: await published(instance) };
 }
 
+/** Streams that end with the server alone. */
+const endless = ['watchLog'];
+
 const filled = (path: string, steps: Readonly<Record<string, string>>) =>
   path.replace(/\{(\w+)\}/g, (_, name) => steps[name] ?? 'missing');
 
@@ -249,46 +255,57 @@ describe('the OpenAPI description', () => {
     expect(references.length).toBeGreaterThan(10);
   });
 
-  it.each(described.map((one) => [`${one.method} ${one.path}`, one] as const))(
-    'is true of %s',
-    async (_, { method, path, operation }) => {
-      const given = await successes[operation.operationId]?.();
-      const { path: steps = {}, query = '', body } = given ?? {};
-      const target = `/${filled(path, steps)}`;
-      const done = await admin(server, method, target + query, { body });
-      expect(done.status).toBeLessThan(300);
-      expectDescribed(operation, done);
-      // Secrets are shown when they are made, or asked for by name.
-      for (const secret of [APP.secret, String(server.adminPassword)]) {
-        expect(done.text.includes(secret)).toBe(false);
-      }
-      expect(body !== undefined).toBe(operation.requestBody !== undefined);
+  it.each(
+    described
+      .filter(({ operation }) => !endless.includes(operation.operationId))
+      .map((one) => [`${one.method} ${one.path}`, one] as const),
+  )('is true of %s', async (_, { method, path, operation }) => {
+    const given = await successes[operation.operationId]?.();
+    const { path: steps = {}, query = '', body } = given ?? {};
+    const target = `/${filled(path, steps)}`;
+    const done = await admin(server, method, target + query, { body });
+    expect(done.status).toBeLessThan(300);
+    expectDescribed(operation, done);
+    // Secrets are shown when they are made, or asked for by name.
+    for (const secret of [APP.secret, String(server.adminPassword)]) {
+      expect(done.text.includes(secret)).toBe(false);
+    }
+    expect(body !== undefined).toBe(operation.requestBody !== undefined);
 
-      // All refusals that a client can cause.
-      if (path.includes('{')) {
-        const unknown = filled(path, { id: 'nowhere', key: 'nothing' });
-        const owner = query === '' ? '' : '?app=nowhere';
-        const refused = await admin(server, method, `/${unknown}${owner}`, { body });
-        expect(refused.status).toBe(404);
+    // All refusals that a client can cause.
+    if (path.includes('{')) {
+      const unknown = filled(path, { id: 'nowhere', key: 'nothing' });
+      const owner = query === '' ? '' : '?app=nowhere';
+      const refused = await admin(server, method, `/${unknown}${owner}`, { body });
+      expect(refused.status).toBe(404);
+      expectDescribed(operation, refused);
+    }
+    if (path.startsWith('/api/')) {
+      const strange = await admin(server, method, `${target}?strange=1`, { body });
+      expect(strange.status).toBe(400);
+      expectDescribed(operation, strange);
+    }
+    if (method !== 'GET') {
+      for (const [request, status] of [
+        [{ raw: 'x', headers: { 'content-type': 'text/plain' } }, 415],
+        [{ raw: 'x'.repeat(70_000) }, 413],
+      ] as const) {
+        const refused = await admin(server, method, target, request);
+        expect(refused.status).toBe(status);
         expectDescribed(operation, refused);
       }
-      if (path.startsWith('/api/')) {
-        const strange = await admin(server, method, `${target}?strange=1`, { body });
-        expect(strange.status).toBe(400);
-        expectDescribed(operation, strange);
-      }
-      if (method !== 'GET') {
-        for (const [request, status] of [
-          [{ raw: 'x', headers: { 'content-type': 'text/plain' } }, 415],
-          [{ raw: 'x'.repeat(70_000) }, 413],
-        ] as const) {
-          const refused = await admin(server, method, target, request);
-          expect(refused.status).toBe(status);
-          expectDescribed(operation, refused);
-        }
-      }
-    },
-  );
+    }
+  });
+
+  it('is true of GET /api/v1/log/stream', async () => {
+    await using stopping = await startFanfare();
+    const opened = stopping.logsNext(/Log stream opened/);
+    const shown = admin(stopping, 'GET', '/log/stream');
+    await opened;
+    await stopping.stop();
+    const found = described.find(({ operation }) => operation.operationId === 'watchLog');
+    expectDescribed(found?.operation ?? Object(null), await shown);
+  });
 
   it('holds for apps of the configuration, which cannot be changed', async () => {
     for (const { method, path, operation } of described) {

@@ -9,7 +9,8 @@ import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type Operation, operation } from '../operation.ts';
 import { listLimit } from '../query-kinds.ts';
 import type { Rights } from '../rights.ts';
-import type { ListedConnection } from './inspecting.ts';
+import type { ListedConnection, OfAllServers, OfServer } from './inspecting.ts';
+import { server, servers, unlessAway } from './server-shapes.ts';
 
 /** Connections that are shown with a channel. */
 const CONNECTIONS_SHOWN = 100;
@@ -31,9 +32,8 @@ export const shownConnection = z.strictObject({
   heardAtMs: time.describe('When the client last sent anything. Milliseconds since 1970.'),
   waitingBytes: count.describe('Bytes that the client has not taken yet.'),
   channels: count.describe('Channels that it is subscribed to.'),
+  server,
 });
-
-const server = z.string().describe('The server whose connections these are.');
 
 /** The operations that show single channels and connections. */
 export const inspectOperations: readonly Operation[] = [
@@ -43,7 +43,7 @@ export const inspectOperations: readonly Operation[] = [
     path: '/apps/{id}/channels/{name}',
     role: 'support',
     summary:
-      'Show one channel: its counts, up to 1,000 members, the remembered event of a cache channel, and up to 100 connections of this server.',
+      'Show one channel: its counts, up to 1,000 members, the remembered event of a cache channel, and up to 100 connections.',
     answer: z.strictObject({
       name: z.string(),
       occupied: z.boolean(),
@@ -64,16 +64,16 @@ export const inspectOperations: readonly Operation[] = [
         })
         .nullable()
         .describe('The last event of a cache channel, if it is remembered.'),
-      server,
+      servers,
       connections: z.array(shownConnection),
-      moreConnections: z.boolean().describe('Whether there may be more on this server.'),
+      moreConnections: z.boolean().describe('Whether there may be more.'),
     }),
     refusals: ['not-found', 'conflict'],
     act: async ({ apps, inspect }, { path, rights }) => {
       const channel = channelIn(path('name'));
       const { tenant: app } = await apps.get(path('id'));
       const { counts, members, cached } = await inspect.channel(app.id, channel.text);
-      const { connections, next } = await inspect.connections({
+      const { servers, connections, next } = await inspect.connections({
         appId: app.id,
         channel: channel.text,
         limit: CONNECTIONS_SHOWN,
@@ -97,7 +97,7 @@ export const inspectOperations: readonly Operation[] = [
                 bytes: Buffer.byteLength(cached.data),
                 ageMs: Math.max(0, Math.round(CACHE_TTL_MS - cached.leftMs)),
               },
-        server: inspect.serverName,
+        servers,
         connections: connections.map((one) => showConnection(one, rights)),
         moreConnections: next !== undefined,
       };
@@ -108,7 +108,8 @@ export const inspectOperations: readonly Operation[] = [
     method: 'GET',
     path: '/apps/{id}/connections',
     role: 'support',
-    summary: 'List open connections of an app on this server, the oldest of each thread first.',
+    summary:
+      'List open connections of an app, one server after the other, the oldest of each thread first.',
     query: z.strictObject({
       user: z.string().min(1).max(1_000).optional().describe('Only those signed in as this user.'),
       channel: z.string().max(200).optional().describe('Only those subscribed to this channel.'),
@@ -116,14 +117,16 @@ export const inspectOperations: readonly Operation[] = [
       limit: listLimit(100),
       after: z
         .string()
-        .regex(/^\d{1,3}\.\d{1,15}$/, { error: 'must be the `next` of an earlier response' })
+        .regex(/^[^~]{1,300}~\d{1,3}\.\d{1,15}$/, {
+          error: 'must be the `next` of an earlier response',
+        })
         .optional()
         .describe(
           'Continue an earlier list: its `next`. It holds until 16 other lists were begun.',
         ),
     }),
     answer: z.strictObject({
-      server,
+      servers,
       connections: z.array(shownConnection),
       next: z
         .string()
@@ -138,9 +141,10 @@ export const inspectOperations: readonly Operation[] = [
         throw new OperationRefused('invalid', 'address: addresses are hidden from you', 'address');
       }
       const { tenant: app } = await apps.get(path('id'));
-      const { connections, next } = await inspect.connections({ appId: app.id, ...query });
+      const found = await inspect.connections({ appId: app.id, ...query });
+      const { servers, connections, next } = found;
       return {
-        server: inspect.serverName,
+        servers,
         connections: connections.map((one) => showConnection(one, rights)),
         next: next ?? null,
       };
@@ -151,20 +155,18 @@ export const inspectOperations: readonly Operation[] = [
     method: 'GET',
     path: '/apps/{id}/connections/{socket}',
     role: 'support',
-    summary: 'Show one open connection of this server.',
+    summary: 'Show one open connection, whichever server has it.',
     answer: shownConnection.extend({
-      server,
       channelNames: z.array(z.string()).describe('The first 1,000.'),
       watching: count.describe('Users on its watchlist.'),
     }),
     refusals: ['not-found', 'conflict'],
     act: async ({ apps, inspect }, { path, rights }) => {
       const { tenant: app } = await apps.get(path('id'));
-      const found = await inspect.connection(app.id, path('socket'));
-      if (found === undefined) throw noSuchConnection(path('socket'));
+      const { found, ...asked } = await inspect.connection(app.id, path('socket'));
+      if (found === undefined) throw noSuchConnection(path('socket'), asked);
       return {
         ...showConnection(found, rights),
-        server: inspect.serverName,
         channelNames: found.channelNames,
         watching: found.watching,
       };
@@ -176,23 +178,24 @@ export const inspectOperations: readonly Operation[] = [
     path: '/apps/{id}/connections/{socket}',
     role: 'operator',
     summary:
-      'Close one open connection of this server with 4009. Client libraries do not connect again by themselves.',
+      'Close one open connection with 4009, whichever server has it. Client libraries do not connect again by themselves.',
     answer: z.strictObject({ socketId: z.string(), closed: z.literal(true) }),
     refusals: ['not-found', 'conflict'],
     logLine: { message: 'Connection closed by an operator', subject: 'app' },
     act: async ({ apps, inspect }, { path }) => {
       const { tenant: app } = await apps.get(path('id'));
-      if (!(await inspect.end(app.id, path('socket')))) throw noSuchConnection(path('socket'));
+      const { isFound, ...asked } = await inspect.end(app.id, path('socket'));
+      if (!isFound) throw noSuchConnection(path('socket'), asked);
       return { socketId: path('socket'), closed: true as const };
     },
   }),
 ];
 
 export function showConnection(
-  { library, address, user, transport, ...one }: ListedConnection,
+  { library, address, user, transport, ...one }: ListedConnection & OfServer,
   rights: Rights,
 ) {
-  const { socketId, openedAtMs, heardAtMs, waitingBytes, channels } = one;
+  const { socketId, openedAtMs, heardAtMs, waitingBytes, channels, server } = one;
   return {
     socketId,
     user: user ?? null,
@@ -203,6 +206,7 @@ export function showConnection(
     heardAtMs,
     waitingBytes,
     channels,
+    server,
   };
 }
 
@@ -212,9 +216,9 @@ function channelIn(text: string): ChannelName {
   throw new OperationRefused('invalid', describeBadChannelName(text.slice(0, 300), parsed.why));
 }
 
-function noSuchConnection(socketId: string): OperationRefused {
+function noSuchConnection(socketId: string, asked: OfAllServers): OperationRefused {
   return new OperationRefused(
     'not-found',
-    `This server has no open connection ${socketId.slice(0, 64)} of the app`,
+    `There is no open connection ${socketId.slice(0, 64)} of the app${unlessAway(asked)}`,
   );
 }

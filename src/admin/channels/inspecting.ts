@@ -1,7 +1,7 @@
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
 import type { ProblemGroup } from '../../channels/problem-book.ts';
 
-/** One open connection of this server. */
+/** One open connection. */
 export interface ListedConnection {
   readonly socketId: string;
   readonly user: string | undefined;
@@ -35,11 +35,28 @@ export interface ConnectionFilter {
   readonly limit: number;
 }
 
-/** Shows single channels and connections, and what goes wrong. Throws `OperationRefused` if a realtime loop or the engine does not answer. */
+/** A server that was asked, and whether it did not answer. */
+export interface AskedServer {
+  readonly name: string;
+  readonly away: boolean;
+}
+
+/** An answer for all servers that act as one, with those that were asked. */
+export interface OfAllServers {
+  readonly servers: readonly AskedServer[];
+}
+
+/** What is of one server. */
+export interface OfServer {
+  /** Host and port of the server. */
+  readonly server: string;
+}
+
+/**
+ * Shows single channels and connections, and what goes wrong, on all servers. Throws `OperationRefused` if a realtime loop or
+ * the engine does not answer.
+ */
 export interface Inspecting {
-  /** Host and port of this server. */
-  readonly serverName: string;
-  /** What is known of a channel, on all servers. */
   channel(
     appId: string,
     channel: string,
@@ -48,14 +65,23 @@ export interface Inspecting {
     readonly members: readonly Member[];
     readonly cached: CachedEvent | undefined;
   }>;
-  /** Connections of this server. There may be fewer than `limit` although there are more. */
-  connections(filter: ConnectionFilter): Promise<{
-    readonly connections: readonly ListedConnection[];
-    readonly next: string | undefined;
-  }>;
-  /** What clients and backends of an app did wrong on this server since its start. */
-  problems(appId: string): Promise<readonly ProblemGroup[]>;
-  connection(appId: string, socketId: string): Promise<ConnectionDetails | undefined>;
-  /** Ends a connection; `false` if this server has no such connection. */
-  end(appId: string, socketId: string): Promise<boolean>;
+  /** There may be fewer connections than `limit` although there are more. */
+  connections(filter: ConnectionFilter): Promise<
+    OfAllServers & {
+      readonly connections: readonly (ListedConnection & OfServer)[];
+      readonly next: string | undefined;
+    }
+  >;
+  /** What clients and backends of an app did wrong since the start of each server. */
+  problems(
+    appId: string,
+  ): Promise<OfAllServers & { readonly problems: readonly (ProblemGroup & OfServer)[] }>;
+  /** `server`: the one that has it, if that is known. */
+  connection(
+    appId: string,
+    socketId: string,
+    server?: string,
+  ): Promise<OfAllServers & { readonly found: (ConnectionDetails & OfServer) | undefined }>;
+  /** Ends a connection. */
+  end(appId: string, socketId: string): Promise<OfAllServers & { readonly isFound: boolean }>;
 }

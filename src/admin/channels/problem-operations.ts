@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Operation, operation } from '../operation.ts';
+import { servers } from './server-shapes.ts';
 
 const time = z.int().min(0).describe('Milliseconds since 1970.');
 
@@ -11,9 +12,9 @@ export const problemOperations: readonly Operation[] = [
     path: '/apps/{id}/problems',
     role: 'support',
     summary:
-      'List what clients and backends of an app did wrong on this server since its start, in groups, the last one first. Up to 256 groups of an app are remembered per realtime thread.',
+      'List what clients and backends of an app did wrong since the start of each server, in groups, the last one first. Up to 256 groups of an app are remembered per realtime thread.',
     answer: z.strictObject({
-      server: z.string().describe('The server that saw them.'),
+      servers,
       problems: z.array(
         z.strictObject({
           source: z
@@ -29,6 +30,7 @@ export const problemOperations: readonly Operation[] = [
           count: z.int().min(1),
           firstAtMs: time,
           lastAtMs: time,
+          server: z.string().describe('The server that saw the last one.'),
           example: z
             .strictObject({
               text: z.string().describe('Without signatures, secrets and signed data.'),
@@ -47,9 +49,9 @@ export const problemOperations: readonly Operation[] = [
     refusals: ['not-found', 'conflict'],
     act: async ({ apps, inspect }, { path, rights }) => {
       const { tenant: app } = await apps.get(path('id'));
-      const problems = await inspect.problems(app.id);
+      const { servers, problems } = await inspect.problems(app.id);
       return {
-        server: inspect.serverName,
+        servers,
         problems: problems.map(({ example: { address, ...example }, ...group }) => ({
           ...group,
           example: rights.seesPayloads && address !== undefined ? { ...example, address } : example,

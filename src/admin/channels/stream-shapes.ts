@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { tapKinds } from '../../channels/watching/tap.ts';
+import { eventsOf } from '../event-shapes.ts';
 
 const count = z.int().min(0);
 const optional = (description: string) => z.string().optional().describe(description);
@@ -83,9 +84,4 @@ const shapes = {
 };
 
 /** The same as JSON schemas. */
-export const streamEvents = Object.fromEntries(
-  Object.entries(shapes).map(([name, shape]) => {
-    const { $schema: _, ...schema } = z.toJSONSchema(shape);
-    return [name, schema];
-  }),
-);
+export const streamEvents = eventsOf(shapes);

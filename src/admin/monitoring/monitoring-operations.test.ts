@@ -5,13 +5,20 @@ import type { Rights } from '../rights.ts';
 import { bySeries, type Monitoring } from './monitoring.ts';
 import { monitoringOperations } from './monitoring-operations.ts';
 
-const condition = { level: 'bad', text: 'x', advice: 'y', sinceMs: 1 } as const;
+const condition = { level: 'bad', text: 'x', advice: 'y', sinceMs: 1, servers: [] } as const;
 
 const monitoring: Pick<Monitoring, 'figures' | 'conditions'> = {
-  figures: async () => ({ nowMs: 1, stepMs: 10_000, fromMs: 0, series: bySeries(() => [1]) }),
+  figures: async () => ({
+    nowMs: 1,
+    stepMs: 10_000,
+    fromMs: 0,
+    series: bySeries(() => [1]),
+    servers: [],
+  }),
   conditions: async () => ({
     checkedAtMs: 1,
     checked: 3,
+    servers: [],
     conditions: [
       { ...condition, id: 'store-away' },
       { ...condition, id: 'quota', app: 'shop' },
@@ -34,8 +41,8 @@ it('shows each caller the conditions of their own apps and instances only', asyn
       (one) => Object.values(one).join(' '),
     );
   expect(await idsFor({ apps: '*', instances: '*' })).toHaveLength(4);
-  expect(await idsFor({ apps: ['shop'], instances: [] })).toEqual(['bad x y 1 quota shop']);
-  expect(await idsFor({ apps: [], instances: '*' })).toEqual(['bad x y 1 gateway i-1']);
+  expect(await idsFor({ apps: ['shop'], instances: [] })).toEqual(['bad x y 1  quota shop']);
+  expect(await idsFor({ apps: [], instances: '*' })).toEqual(['bad x y 1  gateway i-1']);
 });
 
 it('shows the figures of all tenants together only to who may see all of them', async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { servers } from '../channels/server-shapes.ts';
 import { type Operation, operation } from '../operation.ts';
 import { seesApp, seesEverything, seesInstance } from '../rights.ts';
 import { bySeries, type SeriesName } from './monitoring.ts';
@@ -11,8 +12,8 @@ const seriesWords: Readonly<Record<SeriesName, string>> = {
   connections: 'Open connections.',
   deliveredPerSecond: 'Messages sent to subscribers, per second.',
   eventsPerSecond: 'Events triggered by backends, per second.',
-  loopLateMs: 'The longest delay of a realtime loop in the last 10 s. Milliseconds.',
-  memoryBytes: 'Resident memory of the process.',
+  loopLateMs: 'The longest delay of any realtime loop in the last 10 s. Milliseconds.',
+  memoryBytes: 'Resident memory of the processes.',
   webhooksWaiting: 'Webhook requests that wait in the store.',
   pushWaiting: 'Pages of up to 1,000 devices, and single devices, that wait for delivery.',
 };
@@ -54,7 +55,7 @@ export const monitoringOperations: readonly Operation[] = [
     role: 'viewer',
     restricted: 'filtered',
     summary:
-      'List what an operator should look at on this server now, the worst first, each with advice. Who sees only some apps or instances gets what is about these.',
+      'List what an operator should look at on any server now, the worst first, each with advice. Who sees only some apps or instances gets what is about these.',
     answer: z.strictObject({
       checkedAtMs: time,
       checked: z.int().min(1).describe('How many things were checked.'),
@@ -73,8 +74,10 @@ export const monitoringOperations: readonly Operation[] = [
             .string()
             .optional()
             .describe('User, password, fragment and query values are shown as ***.'),
+          servers: z.array(z.string()).describe('The servers that have found it.'),
         }),
       ),
+      servers,
     }),
     act: async ({ monitoring }, { rights }) => {
       const checked = await monitoring.conditions();
@@ -94,7 +97,7 @@ export const monitoringOperations: readonly Operation[] = [
     role: 'viewer',
     restricted: 'filtered',
     summary:
-      'Show figures of this server for up to 24 hours, in steps of 10 seconds. Who sees only some apps or instances gets none.',
+      'Show figures of all servers together for up to 24 hours, in steps of 10 seconds. Who sees only some apps or instances gets none.',
     query: z.strictObject({
       since: z
         .string()
@@ -111,11 +114,14 @@ export const monitoringOperations: readonly Operation[] = [
           bySeries((name) => z.array(z.number().nullable()).describe(seriesWords[name])),
         )
         .describe('One value for each step; null where nothing was measured.'),
+      servers,
     }),
     act: async ({ monitoring }, { query, rights }) => {
       const figures = await monitoring.figures(Number(query.since));
       // They are those of all tenants together.
-      return seesEverything(rights) ? figures : { ...figures, series: bySeries(() => []) };
+      return seesEverything(rights)
+        ? figures
+        : { ...figures, series: bySeries(() => []), servers: [] };
     },
   }),
 ];

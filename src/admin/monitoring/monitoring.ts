@@ -1,5 +1,6 @@
 import type { OpenCircuit } from '../../push/delivering/ports.ts';
 import type { Platform } from '../../push/model/device.ts';
+import type { OfAllServers } from '../channels/inspecting.ts';
 
 /** What this server is. */
 export interface ServerFacts {
@@ -67,12 +68,60 @@ export interface Condition {
   readonly webhookUrl?: string;
 }
 
+/** A condition, and the servers that have found it. */
+export type ConditionOfCluster = Condition & { readonly servers: readonly string[] };
+
+/** What one server has found. */
 export interface Checked {
   readonly checkedAtMs: number;
   /** How many things were checked. */
   readonly checked: number;
   /** The worst first. */
   readonly conditions: readonly Condition[];
+}
+
+/** How one server does. */
+export interface NodeReport {
+  readonly version: string;
+  readonly startedAtMs: number;
+  /** `undefined` if a realtime loop does not answer. */
+  readonly figures:
+    | {
+        readonly connections: number;
+        /** `undefined` in the first seconds. */
+        readonly eventsPerSecond?: number | undefined;
+        readonly deliveredPerSecond?: number | undefined;
+        readonly memoryBytes: number;
+      }
+    | undefined;
+  readonly threads: readonly {
+    readonly name: string;
+    /** The longest delay of its loop in the last 10 s; `undefined` if it does not answer. */
+    readonly lateMs?: number | undefined;
+  }[];
+  readonly engine: {
+    readonly type: 'memory' | 'redis';
+    readonly awaySinceMs?: number | undefined;
+    readonly why?: string | undefined;
+  };
+  /** Why it is not ready; empty if it is. */
+  readonly notReady: readonly string[];
+  /** Conditions by their level. */
+  readonly bad: number;
+  readonly warn: number;
+}
+
+/** A server that is known. */
+export interface ShownNode {
+  readonly name: string;
+  /** Whether it is the one that was asked. */
+  readonly isAsked: boolean;
+  /** When it last said anything. */
+  readonly heardAtMs: number;
+  /** Since when it does not answer; `undefined`: it does. */
+  readonly silentSinceMs: number | undefined;
+  /** `undefined` if it does not answer. */
+  readonly report: NodeReport | undefined;
 }
 
 /** A gateway that this server has paused for one instance. */
@@ -93,9 +142,15 @@ export interface SaidByGateway {
 /** What an operator sees of this server. */
 export interface Monitoring {
   server(): ServerFacts;
-  /** What has been measured since a time, at most for a day. */
-  figures(sinceMs: number): Promise<KeptFigures>;
-  conditions(): Promise<Checked>;
+  /** What has been measured on all servers since a time, at most for a day. */
+  figures(sinceMs: number): Promise<KeptFigures & OfAllServers>;
+  /** All servers that act as one, the asked one first. */
+  nodes(): Promise<readonly ShownNode[]>;
+  /** What all servers have found. */
+  conditions(): Promise<
+    OfAllServers &
+      Omit<Checked, 'conditions'> & { readonly conditions: readonly ConditionOfCluster[] }
+  >;
   /** The gateways of an instance that are paused now. */
   pauses(instanceId: string): readonly PausedRoute[];
   saidLast(instanceId: string, platform: Platform): SaidByGateway;

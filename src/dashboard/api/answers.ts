@@ -12,13 +12,19 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly checkedAtMs: number; readonly checked: number; readonly conditions: readonly ({ readonly id: string; readonly level: "bad" | "warn"; readonly text: string; readonly advice: string; readonly sinceMs: number; readonly app?: string | undefined; readonly instance?: string | undefined; readonly webhookUrl?: string | undefined })[] };
+    readonly answer: { readonly checkedAtMs: number; readonly checked: number; readonly conditions: readonly ({ readonly id: string; readonly level: "bad" | "warn"; readonly text: string; readonly advice: string; readonly sinceMs: number; readonly app?: string | undefined; readonly instance?: string | undefined; readonly webhookUrl?: string | undefined; readonly servers: readonly (string)[] })[]; readonly servers: readonly ({ readonly name: string; readonly away: boolean })[] };
   };
   'GET /figures': {
     readonly path: Record<never, string>;
     readonly query: { readonly since?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly nowMs: number; readonly stepMs: number; readonly fromMs: number; readonly series: { readonly connections: readonly (number | null)[]; readonly deliveredPerSecond: readonly (number | null)[]; readonly eventsPerSecond: readonly (number | null)[]; readonly loopLateMs: readonly (number | null)[]; readonly memoryBytes: readonly (number | null)[]; readonly webhooksWaiting: readonly (number | null)[]; readonly pushWaiting: readonly (number | null)[] } };
+    readonly answer: { readonly nowMs: number; readonly stepMs: number; readonly fromMs: number; readonly series: { readonly connections: readonly (number | null)[]; readonly deliveredPerSecond: readonly (number | null)[]; readonly eventsPerSecond: readonly (number | null)[]; readonly loopLateMs: readonly (number | null)[]; readonly memoryBytes: readonly (number | null)[]; readonly webhooksWaiting: readonly (number | null)[]; readonly pushWaiting: readonly (number | null)[] }; readonly servers: readonly ({ readonly name: string; readonly away: boolean })[] };
+  };
+  'GET /nodes': {
+    readonly path: Record<never, string>;
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly nodes: readonly ({ readonly name: string; readonly answers: boolean; readonly isAsked: boolean; readonly heardAtMs: number; readonly silentSinceMs: number | null; readonly report: { readonly version: string; readonly startedAtMs: number; readonly threads: readonly ({ readonly name: string; readonly lateMs: number | null })[]; readonly connections: number | null; readonly eventsPerSecond: number | null; readonly deliveredPerSecond: number | null; readonly memoryBytes: number | null; readonly engine: { readonly type: "memory" | "redis"; readonly awaySinceMs: number | null; readonly why: string | null }; readonly notReady: readonly (string)[]; readonly conditions: { readonly bad: number; readonly warn: number } } | null })[] };
   };
   'GET /apps': {
     readonly path: Record<never, string>;
@@ -114,13 +120,13 @@ export interface Operations {
     readonly path: { readonly id: string; readonly name: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly name: string; readonly occupied: boolean; readonly subscriptions: number; readonly users: number; readonly members: readonly ({ readonly userId: string; readonly userInfo: string | null })[]; readonly cached: { readonly name: string; readonly data: string | null; readonly bytes: number; readonly ageMs: number } | null; readonly server: string; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number })[]; readonly moreConnections: boolean };
+    readonly answer: { readonly name: string; readonly occupied: boolean; readonly subscriptions: number; readonly users: number; readonly members: readonly ({ readonly userId: string; readonly userInfo: string | null })[]; readonly cached: { readonly name: string; readonly data: string | null; readonly bytes: number; readonly ageMs: number } | null; readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly server: string })[]; readonly moreConnections: boolean };
   };
   'GET /apps/{id}/connections': {
     readonly path: { readonly id: string };
     readonly query: { readonly user?: string | undefined; readonly channel?: string | undefined; readonly address?: string | undefined; readonly limit?: string | undefined; readonly after?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly server: string; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number })[]; readonly next: string | null };
+    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly server: string })[]; readonly next: string | null };
   };
   'GET /apps/{id}/connections/{socket}': {
     readonly path: { readonly id: string; readonly socket: string };
@@ -138,7 +144,7 @@ export interface Operations {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly server: string; readonly problems: readonly ({ readonly source: "client" | "connection" | "backend"; readonly kind: string; readonly text: string; readonly advice: string; readonly count: number; readonly firstAtMs: number; readonly lastAtMs: number; readonly example: { readonly text: string; readonly socket?: string | undefined; readonly user?: string | undefined; readonly address?: string | undefined; readonly path?: string | undefined } })[] };
+    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly problems: readonly ({ readonly source: "client" | "connection" | "backend"; readonly kind: string; readonly text: string; readonly advice: string; readonly count: number; readonly firstAtMs: number; readonly lastAtMs: number; readonly server: string; readonly example: { readonly text: string; readonly socket?: string | undefined; readonly user?: string | undefined; readonly address?: string | undefined; readonly path?: string | undefined } })[] };
   };
   'GET /instances': {
     readonly path: Record<never, string>;
@@ -258,7 +264,7 @@ export interface Operations {
     readonly path: { readonly user: string };
     readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly user: string; readonly app: { readonly id: string; readonly server: string; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly channelNames: readonly (string)[] })[]; readonly moreConnections: boolean } | null; readonly push: { readonly id: string; readonly devices: readonly ({ readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string })[]; readonly moreDevices: boolean; readonly publishes: readonly ({ readonly publish: string; readonly device: string; readonly createdAt: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly outcome: { readonly at: string | null; readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "gateway-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened"; readonly detail: string; readonly advice: string | null } })[]; readonly looked: number } | null };
+    readonly answer: { readonly user: string; readonly app: { readonly id: string; readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly server: string; readonly channelNames: readonly (string)[] })[]; readonly moreConnections: boolean } | null; readonly push: { readonly id: string; readonly devices: readonly ({ readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string })[]; readonly moreDevices: boolean; readonly publishes: readonly ({ readonly publish: string; readonly device: string; readonly createdAt: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly outcome: { readonly at: string | null; readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "gateway-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened"; readonly detail: string; readonly advice: string | null } })[]; readonly looked: number } | null };
   };
   'GET /instances/{id}/publishes/{publish}': {
     readonly path: { readonly id: string; readonly publish: string };
@@ -294,7 +300,7 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly endpoints: readonly ({ readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly url: string; readonly delivered: number; readonly failed: number; readonly lastAtMs: number; readonly lastOutcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly lastStatus: number | null; readonly lastDeliveredAtMs: number | null; readonly failingSinceMs: number | null; readonly waiting: number; readonly oldestWaitingAtMs: number | null })[] };
+    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly endpoints: readonly ({ readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly url: string; readonly delivered: number; readonly failed: number; readonly lastAtMs: number; readonly lastOutcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly lastStatus: number | null; readonly lastDeliveredAtMs: number | null; readonly failingSinceMs: number | null; readonly waiting: number; readonly oldestWaitingAtMs: number | null; readonly servers: readonly (string)[] })[] };
   };
   'POST /webhook-replays': {
     readonly path: Record<never, string>;
@@ -307,6 +313,18 @@ export interface Operations {
     readonly query: Record<never, string>;
     readonly body: { readonly url: string };
     readonly answer: { readonly outcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly status: number | null; readonly durationMs: number; readonly answer: string | null };
+  };
+  'GET /log': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly level?: string | undefined; readonly text?: string | undefined; readonly before?: string | undefined; readonly limit?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly server: string; readonly lines: readonly ({ readonly n: number; readonly atMs: number; readonly level: "debug" | "info" | "warn" | "error"; readonly message: string; readonly fields: Readonly<Record<string, string | number | boolean>> })[]; readonly next: number | null };
+  };
+  'GET /log/stream': {
+    readonly path: Record<never, string>;
+    readonly query: { readonly level?: string | undefined; readonly text?: string | undefined; readonly after?: string | undefined };
+    readonly body: undefined;
+    readonly answer: unknown;
   };
   'POST /session': {
     readonly path: Record<never, string>;

@@ -13,6 +13,11 @@ export function may(role: Session['role']): boolean {
   return RANKS.indexOf(session.value?.role ?? 'viewer') >= RANKS.indexOf(role);
 }
 
+/** Whether the user may see all apps and instances, and so what concerns the whole server. */
+export function seesEverything(): boolean {
+  return session.value?.apps === '*' && session.value.instances === '*';
+}
+
 /** Asks who is logged in. A log-in link's token is exchanged first and leaves the address bar. */
 export async function askSession(): Promise<void> {
   const token = /^#token=([\w.~-]+)$/.exec(location.hash)?.[1];

@@ -11,6 +11,7 @@ interface Page {
 /** Every page, with the file that is loaded for it. */
 export const pages: readonly Page[] = [
   { pattern: '/', load: () => import('./home/home-page.tsx') },
+  { pattern: '/nodes', load: () => import('./nodes/nodes-page.tsx') },
   { pattern: '/audit', load: () => import('./audit/audit-page.tsx') },
   { pattern: '/apps/:app/live', load: () => import('./live/live-page.tsx') },
   { pattern: '/apps/:app/send', load: () => import('./send/send-page.tsx') },
@@ -28,6 +29,10 @@ export const pages: readonly Page[] = [
   { pattern: '/apps/:app/keys', load: () => import('./app/keys-page.tsx') },
   { pattern: '/apps/:app/settings', load: () => import('./app/settings-page.tsx') },
   { pattern: '/push/:instance/compose', load: () => import('./compose/compose-page.tsx') },
+  {
+    pattern: '/push/:instance/credentials',
+    load: () => import('./credentials/credentials-page.tsx'),
+  },
   { pattern: '/push/:instance/publishes', load: () => import('./publishes/publishes-page.tsx') },
   {
     pattern: '/push/:instance/publishes/:publish',

@@ -1,3 +1,4 @@
+import { may, seesEverything } from '../api/session.ts';
 import type { IconName } from '../parts/icons.tsx';
 
 interface Place {
@@ -27,4 +28,20 @@ export const appPlaces: readonly Place[] = [
 export const pushPlaces: readonly Place[] = [
   { path: 'publishes', word: 'Publishes', icon: 'publish', key: 'u' },
   { path: 'compose', word: 'Compose', icon: 'send', key: 'e' },
+  { path: 'credentials', word: 'Credentials', icon: 'key', key: 'i' },
 ];
+
+interface ServerPlace extends Omit<Place, 'key'> {
+  /** Who may see it. */
+  readonly role: Parameters<typeof may>[0];
+}
+
+const wholeServer: readonly ServerPlace[] = [
+  { path: '/nodes', word: 'Servers', icon: 'server', role: 'viewer' },
+  { path: '/audit', word: 'Audit', icon: 'person', role: 'admin' },
+];
+
+/** The pages of the whole server that the user may see. Who sees only some apps or instances sees none of them. */
+export function serverPlaces(): readonly ServerPlace[] {
+  return seesEverything() ? wholeServer.filter(({ role }) => may(role)) : [];
+}

@@ -1,12 +1,11 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
-import { may } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { go, inApp, inInstance } from '../routing/router.ts';
 import { apps, currentApp, nameOfId } from './apps.ts';
 import { instances } from './instances.ts';
-import { appPlaces, pushPlaces } from './navigation.ts';
+import { appPlaces, pushPlaces, serverPlaces } from './navigation.ts';
 import { nameOf } from './tenants.ts';
 
 interface Hit {
@@ -147,8 +146,8 @@ function knownHits(wanted: string): readonly Hit[] {
       });
     }
   }
-  if (fits('Audit') && may('admin')) {
-    hits.push({ icon: 'person', what: 'Audit', where: 'page', path: '/audit' });
+  for (const { path, word, icon } of serverPlaces().filter((place) => fits(place.word))) {
+    hits.push({ icon, what: word, where: 'page', path });
   }
   if (fits('Home')) hits.push({ icon: 'home', what: 'Home', where: 'page', path: '/' });
   for (const each of (apps.value ?? []).filter(({ id, name }) => fits(id) || fits(name))) {

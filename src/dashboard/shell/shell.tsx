@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { needsLogin } from '../api/client.ts';
 import { hasNewVersion, serverFacts } from '../api/server-facts.ts';
-import { logOut, may, session } from '../api/session.ts';
+import { logOut, session } from '../api/session.ts';
 import { Button } from '../parts/controls.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { duration } from '../parts/formats.ts';
@@ -16,7 +16,7 @@ import { currentApp, knownApps } from './apps.ts';
 import { instances } from './instances.ts';
 import { KeysHelp } from './keys-help.tsx';
 import { LogInForm } from './log-in.tsx';
-import { appPlaces, pushPlaces } from './navigation.ts';
+import { appPlaces, pushPlaces, serverPlaces } from './navigation.ts';
 import { Palette } from './palette.tsx';
 import { type Named, nameOf, type Tenants } from './tenants.ts';
 import { nextTheme, theme } from './theme.ts';
@@ -125,13 +125,23 @@ function Side() {
 function Links() {
   return (
     <nav class="nav" aria-label="Pages">
-      <PageLink path="/" word="Home" icon="home" />
-      {may('admin') && <PageLink path="/audit" word="Audit" icon="person" />}
+      <ServerLinks />
       <AppChoice id="app-of-side" />
       <AppLinks />
       <InstanceChoice id="instance-of-side" />
       <PushLinks />
     </nav>
+  );
+}
+
+function ServerLinks() {
+  return (
+    <>
+      <PageLink path="/" word="Home" icon="home" />
+      {serverPlaces().map(({ path, word, icon }) => (
+        <PageLink key={path} path={path} word={word} icon={icon} />
+      ))}
+    </>
   );
 }
 
@@ -324,8 +334,7 @@ function More() {
   return (
     <Dialog label="More pages" look="more" close={close}>
       <nav class="nav" aria-label="More pages">
-        <PageLink path="/" word="Home" icon="home" />
-        {may('admin') && <PageLink path="/audit" word="Audit" icon="person" />}
+        <ServerLinks />
         <AppLinks />
         <PushLinks />
       </nav>

@@ -111,14 +111,18 @@ export class LoopBus {
     );
   }
 
-  /** Says a word to one loop, or to all that take words. `false`: nobody was there to take it. */
-  async say(to: string | undefined, text: string): Promise<boolean> {
+  /**
+   * Says a word to one loop, or to all others that take words. Returns how many were there to take it; `undefined` while Redis is
+   * away.
+   */
+  async say(to: string | undefined, text: string): Promise<number | undefined> {
     const payload = `${this.self}\n${WORD}\n${text}`;
     try {
-      return (await this.run(['PUBLISH', this.streamOf(to ?? ALL), payload])) !== 0;
+      const hearers = Number(await this.run(['PUBLISH', this.streamOf(to ?? ALL), payload]));
+      // This loop itself takes what is said to all, if it takes words.
+      return to === undefined && this.onWord !== undefined ? Math.max(0, hearers - 1) : hearers;
     } catch {
-      // Redis is away: whoever must hear it is told again.
-      return true;
+      return undefined;
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Admin, OperatorEvent, ReachedChannel } from '../../admin/admin.ts';
 import { authorise } from '../../admin/authorise.ts';
+import type { ServerLog } from '../../admin/log/server-log.ts';
 import type { Monitoring } from '../../admin/monitoring/monitoring.ts';
 import { openApi } from '../../admin/openapi.ts';
 import { API_PATH, type Operation } from '../../admin/operation.ts';
@@ -24,27 +25,28 @@ import type { AdminCall, AdminRoute } from '../../transports/admin/routes.ts';
 import type { ApiProblem } from '../../transports/channels-api/problems.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { addFigures, type RealtimeClient } from '../link/realtime-client.ts';
-import { serverName } from '../server-name.ts';
 import { answered } from './answered.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
 import { logChange, logRefusedChange } from './audit/change-log.ts';
+import type { Cluster } from './cluster/cluster.ts';
 import { dashboardRoutes } from './dashboard/routes.ts';
-import { inspecting } from './inspecting.ts';
 import type { BackgroundMetrics } from './metrics.ts';
 import type { Tenants } from './tenants.ts';
 import type { Watching } from './watching.ts';
 
 export interface AdminParts {
-  readonly config: Pick<Config, 'admin' | 'channels' | 'dashboard'>;
+  readonly config: Pick<Config, 'admin' | 'dashboard'>;
   readonly tenants: Tenants;
   readonly database: Database;
   readonly composing: Composing;
   readonly usage: Admin['usage'];
   readonly webhooks: Webhooks;
   readonly watching: Watching;
+  readonly cluster: Cluster;
   readonly realtime: RealtimeClient;
   readonly metrics: BackgroundMetrics;
   readonly monitoring: Monitoring;
+  readonly serverLog: ServerLog;
   readonly audit: AuditStore;
   readonly log: Log;
 }
@@ -141,7 +143,7 @@ function refusalOf(error: unknown, log: Log): OperationRefused {
 }
 
 function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
-  const { config, audit, database, tenants, composing, usage, webhooks, watching } = parts;
+  const { config, audit, database, tenants, composing, usage, webhooks, watching, cluster } = parts;
   const { realtime, monitoring, log } = parts;
   const { appStore, apps, instanceStore, instances, isStoreOwn } = tenants;
   const numberOf = (id: string) => instances.directory.byId(id)?.number;
@@ -192,10 +194,24 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
       send: (event) => sendEvent(realtime, event),
     },
     watch: (query, reader) => watching.open(query, reader),
-    inspect: inspecting(realtime, serverName(config)),
+    inspect: {
+      channel: (appId, channel) =>
+        answered(realtime.ask({ what: 'inspect-channel', appId, channel })),
+      problems: (appId) => cluster.problems(appId),
+      connections: (filter) => cluster.connections(filter),
+      connection: (appId, socketId, server) => cluster.connection(appId, socketId, server),
+      end: (appId, socketId) => cluster.end(appId, socketId),
+    },
     monitoring,
+    serverLog: parts.serverLog,
     usage,
-    webhooks,
+    webhooks: {
+      list: (filter) => webhooks.list(filter),
+      show: (id) => webhooks.show(id),
+      replay: (id) => webhooks.replay(id),
+      test: (appId, url) => webhooks.test(appId, url),
+      endpoints: (ownerId) => cluster.endpoints(ownerId),
+    },
     audit: {
       async list(query) {
         // What this caller has just done is in the list.

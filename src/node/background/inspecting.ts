@@ -1,25 +1,20 @@
-import type {
-  ConnectionFilter,
-  Inspecting,
-  ListedConnection,
-} from '../../admin/channels/inspecting.ts';
+import type { ConnectionFilter, ListedConnection } from '../../admin/channels/inspecting.ts';
 import type { ProblemGroup } from '../../channels/problem-book.ts';
-import { OperationRefused } from '../../tenants/operation-refused.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
 import { answered } from './answered.ts';
+import type { LocalServer } from './cluster/cluster.ts';
+import { FIRST } from './cluster/connection-list.ts';
+import { mergeProblems } from './cluster/merge.ts';
+import type { ConnectionsOfServer } from './cluster/questions.ts';
 
-/** Questions for one page. Each looks at up to 2,000 connections. */
-const QUESTIONS_MAX = 200;
+/** A page that takes longer ends with what was found. Each question looks at up to 2,000 connections. Milliseconds. */
+const PAGE_MS = 300;
 
-/** Shows single channels, and the connections of all realtime loops of this server. */
-export function inspecting(
+/** Shows the connections of all realtime loops of this server, and what goes wrong there. */
+export function inspectingLoops(
   realtime: Pick<RealtimeClient, 'ask' | 'askAll' | 'count'>,
-  serverName: string,
-): Inspecting {
+): Pick<LocalServer, 'problems' | 'connections' | 'connection' | 'end'> {
   return {
-    serverName,
-    channel: (appId, channel) =>
-      answered(realtime.ask({ what: 'inspect-channel', appId, channel })),
     connections: (filter) => findConnections(realtime, filter),
     problems: async (appId) =>
       addProblems(await answered(realtime.askAll({ what: 'problems', appId }))),
@@ -36,28 +31,19 @@ export function inspecting(
 
 /** Adds up the groups of all loops, the last one first. */
 function addProblems(loops: readonly (readonly ProblemGroup[])[]): readonly ProblemGroup[] {
-  const sums = new Map<string, ProblemGroup>();
-  for (const group of loops.flat()) {
-    const key = `${group.source} ${group.kind} ${group.text}`;
-    const sum = sums.get(key);
-    const later = sum === undefined || group.lastAtMs > sum.lastAtMs ? group : sum;
-    sums.set(key, {
-      ...later,
-      count: group.count + (sum?.count ?? 0),
-      firstAtMs: Math.min(group.firstAtMs, sum?.firstAtMs ?? Number.POSITIVE_INFINITY),
-    });
-  }
-  return [...sums.values()].toSorted((a, b) => b.lastAtMs - a.lastAtMs);
+  const all = mergeProblems(loops.map((answer) => ({ node: '', answer })));
+  return all.map(({ server: _, ...group }) => group);
 }
 
 /** Walks through one loop after the other. A position is the number of a loop, and that of an unfinished walk there or 0. */
 async function findConnections(
   realtime: Pick<RealtimeClient, 'ask' | 'count'>,
-  { after = '0.0', limit, ...filter }: ConnectionFilter,
-) {
+  { after = FIRST, limit, ...filter }: ConnectionFilter,
+): Promise<ConnectionsOfServer | 'unknown'> {
   const connections: ListedConnection[] = [];
   let [loop = 0, walk = 0] = after.split('.').map(Number);
-  for (let asked = 0; asked < QUESTIONS_MAX; asked++) {
+  const endMs = performance.now() + PAGE_MS;
+  while (performance.now() < endMs) {
     if (loop >= realtime.count) return { connections, next: undefined };
     if (connections.length >= limit) break;
     const page = await answered(
@@ -71,10 +57,7 @@ async function findConnections(
         loop,
       ),
     );
-    if (page === undefined) {
-      const why = 'after: this list is not known any more; begin again without it';
-      throw new OperationRefused('invalid', why, 'after');
-    }
+    if (page === undefined) return 'unknown';
     connections.push(...page.connections);
     if (page.next === undefined) loop++;
     walk = page.next ?? 0;

@@ -1,6 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import type { Config } from '../../config/schema.ts';
+import { LineRing } from '../../observability/line-ring.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import { openLog } from '../../observability/open-log.ts';
 import { createSystemLookup } from '../../outgoing/name-servers.ts';
@@ -35,7 +36,9 @@ import { RealtimeClient } from '../link/realtime-client.ts';
 import { serverName } from '../server-name.ts';
 import { openAdmin } from './admin.ts';
 import { adminRoutes } from './admin-routes.ts';
+import { openCluster } from './cluster/open-cluster.ts';
 import { Composer } from './composing/composer.ts';
+import { LogReading } from './log/log-reading.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { BackgroundMetrics } from './metrics.ts';
 import { Monitor } from './monitoring/monitor.ts';
@@ -72,7 +75,15 @@ export async function startBackground(
   post: (message: FromBackground) => void,
 ): Promise<Background> {
   await using parts = new AsyncDisposableStack();
-  const opened = parts.use(openLog({ level: config.log.level, format: logFormat, port: logPort }));
+  const ring = new LineRing(Date.now());
+  const opened = parts.use(
+    openLog({
+      level: config.log.level,
+      format: logFormat,
+      port: logPort,
+      keep: (line) => ring.add(line),
+    }),
+  );
   const { log } = opened;
   lowerPriority(log);
   const meter = new TableMeter();
@@ -152,6 +163,7 @@ export async function startBackground(
   const monitor = parts.use(
     new Monitor({
       realtime,
+      loops: Array.from({ length: realtime.count }, (_, loop) => loopName(loop)),
       metrics,
       readiness,
       webhooks,
@@ -165,17 +177,21 @@ export async function startBackground(
     }),
   );
   let channelsAddress: ListenerAddress | undefined;
+  const facts = () =>
+    serverFacts({
+      config,
+      threads: realtime.count,
+      channels: channelsAddress,
+      push: push.address,
+      admin: admin.address,
+    });
+  const servers = openCluster({ facts, realtime, monitor, readiness, webhooks });
+  const { cluster } = servers;
   const monitoring = {
-    server: () =>
-      serverFacts({
-        config,
-        threads: realtime.count,
-        channels: channelsAddress,
-        push: push.address,
-        admin: admin.address,
-      }),
-    figures: (sinceMs: number) => monitor.figures(sinceMs),
-    conditions: () => monitor.check(),
+    server: facts,
+    figures: (sinceMs: number) => cluster.figures(sinceMs),
+    conditions: () => cluster.conditions(),
+    nodes: () => cluster.nodes(),
     pauses: (instanceId: string) => monitor.pausesOf(instanceId),
     saidLast(instanceId: string, platform: Platform) {
       const number = instances.directory.byId(instanceId)?.number;
@@ -183,6 +199,9 @@ export async function startBackground(
       return { acceptedAtMs: said?.acceptedAtMs || undefined, refusal: said?.refusal };
     },
   };
+  const serverLog = parts.use(
+    new LogReading({ node: serverName(config), ring, timers: systemTimers, log }),
+  );
   admin.serve(
     adminRoutes({
       config,
@@ -201,9 +220,11 @@ export async function startBackground(
       }),
       webhooks,
       watching,
+      cluster,
       realtime,
       metrics,
       monitoring,
+      serverLog,
       audit: new AuditStore(database),
       log,
     }),
@@ -249,12 +270,19 @@ export async function startBackground(
         usage.keep(message.usage);
         hourlyUsage.keep(message.usage);
         return;
+      case 'logged':
+        for (const line of message.lines) ring.add(line);
+        return;
       case 'webhook-events':
         webhooks.accept(message.events, (id) => realtime.webhookEventOver(loop, id));
         realtime.post(loop, { type: 'webhook-events-taken', events: message.events.length });
         return;
-      case 'tapped':
       case 'cluster-heard':
+        // Each ignores what is for the other.
+        servers.receive(message.word.from, message.word.text);
+        watching.receive(message);
+        return;
+      case 'tapped':
       case 'cluster-said':
         watching.receive(message);
         return;
@@ -275,6 +303,7 @@ export async function startBackground(
       if (state !== 'listening') return;
       monitor.start();
       hourlyUsage.start();
+      servers.begin();
     },
     receive,
     reload(changed, certificate) {

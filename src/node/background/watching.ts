@@ -1,5 +1,5 @@
-import type { StreamReader } from '../../admin/admin.ts';
 import { nearChannel } from '../../admin/channels/near-channel.ts';
+import type { StreamReader } from '../../admin/stream-reader.ts';
 import type { TableMeter } from '../../observability/meter.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';

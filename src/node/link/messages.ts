@@ -8,6 +8,7 @@ import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { LoopWord } from '../../engines/redis/loop-bus.ts';
 import type { EngineMessage } from '../../engines/threads/messages.ts';
+import type { KeptLine } from '../../observability/log.ts';
 import type { MetricValues } from '../../observability/meter.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
@@ -87,6 +88,14 @@ export interface Questions {
     ask: { readonly appId: string; readonly socketId: string };
     answer: boolean;
   };
+  /**
+   * Says something to a loop of another server, or to one loop of each (`to` is `undefined`). The answer: how many were there
+   * to hear it; `undefined` while that cannot be known.
+   */
+  'tell-servers': {
+    ask: { readonly to: string | undefined; readonly text: string };
+    answer: number | undefined;
+  };
   /** Answered after all earlier messages have been handled. */
   ping: { ask: Record<never, never>; answer: 'pong' };
 }
@@ -123,6 +132,8 @@ export type LoopToBackground =
   /** Since when the engine of the loop cannot be used, and why; `undefined`: it can. */
   | { readonly type: 'engine'; readonly away: EngineAway | undefined }
   | { readonly type: 'usage'; readonly usage: readonly DayUsage[] }
+  /** What the loop has logged. */
+  | { readonly type: 'logged'; readonly lines: readonly KeptLine[] }
   /** What the loop has seen of watched apps. */
   | { readonly type: 'tapped'; readonly ticks: readonly AppTick[] }
   /** A loop of another server has said something to this server. */

@@ -7,6 +7,7 @@ import type { ProblemBook } from '../../channels/problem-book.ts';
 import type { Usage } from '../../channels/usage.ts';
 import type { EngineFigures } from '../../engines/engine-meter.ts';
 import { KeptWalks } from '../../engines/kept-walks.ts';
+import type { LoopBus } from '../../engines/redis/loop-bus.ts';
 import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import type { LoopDelay } from '../../observability/loop-delay.ts';
 import type { MetricValues, TableMeter } from '../../observability/meter.ts';
@@ -33,6 +34,8 @@ export interface FiguresOptions {
   readonly api: Pick<ChannelsApi, 'send'>;
   /** What apps do on all servers, if there are several. */
   readonly cluster: ClusterQuotas | undefined;
+  /** Leads to the loops of other servers, if there are any. */
+  readonly bus: Pick<LoopBus, 'say'> | undefined;
   readonly serverName: string;
   /** Whether this is the first loop of its process. */
   readonly isFirst: boolean;
@@ -91,6 +94,8 @@ export class Figures {
         return (
           this.ofApp(question, (app) => this.options.inspector.end(app, question.socketId)) ?? false
         );
+      case 'tell-servers':
+        return this.options.bus?.say(question.to, question.text);
       case 'ping':
         return 'pong';
       default:

@@ -44,6 +44,7 @@ import { REALTIME_RECORDS } from '../../watching/limits.ts';
 import { LoopTaps } from '../../watching/loop-taps.ts';
 import type { WatchedApp } from '../../watching/records.ts';
 import { FileGuard } from '../file-guard.ts';
+import { stoppingWord } from '../link/cluster-words.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { loopName } from '../link/loop-name.ts';
 import type { LoopTotals } from '../link/loop-totals.ts';
@@ -380,6 +381,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       monotonic: monotonicTimers,
     }),
     cluster: isOneOfCluster ? clusterQuotas : undefined,
+    bus,
     serverName: options.serverName,
     isFirst,
     engineFigures: () => engine.figures(),
@@ -414,13 +416,16 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     },
     watch: (watched) => taps.watch(watched),
     say(to, text) {
-      void bus?.say(to, text).then((isHeard) => {
+      void bus?.say(to, text).then((hearers) => {
+        // While Redis is away, whoever must hear it is told again.
+        const isHeard = hearers !== 0;
         if (to !== undefined) options.toBackground({ type: 'cluster-said', to, isHeard });
       });
     },
     answer: (question) => figures.answer(question),
     backgroundSaidGoodbye: () => goodbye.resolve(),
     async drain() {
+      if (isFirst) void bus?.say(undefined, stoppingWord(options.serverName));
       sessions.stop();
       sessionCluster?.stop();
       const stopped = listeners.close();

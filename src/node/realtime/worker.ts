@@ -1,5 +1,6 @@
 import { openLog } from '../../observability/open-log.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
+import { LineRelay } from '../link/line-relay.ts';
 import { LoopLinks } from '../link/loop-links.ts';
 import type {
   BackgroundToLoop,
@@ -79,8 +80,14 @@ interface RealtimeLoop {
 
 function openLoop(start: RealtimeStart): RealtimeLoop {
   const { config, index, logFormat, logPort, backgroundPort, loopPorts } = start;
-  const opened = openLog({ level: config.log.level, format: logFormat, port: logPort });
   const toBackground = (message: LoopToBackground) => backgroundPort.postMessage(message);
+  const relay = new LineRelay((lines) => toBackground({ type: 'logged', lines }));
+  const opened = openLog({
+    level: config.log.level,
+    format: logFormat,
+    port: logPort,
+    keep: (line) => relay.add(line),
+  });
   const realtime = openRealtime({
     config,
     apps: start.apps,

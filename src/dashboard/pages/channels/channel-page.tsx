@@ -7,6 +7,7 @@ import { parsedJson } from '../../parts/json.ts';
 import { JsonTree } from '../../parts/json-tree.tsx';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { AwayServers } from '../../parts/servers.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
 import { go, inApp, pathTo } from '../../routing/router.ts';
 import { ConnectionTable } from '../connections/connection-table.tsx';
@@ -37,6 +38,7 @@ export default function ChannelPage({
       <PageHead
         title={channel}
         of={app}
+        failed={failed}
         says={value === undefined ? undefined : sentence(value)}
         actions={
           <>
@@ -58,6 +60,7 @@ export default function ChannelPage({
         }
       />
       {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <AwayServers servers={value?.servers} />
       {value !== undefined && !value.occupied && value.cached === null && (
         <div class="card">
           <Empty icon="channel" title="Nobody is subscribed">
@@ -80,7 +83,7 @@ export default function ChannelPage({
               </a>
             )}
           </header>
-          <ConnectionTable app={app} connections={value.connections} />
+          <ConnectionTable app={app} {...value} />
         </section>
       )}
     </div>

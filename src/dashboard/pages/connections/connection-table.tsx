@@ -28,11 +28,14 @@ export function Waiting({ bytes: waiting }: { readonly bytes: number }) {
 export function ConnectionTable({
   app,
   connections,
+  servers,
 }: {
   readonly app: string;
   readonly connections: readonly ShownConnection[];
+  readonly servers: Answer<'GET /apps/{id}/connections'>['servers'];
 }) {
   const nowMs = Date.now();
+  const isOneOfSeveral = servers.length > 1;
   return (
     <table class="table cards">
       <TableHead
@@ -55,7 +58,9 @@ export function ConnectionTable({
                 </a>
               </div>
               <div class="cut muted small">
-                {[each.user, each.address].filter((part) => part !== null).join(' · ')}
+                {[each.user, each.address, isOneOfSeveral ? each.server : null]
+                  .filter((part) => part !== null)
+                  .join(' · ')}
               </div>
             </td>
             <td>

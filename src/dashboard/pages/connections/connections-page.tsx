@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
-import { call } from '../../api/client.ts';
+import { type Answer, call } from '../../api/client.ts';
 import { Button, Search } from '../../parts/controls.tsx';
 import { counted } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { AwayServers, namesOf } from '../../parts/servers.tsx';
 import { usePages } from '../../parts/use-pages.ts';
 import { address, go, inApp, pathTo, setQuery } from '../../routing/router.ts';
 import { ConnectionTable } from './connection-table.tsx';
@@ -18,13 +19,15 @@ export default function ConnectionsPage({ app }: { readonly app: string }) {
   const [typed, setTyped] = useState(
     fields.flatMap((name) => (filter[name] === '' ? [] : [`${name}:${filter[name]}`])).join(' '),
   );
+  const [servers, setServers] = useState<Answer<'GET /apps/{id}/connections'>['servers']>([]);
   const { items, hasMore, failed, isAsking, more, reload } = usePages(
     `${app} ${JSON.stringify(filter)}`,
     async (after) => {
-      const { connections, next } = await call('GET /apps/{id}/connections', {
+      const { connections, next, servers } = await call('GET /apps/{id}/connections', {
         path: { id: app },
         query: { ...filter, after, limit: PAGE },
       });
+      setServers(servers);
       return { items: connections, next };
     },
   );
@@ -47,10 +50,11 @@ export default function ConnectionsPage({ app }: { readonly app: string }) {
       <PageHead
         title="Connections"
         of={app}
+        failed={failed}
         says={
           items === undefined
-            ? 'Asking …'
-            : `${counted(items.length, 'connection')}${hasMore ? ' and more' : ''}${isFiltered ? ' fit the filter' : ''}.`
+            ? undefined
+            : `${counted(items.length, 'connection')}${hasMore ? ' and more' : ''}${isFiltered ? ' fit the filter' : ''}${servers.length > 1 ? `, on ${namesOf(servers)}` : ''}.`
         }
         actions={<Button onClick={reload}>Look again</Button>}
       />
@@ -65,10 +69,11 @@ export default function ConnectionsPage({ app }: { readonly app: string }) {
         <Search label="A user, channel:lobby, address:203.0.113.9" value={typed} onInput={search} />
       </form>
       {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <AwayServers servers={servers} />
       {items !== undefined && (
         <section class="card" aria-label="Connections">
           {items.length > 0 ? (
-            <ConnectionTable app={app} connections={items} />
+            <ConnectionTable app={app} connections={items} servers={servers} />
           ) : isFiltered ? (
             <Empty icon="connection" title="No connection fits">
               <p>

@@ -1,6 +1,7 @@
 import type { Answer } from '../../api/client.ts';
 import { counted, duration, moment } from '../../parts/formats.ts';
 import { Notice } from '../../parts/notices.tsx';
+import { Words } from '../../parts/words.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
 
 type Conditions = Answer<'GET /conditions'>;
@@ -16,15 +17,15 @@ export function conditionsSentence(answer: Conditions | undefined): string {
 }
 
 /** What is not as it should be, the worst first, each with what to do. */
-export function ConditionList({ conditions }: Pick<Conditions, 'conditions'>) {
+export function ConditionList({ conditions, servers }: Pick<Conditions, 'conditions' | 'servers'>) {
   if (conditions.length === 0) return null;
   const sorted = conditions.toSorted(
     (a, b) => Number(b.level === 'bad') - Number(a.level === 'bad'),
   );
   return (
     <ul class="stack tight" aria-label="What needs you">
-      {sorted.map(({ id, level, text, advice, sinceMs, app, webhookUrl }) => (
-        <li key={`${id} ${text}`}>
+      {sorted.map(({ id, level, text, advice, sinceMs, app, webhookUrl, servers: found }) => (
+        <li key={`${id} ${text} ${found.join(' ')}`}>
           <Notice
             level={level}
             actions={
@@ -45,9 +46,12 @@ export function ConditionList({ conditions }: Pick<Conditions, 'conditions'>) {
               <strong>{text}</strong>{' '}
               <span class="muted" title={new Date(sinceMs).toISOString()}>
                 since {moment(sinceMs)}, {duration(Date.now() - sinceMs)}
+                {servers.length > 1 && `, on ${found.join(', ')}`}
               </span>
             </p>
-            <p class="advice">{advice}</p>
+            <p class="advice">
+              <Words text={advice} />
+            </p>
           </Notice>
         </li>
       ))}

@@ -2,12 +2,20 @@ import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Sparkline } from '../../parts/charts.tsx';
-import { bytes, count } from '../../parts/formats.ts';
+import { bytes, count, counted } from '../../parts/formats.ts';
 
 type Series = Answer<'GET /figures'>['series'];
 
 const HOUR_MS = 3_600_000;
 const POLL_MS = 2000;
+
+/** `2 of 3 servers`, if one does not answer. */
+function sumOf(servers: Answer<'GET /figures'>['servers']): string {
+  const there = servers.filter(({ away }) => !away).length;
+  return there === servers.length
+    ? counted(there, 'server')
+    : `${there} of ${counted(servers.length, 'server')}`;
+}
 
 const shown: readonly {
   readonly name: keyof Series;
@@ -40,27 +48,30 @@ export function Figures() {
   // Who sees only some apps gets no figures of the whole server.
   if (value === undefined || value.series.connections.length === 0) return null;
   return (
-    <section class="figures" aria-labelledby="figures">
-      <h2 id="figures" class="unseen">
-        Figures of the last hour
-      </h2>
-      {shown.map(({ name, word, print, isRare }) => {
-        const values = value.series[name];
-        const now = values.findLast((each) => each !== null) ?? 0;
-        const peak = Math.max(0, ...values.map((each) => each ?? 0));
-        if (isRare === true && peak === 0) return null;
-        return (
-          <div key={name} class="figure">
-            <h3>{word}</h3>
-            <p class="value">{print(now)}</p>
-            <Sparkline
-              values={values}
-              label={`${word} in the last hour: now ${print(now)}, peak ${print(peak)}`}
-            />
-            <p class="muted small">peak {print(peak)} in 1 h</p>
-          </div>
-        );
-      })}
-    </section>
+    <div class="stack tight">
+      <section class="figures" aria-labelledby="figures">
+        <h2 id="figures" class="unseen">
+          Figures of the last hour
+        </h2>
+        {shown.map(({ name, word, print, isRare }) => {
+          const values = value.series[name];
+          const now = values.findLast((each) => each !== null) ?? 0;
+          const peak = Math.max(0, ...values.map((each) => each ?? 0));
+          if (isRare === true && peak === 0) return null;
+          return (
+            <div key={name} class="figure">
+              <h3>{word}</h3>
+              <p class="value">{print(now)}</p>
+              <Sparkline
+                values={values}
+                label={`${word} in the last hour: now ${print(now)}, peak ${print(peak)}`}
+              />
+              <p class="muted small">peak {print(peak)} in 1 h</p>
+            </div>
+          );
+        })}
+      </section>
+      {value.servers.length > 1 && <p class="muted small">{sumOf(value.servers)} together</p>}
+    </div>
   );
 }

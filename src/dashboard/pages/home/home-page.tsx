@@ -4,6 +4,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { counted, duration } from '../../parts/formats.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { AwayServers, namesOf } from '../../parts/servers.tsx';
 import { apps as knownApps } from '../../shell/apps.ts';
 import { nameOf } from '../../shell/tenants.ts';
 import { ConditionList, conditionsSentence } from './conditions.tsx';
@@ -27,14 +28,16 @@ export default function HomePage() {
     <div class="page">
       <PageHead
         title={conditionsSentence(conditions.value)}
+        failed={failed}
         says={
           conditions.value === undefined
             ? undefined
-            : `${counted(conditions.value.checked, 'thing')} checked ${duration(Date.now() - conditions.value.checkedAtMs)} ago.`
+            : `${counted(conditions.value.checked, 'thing')} checked${onServers(conditions.value.servers)} ${duration(Date.now() - conditions.value.checkedAtMs)} ago.`
         }
       />
       {failed !== undefined && <FailureNotice failed={failed} retry={live.reload} />}
-      {conditions.value !== undefined && <ConditionList conditions={conditions.value.conditions} />}
+      {conditions.value !== undefined && <ConditionList {...conditions.value} />}
+      <AwayServers servers={conditions.value?.servers} />
       {first !== undefined && (
         <FirstSteps
           key={first}
@@ -51,6 +54,11 @@ export default function HomePage() {
       </div>
     </div>
   );
+}
+
+/** ` on 3 servers`, if there are several. */
+function onServers(servers: Answer<'GET /conditions'>['servers']): string {
+  return servers.length > 1 ? ` on ${namesOf(servers)}` : '';
 }
 
 /** The only app, if nothing ever used it today. */

@@ -137,6 +137,9 @@ export function ServersTable({ live }: { readonly live: Live | undefined }) {
     <section class="card" aria-labelledby="servers">
       <header>
         <h2 id="servers">Servers</h2>
+        <a class="small" href={pathTo('/nodes')}>
+          Show how each does
+        </a>
       </header>
       <table class="table cards">
         <TableHead columns={['Server', { number: 'Connections' }, { number: 'Apps' }]} />

@@ -3,7 +3,9 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { count, counted, duration, moment } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { AwayServers, namesOf } from '../../parts/servers.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
+import { Words } from '../../parts/words.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
 import { AuthorisationDoctor } from './doctor.tsx';
 
@@ -31,11 +33,12 @@ export default function ProblemsPage({ app }: { readonly app: string }) {
           value === undefined
             ? 'What clients and backends of this app do wrong, and how to mend it.'
             : value.problems.length === 0
-              ? `Nothing was refused since ${value.server} started.`
-              : `${counted(total, 'refusal')} of ${counted(value.problems.length, 'kind')} since ${value.server} started, the latest first.`
+              ? `Nothing was refused since ${namesOf(value.servers)} started.`
+              : `${counted(total, 'refusal')} of ${counted(value.problems.length, 'kind')} since ${namesOf(value.servers)} started, the latest first.`
         }
       />
       {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <AwayServers servers={value?.servers} />
       {value !== undefined && (
         <section class="card" aria-label="Problems">
           {value.problems.length === 0 ? (
@@ -46,7 +49,7 @@ export default function ProblemsPage({ app }: { readonly app: string }) {
               </p>
             </Empty>
           ) : (
-            <ProblemTable app={app} problems={value.problems} />
+            <ProblemTable app={app} {...value} />
           )}
         </section>
       )}
@@ -58,10 +61,10 @@ export default function ProblemsPage({ app }: { readonly app: string }) {
 function ProblemTable({
   app,
   problems,
+  servers,
 }: {
   readonly app: string;
-  readonly problems: readonly Problem[];
-}) {
+} & Answer<'GET /apps/{id}/problems'>) {
   const sorted = problems.toSorted((a, b) => b.lastAtMs - a.lastAtMs);
   return (
     <table class="table cards">
@@ -80,7 +83,11 @@ function ProblemTable({
               <p>
                 <strong>{problem.text}</strong>
               </p>
-              {problem.advice !== '' && <p class="muted">{problem.advice}</p>}
+              {problem.advice !== '' && (
+                <p class="muted">
+                  <Words text={problem.advice} />
+                </p>
+              )}
               <Example app={app} problem={problem} />
             </td>
             <td>
@@ -91,6 +98,7 @@ function ProblemTable({
             </td>
             <td class="number" title={`First ${moment(problem.firstAtMs)}`}>
               {duration(Date.now() - problem.lastAtMs)} ago
+              {servers.length > 1 && <div class="muted small">on {problem.server}</div>}
             </td>
           </tr>
         ))}

@@ -60,6 +60,7 @@ export default function PublishPage({
       <PageHead
         title={`Publish ${shortId(publish)}`}
         of={instances.nameOfId(instance)}
+        failed={failed}
         says={value && <Sentence publish={value} />}
         actions={
           value !== undefined &&

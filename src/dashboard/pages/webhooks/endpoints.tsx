@@ -5,6 +5,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { Button } from '../../parts/controls.tsx';
 import { count, counted, duration, moment } from '../../parts/formats.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
+import { AwayServers } from '../../parts/servers.tsx';
 import { say } from '../../parts/toasts.tsx';
 import { apps } from '../../shell/apps.ts';
 
@@ -81,6 +82,7 @@ export function Endpoints({
       <header>
         <h2 id="endpoints">Endpoints</h2>
       </header>
+      <AwayServers servers={value.servers} />
       <table class="table cards">
         <thead>
           <tr>
@@ -105,6 +107,9 @@ export function Endpoints({
               <tr key={url}>
                 <td class="name">
                   <div class="cut">{url}</div>
+                  {value.servers.length > 1 && health !== undefined && (
+                    <div class="muted small">tried by {health.servers.join(', ')}</div>
+                  )}
                   <div class="muted small" role="status">
                     {outcome === 'testing' && 'Testing …'}
                     {outcome !== undefined && outcome !== 'testing' && (

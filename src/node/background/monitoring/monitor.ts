@@ -1,8 +1,14 @@
 import { X509Certificate } from 'node:crypto';
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Checked, KeptFigures } from '../../../admin/monitoring/monitoring.ts';
+import type {
+  Checked,
+  Condition,
+  KeptFigures,
+  NodeReport,
+} from '../../../admin/monitoring/monitoring.ts';
 import type { DayUsage } from '../../../channels/usage.ts';
+import type { MetricId } from '../../../observability/metrics-table.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { Certificate } from '../../../runtime/certificate.ts';
 import type { Log } from '../../../runtime/ports.ts';
@@ -26,6 +32,8 @@ const QUOTAS_MS = 60_000;
 
 export interface MonitorOptions {
   readonly realtime: Pick<RealtimeClient, 'askAll'>;
+  /** The names of the realtime loops. */
+  readonly loops: readonly string[];
   readonly metrics: Pick<BackgroundMetrics, 'measure'>;
   readonly readiness: Readiness;
   readonly webhooks: Pick<Webhooks, 'endpoints'>;
@@ -80,6 +88,35 @@ export class Monitor implements Disposable {
 
   async check(): Promise<Checked> {
     return this.checkNow(await this.samples.fresh(FRESH_MS));
+  }
+
+  /** How this server does, for a list of servers. */
+  async report(): Promise<Omit<NodeReport, 'version' | 'startedAtMs' | 'engine'>> {
+    const sample = await this.samples.fresh(FRESH_MS);
+    const { conditions } = this.checkNow(sample);
+    const { loops, readiness } = this.options;
+    const perSecond = (id: MetricId) => {
+      const rate = this.samples.perSecond(sample, id);
+      return rate === undefined ? undefined : Math.round(rate * 100) / 100;
+    };
+    const lateOf = (name: string) => {
+      const seconds = sample.metrics?.get('loopDelay')?.get(name);
+      return seconds === undefined ? undefined : Math.round(seconds * 1_000);
+    };
+    const atLevel = (level: Condition['level']) =>
+      conditions.filter((one) => one.level === level).length;
+    return {
+      figures: sample.metrics && {
+        connections: total(sample, 'connections'),
+        eventsPerSecond: perSecond('eventsPublished'),
+        deliveredPerSecond: perSecond('messagesDelivered'),
+        memoryBytes: total(sample, 'memory'),
+      },
+      threads: [...loops, 'background'].map((name) => ({ name, lateMs: lateOf(name) })),
+      notReady: readiness.reasons(),
+      bad: atLevel('bad'),
+      warn: atLevel('warn'),
+    };
   }
 
   /** The gateways of an instance that are paused now. */

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { eventsOf } from '../event-shapes.ts';
+import { type Operation, operation } from '../operation.ts';
+import { listLimit } from '../query-kinds.ts';
+import { type LogFilter, logLevels } from './server-log.ts';
+
+/** The longest text that can be searched for. */
+const TEXT_MAX = 200;
+
+const number = z.int().min(0);
+
+const line = z.strictObject({
+  n: number.describe('Rises with every line, also over restarts.'),
+  atMs: number.describe('Milliseconds since 1970.'),
+  level: z.enum(logLevels),
+  message: z.string(),
+  fields: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .describe('As the log has them. `address` is missing if payloads are hidden from the caller.'),
+});
+
+const lineNumber = (description: string) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, { error: 'must be the `n` of a line' })
+    .transform(Number)
+    .optional()
+    .describe(description);
+
+const filter = {
+  level: z.enum(logLevels).default('debug').describe('The least level.'),
+  text: z
+    .string()
+    .min(1)
+    .max(TEXT_MAX)
+    .optional()
+    .describe('Only lines with this text in the message or as `field=value`, in any case.'),
+};
+
+const streamEvents = {
+  hello: z.strictObject({
+    node: z.string().describe('The server whose log it is.'),
+    last: number.describe('`n` of its newest line.'),
+  }),
+  lines: z.strictObject({
+    lines: z.array(line),
+    skipped: number.describe('Older lines that were left out because the reader was too slow.'),
+  }),
+  end: z.strictObject({
+    why: z
+      .enum(['time', 'stopping', 'session-ended'])
+      .describe('`time`: after 30 minutes; open the next one with `after`.'),
+  }),
+};
+
+/** The operations that show the log of a server. Its lines name addresses and users, so viewers may not read them. */
+export const logOperations: readonly Operation[] = [
+  operation({
+    id: 'listLog',
+    method: 'GET',
+    path: '/log',
+    role: 'support',
+    summary:
+      'List the last lines of the log of the server that is asked, the oldest first. It keeps up to 1,000 lines and 1 MiB; if one app or instance has most of them, its oldest lines go first.',
+    query: z.strictObject({
+      ...filter,
+      before: lineNumber('List lines before this one, to go back.'),
+      limit: listLimit(100),
+    }),
+    answer: z.strictObject({
+      server: z.string(),
+      lines: z.array(line),
+      next: number.nullable().describe('For `before`, to go back; null at the oldest line.'),
+    }),
+    act: async ({ serverLog, monitoring }, { query: { before, limit, ...query }, rights }) => {
+      const { lines, more } = serverLog.list({ ...filterOf(query, rights), before, limit });
+      return {
+        server: monitoring.server().name,
+        lines,
+        next: more ? (lines[0]?.n ?? null) : null,
+      };
+    },
+  }),
+  operation({
+    id: 'watchLog',
+    method: 'GET',
+    path: '/log/stream',
+    role: 'support',
+    contentType: 'text/event-stream',
+    summary:
+      'Show the lines of the log of the server that is asked, as they are written, as server-sent events. A reader that is too slow gets the newest. At most 4 such streams are open at the same time; each ends after 30 minutes.',
+    query: z.strictObject({
+      ...filter,
+      after: lineNumber('Begin with the kept lines after this one. Default: with the next line.'),
+    }),
+    answer: z
+      .custom<ReadableStream<Uint8Array>>()
+      .meta({ type: 'string', 'x-events': eventsOf(streamEvents) }),
+    refusals: ['over-limit'],
+    act: async ({ serverLog }, { query: { after, ...query }, rights, caller, signal }) =>
+      serverLog.follow({ ...filterOf(query, rights), after }, { caller, signal }),
+  }),
+];
+
+function filterOf(
+  { level, text }: Pick<LogFilter, 'level' | 'text'>,
+  { seesPayloads }: { readonly seesPayloads: boolean },
+): LogFilter {
+  return { level, text, showsAddresses: seesPayloads };
+}

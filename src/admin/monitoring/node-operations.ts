@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { type Operation, operation } from '../operation.ts';
+import type { NodeReport } from './monitoring.ts';
+
+const count = z.int().min(0);
+const rate = z.number().min(0).nullable();
+const time = count.describe('Milliseconds since 1970.');
+
+/** The operation that lists the servers. */
+export const nodeOperations: readonly Operation[] = [
+  operation({
+    id: 'listNodes',
+    method: 'GET',
+    path: '/nodes',
+    role: 'viewer',
+    summary:
+      'List the servers that act as one over Redis, the one that answers first, with how each does. A server that stops answering stays in the list for 10 minutes; one that stops as it should does not.',
+    answer: z.strictObject({
+      nodes: z.array(
+        z.strictObject({
+          name: z.string().describe('Host and port of the server.'),
+          answers: z.boolean(),
+          isAsked: z.boolean().describe('Whether it is the server that answers this request.'),
+          heardAtMs: time.describe(
+            'When it last said anything to the server that answers. Milliseconds since 1970.',
+          ),
+          silentSinceMs: time
+            .nullable()
+            .describe('When it first did not answer; null if it answers.'),
+          report: z
+            .strictObject({
+              version: z.string(),
+              startedAtMs: time,
+              threads: z.array(
+                z.strictObject({
+                  name: z.string(),
+                  lateMs: z
+                    .number()
+                    .min(0)
+                    .nullable()
+                    .describe(
+                      'The longest delay of its loop in the last 10 s. Milliseconds; null if a thread does not answer.',
+                    ),
+                }),
+              ),
+              connections: count.nullable().describe('null if a thread does not answer.'),
+              eventsPerSecond: rate.describe('Events triggered by backends; null if not known.'),
+              deliveredPerSecond: rate.describe('Messages sent to subscribers.'),
+              memoryBytes: count.nullable(),
+              engine: z.strictObject({
+                type: z.enum(['memory', 'redis']),
+                awaySinceMs: time.nullable().describe('null if the engine can be used.'),
+                why: z.string().nullable(),
+              }),
+              notReady: z.array(z.string()).describe('Why it is not ready; empty if it is.'),
+              conditions: z
+                .strictObject({ bad: count, warn: count })
+                .describe('How much an operator should look at there, by level.'),
+            })
+            .nullable()
+            .describe('null if it does not answer.'),
+        }),
+      ),
+    }),
+    act: async ({ monitoring }) => ({
+      nodes: (await monitoring.nodes()).map(
+        ({ name, isAsked, heardAtMs, silentSinceMs, report }) => ({
+          name,
+          answers: report !== undefined,
+          isAsked,
+          heardAtMs,
+          silentSinceMs: silentSinceMs ?? null,
+          report: report === undefined ? null : showReport(report),
+        }),
+      ),
+    }),
+  }),
+];
+
+function showReport({ figures, engine, threads, bad, warn, ...report }: NodeReport) {
+  const { version, startedAtMs, notReady } = report;
+  return {
+    version,
+    startedAtMs,
+    threads: threads.map(({ name, lateMs }) => ({ name, lateMs: lateMs ?? null })),
+    connections: figures?.connections ?? null,
+    eventsPerSecond: figures?.eventsPerSecond ?? null,
+    deliveredPerSecond: figures?.deliveredPerSecond ?? null,
+    memoryBytes: figures?.memoryBytes ?? null,
+    engine: {
+      type: engine.type,
+      awaySinceMs: engine.awaySinceMs ?? null,
+      why: engine.why ?? null,
+    },
+    notReady,
+    conditions: { bad, warn },
+  };
+}

@@ -1,0 +1,180 @@
+import { type Answer, apiUrl } from '../../api/client.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { CopyButton } from '../../parts/controls.tsx';
+import { bytes, count, counted, duration, moment } from '../../parts/formats.ts';
+import { FailureNotice, Notice } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
+
+type Node = Answer<'GET /nodes'>['nodes'][number];
+type Report = NonNullable<Node['report']>;
+
+const POLL_MS = 3000;
+
+/** A loop that is later than this is worth a look. Milliseconds. */
+const LATE_MS = 100;
+
+/** Which servers are there, and how does each do? */
+export default function NodesPage() {
+  const { value, failed, reload } = useAnswer('GET /nodes', {}, { everyMs: POLL_MS });
+  const nodes = value?.nodes ?? [];
+  const versions = new Set(nodes.flatMap(({ report }) => report?.version ?? []));
+  return (
+    <div class="page">
+      <PageHead
+        title="Servers"
+        says={value === undefined ? 'Asking …' : sentence(nodes)}
+        actions={
+          <CopyButton look="" text={`curl -u :PASSWORD '${location.origin}${apiUrl('/nodes')}'`}>
+            curl
+          </CopyButton>
+        }
+      />
+      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      {versions.size > 1 && (
+        <Notice level="warn">
+          <p>
+            The servers run different versions: {[...versions].toSorted().join(', ')}. That is fine
+            while they are being updated.
+          </p>
+        </Notice>
+      )}
+      {nodes.length > 0 && (
+        <section class="card" aria-label="Servers">
+          <table class="table cards">
+            <TableHead
+              columns={[
+                'Server',
+                'State',
+                { number: 'Connections' },
+                { number: 'Events/s' },
+                { number: 'Memory' },
+                { number: 'Up' },
+              ]}
+            />
+            <tbody>
+              {nodes.map((node) => (
+                <Row key={node.name} node={node} />
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      {nodes.map(
+        ({ name, report }) =>
+          report !== null && (
+            <Threads key={name} name={name} report={report} isOnly={nodes.length === 1} />
+          ),
+      )}
+      {value !== undefined && nodes.length === 1 && <p class="muted">{alone(nodes[0])}</p>}
+    </div>
+  );
+}
+
+function sentence(nodes: readonly Node[]): string {
+  const there = nodes.filter(({ answers }) => answers).length;
+  const [first] = nodes;
+  if (nodes.length === 1 && first !== undefined) return `${first.name} is the only server.`;
+  if (there < nodes.length) return `${there} of ${counted(nodes.length, 'server')} answer.`;
+  return `${counted(nodes.length, 'server')} act as one, and all answer.`;
+}
+
+function alone(node: Node | undefined): string {
+  return node?.report?.engine.type === 'redis'
+    ? 'Other servers with the same Redis and key prefix appear here as soon as they start.'
+    : 'For several servers that act as one, set engine.type to redis, and store.url to PostgreSQL.';
+}
+
+function Row({ node }: { readonly node: Node }) {
+  const { name, report, isAsked } = node;
+  return (
+    <tr>
+      <td class="name">
+        <div class="cut mono">{name}</div>
+        <div class="muted small">
+          {report !== null && `version ${report.version}`}
+          {isAsked && ', this one'}
+        </div>
+      </td>
+      <td>
+        <State node={node} />
+      </td>
+      <td class="number" data-label="connections">
+        {shown(report?.connections, count)}
+      </td>
+      <td class="number" data-label="events/s">
+        {shown(report?.eventsPerSecond, count)}
+      </td>
+      <td class="number" data-label="memory">
+        {shown(report?.memoryBytes, bytes)}
+      </td>
+      <td class="number" data-label="up">
+        {shown(report?.startedAtMs, (startedAtMs) => duration(Date.now() - startedAtMs))}
+      </td>
+    </tr>
+  );
+}
+
+function shown(value: number | null | undefined, print: (value: number) => string) {
+  return value === null || value === undefined ? <span class="muted">–</span> : print(value);
+}
+
+function State({ node: { report, heardAtMs, silentSinceMs } }: { readonly node: Node }) {
+  if (report === null) {
+    return (
+      <>
+        <span class="tag bad">does not answer</span>
+        <div class="muted small">
+          since {moment(silentSinceMs ?? heardAtMs)}, last heard {moment(heardAtMs)}
+        </div>
+      </>
+    );
+  }
+  const { notReady, engine, conditions } = report;
+  const found = conditions.bad + conditions.warn;
+  const why = [...notReady, ...(engine.why === null ? [] : [engine.why])];
+  return (
+    <>
+      {why.length > 0 ? (
+        <span class="tag bad">{notReady.length > 0 ? 'not ready' : 'engine away'}</span>
+      ) : conditions.bad > 0 ? (
+        <span class="tag bad">{counted(conditions.bad, 'thing')} to mend</span>
+      ) : found > 0 ? (
+        <span class="tag warn">{counted(found, 'thing')} to look at</span>
+      ) : (
+        <span class="tag ok">well</span>
+      )}
+      {why.map((each) => (
+        <div key={each} class="muted small">
+          {each}
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Threads({
+  name,
+  report,
+  isOnly,
+}: {
+  readonly name: string;
+  readonly report: Report;
+  readonly isOnly: boolean;
+}) {
+  return (
+    <section class="card" aria-label={`Threads of ${name}`}>
+      <header>
+        <h2>{isOnly ? 'Threads' : `Threads of ${name}`}</h2>
+        <span class="muted small">the longest delay of each loop in the last 10 s</span>
+      </header>
+      <ul class="inside line-of">
+        {report.threads.map(({ name: thread, lateMs }) => (
+          <li key={thread} class={`tag ${lateMs !== null && lateMs < LATE_MS ? '' : 'warn'}`}>
+            {thread} {lateMs === null ? 'does not answer' : `${count(lateMs)} ms`}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,32 @@
+import { pathTo } from '../routing/router.ts';
+import { Notice } from './notices.tsx';
+
+type Servers = readonly { readonly name: string; readonly away: boolean }[];
+
+/** Says which servers did not answer, so that what is shown is not all. */
+export function AwayServers({ servers }: { readonly servers: Servers | undefined }) {
+  const away = servers?.filter((server) => server.away) ?? [];
+  if (away.length === 0) return null;
+  const names = away.map(({ name }) => name).join(', ');
+  return (
+    <Notice
+      level="warn"
+      actions={
+        <a class="button slim" href={pathTo('/nodes')}>
+          Show the servers
+        </a>
+      }
+    >
+      <p>
+        {names} {away.length === 1 ? 'does' : 'do'} not answer. What{' '}
+        {away.length === 1 ? 'it knows' : 'they know'} is missing here.
+      </p>
+    </Notice>
+  );
+}
+
+/** Names the servers that an answer is of: one by its name, several by their number. */
+export function namesOf(servers: Servers): string {
+  const [first] = servers;
+  return servers.length === 1 && first !== undefined ? first.name : `${servers.length} servers`;
+}

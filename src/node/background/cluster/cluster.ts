@@ -1,0 +1,214 @@
+import type {
+  AskedServer,
+  ConnectionDetails,
+  ConnectionFilter,
+  OfAllServers,
+} from '../../../admin/channels/inspecting.ts';
+import type {
+  Checked,
+  KeptFigures,
+  NodeReport,
+  ShownNode,
+} from '../../../admin/monitoring/monitoring.ts';
+import type { ProblemGroup } from '../../../channels/problem-book.ts';
+import type { Clock } from '../../../runtime/ports.ts';
+import { type ConnectionList, listConnections } from './connection-list.ts';
+import {
+  type EndpointOfCluster,
+  mergeConditions,
+  mergeEndpoints,
+  mergeFigures,
+  mergeProblems,
+  type ProblemOfCluster,
+} from './merge.ts';
+import type { OtherServers } from './other-servers.ts';
+import type { ClusterQuestion, ConnectionsOfServer, EndpointOfServer } from './questions.ts';
+
+/** What this server knows of itself alone. */
+export interface LocalServer {
+  report(): Promise<NodeReport>;
+  conditions(): Promise<Checked>;
+  figures(sinceMs: number): Promise<KeptFigures>;
+  /** How addresses of webhooks have answered; `undefined`: of all owners. */
+  endpoints(ownerId: string | undefined): readonly EndpointOfServer[];
+  problems(appId: string): Promise<readonly ProblemGroup[]>;
+  /** `unknown`: the list that should be continued is not known any more. */
+  connections(filter: ConnectionFilter): Promise<ConnectionsOfServer | 'unknown'>;
+  connection(appId: string, socketId: string): Promise<ConnectionDetails | undefined>;
+  /** Ends a connection; `false` if there is none. */
+  end(appId: string, socketId: string): Promise<boolean>;
+}
+
+export interface ClusterOptions {
+  /** The name of this server. */
+  readonly node: string;
+  readonly local: LocalServer;
+  /** `undefined`: there are none. */
+  readonly others: Pick<OtherServers, 'ask' | 'askOne' | 'list'> | undefined;
+  /** Whether the servers share one store. */
+  readonly sharesStore: boolean;
+  readonly clock: Clock;
+}
+
+/** One answer for all servers that act as one. */
+export class Cluster {
+  private readonly options: ClusterOptions;
+
+  constructor(options: ClusterOptions) {
+    this.options = options;
+  }
+
+  /** Every server, this one first. */
+  async nodes(): Promise<readonly ShownNode[]> {
+    const { node, local, others, clock } = this.options;
+    const [report, asked] = await Promise.all([local.report(), others?.ask({ what: 'report' })]);
+    const reports = new Map(asked?.answers.map((one) => [one.node, one.answer]));
+    const nowMs = clock.now();
+    return [
+      { name: node, isAsked: true, heardAtMs: nowMs, silentSinceMs: undefined, report },
+      ...(others?.list() ?? []).map(({ name, heardAtMs, silentSinceMs }) => ({
+        name,
+        isAsked: false,
+        heardAtMs,
+        silentSinceMs: reports.has(name) ? undefined : (silentSinceMs ?? nowMs),
+        report: reports.get(name),
+      })),
+    ];
+  }
+
+  async conditions() {
+    const { node, local, others } = this.options;
+    const [own, asked] = await Promise.all([
+      local.conditions(),
+      others?.ask({ what: 'conditions' }),
+    ]);
+    const all = [{ node, answer: own }, ...(asked?.answers ?? [])];
+    return {
+      ...own,
+      conditions: mergeConditions(
+        all.map(({ node: server, answer }) => ({ node: server, answer: answer.conditions })),
+      ),
+      servers: this.servers(asked),
+    };
+  }
+
+  async figures(sinceMs: number): Promise<KeptFigures & OfAllServers> {
+    const { local, others } = this.options;
+    const [own, asked] = await Promise.all([
+      local.figures(sinceMs),
+      others?.ask({ what: 'figures', sinceMs }),
+    ]);
+    const answers = asked?.answers ?? [];
+    return {
+      ...mergeFigures(
+        own,
+        answers.map(({ answer }) => answer),
+        this.options,
+      ),
+      servers: this.servers(asked),
+    };
+  }
+
+  async problems(
+    appId: string,
+  ): Promise<OfAllServers & { readonly problems: readonly ProblemOfCluster[] }> {
+    const { node, local, others } = this.options;
+    const [own, asked] = await Promise.all([
+      local.problems(appId),
+      others?.ask({ what: 'problems', appId }),
+    ]);
+    const problems = mergeProblems([{ node, answer: own }, ...(asked?.answers ?? [])]);
+    return { servers: this.servers(asked), problems };
+  }
+
+  /** How addresses of webhooks have answered; `undefined`: of all owners. */
+  async endpoints(
+    ownerId: string | undefined,
+  ): Promise<OfAllServers & { readonly endpoints: readonly EndpointOfCluster[] }> {
+    const { node, local, others } = this.options;
+    const own = local.endpoints(ownerId);
+    const asked = await others?.ask({ what: 'endpoints', ownerId });
+    const all = [{ node, answer: own }, ...(asked?.answers ?? [])];
+    return { servers: this.servers(asked), endpoints: mergeEndpoints(all, this.options) };
+  }
+
+  async connections(filter: ConnectionFilter): Promise<ConnectionList> {
+    const { node, local, others, clock } = this.options;
+    const { answers, away } = (await others?.ask({ what: 'here' })) ?? { answers: [], away: [] };
+    return await listConnections(
+      {
+        servers: [node, ...answers.map((one) => one.node)],
+        away,
+        now: () => clock.now(),
+        ask: async (server, query) =>
+          server === node
+            ? await local.connections(query)
+            : await others?.askOne(server, { what: 'connections', ...query }),
+      },
+      filter,
+    );
+  }
+
+  /** Finds a connection, wherever it is. `server`: the one that has it, if that is known. */
+  async connection(appId: string, socketId: string, server?: string) {
+    const { node, local, others } = this.options;
+    if (server !== undefined && server !== node) {
+      const answer = await others?.askOne(server, { what: 'connection', appId, socketId });
+      const found = answer === undefined || answer === 'none' ? undefined : answer;
+      return { servers: [], found: found && { ...found, server } };
+    }
+    const own = await local.connection(appId, socketId);
+    if (own !== undefined) return { servers: [], found: { ...own, server: node } };
+    const asked = await others?.ask({ what: 'connection', appId, socketId });
+    for (const { node: name, answer } of asked?.answers ?? []) {
+      if (answer !== 'none') return { servers: [], found: { ...answer, server: name } };
+    }
+    return { servers: this.servers(asked), found: undefined };
+  }
+
+  /** Ends a connection, wherever it is. */
+  async end(appId: string, socketId: string) {
+    const { local, others } = this.options;
+    if (await local.end(appId, socketId)) return { servers: [], isFound: true };
+    const asked = await others?.ask({ what: 'end', appId, socketId });
+    const isFound = asked?.answers.some(({ answer }) => answer) === true;
+    return { servers: this.servers(asked), isFound };
+  }
+
+  private servers(asked: { readonly away: readonly string[] } | undefined): readonly AskedServer[] {
+    const { node, others } = this.options;
+    const away = new Set(asked?.away);
+    return [
+      { name: node, away: false },
+      ...(others?.list() ?? []).map(({ name }) => ({ name, away: away.has(name) })),
+    ];
+  }
+}
+
+/** Answers a question of another server. */
+export async function answerFor(local: LocalServer, question: ClusterQuestion): Promise<unknown> {
+  switch (question.what) {
+    case 'here':
+      return true;
+    case 'report':
+      return await local.report();
+    case 'conditions':
+      return await local.conditions();
+    case 'figures':
+      return await local.figures(question.sinceMs);
+    case 'problems':
+      return await local.problems(question.appId);
+    case 'endpoints':
+      return local.endpoints(question.ownerId);
+    case 'connections': {
+      const { what: _, ...filter } = question;
+      return await local.connections(filter);
+    }
+    case 'connection':
+      return (await local.connection(question.appId, question.socketId)) ?? 'none';
+    case 'end':
+      return await local.end(question.appId, question.socketId);
+    default:
+      return question satisfies never;
+  }
+}

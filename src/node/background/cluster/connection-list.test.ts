@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'bun:test';
+import type { ConnectionFilter } from '../../../admin/channels/inspecting.ts';
+import { FIRST, listConnections } from './connection-list.ts';
+
+/** Servers with this many connections each; a walk gives two at a time. */
+function stage(sizes: Readonly<Record<string, number>>, away: readonly string[] = []) {
+  const seen = { nowMs: 0, dead: new Set<string>() };
+  const page = (query: Pick<ConnectionFilter, 'after' | 'limit'>) =>
+    listConnections(
+      {
+        servers: Object.keys(sizes),
+        away,
+        now: () => seen.nowMs,
+        async ask(server, { after = FIRST, limit }) {
+          if (seen.dead.has(server)) return undefined;
+          const from = Number(after.split('.')[1]);
+          const end = Math.min(from + 2, from + limit, sizes[server] ?? 0);
+          const connections = Array.from(
+            { length: end - from },
+            (_, n) => ({ socketId: `${server}${from + n}` }) as never,
+          );
+          return { connections, next: end === sizes[server] ? undefined : `0.${end}` };
+        },
+      },
+      { appId: 'app', ...query },
+    );
+  const ids = ({ connections }: Awaited<ReturnType<typeof page>>) =>
+    connections.map(({ socketId, server }) => `${server} ${socketId}`);
+  return { seen, page, ids };
+}
+
+describe('a list of connections of several servers', () => {
+  it('goes on where it was, each connection once', async () => {
+    const { page, ids } = stage({ b: 5, a: 3, c: 0, d: 1 });
+    const found: string[] = [];
+    for (let next: string | undefined; ; ) {
+      const one = await page({ limit: 2, after: next });
+      expect(one.connections.length).toBeLessThanOrEqual(2);
+      found.push(...ids(one));
+      next = one.next;
+      if (next === undefined) break;
+    }
+    const expected = ['a 0', 'a 1', 'a 2', 'b 0', 'b 1', 'b 2', 'b 3', 'b 4', 'd 0'];
+    expect(found).toEqual(expected.map((one) => one.replace(/(.) (.)/, '$1 $1$2')));
+    expect(ids(await page({ limit: 100, after: undefined }))).toHaveLength(9);
+  });
+
+  it('leaves out servers that do not answer, and names them', async () => {
+    const { page, ids, seen } = stage({ a: 1, b: 1 }, ['z']);
+    seen.dead.add('a');
+    const one = await page({ limit: 10, after: undefined });
+    expect(ids(one)).toEqual(['b b0']);
+    expect(one.servers).toEqual([
+      { name: 'a', away: true },
+      { name: 'b', away: false },
+      { name: 'z', away: true },
+    ]);
+  });
+
+  it('goes on with the next server if the one of its place has gone', async () => {
+    const { page, ids } = stage({ a: 1, c: 1 });
+    expect(ids(await page({ limit: 10, after: 'b~0.4' }))).toEqual(['c c0']);
+  });
+
+  it('ends a page after four seconds with what was found, and where to go on', async () => {
+    const { page, seen } = stage({ a: 1 });
+    const slow = page({ limit: 10, after: undefined });
+    seen.nowMs = 5_000;
+    expect((await slow).connections).toHaveLength(1);
+    seen.nowMs = 0;
+    const late = listConnections(
+      {
+        servers: ['a', 'b'],
+        away: [],
+        now: () => seen.nowMs,
+        async ask() {
+          seen.nowMs += 5_000;
+          return { connections: [] };
+        },
+      },
+      { appId: 'app', limit: 10 },
+    );
+    expect(await late).toMatchObject({ connections: [], next: 'b~0.0' });
+  });
+});

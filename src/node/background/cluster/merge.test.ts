@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'bun:test';
+import { bySeries, type KeptFigures } from '../../../admin/monitoring/monitoring.ts';
+import { mergeConditions, mergeEndpoints, mergeFigures, mergeProblems } from './merge.ts';
+import type { EndpointOfServer } from './questions.ts';
+
+const figures = (fromMs: number, values: readonly (number | null)[]): KeptFigures => ({
+  nowMs: 40_000,
+  stepMs: 10_000,
+  fromMs,
+  series: bySeries(() => values),
+});
+
+describe('figures of servers', () => {
+  it('are added up step by step, and gaps of one are filled by the other', () => {
+    const own = figures(20_000, [1, null, 3]);
+    const other = figures(10_000, [10, 20, 30, null, 50]);
+    const merged = mergeFigures(own, [other], { sharesStore: false });
+    expect(merged).toMatchObject({ fromMs: 10_000, nowMs: 40_000 });
+    expect(merged.series.connections).toEqual([10, 21, 30, 3]);
+    expect(merged.series.webhooksWaiting).toEqual([10, 21, 30, 3]);
+  });
+
+  it('are the highest for what is no sum, and for what waits in a store that all share', () => {
+    const merged = mergeFigures(figures(0, [5]), [figures(0, [4]), figures(0, [9])], {
+      sharesStore: true,
+    });
+    expect(merged.series.connections).toEqual([18]);
+    expect(merged.series.loopLateMs).toEqual([9]);
+    expect(merged.series.webhooksWaiting).toEqual([9]);
+    expect(merged.series.pushWaiting).toEqual([9]);
+  });
+});
+
+it('what several servers find is one condition, since the first has found it', () => {
+  const found = { id: 'store-away', level: 'bad', text: 'x', advice: 'y' } as const;
+  const warning = { ...found, level: 'warn', sinceMs: 1 } as const;
+  const merged = mergeConditions([
+    { node: 'a', answer: [warning, { ...found, sinceMs: 7 }] },
+    { node: 'b', answer: [{ ...found, sinceMs: 5 }] },
+  ]);
+  expect(merged).toEqual([
+    { ...found, sinceMs: 5, servers: ['a', 'b'] },
+    { ...warning, servers: ['a'] },
+  ]);
+});
+
+it('problems of servers are added up, with the example of the last one and its server', () => {
+  const group = { source: 'client', kind: 'k', text: 't', advice: '' } as const;
+  const of = (count: number, firstAtMs: number, lastAtMs: number) => ({
+    ...group,
+    count,
+    firstAtMs,
+    lastAtMs,
+    example: { text: `at ${lastAtMs}` },
+  });
+  expect(
+    mergeProblems([
+      { node: 'a', answer: [of(2, 5, 9), { ...of(1, 1, 1), kind: 'other' }] },
+      { node: 'b', answer: [of(3, 6, 12)] },
+    ]),
+  ).toEqual([
+    { ...of(5, 5, 12), server: 'b' },
+    { ...of(1, 1, 1), kind: 'other', server: 'a' },
+  ]);
+});
+
+describe('an endpoint that several servers have tried', () => {
+  const endpoint: EndpointOfServer = {
+    kind: 'channels',
+    ownerId: 'app',
+    url: 'https://x.test/',
+    endpoint: 'e',
+    delivered: 1,
+    failed: 2,
+    lastAtMs: 10,
+    lastOutcome: 'delivered',
+    lastStatus: 200,
+    lastDeliveredAtMs: 10,
+    failingSinceMs: undefined,
+    waiting: 3,
+    oldestWaitingAtMs: undefined,
+  };
+  const failing = {
+    ...endpoint,
+    lastAtMs: 20,
+    lastOutcome: 'timeout',
+    lastDeliveredAtMs: undefined,
+    failingSinceMs: 5,
+    waiting: 4,
+    oldestWaitingAtMs: 8,
+  } as const;
+  const of = (sharesStore: boolean, ...all: readonly EndpointOfServer[]) =>
+    mergeEndpoints(
+      all.map((one, n) => ({ node: `n${n}`, answer: [one] })),
+      { sharesStore },
+    );
+
+  it('is shown once, with the sums and the last attempt', () => {
+    expect(of(false, endpoint, failing)).toEqual([
+      {
+        ...failing,
+        delivered: 2,
+        failed: 4,
+        lastDeliveredAtMs: 10,
+        // It worked in between for the other server.
+        failingSinceMs: 10,
+        waiting: 7,
+        servers: ['n0', 'n1'],
+      },
+    ]);
+  });
+
+  it('works if the last attempt of any server did', () => {
+    expect(of(false, failing, { ...endpoint, lastAtMs: 30 })).toMatchObject([
+      { lastOutcome: 'delivered', failingSinceMs: undefined },
+    ]);
+  });
+
+  it('counts what waits in a shared store once', () => {
+    expect(of(true, endpoint, failing)).toMatchObject([{ waiting: 4, oldestWaitingAtMs: 8 }]);
+  });
+});

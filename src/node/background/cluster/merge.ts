@@ -1,0 +1,154 @@
+import {
+  bySeries,
+  type Condition,
+  type ConditionOfCluster,
+  type KeptFigures,
+  type SeriesName,
+} from '../../../admin/monitoring/monitoring.ts';
+import type { ProblemGroup } from '../../../channels/problem-book.ts';
+import type { EndpointOfServer } from './questions.ts';
+
+/** What one server has answered. */
+export interface OfServer<Answer> {
+  readonly node: string;
+  readonly answer: Answer;
+}
+
+/** How the figures of servers become one. Others are added up. */
+const highest: ReadonlySet<SeriesName> = new Set(['loopLateMs']);
+
+/** What all servers see of one store: adding it up would count it several times. */
+const ofStore: ReadonlySet<SeriesName> = new Set(['webhooksWaiting', 'pushWaiting']);
+
+export interface MergeOptions {
+  /** Whether the servers share one store. */
+  readonly sharesStore: boolean;
+}
+
+/** Adds up the figures of servers, step by step. A step that one server did not measure has the figures of the others. */
+export function mergeFigures(
+  own: KeptFigures,
+  others: readonly KeptFigures[],
+  { sharesStore }: MergeOptions,
+): KeptFigures {
+  const { stepMs, nowMs } = own;
+  const all = [own, ...others.filter((one) => one.stepMs === stepMs)];
+  const fromMs = Math.min(...all.map((one) => one.fromMs));
+  const end = own.fromMs / stepMs + own.series.connections.length;
+  const length = Math.max(0, end - fromMs / stepMs);
+  return {
+    nowMs,
+    stepMs,
+    fromMs,
+    series: bySeries((name) => {
+      const takesHighest = highest.has(name) || (sharesStore && ofStore.has(name));
+      const merged = new Array<number | null>(length).fill(null);
+      for (const one of all) {
+        const offset = (one.fromMs - fromMs) / stepMs;
+        for (const [index, value] of one.series[name].entries()) {
+          const at = index + offset;
+          if (value === null || at >= length) continue;
+          const before = merged[at] ?? null;
+          merged[at] =
+            before === null ? value : takesHighest ? Math.max(before, value) : before + value;
+        }
+      }
+      return merged.map((value) => (value === null ? null : Math.round(value * 100) / 100));
+    }),
+  };
+}
+
+/** Collects what operators should look at, the worst first. What several servers find is listed once. */
+export function mergeConditions(
+  servers: readonly OfServer<readonly Condition[]>[],
+): readonly ConditionOfCluster[] {
+  const found = new Map<string, ConditionOfCluster>();
+  for (const { node, answer } of servers) {
+    for (const { sinceMs, ...condition } of answer) {
+      const key = JSON.stringify(condition);
+      const other = found.get(key);
+      found.set(key, {
+        ...condition,
+        sinceMs: Math.min(sinceMs, other?.sinceMs ?? sinceMs),
+        servers: [...(other?.servers ?? []), node],
+      });
+    }
+  }
+  const place = ({ level }: Condition) => (level === 'bad' ? 0 : 1);
+  return [...found.values()].toSorted((a, b) => place(a) - place(b) || a.sinceMs - b.sinceMs);
+}
+
+/** Problems of all servers, and the server that saw the last one of each group. */
+export type ProblemOfCluster = ProblemGroup & { readonly server: string };
+
+/** Adds up the groups, the last one first. */
+export function mergeProblems(
+  servers: readonly OfServer<readonly ProblemGroup[]>[],
+): readonly ProblemOfCluster[] {
+  const sums = new Map<string, ProblemOfCluster>();
+  for (const { node, answer } of servers) {
+    for (const group of answer) {
+      const key = `${group.source} ${group.kind} ${group.text}`;
+      const sum = sums.get(key);
+      const later =
+        sum === undefined || group.lastAtMs > sum.lastAtMs ? { ...group, server: node } : sum;
+      sums.set(key, {
+        ...later,
+        count: group.count + (sum?.count ?? 0),
+        firstAtMs: Math.min(group.firstAtMs, sum?.firstAtMs ?? Number.POSITIVE_INFINITY),
+      });
+    }
+  }
+  return [...sums.values()].toSorted((a, b) => b.lastAtMs - a.lastAtMs);
+}
+
+/** How an address has answered all servers, and those that tried it. */
+export type EndpointOfCluster = EndpointOfServer & { readonly servers: readonly string[] };
+
+/** Adds up what servers know of each address, the one that was tried last first. */
+export function mergeEndpoints(
+  servers: readonly OfServer<readonly EndpointOfServer[]>[],
+  { sharesStore }: MergeOptions,
+): readonly EndpointOfCluster[] {
+  const sums = new Map<string, EndpointOfCluster>();
+  for (const { node, answer } of servers) {
+    for (const one of answer) {
+      const sum = sums.get(one.endpoint);
+      sums.set(
+        one.endpoint,
+        sum === undefined ? { ...one, servers: [node] } : together(sum, one, { node, sharesStore }),
+      );
+    }
+  }
+  return [...sums.values()].toSorted((a, b) => b.lastAtMs - a.lastAtMs);
+}
+
+function together(
+  sum: EndpointOfCluster,
+  one: EndpointOfServer,
+  { node, sharesStore }: MergeOptions & { readonly node: string },
+): EndpointOfCluster {
+  const last = one.lastAtMs > sum.lastAtMs ? one : sum;
+  const lastDeliveredAtMs = latest(sum.lastDeliveredAtMs, one.lastDeliveredAtMs);
+  const failingSinceMs = earliest(sum.failingSinceMs, one.failingSinceMs);
+  return {
+    ...last,
+    delivered: sum.delivered + one.delivered,
+    failed: sum.failed + one.failed,
+    lastDeliveredAtMs,
+    failingSinceMs:
+      // What another server has delivered meanwhile ends the time of failures.
+      last.failingSinceMs === undefined ? undefined : latest(failingSinceMs, lastDeliveredAtMs),
+    waiting: sharesStore ? Math.max(sum.waiting, one.waiting) : sum.waiting + one.waiting,
+    oldestWaitingAtMs: earliest(sum.oldestWaitingAtMs, one.oldestWaitingAtMs),
+    servers: [...sum.servers, node],
+  };
+}
+
+function earliest(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+}
+
+function latest(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
+}

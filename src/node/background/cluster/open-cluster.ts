@@ -1,0 +1,92 @@
+import type { ServerFacts } from '../../../admin/monitoring/monitoring.ts';
+import { redactedUrl } from '../../../runtime/redact.ts';
+import { systemTimers } from '../../../runtime/system-timers.ts';
+import type { Readiness } from '../../../transports/admin/readiness.ts';
+import type { Webhooks } from '../../../webhooks/webhooks.ts';
+import type { RealtimeClient } from '../../link/realtime-client.ts';
+import { inspectingLoops } from '../inspecting.ts';
+import type { Monitor } from '../monitoring/monitor.ts';
+import { answerFor, Cluster, type LocalServer } from './cluster.ts';
+import { OtherServers } from './other-servers.ts';
+
+/** Addresses of webhooks that other servers are told of. */
+const ENDPOINTS_MAX = 1_000;
+
+export interface OpenClusterOptions {
+  readonly facts: () => ServerFacts;
+  readonly realtime: RealtimeClient;
+  readonly monitor: Monitor;
+  readonly readiness: Readiness;
+  readonly webhooks: Pick<Webhooks, 'endpoints'>;
+}
+
+/** The servers that act as one, as this one sees them. */
+export interface ClusterPart {
+  readonly cluster: Cluster;
+  /** Takes what a loop of another server has said. */
+  receive(from: string, text: string): void;
+  /** This server can be asked: it makes itself known. */
+  begin(): void;
+}
+
+export function openCluster(options: OpenClusterOptions): ClusterPart {
+  const { facts, realtime } = options;
+  const { name: node, engine, store } = facts();
+  const local = localServer(options);
+  const others =
+    engine === 'redis'
+      ? new OtherServers({
+          node,
+          timers: systemTimers,
+          // One loop speaks for this server.
+          say: (to, text) => realtime.ask({ what: 'tell-servers', to, text }),
+          answer: (question) => answerFor(local, question),
+        })
+      : undefined;
+  return {
+    cluster: new Cluster({
+      node,
+      local,
+      others,
+      sharesStore: store === 'postgresql',
+      clock: systemTimers,
+    }),
+    receive: (from, text) => others?.receive(from, text),
+    begin() {
+      // From then on, all know each other, so that one that fails is missed.
+      void others?.ask({ what: 'here' });
+    },
+  };
+}
+
+function localServer({
+  facts,
+  realtime,
+  monitor,
+  readiness,
+  webhooks,
+}: OpenClusterOptions): LocalServer {
+  return {
+    ...inspectingLoops(realtime),
+    async report() {
+      const report = await monitor.report();
+      const { version, startedAtMs, engine } = facts();
+      const [away] = readiness.awayEngines.values();
+      return {
+        ...report,
+        version,
+        startedAtMs,
+        engine: { type: engine, awaySinceMs: away?.sinceMs, why: away?.why },
+      };
+    },
+    conditions: () => monitor.check(),
+    figures: (sinceMs) => monitor.figures(sinceMs),
+    endpoints: (ownerId) =>
+      webhooks
+        .endpoints()
+        .filter((one) => ownerId === undefined || one.ownerId === ownerId)
+        .toSorted((a, b) => b.lastAtMs - a.lastAtMs)
+        .slice(0, ENDPOINTS_MAX)
+        .map(({ lastAnswer: _, ...one }) => ({ ...one, url: redactedUrl(one.url) })),
+  };
+}

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'bun:test';
+import { FakeTime } from '../../../../testing/fake-time.ts';
+import { stoppingWord } from '../../link/cluster-words.ts';
+import { OtherServers } from './other-servers.ts';
+import type { ClusterQuestion } from './questions.ts';
+
+/** Servers that reach each other. */
+function stage() {
+  const time = new FakeTime();
+  const servers = new Map<string, OtherServers>();
+  const seen = { asked: [] as string[], silent: new Set<string>(), isRedisAway: false };
+  const open = (node: string, answer?: (question: ClusterQuestion) => Promise<unknown>) => {
+    const others = new OtherServers({
+      node,
+      timers: time,
+      async say(to, text) {
+        if (seen.isRedisAway) return undefined;
+        const hearers = [...servers].filter(([name]) =>
+          to === undefined ? name !== node : `loop-${name}` === to,
+        );
+        for (const [name, other] of hearers) {
+          if (!seen.silent.has(name)) other.receive(`loop-${node}`, text);
+        }
+        return hearers.length;
+      },
+      answer:
+        answer ??
+        (async ({ what }) => {
+          seen.asked.push(`${node} ${what}`);
+          return [node];
+        }),
+    });
+    servers.set(node, others);
+    return others;
+  };
+  return { time, servers, seen, open };
+}
+
+const problems = { what: 'problems', appId: 'x' } as const;
+
+/** Lets a question that nobody answers run out of time. */
+async function patiently<Answer>(time: FakeTime, asked: Promise<Answer>): Promise<Answer> {
+  await time.advance(1_000);
+  return await asked;
+}
+
+describe('the other servers of a cluster', () => {
+  it('answer as soon as all have heard the question', async () => {
+    const { open, time } = stage();
+    const a = open('a');
+    open('b');
+    open('c');
+    const { answers, away } = await a.ask(problems);
+    expect(answers.map(({ node }) => node)).toEqual(['b', 'c']);
+    expect(away).toEqual([]);
+    expect(a.list()).toEqual(
+      ['b', 'c'].map((name) => ({ name, heardAtMs: time.now(), silentSinceMs: undefined })),
+    );
+    expect((await a.askOne('c', problems)) as unknown).toEqual(['c']);
+    expect(await a.askOne('nobody', problems)).toBeUndefined();
+  });
+
+  it('are named when they do not answer within a second, and forgotten after ten minutes', async () => {
+    const { open, time, seen } = stage();
+    const a = open('a');
+    open('b');
+    open('c');
+    await a.ask(problems);
+    seen.silent.add('c');
+    const { answers, away } = await patiently(time, a.ask(problems));
+    expect([answers.map(({ node }) => node), away]).toEqual([['b'], ['c']]);
+    const silentSinceMs = time.now();
+    await time.advance(60_000);
+    await patiently(time, a.ask(problems));
+    expect(a.list()[1]).toMatchObject({ name: 'c', silentSinceMs });
+    seen.silent.clear();
+    await a.ask(problems);
+    expect(a.list()[1]).toMatchObject({ name: 'c', silentSinceMs: undefined });
+    seen.silent.add('c');
+    await patiently(time, a.ask(problems));
+    await time.advance(600_000);
+    expect(a.list().map(({ name }) => name)).toEqual(['b']);
+  });
+
+  it('are not missed after they have stopped as they should', async () => {
+    const { open, servers } = stage();
+    const a = open('a');
+    open('b');
+    await a.ask(problems);
+    a.receive('loop-b', stoppingWord('b'));
+    // It still answers while its connections end.
+    expect((await a.ask(problems)).answers).toHaveLength(1);
+    servers.delete('b');
+    expect(await a.ask(problems)).toEqual({ answers: [], away: [] });
+    expect(a.list()).toEqual([]);
+  });
+
+  it('are away while Redis is, and nobody waits for them', async () => {
+    const { open, seen } = stage();
+    const a = open('a');
+    open('b');
+    await a.ask(problems);
+    seen.isRedisAway = true;
+    expect(await a.ask(problems)).toEqual({ answers: [], away: ['b'] });
+  });
+
+  it('have no answer if something fails there, which is not waited for', async () => {
+    const { open } = stage();
+    const a = open('a');
+    open('b', () => Promise.reject(new Error('A realtime loop did not answer')));
+    open('c', async () => 'x'.repeat(5_000_000));
+    expect(await a.ask(problems)).toEqual({ answers: [], away: ['b', 'c'] });
+  });
+
+  it('are asked once by all who ask the same at the same time, and refuse more than 32 questions', async () => {
+    const { open, seen, time } = stage();
+    const a = open('a');
+    open('b');
+    await Promise.all([a.ask(problems), a.ask(problems)]);
+    expect(seen.asked).toEqual(['b problems']);
+    seen.silent.add('b');
+    const waiting = Array.from({ length: 32 }, (_, n) =>
+      a.ask({ what: 'problems', appId: String(n) }),
+    );
+    await expect(a.ask(problems)).rejects.toThrow('Too many questions');
+    await time.advance(1_000);
+    await Promise.all(waiting);
+    seen.silent.clear();
+    expect((await a.ask(problems)).answers).toHaveLength(1);
+  });
+
+  it('answer at most 32 questions at the same time', async () => {
+    const { open, time } = stage();
+    const a = open('a');
+    const asked: unknown[] = [];
+    const b = open('b', (question) => new Promise(() => asked.push(question)));
+    await b.ask({ what: 'here' });
+    const askMany = (from: number) =>
+      Promise.all(
+        Array.from({ length: 32 }, (_, n) =>
+          a.askOne('b', { what: 'problems', appId: String(from + n) }),
+        ),
+      );
+    await patiently(time, askMany(0));
+    await patiently(time, askMany(32));
+    expect(asked).toHaveLength(32);
+  });
+
+  it('ignore what they do not understand', async () => {
+    const { open, seen } = stage();
+    const a = open('a');
+    const word = { type: 'ask', number: 1, question: problems, node: 'b', form: 1 };
+    for (const text of [
+      'x',
+      'null',
+      '[]',
+      JSON.stringify({ ...word, form: 2 }),
+      JSON.stringify({ ...word, question: null }),
+      JSON.stringify({ ...word, number: 'x' }),
+      JSON.stringify({ ...word, node: 1 }),
+      JSON.stringify({ ...word, type: 'watch' }),
+    ]) {
+      a.receive('loop-b', text);
+    }
+    a.receive('loop-b', JSON.stringify({ ...word, type: 'answer', answer: 1 }));
+    expect(seen.asked).toEqual([]);
+    a.receive('loop-b', JSON.stringify(word));
+    expect(seen.asked).toEqual(['a problems']);
+  });
+});

@@ -1,0 +1,43 @@
+import type {
+  ConnectionDetails,
+  ConnectionFilter,
+  ListedConnection,
+} from '../../../admin/channels/inspecting.ts';
+import type { Checked, KeptFigures, NodeReport } from '../../../admin/monitoring/monitoring.ts';
+import type { ProblemGroup } from '../../../channels/problem-book.ts';
+import type { EndpointHealth } from '../../../webhooks/endpoint-health.ts';
+import type { WaitingFor } from '../../../webhooks/webhooks.ts';
+
+/** Some connections of one server. `next` continues the list; `undefined` at the end. */
+export interface ConnectionsOfServer {
+  readonly connections: readonly ListedConnection[];
+  readonly next?: string | undefined;
+}
+
+/** How an address of webhooks has answered one server. */
+export type EndpointOfServer = Omit<EndpointHealth, 'lastAnswer'> & WaitingFor;
+
+/** The questions that servers of a cluster ask each other, with their answers, as JSON carries them. */
+export interface ClusterQuestions {
+  /** Whether it is there. */
+  here: { ask: Record<never, never>; answer: true };
+  report: { ask: Record<never, never>; answer: NodeReport };
+  conditions: { ask: Record<never, never>; answer: Checked };
+  figures: { ask: { readonly sinceMs: number }; answer: KeptFigures };
+  problems: { ask: { readonly appId: string }; answer: readonly ProblemGroup[] };
+  /** Those that were tried last. */
+  endpoints: { ask: { readonly ownerId: string | undefined }; answer: readonly EndpointOfServer[] };
+  /** `unknown`: the list is not known any more. */
+  connections: { ask: ConnectionFilter; answer: ConnectionsOfServer | 'unknown' };
+  /** `none`: there is no such connection. */
+  connection: {
+    ask: { readonly appId: string; readonly socketId: string };
+    answer: ConnectionDetails | 'none';
+  };
+  /** Whether there was such a connection. */
+  end: { ask: { readonly appId: string; readonly socketId: string }; answer: boolean };
+}
+
+export type ClusterQuestion = {
+  [What in keyof ClusterQuestions]: { readonly what: What } & ClusterQuestions[What]['ask'];
+}[keyof ClusterQuestions];

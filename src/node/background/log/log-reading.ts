@@ -1,0 +1,77 @@
+import type { ServerLog, ShownLine } from '../../../admin/log/server-log.ts';
+import type { LineRing } from '../../../observability/line-ring.ts';
+import type { Log, Timers } from '../../../runtime/ports.ts';
+import { OperationRefused } from '../../../tenants/operation-refused.ts';
+import { LineStream } from './line-stream.ts';
+import { shownLine } from './shown-line.ts';
+
+/** Streams of the log that are open at the same time. */
+const LOG_STREAMS_MAX = 4;
+
+export interface LogReadingOptions {
+  /** The name of this server. */
+  readonly node: string;
+  readonly ring: LineRing;
+  readonly timers: Timers;
+  readonly log: Log;
+}
+
+/** Shows the last lines of this server's log, and those to come. */
+export class LogReading implements ServerLog, Disposable {
+  private readonly options: LogReadingOptions;
+  private readonly open = new Set<LineStream>();
+
+  constructor(options: LogReadingOptions) {
+    this.options = options;
+  }
+
+  list({ before, limit, ...filter }: Parameters<ServerLog['list']>[0]) {
+    const lines: ShownLine[] = [];
+    for (const line of this.options.ring.all().toReversed()) {
+      if (before !== undefined && line.n >= before) continue;
+      const shown = shownLine(line, filter);
+      if (shown === undefined) continue;
+      if (lines.length === limit) return { lines: lines.toReversed(), more: true };
+      lines.push(shown);
+    }
+    return { lines: lines.toReversed(), more: false };
+  }
+
+  follow(
+    { after, ...filter }: Parameters<ServerLog['follow']>[0],
+    { caller, signal }: Parameters<ServerLog['follow']>[1],
+  ): ReadableStream<Uint8Array> {
+    if (this.open.size >= LOG_STREAMS_MAX) {
+      const why = `Too many streams of the log: at most ${LOG_STREAMS_MAX}; close one`;
+      throw new OperationRefused('over-limit', why);
+    }
+    const { node, ring, timers, log } = this.options;
+    const who = { by: caller.user ?? caller.how };
+    const stream = new LineStream({
+      hello: { node, last: ring.last },
+      timers,
+      onClosed: () => {
+        stopListening();
+        this.open.delete(stream);
+        log.info('Log stream closed', who);
+      },
+    });
+    const offer = (line: Parameters<typeof shownLine>[0]) => {
+      const shown = shownLine(line, filter);
+      if (shown !== undefined) stream.offer(shown);
+    };
+    if (after !== undefined) {
+      for (const line of ring.all()) if (line.n > after) offer(line);
+    }
+    const stopListening = ring.listen(offer);
+    this.open.add(stream);
+    log.info('Log stream opened', who);
+    // The listener cancels the stream of a reader that has gone.
+    signal.addEventListener('abort', () => stream.end('session-ended'), { once: true });
+    return stream.body;
+  }
+
+  [Symbol.dispose](): void {
+    for (const stream of this.open) stream.end('stopping');
+  }
+}

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { admin, everyServerTakes, makeApp } from '../../testing/clients/admin-api.ts';
+import { eventually } from '../../testing/eventually.ts';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
+import { TestApp } from '../../testing/servers/test-app.ts';
+import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts';
+import { type Cluster, startCluster } from './cluster.ts';
+
+/** The admin API of one server answers for all of them. */
+
+let cluster: Cluster;
+let first: Fanfare;
+let second: Fanfare;
+beforeAll(async () => {
+  cluster = await startCluster(2);
+  [first, second] = cluster.servers as readonly [Fanfare, Fanfare];
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+/** An app of its own at both servers. */
+async function newApp(settings: object = {}) {
+  const made = await makeApp(first, settings);
+  await everyServerTakes({ ...first, nodes: cluster.servers }, `/apps/${made.id}`);
+  return { here: new TestApp(first, made), there: new TestApp(second, made) };
+}
+
+async function ask<Answer>(server: Fanfare, path: string): Promise<Answer> {
+  const { status, json, text } = await admin(server, 'GET', path);
+  if (status !== 200) throw new Error(`${status} ${text}`);
+  return json as Answer;
+}
+
+const nameOf = async (server: Fanfare) => (await ask<{ name: string }>(server, '/server')).name;
+
+interface Nodes {
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly isAsked: boolean;
+    readonly answers: boolean;
+    readonly silentSinceMs: number | null;
+    readonly report: { readonly connections: number; readonly version: string } | null;
+  }[];
+}
+
+interface Listed {
+  readonly servers: readonly { readonly name: string; readonly away: boolean }[];
+  readonly connections: readonly { readonly socketId: string; readonly server: string }[];
+  readonly next: string | null;
+}
+
+describe('any server of a cluster', () => {
+  it('lists, shows and closes connections of all servers', async () => {
+    const { here, there } = await newApp();
+    const names = [await nameOf(first), await nameOf(second)];
+    await using own = await here.connect();
+    await using ada = await there.connect();
+    await using other = await there.connect();
+    ada.says(there.signIn(ada, { id: 'ada' }));
+    expect((await ada.hears()).event).toBe('pusher:signin_success');
+    await other.subscribes('news');
+
+    const path = `/apps/${here.id}`;
+    const found: string[] = [];
+    for (let after = ''; ; ) {
+      const page = await ask<Listed>(first, `${path}/connections?limit=1${after}`);
+      expect(page.servers.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+      found.push(...page.connections.map(({ socketId, server }) => `${socketId} ${server}`));
+      if (page.next === null) break;
+      after = `&after=${encodeURIComponent(page.next)}`;
+    }
+    expect(found.toSorted()).toEqual(
+      [
+        `${own.socketId} ${names[0]}`,
+        `${ada.socketId} ${names[1]}`,
+        `${other.socketId} ${names[1]}`,
+      ].toSorted(),
+    );
+    const ofAda = await ask<Listed>(first, `${path}/connections?user=ada`);
+    expect(ofAda.connections).toMatchObject([{ socketId: ada.socketId, server: names[1] }]);
+    expect(await ask<Listed>(first, `${path}/channels/news`)).toMatchObject({
+      connections: [{ socketId: other.socketId, server: names[1] }],
+    });
+
+    const ofOther = `${path}/connections/${other.socketId}`;
+    expect(await ask<object>(first, ofOther)).toMatchObject({
+      server: names[1],
+      channelNames: ['news'],
+    });
+    expect((await admin(first, 'DELETE', ofOther)).status).toBe(200);
+    expect(await other.closed).toMatchObject({ code: 4009 });
+    expect((await admin(first, 'DELETE', ofOther)).status).toBe(404);
+  });
+
+  it('shows what goes wrong at all servers, and how webhooks fare', async () => {
+    using backend = startWebhookEndpoint();
+    const { here, there } = await newApp({
+      webhooks: [{ url: backend.url, events: ['channel_occupied'] }],
+    });
+    await using client = await there.connect();
+    client.says({ event: 'client-x', channel: 'private-x', data: '' });
+    expect((await client.hears()).event).toBe('pusher:error');
+    await client.subscribes('news');
+    const { problems } = await eventually(
+      () =>
+        ask<{ problems: readonly { server: string; count: number }[] }>(
+          first,
+          `/apps/${here.id}/problems`,
+        ),
+      (answer) => answer.problems.length > 0,
+    );
+    expect(problems).toMatchObject([{ server: await nameOf(second), count: 1 }]);
+
+    const tried = () =>
+      Promise.all(
+        [first, second].map((server) =>
+          ask<{ endpoints: readonly object[] }>(server, `/webhook-endpoints?app=${here.id}`),
+        ),
+      );
+    // Either server may have sent it.
+    const answers = await eventually(tried, (all) => all.every((one) => one.endpoints.length > 0));
+    for (const { endpoints } of answers) {
+      expect(endpoints).toMatchObject([{ delivered: 1, failed: 0, failingSinceMs: null }]);
+    }
+  });
+
+  it('adds up the figures of all servers', async () => {
+    const { here, there } = await newApp();
+    await using _own = await here.connect();
+    await using _other = await there.connect();
+    interface Figures {
+      readonly servers: readonly object[];
+      readonly series: { readonly connections: readonly (number | null)[] };
+    }
+    const figures = await eventually(
+      () => ask<Figures>(first, `/figures?since=${Date.now() - 60_000}`),
+      ({ series }) => series.connections.findLast((one) => one !== null) === 2,
+    );
+    expect(figures.servers).toHaveLength(2);
+    expect(await ask<object>(first, '/conditions')).toMatchObject({
+      servers: [{ away: false }, { away: false }],
+    });
+  });
+
+  it('lists the servers, names one that hangs, and forgets one that has stopped', async () => {
+    const [own, other] = [await nameOf(first), await nameOf(second)];
+    const { nodes } = await ask<Nodes>(second, '/nodes');
+    expect(nodes).toMatchObject([
+      { name: other, isAsked: true, answers: true, report: { version: expect.any(String) } },
+      { name: own, isAsked: false, answers: true, silentSinceMs: null },
+    ]);
+
+    second.process.kill('SIGSTOP');
+    const { nodes: later } = await ask<Nodes>(first, '/nodes');
+    expect(later[1]).toMatchObject({ name: other, answers: false, report: null });
+    expect(later[1]?.silentSinceMs).toBeGreaterThan(Date.now() - 60_000);
+    const { id } = await makeApp(first);
+    const listed = await ask<Listed>(first, `/apps/${id}/connections`);
+    expect(listed.servers).toContainEqual({ name: other, away: true });
+    const missing = await admin(first, 'GET', `/apps/${id}/connections/1.1`);
+    expect(missing.json).toMatchObject({
+      error: `There is no open connection 1.1 of the app; ${other} did not answer`,
+    });
+
+    second.process.kill('SIGCONT');
+    const isBack = ({ nodes: all }: Nodes) => all[1]?.answers === true;
+    await eventually(() => ask<Nodes>(first, '/nodes'), isBack);
+    await second.stop();
+    const { nodes: last } = await ask<Nodes>(first, '/nodes');
+    expect(last.map(({ name }) => name)).toEqual([own]);
+  });
+});
