@@ -40,6 +40,7 @@ export const pages: readonly Page[] = [
   { pattern: '/apps/:app/keys', load: ofApp('keys') },
   { pattern: '/apps/:app/settings', load: ofApp('settings') },
   { pattern: '/push/:instance/compose', load: () => import('./compose/compose-page.tsx') },
+  { pattern: '/push/:instance/credentials', load: ofPush('credentials') },
   { pattern: '/push/:instance/publishes', load: ofPush('publishes') },
   {
     pattern: '/push/:instance/publishes/:publish',

@@ -29,6 +29,7 @@ export const pushPlaces: readonly Place[] = [
   { path: 'publishes', word: 'Publishes', icon: 'publish', key: 'u' },
   { path: 'devices', word: 'Devices', icon: 'device', key: 'd' },
   { path: 'compose', word: 'Compose', icon: 'send', key: 'e' },
+  { path: 'credentials', word: 'Credentials', icon: 'key', key: 'i' },
 ];
 
 interface ServerPlace extends Omit<Place, 'key'> {

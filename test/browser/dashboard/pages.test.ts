@@ -16,7 +16,7 @@ const empty: readonly Row[] = [
   [`/apps/${APP.id}/channels`, 'No channel is in use'],
   [`/apps/${APP.id}/channels/lobby`, 'Nobody is subscribed'],
   [`/apps/${APP.id}/connections`, 'No client is connected'],
-  [`/apps/${APP.id}/connections/1.2`, 'This server has no open connection 1.2'],
+  [`/apps/${APP.id}/connections/1.2`, 'There is no open connection 1.2'],
   [`/apps/${APP.id}/problems`, 'Nothing was refused since'],
   [`/apps/${APP.id}/webhooks`, 'This app has no webhook endpoint'],
   [`/apps/${APP.id}/webhooks/none`, 'There is no webhook none'],
