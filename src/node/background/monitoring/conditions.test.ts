@@ -150,6 +150,12 @@ const cases: readonly (readonly [id: string, level: 'bad' | 'warn', text: string
     ],
     ['slow-clients', 'warn', '101 conn', { increases: { slowConnectionsClosed: { '': 101 } } }],
     [
+      'unknown-key',
+      'warn',
+      '1 connection in',
+      { increases: { connectionsRefused: { '4001': 1 } } },
+    ],
+    [
       'webhook-fails',
       'bad',
       'Webhooks of app shop to https://***@api.shop.example/hook?token=*** fail: HTTP 503. 214 wait.',
