@@ -2,8 +2,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
 import { may, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Sparkline } from '../../parts/charts.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
-import { Button, CopyButton } from '../../parts/controls.tsx';
+import { Button, CopyButton, Search } from '../../parts/controls.tsx';
 import { count, counted, duration, moment } from '../../parts/formats.ts';
 import { parsedJson } from '../../parts/json.ts';
 import { JsonTree } from '../../parts/json-tree.tsx';
@@ -11,7 +12,7 @@ import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
 import { say } from '../../parts/toasts.tsx';
-import { inInstance, pathTo } from '../../routing/router.ts';
+import { go, inInstance, pathTo } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { Funnel } from './funnel.tsx';
 import { isOver, platformNames, shortId, states, sumOf, targetWords, waiting } from './words.ts';
@@ -19,6 +20,9 @@ import { isOver, platformNames, shortId, states, sumOf, targetWords, waiting } f
 type Details = Answer<'GET /instances/{id}/publishes/{publish}'>;
 
 const POLL_MS = 2000;
+
+/** Two minutes. */
+const RATES_SHOWN = 60;
 
 /** What became of one publish? */
 export default function PublishPage({
@@ -38,7 +42,7 @@ export default function PublishPage({
   useEffect(() => {
     setDone(value === undefined ? failed?.status === 404 : isOver(value.state));
   }, [value, failed]);
-  const rate = useRate(value, atMs);
+  const rates = useRates(value, atMs);
   const [isAsked, setAsked] = useState(false);
   const [wrong, setWrong] = useState<Failed | undefined>(undefined);
   const cancel = async () => {
@@ -85,9 +89,12 @@ export default function PublishPage({
           ))}
           <div class="two">
             <Funnel publish={value} />
-            <Facts publish={value} rate={rate} />
+            <Facts publish={value} rates={rates} />
           </div>
-          {value.reasons.length > 0 && <Reasons reasons={value.reasons} />}
+          {value.reasons.length > 0 && (
+            <Reasons instance={instance} publish={publish} reasons={value.reasons} />
+          )}
+          <AskDevice instance={instance} publish={publish} />
           <Payloads payloads={value.payloads} state={value.state} />
         </>
       )}
@@ -130,35 +137,37 @@ function Sentence({ publish }: { readonly publish: Details }) {
   );
 }
 
-/** Devices that are accepted per second, between two answers. */
-function useRate(value: Details | undefined, atMs: number): number | undefined {
+/** Devices that were accepted per second between two answers, the newest last. Empty once the publish is over. */
+function useRates(value: Details | undefined, atMs: number): readonly number[] {
   const before = useRef<{ readonly accepted: number; readonly atMs: number } | undefined>(
     undefined,
   );
-  const [rate, setRate] = useState<number | undefined>(undefined);
+  const [rates, setRates] = useState<readonly number[]>([]);
   useEffect(() => {
     if (value === undefined) return;
     const { accepted } = totalOf(value);
     const last = before.current;
     before.current = { accepted, atMs };
-    if (isOver(value.state)) setRate(undefined);
+    if (isOver(value.state)) setRates([]);
     else if (last !== undefined && atMs > last.atMs) {
-      setRate(((accepted - last.accepted) * 1000) / (atMs - last.atMs));
+      const rate = ((accepted - last.accepted) * 1000) / (atMs - last.atMs);
+      setRates((known) => [...known, rate].slice(-RATES_SHOWN));
     }
   }, [value, atMs]);
-  return rate;
+  return rates;
 }
 
 function Facts({
   publish,
-  rate,
+  rates,
 }: {
   readonly publish: Details;
-  readonly rate: number | undefined;
+  readonly rates: readonly number[];
 }) {
   const { id, target, createdAtMs, sendAtMs, finishedAtMs, dueAtMs, seconds } = publish;
   const took = ((finishedAtMs ?? dueAtMs) - dueAtMs) / 1000;
   const { accepted } = totalOf(publish);
+  const rate = rates.at(-1);
   return (
     <section class="card" aria-labelledby="facts">
       <header>
@@ -187,7 +196,15 @@ function Facts({
         {rate !== undefined && (
           <>
             <dt>Now</dt>
-            <dd>{count(rate)} accepted per second</dd>
+            <dd>
+              {count(rate)} accepted per second
+              {rates.length > 1 && (
+                <Sparkline
+                  values={rates}
+                  label={`Accepted per second, highest ${count(Math.max(...rates))}`}
+                />
+              )}
+            </dd>
           </>
         )}
         {took >= 1 && accepted > 0 && (
@@ -236,7 +253,15 @@ function Pause({
   );
 }
 
-function Reasons({ reasons }: { readonly reasons: Details['reasons'] }) {
+function Reasons({
+  instance,
+  publish,
+  reasons,
+}: {
+  readonly instance: string;
+  readonly publish: string;
+  readonly reasons: Details['reasons'];
+}) {
   return (
     <section class="card" aria-labelledby="why-not">
       <header>
@@ -255,13 +280,34 @@ function Reasons({ reasons }: { readonly reasons: Details['reasons'] }) {
                 <span class="tag">{platformNames[platform]}</span>
               </td>
               <td class="number" data-label="devices">
-                {count(devices)}
+                <a href={pathTo(inInstance(instance, 'devices'), { publish, reason, platform })}>
+                  {count(devices)}
+                </a>
               </td>
             </tr>
           ))}
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** Leads to what became of the publish at one device. */
+function AskDevice({ instance, publish }: { readonly instance: string; readonly publish: string }) {
+  const [typed, setTyped] = useState('');
+  return (
+    <form
+      class="toolbar"
+      onSubmit={(event) => {
+        event.preventDefault();
+        go(inInstance(instance, 'devices', typed.trim()), { publish });
+      }}
+    >
+      <Search label="One device: its id" value={typed} onInput={setTyped} />
+      <Button type="submit" disabled={typed.trim() === ''}>
+        What became of it there?
+      </Button>
+    </form>
   );
 }
 
