@@ -3,6 +3,8 @@ import { EventStreamReader, type StreamEvent } from './event-stream.ts';
 
 export interface StreamListener {
   readonly event: (event: StreamEvent) => void;
+  /** Whether the stream is needed also while nobody looks at the tab. */
+  readonly isNeeded?: () => boolean;
   /** The stream broke or was refused. It is opened again at `nextTryAtMs`, if that is given. */
   readonly lost: (why: string, nextTryAtMs: number | undefined) => void;
 }
@@ -16,7 +18,7 @@ const HIDDEN_MAX_MS = 30_000;
 export function openStream(
   app: string,
   query: Readonly<Record<string, string | undefined>>,
-  { event, lost }: StreamListener,
+  { event, lost, isNeeded = () => false }: StreamListener,
 ): () => void {
   let isStopped = false;
   let current: AbortController | undefined;
@@ -61,15 +63,19 @@ export function openStream(
     }
   };
 
+  const sleep = () => {
+    hiding = setTimeout(() => {
+      if (isNeeded()) return sleep();
+      isAsleep = true;
+      clearTimeout(timer);
+      current?.abort();
+      lost('nobody looked at this tab', undefined);
+    }, HIDDEN_MAX_MS);
+  };
   const watchVisibility = () => {
     clearTimeout(hiding);
     if (document.hidden) {
-      hiding = setTimeout(() => {
-        isAsleep = true;
-        clearTimeout(timer);
-        current?.abort();
-        lost('nobody looked at this tab', undefined);
-      }, HIDDEN_MAX_MS);
+      sleep();
     } else if (isAsleep) {
       isAsleep = false;
       void connect();
