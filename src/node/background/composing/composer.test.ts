@@ -2,6 +2,9 @@ import { describe, expect, it } from 'bun:test';
 import type { Draft } from '../../../admin/push/composing.ts';
 import { instanceSettings } from '../../../config/push-settings.ts';
 import type { AudienceSource, NumberRange } from '../../../push/audience-source.ts';
+import type { DeliveredInstance } from '../../../push/delivering/ports.ts';
+import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
+import type { Outcome } from '../../../push/gateway.ts';
 import type { DeviceId } from '../../../push/model/device.ts';
 import { pushInstance } from '../../../tenants/push-instance.ts';
 import { Composer } from './composer.ts';
@@ -47,14 +50,21 @@ class ManyDevices implements AudienceSource {
   }
 }
 
-function composerOf(audience: AudienceSource): Composer {
+function composerOf(audience: AudienceSource, gateway?: AnyGateway): Composer {
   return new Composer({
     instances: { byId: () => instance },
     audience,
     accept: () => {
       throw new Error('Nothing is sent');
     },
-    gateways: { byNumber: () => undefined, openTrial: () => undefined },
+    gateways: {
+      byNumber: () =>
+        ({
+          id: settings.id,
+          gateways: { apns: undefined, web: undefined, fcm: gateway },
+        }) as DeliveredInstance,
+      openTrial: () => undefined,
+    },
     now: () => 0,
   });
 }
@@ -65,7 +75,11 @@ describe('the audience of a preview', () => {
   it('is counted up to 10,000 devices, however many there are', async () => {
     const devices = new ManyDevices(1_000_000);
     const platforms = { apns: 0, fcm: 0, web: 10_000 };
-    expect(await audienceOf(composerOf(devices))).toEqual({ devices: 10_000, platforms, more: true });
+    expect(await audienceOf(composerOf(devices))).toEqual({
+      devices: 10_000,
+      platforms,
+      more: true,
+    });
     expect(devices.read).toBeLessThanOrEqual(11_000);
     expect(await audienceOf(composerOf(new ManyDevices(10_000)))).toMatchObject({
       devices: 10_000,
@@ -83,5 +97,50 @@ describe('the audience of a preview', () => {
     resolve();
     for (const audience of await Promise.all(counted)) expect(audience?.devices).toBe(1);
     expect((await audienceOf(composer))?.devices).toBe(1);
+  });
+});
+
+/** A gateway of FCM with this outcome for every device. */
+function gatewayWith(deliver: () => Promise<Outcome>): AnyGateway {
+  return {
+    platform: 'fcm',
+    atOnce: 1,
+    prepare: () => deliver,
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+const ask = { platform: 'fcm', isTrial: false } as const;
+
+describe('a gateway that is asked about a credential', () => {
+  const refused = (reason: string): Outcome => ({ result: 'refused', reason, words: '' });
+  it.each([
+    // Whoever finds fault with the device has taken the credential.
+    [{ result: 'token-gone', reason: 'UNREGISTERED', sinceMs: undefined }, 'accepted'],
+    [refused('INVALID_ARGUMENT'), 'accepted'],
+    [{ result: 'accepted' }, 'accepted'],
+    [{ result: 'not-authorised', reason: 'PERMISSION_DENIED', words: '' }, 'refused'],
+    [refused('NOT_FOUND'), 'refused'],
+    [refused('address-not-allowed'), 'silent'],
+    [{ result: 'try-again', reason: 'http-503', afterMs: undefined, scope: 'gateway' }, 'silent'],
+  ] as const)('and says %j has %s it', async (outcome, result) => {
+    const composer = composerOf(
+      new ManyDevices(0),
+      gatewayWith(async () => outcome),
+    );
+    expect(await composer.check(settings, ask)).toMatchObject([{ origin: undefined, result }]);
+  });
+
+  it('is asked once at a time for an instance', async () => {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    const composer = composerOf(
+      new ManyDevices(0),
+      gatewayWith(() => promise),
+    );
+    const first = composer.check(settings, ask);
+    await expect(composer.check(settings, ask)).rejects.toMatchObject({ status: 429 });
+    resolve({ result: 'accepted' });
+    expect(await first).toMatchObject([{ result: 'accepted' }]);
+    expect(await composer.check(settings, ask)).toHaveLength(1);
   });
 });
