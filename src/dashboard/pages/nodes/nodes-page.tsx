@@ -23,7 +23,8 @@ export default function NodesPage() {
     <div class="page">
       <PageHead
         title="Servers"
-        says={value === undefined ? 'Asking …' : sentence(nodes)}
+        failed={failed}
+        says={value && sentence(nodes)}
         actions={
           <CopyButton look="" text={`curl -u :PASSWORD '${location.origin}${apiUrl('/nodes')}'`}>
             curl
