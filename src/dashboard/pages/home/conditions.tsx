@@ -26,7 +26,7 @@ export function ConditionList({ conditions, servers }: Pick<Conditions, 'conditi
     <ul class="stack tight" aria-label="What needs you">
       {sorted.map(({ id, level, text, advice, sinceMs, servers: found, ...about }) => (
         <li key={`${id} ${text} ${found.join(' ')}`}>
-          <Notice level={level} actions={<WhereToLook id={id} {...about} />}>
+          <Notice level={level} actions={<WhereToLook {...about} />}>
             <p>
               <strong>{text}</strong>{' '}
               <span class="muted" title={new Date(sinceMs).toISOString()}>
@@ -45,11 +45,10 @@ export function ConditionList({ conditions, servers }: Pick<Conditions, 'conditi
 }
 
 function WhereToLook({
-  id,
   app,
   instance,
   webhookUrl,
-}: Pick<Conditions['conditions'][number], 'id' | 'app' | 'instance' | 'webhookUrl'>) {
+}: Pick<Conditions['conditions'][number], 'app' | 'instance' | 'webhookUrl'>) {
   if (app !== undefined) {
     const query = webhookUrl === undefined ? {} : { kinds: 'webhook' };
     return (
@@ -58,10 +57,10 @@ function WhereToLook({
       </a>
     );
   }
-  if (instance === undefined || id !== 'gateway') return null;
+  if (instance === undefined || webhookUrl !== undefined) return null;
   return (
     <a class="button slim" href={pathTo(inInstance(instance, 'credentials'))}>
-      To its credentials
+      Check the credential
     </a>
   );
 }
