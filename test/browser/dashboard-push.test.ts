@@ -160,7 +160,7 @@ it('says why devices wait for a gateway, and leads from Home to its credential',
   expect(await pause.textContent()).toContain('1 device waits for it');
   await page.getByRole('link', { name: 'Home' }).click();
   await page.getByText(`refuses the credential of instance ${instance.id}`).waitFor();
-  await page.getByRole('link', { name: 'To its credentials' }).click();
+  await page.getByRole('link', { name: 'Check the credential' }).click();
   await page.getByRole('heading', { name: 'Credentials' }).waitFor();
   expect(page.url()).toEndWith(`/push/${instance.id}/credentials`);
   expect(complaints).toEqual([]);
