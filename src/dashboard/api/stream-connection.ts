@@ -1,4 +1,4 @@
-import { apiUrl, type Failed, failureOf, needsLogin } from './client.ts';
+import { type Failed, failureOf, needsLogin } from './client.ts';
 import { EventStreamReader, type StreamEvent } from './event-stream.ts';
 
 export interface StreamListener {
@@ -12,12 +12,8 @@ const WAIT_MAX_MS = 15_000;
 /** A tab that nobody looks at keeps its stream this long. */
 const HIDDEN_MAX_MS = 30_000;
 
-/** Keeps the stream of an app open while the tab is visible. Gives how to stop it. */
-export function openStream(
-  app: string,
-  query: Readonly<Record<string, string | undefined>>,
-  { event, lost }: StreamListener,
-): () => void {
+/** Keeps a stream open while the tab is visible. `url` is asked each time it is opened. Gives how to stop it. */
+export function openStream(url: () => string, { event, lost }: StreamListener): () => void {
   let isStopped = false;
   let current: AbortController | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -40,7 +36,7 @@ export function openStream(
     const stopping = new AbortController();
     current = stopping;
     try {
-      const response = await fetch(apiUrl('/apps/{id}/stream', { id: app }, query), {
+      const response = await fetch(url(), {
         headers: { accept: 'text/event-stream' },
         signal: stopping.signal,
       });

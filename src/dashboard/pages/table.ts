@@ -12,6 +12,7 @@ interface Page {
 export const pages: readonly Page[] = [
   { pattern: '/', load: () => import('./home/home-page.tsx') },
   { pattern: '/nodes', load: () => import('./nodes/nodes-page.tsx') },
+  { pattern: '/log', load: () => import('./log/log-page.tsx') },
   { pattern: '/audit', load: () => import('./audit/audit-page.tsx') },
   { pattern: '/apps/:app/live', load: () => import('./live/live-page.tsx') },
   { pattern: '/apps/:app/send', load: () => import('./send/send-page.tsx') },
