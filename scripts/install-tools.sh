@@ -38,21 +38,31 @@ fi
 if runs test/cli test/protocol/push; then
   has openssl || missing="$missing openssl"
 fi
+# Of Debian's Prometheus only the program that checks its rules: the package would start a server.
+if runs test/packaging && ! has promtool; then promtool=prometheus; else promtool=''; fi
 # Only on request: no other tests need them.
 if [ -n "$paths" ] && runs test/proxies; then
   for program in nginx haproxy caddy chromium redis-server openssl; do has $program || missing="$missing $program"; done
   has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 fi
-[ -n "$missing" ] || exit 0
+[ -n "$missing$promtool" ] || exit 0
 
 if ! has apt-get || [ "$(id -u)" != 0 ]; then
   echo "The tests need programs that are not installed. Install them and run the tests again:" >&2
-  echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing" >&2
+  echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing $promtool" >&2
   exit 1
 fi
-echo "Installing$missing ..." >&2
+echo "Installing$missing${promtool:+ promtool} ..." >&2
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq >&2
-# The list is made above, one word per package.
-# shellcheck disable=SC2086
-apt-get install -y -qq --no-install-recommends $missing >&2
+if [ -n "$missing" ]; then
+  # The list is made above, one word per package.
+  # shellcheck disable=SC2086
+  apt-get install -y -qq --no-install-recommends $missing >&2
+fi
+if [ -n "$promtool" ]; then
+  folder=$(mktemp -d)
+  (cd "$folder" && apt-get download -qq -o APT::Sandbox::User=root prometheus >&2)
+  dpkg-deb --fsys-tarfile "$folder"/prometheus_*.deb | tar -x -C /usr/local --strip-components=2 ./usr/bin/promtool
+  rm -r "$folder"
+fi

@@ -2,7 +2,8 @@
 # npm test: installs what the tests need, as far as it may, and runs them. Without arguments all of them; with
 # paths those files or folders; other arguments go to `bun test`. `npm run unit` runs those of src, bench and testing.
 # `npm run test:matrix` runs those of clusters, and what clients and backends see of a server again: with two threads, over
-# the HTTP transports, and with two servers over Redis that act as one.
+# the HTTP transports, and with two servers over Redis that act as one. `npm run test:binary` runs the tests of protocols and of
+# the command line against the binary that `npm run build` makes.
 set -eu
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
@@ -17,6 +18,7 @@ mode=one
 for argument in "$@"; do
   case $argument in
     --matrix) mode=matrix ;;
+    --binary) mode=binary ;;
     -*) options="$options $argument" ;;
     *) paths="$paths $argument" ;;
   esac
@@ -105,6 +107,13 @@ if [ "$mode" = matrix ]; then
   echo 'Two servers over Redis that act as one, each connection to the next of them:'
   export TEST_SERVERS=2
   run --parallel=4 $options ${paths:-$on_two_servers}
+elif [ "$mode" = binary ]; then
+  paths=${paths:-test/protocol test/cli}
+  sh scripts/install-tools.sh $paths
+  bundle
+  TEST_BINARY=$(sh scripts/bun.sh packaging/build.ts --out "$TEST_RUN_FOLDER/binary")
+  export TEST_BINARY
+  run --parallel=4 $options $paths
 elif is_unit $paths; then
   run --parallel=2 --no-isolate $options $paths
 else

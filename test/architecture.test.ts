@@ -58,7 +58,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'tenants',
     'webhooks/outbox.ts',
   ],
-  // src itself holds main.ts alone.
+  // src itself holds the entries alone.
   '.': ['cli'],
 };
 
@@ -69,6 +69,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const besideMayImport: Readonly<Record<string, readonly string[]>> = {
   testing: ['src'],
   scripts: ['src'],
+  packaging: ['src'],
   test: ['scripts', 'src', 'testing'],
   bench: ['src', 'testing'],
   examples: ['testing'],
@@ -145,7 +146,10 @@ const isTest = (path: string) => /\.(test|fixture)\.tsx?$/.test(path);
 
 const sources = await readSources('src', 'src/**/*.{ts,tsx}');
 const product = sources.filter(({ path }) => !isTest(path));
-const all = await readSources('.', '{src,testing,test,bench,examples,scripts}/**/*.{ts,tsx}');
+const all = await readSources(
+  '.',
+  '{src,testing,test,bench,examples,scripts,packaging}/**/*.{ts,tsx}',
+);
 
 /** The files of this repository that a file imports. */
 function localImports(file: SourceFile): readonly string[] {

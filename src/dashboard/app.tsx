@@ -39,6 +39,13 @@ function Page({ path }: { readonly path: string }) {
   }>();
   const [isLost, setLost] = useState(false);
   const { app, instance } = values ?? {};
+  const unknown =
+    (app !== undefined && knownApps.lacks(app) && `There is no app ${app}`) ||
+    (instance !== undefined && instances.lacks(instance) && `There is no instance ${instance}`);
+  useEffect(() => {
+    // It may be newer than what this page knows.
+    if (unknown !== false) void (app === undefined ? instances : knownApps).ask();
+  }, [unknown, app]);
   useEffect(() => {
     if (app !== undefined) knownApps.keep(app);
     if (instance !== undefined) instances.keep(instance);
@@ -56,15 +63,11 @@ function Page({ path }: { readonly path: string }) {
       ? []
       : commandsOf(page.pattern, values, () => address.peek().query);
   if (page === undefined || values === undefined) {
+    return <Nothing title="There is no such page" says={path} />;
+  }
+  if (unknown !== false) {
     return (
-      <div class="page">
-        <PageHead title="There is no such page" says={path} />
-        <p>
-          <a class="button" href={pathTo('/')}>
-            To Home
-          </a>
-        </p>
-      </div>
+      <Nothing title={unknown} says="It was deleted, or it is not among those that you may see." />
     );
   }
   if (isLost) {
@@ -79,6 +82,19 @@ function Page({ path }: { readonly path: string }) {
   if (loaded?.of !== page.pattern) return <div class="page" aria-busy="true" />;
   const { Component } = loaded;
   return <Component key={JSON.stringify(values)} {...values} />;
+}
+
+function Nothing({ title, says }: { readonly title: string; readonly says: string }) {
+  return (
+    <div class="page">
+      <PageHead title={title} says={says} />
+      <p>
+        <a class="button" href={pathTo('/')}>
+          To Home
+        </a>
+      </p>
+    </div>
+  );
 }
 
 /** Shows what went wrong in a page instead of an empty window. */

@@ -34,9 +34,14 @@ export async function openDashboard(
   return { page, complaints };
 }
 
+/** The rules of axe: everything in WCAG 2.2 AA, and what it calls best practice. */
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
 /** What axe finds wrong with a page as it is now, one line for each element. `rules` are those to check; all if left out. */
 export async function axe(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
   await page.evaluate(`if (globalThis.axe === undefined) { ${AXE} }`);
+  const wanted =
+    rules === undefined ? { type: 'tag', values: TAGS } : { type: 'rule', values: rules };
   return await page.evaluate(async (runOnly) => {
     const { axe } = globalThis as unknown as {
       axe: {
@@ -48,27 +53,32 @@ export async function axe(page: Page, rules?: readonly string[]): Promise<readon
         }>;
       };
     };
-    const { violations } = await axe.run(runOnly === undefined ? {} : { runOnly });
+    const { violations } = await axe.run({ runOnly, resultTypes: ['violations'] });
     return violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
     );
-  }, rules);
+  }, wanted);
 }
 
-/** What is wrong with the look of a page, wide and narrow, light and dark: what axe finds, and scrolling sideways. */
+/** What is wrong with a page in the widths and colours that it may have: what axe finds, scrolling sideways, no first line. */
 export async function lookFaults(page: Page): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 844 });
-    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-    for (const fault of await axe(page)) faults.push(`light ${width}: ${fault}`);
-    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
-    // Only colours differ.
-    for (const fault of await axe(page, ['color-contrast'])) faults.push(`dark ${width}: ${fault}`);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      // Only colours differ in the dark.
+      const found = await axe(page, colorScheme === 'light' ? undefined : ['color-contrast']);
+      faults.push(...found.map((fault) => `${colorScheme} ${width}: ${fault}`));
+    }
     const sideways = await page.evaluate(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );
     if (sideways !== 0) faults.push(`${width}: scrolls sideways by ${sideways}`);
+    const says = page.getByRole('main').locator('h1 + p');
+    if (!(await says.isVisible()) || (await says.textContent()) === '') {
+      faults.push(`${width}: no first line that answers the question of the page`);
+    }
   }
   return faults;
 }

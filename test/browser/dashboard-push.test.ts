@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FakeGateways, startFakeGateways } from '../../src/fake-gateways/start.ts';
+import { admin } from '../../testing/clients/admin-api.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import {
@@ -129,7 +130,7 @@ describe('the publishes of an instance', () => {
     await page.close();
   });
 
-  it('are found by their id, whatever instance is shown', async () => {
+  it('are found by their id, whatever instance is shown, and are followed', async () => {
     const instance = await makeInstance('found');
     const id = await published(instance, { interests: ['hello'], sendAt: later(), fcm: {} });
     const { page } = await openDashboard(server, browser);
@@ -140,20 +141,27 @@ describe('the publishes of an instance', () => {
     await page.keyboard.press('Enter');
     await page.getByText('Goes out').waitFor();
     expect(page.url()).toEndWith(`/push/${instance.id}/publishes/${id}`);
+    const path = `/instances/${instance.id}/publishes/${id}/cancel`;
+    await admin({ ...server, adminPassword: PASSWORD }, 'POST', path);
+    await page.getByText(/Cancelled \d/).waitFor();
     await page.close();
   });
 });
 
-describe('a page of an instance', () => {
-  it.each([
-    ['publishes', 'Nothing was published yet'],
-    ['publishes?state=cancelled', 'All publishes of the last 30 days were looked at'],
-    ['publishes/pubid-00000000-0000-4000-8000-000000000000', 'kept for 30 days'],
-  ])('says what there is not: %s', async (path, text) => {
-    const { id } = await makeInstance('empty');
-    const { page } = await openDashboard(server, browser, `/push/${id}/${path}`);
-    await page.getByText(text).waitFor();
-    expect(await lookFaults(page)).toEqual([]);
-    await page.close();
-  });
+it('says what there is not', async () => {
+  const { id } = await makeInstance('empty');
+  const { page } = await openDashboard(server, browser, `/push/${id}/publishes`);
+  await page.getByText('Nothing was published yet').waitFor();
+  await page.getByRole('button', { name: 'cancelled' }).click();
+  await page.getByText('All publishes of the last 30 days were looked at').waitFor();
+  expect(page.url()).toEndWith('?state=cancelled');
+  expect(await lookFaults(page)).toEqual([]);
+  const nowhere = `http://127.0.0.1:${server.adminPort}/dashboard/push`;
+  const gone = 'pubid-00000000-0000-4000-8000-000000000000';
+  await page.goto(`${nowhere}/${id}/publishes/${gone}`);
+  await page.getByText('kept for 30 days').waitFor();
+  await page.goto(`${nowhere}/00000000-0000-4000-8000-000000000000/publishes`);
+  await page.getByText('There is no instance').waitFor();
+  expect(await page.getByText('Asking').count()).toBe(0);
+  await page.close();
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { outputTo } from '../../src/cli/output.ts';
 import { run } from '../../src/cli/run.ts';
-import { PROGRAM } from '../../testing/servers/fanfare.ts';
+import { COMMAND_IN_HINTS, commandOf } from '../../testing/servers/fanfare.ts';
 
 export interface Ended {
   readonly exitCode: number;
@@ -71,9 +71,9 @@ export async function fanfareProcess(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Ended> {
-  const child = Bun.spawn([process.execPath, PROGRAM, ...args], {
+  const child = Bun.spawn([...commandOf(), ...args], {
     cwd: directory,
-    env: { ...process.env, ...environment },
+    env: { ...process.env, ...COMMAND_IN_HINTS, ...environment },
     stdout: 'pipe',
     stderr: 'pipe',
   });

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serviceManager } from '../../src/cli/service-manager.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { PROGRAM } from '../../testing/servers/fanfare.ts';
+import { commandOf } from '../../testing/servers/fanfare.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 /** Starts `serve`, and gives what it prints up to the first text that matches. */
@@ -13,7 +13,7 @@ async function serve(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ) {
-  const child = Bun.spawn([process.execPath, PROGRAM, 'serve', ...args], {
+  const child = Bun.spawn([...commandOf(), 'serve', ...args], {
     cwd: directory,
     env: { ...process.env, ...FREE_PORTS, ...environment },
     stdout: 'pipe',
@@ -82,7 +82,7 @@ it('prints secrets and a link that logs in where a person reads them', async () 
   using directory = temporaryDirectory();
   let printed = '';
   const { promise: listens, resolve } = Promise.withResolvers<void>();
-  const child = Bun.spawn([process.execPath, PROGRAM, 'serve'], {
+  const child = Bun.spawn([...commandOf(), 'serve'], {
     cwd: directory.path,
     env: { ...process.env, ...FREE_PORTS },
     terminal: {

@@ -59,6 +59,17 @@ export interface Fanfare extends AsyncDisposable {
 /** What a server runs: in a test run, the bundle of `src/main.ts` that `bundle.ts` made. */
 export const PROGRAM = process.env['TEST_PROGRAM'] ?? join(import.meta.dir, '../../src/main.ts');
 
+/** The command that runs a program; without one, the server itself, which `npm run test:binary` has as a binary. */
+export function commandOf(program?: string): readonly string[] {
+  const binary = process.env['TEST_BINARY'];
+  return program === undefined && binary !== undefined
+    ? [binary]
+    : [process.execPath, program ?? PROGRAM];
+}
+
+/** The binary would name itself by its path. */
+export const COMMAND_IN_HINTS = { FANFARE_COMMAND: 'npx fanfare' } as const;
+
 /** How many realtime threads a test server has that is not started with another number. */
 export const THREADS = Number(process.env['TEST_THREADS'] ?? 1);
 
@@ -226,16 +237,29 @@ export async function spawnFanfare(
   args: readonly string[],
   directory: string,
   environment: Readonly<Record<string, string>> = {},
-  program = PROGRAM,
+  program?: string,
   openFilesMax?: number,
 ): Promise<Fanfare> {
   const limited =
     openFilesMax === undefined
       ? []
       : ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'fanfare'];
-  const process_ = Bun.spawn([...limited, process.execPath, program, ...args], {
+  return await spawnProgram([...limited, ...commandOf(program), ...args], directory, {
+    ...COMMAND_IN_HINTS,
+    ...threadsIn(THREADS),
+    ...environment,
+  });
+}
+
+/** Starts a server with a whole command line, and waits until it listens. */
+export async function spawnProgram(
+  command: readonly string[],
+  directory: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<Fanfare> {
+  const process_ = Bun.spawn([...command], {
     cwd: directory,
-    env: { ...process.env, ...threadsIn(THREADS), ...environment },
+    env: { ...process.env, ...environment },
     stdout: 'pipe',
     stderr: 'pipe',
   });

@@ -30,6 +30,10 @@ export const pages: readonly Page[] = [
   { pattern: '/apps/:app/keys', load: () => import('./app/keys-page.tsx') },
   { pattern: '/apps/:app/settings', load: () => import('./app/settings-page.tsx') },
   { pattern: '/push/:instance/compose', load: () => import('./compose/compose-page.tsx') },
+  {
+    pattern: '/push/:instance/credentials',
+    load: () => import('./credentials/credentials-page.tsx'),
+  },
   { pattern: '/push/:instance/publishes', load: () => import('./publishes/publishes-page.tsx') },
   {
     pattern: '/push/:instance/publishes/:publish',

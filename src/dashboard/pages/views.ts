@@ -68,6 +68,10 @@ const views: Readonly<Record<string, View>> = {
     path: app,
     fanfare: ['apps', 'show', ':app'],
   },
+  '/push/:instance/credentials': {
+    operation: 'GET /instances/{id}/gateways',
+    path: instance,
+  },
   '/push/:instance/publishes': {
     operation: 'GET /instances/{id}/publishes',
     path: instance,

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import type { Failed } from '../api/client.ts';
 import { CopyButton, copy } from './controls.tsx';
 import { useHotkeys } from './hotkeys.ts';
 import { type ViewCommand, viewCommands } from './view-commands.ts';
@@ -8,12 +9,16 @@ import { type ViewCommand, viewCommands } from './view-commands.ts';
 export function PageHead({
   title,
   says,
+  failed,
   actions,
   of,
   commands = viewCommands.value,
 }: {
   readonly title: string;
+  /** Left out until the answer is there. */
   readonly says?: ComponentChildren;
+  /** Why there is no answer. The page shows it below. */
+  readonly failed?: Failed | undefined;
   readonly actions?: ComponentChildren;
   /** What the page is part of, for the title of the tab. */
   readonly of?: string | undefined;
@@ -29,7 +34,7 @@ export function PageHead({
     <header class="page-head">
       <div>
         <h1>{title}</h1>
-        {says !== undefined && <p class="says">{says}</p>}
+        <p class="says">{says ?? without(failed)}</p>
       </div>
       {(actions !== undefined || first !== undefined) && (
         <div class="buttons">
@@ -43,4 +48,9 @@ export function PageHead({
       )}
     </header>
   );
+}
+
+function without(failed: Failed | undefined): string {
+  if (failed === undefined) return 'Asking …';
+  return failed.status === 404 ? 'It is not here, or not any more.' : 'There is no answer now.';
 }

@@ -28,6 +28,7 @@ export const appPlaces: readonly Place[] = [
 export const pushPlaces: readonly Place[] = [
   { path: 'publishes', word: 'Publishes', icon: 'publish', key: 'u' },
   { path: 'compose', word: 'Compose', icon: 'send', key: 'e' },
+  { path: 'credentials', word: 'Credentials', icon: 'key', key: 'i' },
 ];
 
 interface ServerPlace extends Omit<Place, 'key'> {

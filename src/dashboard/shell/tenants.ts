@@ -41,6 +41,11 @@ export class Tenants<Tenant extends Named> {
     }
   }
 
+  /** Whether the server has answered, and there is none with this id. */
+  lacks(id: string): boolean {
+    return this.all.value?.every((each) => each.id !== id) === true;
+  }
+
   keep(id: string): void {
     localStorage.setItem(this.options.keptAs, id);
   }

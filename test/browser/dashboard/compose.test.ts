@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, expect, it, setDefaultTimeout } from 'bun:test';
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type FakeGateways, startFakeGateways } from '../../../src/fake-gateways/start.ts';
 import { type Autopush, startAutopush } from '../../../testing/browsers/autopush.ts';
 import { admin } from '../../../testing/clients/admin-api.ts';
 import { eventually } from '../../../testing/eventually.ts';
@@ -15,10 +19,19 @@ setDefaultTimeout(60_000);
 const parts = new AsyncDisposableStack();
 let server: Fanfare;
 let autopush: Autopush;
+let gateways: FakeGateways;
 let browser: Chromium;
 
 beforeAll(async () => {
-  [server, autopush] = await Promise.all([
+  const directory = mkdtempSync(join(tmpdir(), 'fanfare-compose-'));
+  parts.defer(() => rmSync(directory, { recursive: true, force: true }));
+  [gateways, server, autopush] = await Promise.all([
+    startFakeGateways({
+      host: '127.0.0.1',
+      ports: { control: 0, apns: 0, fcm: 0, web: 0 },
+      directory,
+      onReceived: () => undefined,
+    }),
     startFanfare({
       config: {
         admin: { port: 0, password: PASSWORD },
@@ -27,6 +40,7 @@ beforeAll(async () => {
     }),
     startAutopush(),
   ]);
+  parts.use(gateways);
   parts.use(server);
   parts.use(autopush);
   browser = parts.use(
@@ -46,9 +60,9 @@ const ask = async (method: string, path: string, body?: object) => {
 };
 
 /** An instance whose browsers may use the push service of this test. */
-async function newInstance(name: string): Promise<string> {
+async function newInstance(name: string, settings: object = {}): Promise<string> {
   const web = { allowedHosts: ['127.0.0.1', 'localhost'], allowPrivateAddresses: true };
-  return String((await ask('POST', '/instances', { name, web }))['id']);
+  return String((await ask('POST', '/instances', { name, web, ...settings }))['id']);
 }
 
 async function addDevices(id: string, interest: string, many: number): Promise<void> {
@@ -148,6 +162,51 @@ it('makes this browser a device, which shows what is sent to it', async () => {
   await page.getByRole('button', { name: 'Remove it' }).click();
   await page.getByRole('button', { name: 'Make this browser a device' }).waitFor();
   expect(await ask('GET', `/instances/${id}/devices`)).toMatchObject({ devices: [] });
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+it('keeps a credential once its gateway has taken it, and never shows it', async () => {
+  const { serviceAccountFile, ...fcm } = gateways.settings.fcm;
+  const { privateKeyFile, ...apns } = gateways.settings.apns;
+  const account = readFileSync(String(serviceAccountFile), 'utf8');
+  const key = readFileSync(String(privateKeyFile), 'utf8');
+  const wrong = JSON.stringify({ ...JSON.parse(account), client_email: 'nobody@example.org' });
+  const id = await newInstance('keys', {
+    apns: { ...apns, privateKeyFile, keyId: 'OTHERKEY01' },
+    fcm: { ...fcm, serviceAccountFile },
+  });
+  const { page, complaints } = await openDashboard(server, browser, `/push/${id}/credentials`);
+  await page.getByText('Google: nothing sent since the start').waitFor();
+  const google = page.getByRole('region', { name: 'Google' });
+  await google.getByRole('button', { name: 'Check' }).click();
+  await google.getByText('Google takes the credential').waitFor();
+
+  // One that the gateway refuses is not kept.
+  await google.getByRole('button', { name: 'Replace' }).click();
+  const drop = async (region: typeof google, label: string, name: string, text: string) => {
+    const buffer = Buffer.from(text);
+    await region.getByLabel(label).setInputFiles({ name, mimeType: 'text/plain', buffer });
+    await region.getByRole('button', { name: 'Check and keep' }).click();
+  };
+  await drop(google, 'Service account', 'account.json', wrong);
+  await google.getByText('Google refuses the credential').waitFor();
+  expect(await lookFaults(page)).toEqual([]);
+  expect((await ask('GET', `/instances/${id}`))['fcm']).toMatchObject({ serviceAccountFile });
+  await drop(google, 'Service account', 'account.json', account);
+  await page.getByText('Kept. It is used from now on.').waitFor();
+  expect((await ask('GET', `/instances/${id}`))['fcm']).toEqual({ ...fcm });
+
+  // The key id is in the name of Apple's file.
+  const apple = page.getByRole('region', { name: 'Apple' });
+  await apple.getByRole('button', { name: 'Check' }).click();
+  await apple.getByText('Apple refuses the credential').waitFor();
+  await apple.getByRole('button', { name: 'Replace' }).click();
+  await drop(apple, 'Key file', `AuthKey_${apns['keyId']}.p8`, key);
+  await apple.getByText('the store').waitFor();
+  await apple.getByRole('button', { name: 'Check' }).click();
+  await apple.getByText('Apple takes the credential').waitFor();
+  expect(await page.content()).not.toContain('PRIVATE KEY');
   expect(complaints).toEqual([]);
   await page.close();
 });

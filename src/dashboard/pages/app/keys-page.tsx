@@ -44,9 +44,10 @@ export default function KeysPage({ app }: { readonly app: string }) {
       <PageHead
         title="Keys"
         of={app}
+        failed={failed}
         says={
           value === undefined
-            ? 'Asking …'
+            ? undefined
             : `${counted(value.keys.length, 'key')}. To rotate: add one, move your backends and clients, then remove the old one. The oldest signs webhooks.`
         }
         actions={

@@ -50,9 +50,10 @@ export default function SettingsPage({ app }: { readonly app: string }) {
       <PageHead
         title="Settings"
         of={app}
+        failed={failed}
         says={
           value === undefined
-            ? 'Asking …'
+            ? undefined
             : value.source === 'configuration'
               ? 'This app stands in the configuration file. Edit here to see what to write there.'
               : 'A change is in effect when it is saved, and survives a restart.'

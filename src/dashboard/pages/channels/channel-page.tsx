@@ -38,6 +38,7 @@ export default function ChannelPage({
       <PageHead
         title={channel}
         of={app}
+        failed={failed}
         says={value === undefined ? undefined : sentence(value)}
         actions={
           <>

@@ -42,9 +42,10 @@ export default function ChannelsPage({ app }: { readonly app: string }) {
       <PageHead
         title="Channels"
         of={app}
+        failed={failed}
         says={
           known === undefined
-            ? 'Asking …'
+            ? undefined
             : `${known}${hasMore ? ' and more' : ''} ${prefix === '' ? 'in use now' : `beginning with “${prefix}”`}.`
         }
         actions={<Button onClick={reload}>Look again</Button>}

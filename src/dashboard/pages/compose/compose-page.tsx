@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { apiUrl, call, Failed } from '../../api/client.ts';
+import { call, Failed } from '../../api/client.ts';
+import { asCurl } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { Confirm } from '../../parts/confirm.tsx';
-import { Button, CopyButton, Field, Tabs } from '../../parts/controls.tsx';
+import { Button, Field, Tabs } from '../../parts/controls.tsx';
 import { count, counted } from '../../parts/formats.ts';
 import { parsedJson } from '../../parts/json.ts';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
@@ -41,11 +42,7 @@ export default function ComposePage({ instance }: { readonly instance: string })
         title="Compose"
         of={instances.nameOfId(instance)}
         says={audienceWords(shown)}
-        actions={
-          <CopyButton look="" text={() => asCurl(instance, draft.value)}>
-            curl
-          </CopyButton>
-        }
+        commands={[{ name: 'curl', text: () => curlOf(instance) }]}
       />
       {failed !== undefined && <FailureNotice failed={failed} />}
       <div class="compose">
@@ -235,8 +232,6 @@ function newKey(): string {
   return [...crypto.getRandomValues(new Uint32Array(4))].join('-');
 }
 
-function asCurl(instance: string, body: object): string {
-  const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
-  const url = `${location.origin}${apiUrl('/instances/{id}/publishes', { id: instance })}`;
-  return `curl -u :PASSWORD -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))} ${quoted(url)}`;
+function curlOf(instance: string): string {
+  return asCurl('POST /instances/{id}/publishes', { path: { id: instance }, body: draft.value });
 }

@@ -42,6 +42,7 @@ export default function ConnectionPage({
       <PageHead
         title={`Connection ${socket}`}
         of={app}
+        failed={failed}
         says={
           value === undefined
             ? undefined

@@ -50,9 +50,10 @@ export default function ConnectionsPage({ app }: { readonly app: string }) {
       <PageHead
         title="Connections"
         of={app}
+        failed={failed}
         says={
           items === undefined
-            ? 'Asking …'
+            ? undefined
             : `${counted(items.length, 'connection')}${hasMore ? ' and more' : ''}${isFiltered ? ' fit the filter' : ''}${servers.length > 1 ? `, on ${namesOf(servers)}` : ''}.`
         }
         actions={<Button onClick={reload}>Look again</Button>}

@@ -1,6 +1,7 @@
 import type { Answer } from '../../api/client.ts';
 import { counted, duration, moment } from '../../parts/formats.ts';
 import { Notice } from '../../parts/notices.tsx';
+import { Words } from '../../parts/words.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
 
 type Conditions = Answer<'GET /conditions'>;
@@ -48,7 +49,9 @@ export function ConditionList({ conditions, servers }: Pick<Conditions, 'conditi
                 {servers.length > 1 && `, on ${found.join(', ')}`}
               </span>
             </p>
-            <p class="advice">{advice}</p>
+            <p class="advice">
+              <Words text={advice} />
+            </p>
           </Notice>
         </li>
       ))}

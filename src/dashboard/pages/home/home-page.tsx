@@ -28,6 +28,7 @@ export default function HomePage() {
     <div class="page">
       <PageHead
         title={conditionsSentence(conditions.value)}
+        failed={failed}
         says={
           conditions.value === undefined
             ? undefined

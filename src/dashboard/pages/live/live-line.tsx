@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { LiveFeed } from '../../live/live-feed.ts';
 import { groups, type LiveFilter } from '../../live/records.ts';
 import { count, counted, preciseTime } from '../../parts/formats.ts';
-import { pathTo, setQuery } from '../../routing/router.ts';
+import { address, pathTo, setQuery } from '../../routing/router.ts';
 
 /** The sentence of the page: whether it listens, and how much happens. Said aloud at most every ten seconds. */
 export function LiveNews({ feed }: { readonly feed: LiveFeed }) {
@@ -84,7 +84,7 @@ export function LiveLine({
         <span class="cut">
           Busiest:{' '}
           <a
-            href={pathTo(location.pathname, { channel: busiest.name })}
+            href={pathTo(address.value.path, { channel: busiest.name })}
             onClick={(event) => {
               event.preventDefault();
               setQuery({ channel: busiest.name });

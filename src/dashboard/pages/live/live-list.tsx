@@ -63,6 +63,7 @@ export function LiveList(props: LiveListProps) {
   useHotkeys({ j: () => step(1), k: () => step(-1), Enter: enter, Escape: leave });
 
   if (rows.length + rows.newer === 0) {
+    if (feed.state.value.is !== 'open') return <Empty icon="live" title="Not connected yet" />;
     return (
       <Empty
         icon="live"

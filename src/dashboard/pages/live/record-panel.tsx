@@ -7,6 +7,7 @@ import { Button, CopyButton } from '../../parts/controls.tsx';
 import { bytes, preciseTime } from '../../parts/formats.ts';
 import { parsedJson } from '../../parts/json.ts';
 import { JsonTree } from '../../parts/json-tree.tsx';
+import { Words } from '../../parts/words.tsx';
 import { go, inApp, pathTo } from '../../routing/router.ts';
 import { sendDraft } from '../send/draft.ts';
 import { Heard, Kind } from './record-row.tsx';
@@ -72,7 +73,9 @@ export function RecordPanel({
             {record.advice !== undefined && (
               <>
                 <br />
-                <span class="muted">{record.advice}</span>
+                <span class="muted">
+                  <Words text={record.advice} />
+                </span>
               </>
             )}
           </p>

@@ -24,15 +24,11 @@ export function Heard({ record }: { readonly record: LiveRecord }) {
   return <strong class="warn">0 heard ⚠</strong>;
 }
 
-/** What a record says beyond its kind, in words. */
-function sayOf(record: LiveRecord): string {
-  if (record.near !== undefined && record.near !== null) return `did you mean ${record.near}?`;
-  const { reason, data, kind } = record;
-  if (reason !== undefined) return record.code === undefined ? reason : `${record.code} ${reason}`;
-  if (kind === 'webhook') {
-    return [record.outcome, record.status].filter((part) => part !== undefined).join(' ');
-  }
-  return data ?? record.transport ?? '';
+/** What a record says in words: what is wrong, or what became of it. */
+function wordsOf({ near, reason, code, kind, status, outcome }: LiveRecord): string {
+  if (near !== undefined && near !== null) return `did you mean ${near}?`;
+  if (kind === 'webhook') return [status ?? outcome, reason].filter(Boolean).join(': ');
+  return [code, reason].filter(Boolean).join(' ');
 }
 
 export function RecordRow({
@@ -62,13 +58,14 @@ export function RecordRow({
     );
   }
   const { record } = row;
+  const words = wordsOf(record);
   const where = record.channel ?? record.socket ?? record.host ?? '';
   const what = record.event ?? record.user ?? (where === record.socket ? '' : record.socket) ?? '';
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list walks its rows by arrow keys, j and k, and opens them by Enter.
     <div
       id={`row-${row.id}`}
-      class={`record ${groupOf(record.kind).id}`}
+      class={`record ${groupOf(record.kind).id} ${words === '' ? '' : 'in-words'}`}
       role="option"
       aria-selected={isChosen}
       tabIndex={-1}
@@ -82,7 +79,7 @@ export function RecordRow({
       <span class="heard">
         <Heard record={record} />
       </span>
-      <span class="data cut">{sayOf(record)}</span>
+      <span class="data cut">{words || (record.data ?? record.transport)}</span>
     </div>
   );
 }

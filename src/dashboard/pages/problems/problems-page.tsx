@@ -5,6 +5,7 @@ import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { AwayServers, namesOf } from '../../parts/servers.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
+import { Words } from '../../parts/words.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
 import { AuthorisationDoctor } from './doctor.tsx';
 
@@ -82,7 +83,11 @@ function ProblemTable({
               <p>
                 <strong>{problem.text}</strong>
               </p>
-              {problem.advice !== '' && <p class="muted">{problem.advice}</p>}
+              {problem.advice !== '' && (
+                <p class="muted">
+                  <Words text={problem.advice} />
+                </p>
+              )}
               <Example app={app} problem={problem} />
             </td>
             <td>

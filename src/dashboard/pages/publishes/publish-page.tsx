@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
 import { may, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Sparkline } from '../../parts/charts.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, CopyButton } from '../../parts/controls.tsx';
 import { count, counted, duration, moment } from '../../parts/formats.ts';
@@ -19,6 +20,9 @@ import { isOver, platformNames, shortId, states, sumOf, targetWords, waiting } f
 type Details = Answer<'GET /instances/{id}/publishes/{publish}'>;
 
 const POLL_MS = 2000;
+
+/** Two minutes. */
+const RATES_SHOWN = 60;
 
 /** What became of one publish? */
 export default function PublishPage({
@@ -38,7 +42,7 @@ export default function PublishPage({
   useEffect(() => {
     setDone(value === undefined ? failed?.status === 404 : isOver(value.state));
   }, [value, failed]);
-  const rate = useRate(value, atMs);
+  const rates = useRates(value, atMs);
   const [isAsked, setAsked] = useState(false);
   const [wrong, setWrong] = useState<Failed | undefined>(undefined);
   const cancel = async () => {
@@ -56,6 +60,7 @@ export default function PublishPage({
       <PageHead
         title={`Publish ${shortId(publish)}`}
         of={instances.nameOfId(instance)}
+        failed={failed}
         says={value && <Sentence publish={value} />}
         actions={
           value !== undefined &&
@@ -84,7 +89,7 @@ export default function PublishPage({
           ))}
           <div class="two">
             <Funnel publish={value} />
-            <Facts publish={value} rate={rate} />
+            <Facts publish={value} rates={rates} />
           </div>
           {value.reasons.length > 0 && <Reasons reasons={value.reasons} />}
           <Payloads payloads={value.payloads} state={value.state} />
@@ -129,35 +134,37 @@ function Sentence({ publish }: { readonly publish: Details }) {
   );
 }
 
-/** Devices that are accepted per second, between two answers. */
-function useRate(value: Details | undefined, atMs: number): number | undefined {
+/** Devices that were accepted per second between two answers, the newest last. Empty once the publish is over. */
+function useRates(value: Details | undefined, atMs: number): readonly number[] {
   const before = useRef<{ readonly accepted: number; readonly atMs: number } | undefined>(
     undefined,
   );
-  const [rate, setRate] = useState<number | undefined>(undefined);
+  const [rates, setRates] = useState<readonly number[]>([]);
   useEffect(() => {
     if (value === undefined) return;
     const { accepted } = totalOf(value);
     const last = before.current;
     before.current = { accepted, atMs };
-    if (isOver(value.state)) setRate(undefined);
+    if (isOver(value.state)) setRates([]);
     else if (last !== undefined && atMs > last.atMs) {
-      setRate(((accepted - last.accepted) * 1000) / (atMs - last.atMs));
+      const rate = ((accepted - last.accepted) * 1000) / (atMs - last.atMs);
+      setRates((known) => [...known, rate].slice(-RATES_SHOWN));
     }
   }, [value, atMs]);
-  return rate;
+  return rates;
 }
 
 function Facts({
   publish,
-  rate,
+  rates,
 }: {
   readonly publish: Details;
-  readonly rate: number | undefined;
+  readonly rates: readonly number[];
 }) {
   const { id, target, createdAtMs, sendAtMs, finishedAtMs, dueAtMs, seconds } = publish;
   const took = ((finishedAtMs ?? dueAtMs) - dueAtMs) / 1000;
   const { accepted } = totalOf(publish);
+  const rate = rates.at(-1);
   return (
     <section class="card" aria-labelledby="facts">
       <header>
@@ -186,7 +193,15 @@ function Facts({
         {rate !== undefined && (
           <>
             <dt>Now</dt>
-            <dd>{count(rate)} accepted per second</dd>
+            <dd>
+              {count(rate)} accepted per second
+              {rates.length > 1 && (
+                <Sparkline
+                  values={rates}
+                  label={`Accepted per second, highest ${count(Math.max(...rates))}`}
+                />
+              )}
+            </dd>
           </>
         )}
         {took >= 1 && accepted > 0 && (

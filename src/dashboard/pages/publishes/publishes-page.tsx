@@ -35,6 +35,7 @@ export default function PublishesPage({ instance }: { readonly instance: string 
       <PageHead
         title="Publishes"
         of={instances.nameOfId(instance)}
+        failed={failed}
         says={sentence(items, hasMore)}
         actions={<Button onClick={reload}>Look again</Button>}
       />
@@ -85,8 +86,8 @@ function usePolling(isOn: boolean, ask: () => void): void {
   }, [isOn]);
 }
 
-function sentence(items: readonly Publish[] | undefined, hasMore: boolean): string {
-  if (items === undefined) return 'Asking …';
+function sentence(items: readonly Publish[] | undefined, hasMore: boolean): string | undefined {
+  if (items === undefined) return undefined;
   const moving = items.filter(({ state }) => state === 'planning' || state === 'delivering').length;
   const missed = items.reduce((sum, { devices }) => sum + lost(devices), 0);
   const accepted = items.reduce((sum, { devices }) => sum + devices.accepted, 0);

@@ -38,6 +38,7 @@ export default function UsagePage({ app }: { readonly app: string }) {
       <PageHead
         title="Usage"
         of={app}
+        failed={failed}
         says={value === undefined ? undefined : sentence(value.usage, view)}
         actions={<Button onClick={reload}>Look again</Button>}
       />

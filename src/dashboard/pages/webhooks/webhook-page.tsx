@@ -33,7 +33,7 @@ export default function WebhookPage({
   if (value === undefined) {
     return (
       <div class="page">
-        <PageHead title="Webhook request" of={app} />
+        <PageHead title="Webhook request" of={app} failed={failed} />
         {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
         {failed?.status === 404 && (
           <p class="muted">Finished requests are kept for some days, then they are removed.</p>

@@ -50,6 +50,7 @@ export default function WebhooksPage({ app }: { readonly app: string }) {
       <PageHead
         title="Webhooks"
         of={app}
+        failed={failed}
         says={sentence(items, hasMore)}
         actions={
           <>
@@ -97,8 +98,8 @@ export default function WebhooksPage({ app }: { readonly app: string }) {
   );
 }
 
-function sentence(items: readonly Webhook[] | undefined, hasMore: boolean): string {
-  if (items === undefined) return 'Asking …';
+function sentence(items: readonly Webhook[] | undefined, hasMore: boolean): string | undefined {
+  if (items === undefined) return undefined;
   const number = (state: Webhook['state']) => items.filter((each) => each.state === state).length;
   const parts = states.flatMap((state) =>
     number(state) === 0 ? [] : [`${number(state)} ${state}`],

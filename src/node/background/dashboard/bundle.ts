@@ -1,27 +1,12 @@
+import { ASSETS_PATH, type Asset, assetOf, type Bundle } from './assets.ts';
 import { PAGE_FILE } from './page-file.ts';
-
-/** One file of the dashboard, as browsers get it. */
-export interface Asset {
-  readonly contentType: string;
-  readonly plain: Uint8Array;
-  readonly gzipped: Uint8Array;
-}
-
-/** The dashboard, ready to be served. */
-export interface Bundle {
-  readonly page: Asset;
-  /** By their names, which contain a hash of the content. */
-  readonly assets: ReadonlyMap<string, Asset>;
-  /** The names of the assets that the page loads by itself, before anybody has logged in. */
-  readonly open: ReadonlySet<string>;
-}
-
-/** Where browsers find the assets, after the prefix of a proxy. */
-export const ASSETS_PATH = '/dashboard/assets/';
 
 const NAMING = '[name]-[hash].[ext]';
 
-/** Bundles the dashboard in memory, for browsers that reach it under a prefix of paths. Costs about 50 ms, once. */
+/**
+ * Bundles the dashboard in memory, for browsers that reach it under a prefix of paths. Costs about 50 ms, once. The build of
+ * the binary puts another module here, which has the bundle.
+ */
 export async function bundleDashboard(pathPrefix: string): Promise<Bundle> {
   const { outputs, metafile } = await Bun.build({
     entrypoints: [PAGE_FILE],
@@ -40,7 +25,7 @@ export async function bundleDashboard(pathPrefix: string): Promise<Bundle> {
     const isPage = output.path.endsWith('.html');
     const plain = new Uint8Array(await output.arrayBuffer());
     const contentType = isPage ? 'text/html; charset=utf-8' : typeOf(output.path, output.type);
-    const asset = { contentType, plain, gzipped: Bun.gzipSync(plain, { level: 9 }) };
+    const asset = assetOf(contentType, plain);
     if (isPage) page = asset;
     else assets.set(nameOf(output.path), asset);
   }

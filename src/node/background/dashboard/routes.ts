@@ -4,7 +4,8 @@ import type { RequestHead } from '../../../transports/admin/request-head.ts';
 import type { AdminRoute } from '../../../transports/admin/routes.ts';
 import { serviceWorkerScript } from '../../../transports/push-api/service-worker/service-worker.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
-import { ASSETS_PATH, type Asset, type Bundle, bundleDashboard } from './bundle.ts';
+import { ASSETS_PATH, type Asset, type Bundle } from './assets.ts';
+import { bundleDashboard } from './bundle.ts';
 
 /**
  * What the page may do: load its own parts, talk to its own server, and be a client of Channels and a device of push to

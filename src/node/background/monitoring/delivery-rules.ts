@@ -56,9 +56,10 @@ export const deliveryRules: readonly Rule[] = [
       }));
     },
   },
-  { id: 'gateway', check: pausedGateways },
+  { id: 'gateway', alert: 'FanfarePushPaused', check: pausedGateways },
   {
     id: 'push-late',
+    alert: 'FanfarePushLate',
     check: ({ sample }) => {
       const seconds = total(sample, 'pushLag');
       return when(seconds * 1_000 > WAIT_MAX_MS, () => ({

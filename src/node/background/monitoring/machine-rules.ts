@@ -86,6 +86,7 @@ export const machineRules: readonly Rule[] = [
   },
   {
     id: 'wrong-passwords',
+    alert: 'FanfareWrongPasswords',
     check: ({ samples }) => {
       const wrong = samples.increase('adminRequestsRefused', 10 * MINUTE_MS, 'password-wrong');
       return when(wrong >= WRONG_PASSWORDS, () => ({

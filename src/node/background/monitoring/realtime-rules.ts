@@ -157,6 +157,19 @@ export const realtimeRules: readonly Rule[] = [
       }));
     },
   },
+  {
+    id: 'connections-refused',
+    alert: 'FanfareConnectionsRefused',
+    check: ({ samples }) => {
+      const refused = samples.increase('connectionsRefused', 10 * MINUTE_MS, '4100');
+      return when(refused > 100, () => ({
+        level: 'warn',
+        text: `${refused} connections were refused in ten minutes because the server is full.`,
+        advice:
+          'Raise `channels.maxConnections` or the limit of open files, or add a server. The log says which of them it was.',
+      }));
+    },
+  },
 ];
 
 function isEngineSlow({ samples }: Situation): boolean {

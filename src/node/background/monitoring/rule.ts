@@ -54,7 +54,7 @@ export type Found = Omit<Condition, 'id' | 'sinceMs'> & {
 /** One thing that is checked. */
 export interface Rule {
   readonly id: string;
-  /** The alert of `docs/alerts.yml` that says the same. */
+  /** The alert of `packaging/monitoring/alerts.yml` that says the same. */
   readonly alert?: string;
   readonly check: (situation: Situation) => readonly Found[];
 }

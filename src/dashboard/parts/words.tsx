@@ -1,0 +1,6 @@
+/** A sentence of the server. What stands between backticks is code. */
+export function Words({ text }: { readonly text: string }) {
+  return (
+    <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part))}</>
+  );
+}
