@@ -25,6 +25,7 @@ const empty: readonly Row[] = [
   [`/apps/${APP.id}/settings`, 'This app stands in the configuration file'],
   ['/apps/none/live', 'There is no app none'],
   ['/nodes', 'is the only server'],
+  ['/log', 'lines, the newest at'],
   ['/no/such/page', 'There is no such page'],
 ];
 

@@ -53,7 +53,8 @@ function placeOf(name: string, value: string, fields: LogLine['fields']): string
   if (app !== undefined) {
     const id = String(app);
     if (name === 'channel') return pathTo(inApp(id, 'channels', value));
-    if (name === 'socketId') return pathTo(inApp(id, 'connections', value));
+    if (name === 'connection' || name === 'socketId')
+      return pathTo(inApp(id, 'connections', value));
     if (name === 'user') return pathTo(inApp(id, 'connections'), { user: value });
   }
   if (name === 'publish' && instance !== undefined) {

@@ -1,6 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { apiUrl } from '../../api/client.ts';
-import { Button, CopyButton, copy, Search } from '../../parts/controls.tsx';
+import { Button, copy, Search } from '../../parts/controls.tsx';
 import { counted, moment } from '../../parts/formats.ts';
 import { useHotkeys } from '../../parts/hotkeys.ts';
 import { Empty, Notice } from '../../parts/notices.tsx';
@@ -39,12 +38,9 @@ export default function LogPage() {
     setTyped(value);
     setQuery({ text: value });
   };
-  const curl = () =>
-    `curl -N -u :PASSWORD '${location.origin}${apiUrl('/log/stream', {}, { ...query, after: '0' })}'`;
   useHotkeys({
     p: pause,
     y: () => void copy(location.href),
-    '.': () => void copy(curl()),
     '/': () => search.current?.querySelector('input')?.focus(),
   });
   return (
@@ -53,22 +49,14 @@ export default function LogPage() {
         title="Log"
         says={sentence(feed, isFiltered)}
         actions={
-          <>
-            <Button
-              icon={heldAt === undefined ? 'pause' : 'play'}
-              hotkey="p"
-              pressed={heldAt !== undefined}
-              onClick={pause}
-            >
-              {heldAt === undefined ? 'Pause' : 'Go on'}
-            </Button>
-            <CopyButton look="" text={curl}>
-              curl
-            </CopyButton>
-            <CopyButton look="" text={commandFor(query)}>
-              fanfare
-            </CopyButton>
-          </>
+          <Button
+            icon={heldAt === undefined ? 'pause' : 'play'}
+            hotkey="p"
+            pressed={heldAt !== undefined}
+            onClick={pause}
+          >
+            {heldAt === undefined ? 'Pause' : 'Go on'}
+          </Button>
         }
       />
       <div class="toolbar" ref={search}>
@@ -148,15 +136,6 @@ function sentence(feed: LogFeed, isFiltered: boolean): string {
   if (newest !== undefined) parts.push(`the newest at ${moment(newest.atMs)}`);
   if (skipped.value > 0) parts.push(`${counted(skipped.value, 'line')} left out`);
   return `${server.value}: ${parts.join(', ')}.`;
-}
-
-function commandFor({ level, text }: LogQuery): string {
-  const quoted = `'${text.replaceAll("'", `'\\''`)}'`;
-  return [
-    'npx fanfare log',
-    ...(level === '' ? [] : [`--level ${level}`]),
-    ...(text === '' ? [] : [`--text ${quoted}`]),
-  ].join(' ');
 }
 
 /** Gives a filter once it has stayed the same for a moment: the server has few streams. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it, setDefaultTimeout } from 'bun:test';
-import { APP, type Fanfare } from '../../testing/servers/fanfare.ts';
-import { TestApp } from '../../testing/servers/test-app.ts';
-import { type Cluster, startCluster } from '../cluster/cluster.ts';
-import { type Chromium, startChromium } from './chromium.ts';
-import { axe, openDashboard, PASSWORD } from './dashboard-page.ts';
+import { APP, type Fanfare } from '../../../testing/servers/fanfare.ts';
+import { TestApp } from '../../../testing/servers/test-app.ts';
+import { type Cluster, startCluster } from '../../cluster/cluster.ts';
+import { type Chromium, startChromium } from '../chromium.ts';
+import { openDashboard, PASSWORD } from '../dashboard-page.ts';
 
 /** The dashboard of one of two servers that act as one. */
 
@@ -32,7 +32,6 @@ it('shows the servers of the cluster, and what is where', async () => {
   expect(names).toHaveLength(2);
   const threads = page.getByRole('region', { name: 'Threads' });
   expect(await threads.getByRole('term').allTextContents()).toEqual(names);
-  expect(await axe(page)).toEqual([]);
 
   await page.getByRole('link', { name: 'Connections', exact: true }).click();
   await page.getByText('1 connection, on 2 servers.').waitFor();
@@ -56,7 +55,6 @@ it('follows the log, with its filter in the address and a way from each id', asy
   client.says({ event: 'pusher:subscribe', data: { channel: 'private-x', auth: 'wrong' } });
   const lines = page.getByRole('region', { name: /^Lines/ }).getByRole('listitem');
   await lines.filter({ hasText: 'channel=private-x' }).waitFor();
-  expect(await axe(page)).toEqual([]);
   await page.getByRole('combobox', { name: 'Level' }).selectOption('error');
   await page.getByText('No line fits').waitFor();
   expect(new URL(page.url()).search).toBe('?text=channel%3Dprivate-x&level=error');
