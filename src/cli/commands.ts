@@ -19,6 +19,7 @@ import {
   removeDevices,
 } from './push/devices.ts';
 import { explainDevice, PUSH_OPTIONS, showPublish } from './push/publishes.ts';
+import { PUSH_SEND_OPTIONS, sendPublish } from './push/send.ts';
 import { SERVE_OPTIONS, serve } from './serve.ts';
 import {
   appCommands,
@@ -264,6 +265,14 @@ export const commands: readonly Command[] = [
     example: 'fanfare webhooks replay 0199f3a2c4d1',
     options: WEBHOOKS_OPTIONS,
     run: webhooksCommand(replayWebhook),
+  },
+  {
+    name: 'push send',
+    operands: 'INSTANCE BODY',
+    help: 'Send a publish through a running server, or show what it would do.',
+    example: `fanfare push send ${INSTANCE} '{"interests":["hello"],"web":{"notification":{"title":"Hi"}}}'`,
+    options: PUSH_SEND_OPTIONS,
+    run: sendPublish,
   },
   {
     name: 'push status',

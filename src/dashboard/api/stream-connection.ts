@@ -3,6 +3,8 @@ import { EventStreamReader, type StreamEvent } from './event-stream.ts';
 
 export interface StreamListener {
   readonly event: (event: StreamEvent) => void;
+  /** Whether the stream is needed also while nobody looks at the tab. */
+  readonly isNeeded?: () => boolean;
   /** The stream broke or was refused. It is opened again at `nextTryAtMs`, if that is given. */
   readonly lost: (why: string, nextTryAtMs: number | undefined) => void;
 }
@@ -13,7 +15,10 @@ const WAIT_MAX_MS = 15_000;
 const HIDDEN_MAX_MS = 30_000;
 
 /** Keeps a stream open while the tab is visible. `url` is asked each time it is opened. Gives how to stop it. */
-export function openStream(url: () => string, { event, lost }: StreamListener): () => void {
+export function openStream(
+  url: () => string,
+  { event, lost, isNeeded = () => false }: StreamListener,
+): () => void {
   let isStopped = false;
   let current: AbortController | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -57,15 +62,19 @@ export function openStream(url: () => string, { event, lost }: StreamListener): 
     }
   };
 
+  const sleep = () => {
+    hiding = setTimeout(() => {
+      if (isNeeded()) return sleep();
+      isAsleep = true;
+      clearTimeout(timer);
+      current?.abort();
+      lost('nobody looked at this tab', undefined);
+    }, HIDDEN_MAX_MS);
+  };
   const watchVisibility = () => {
     clearTimeout(hiding);
     if (document.hidden) {
-      hiding = setTimeout(() => {
-        isAsleep = true;
-        clearTimeout(timer);
-        current?.abort();
-        lost('nobody looked at this tab', undefined);
-      }, HIDDEN_MAX_MS);
+      sleep();
     } else if (isAsleep) {
       isAsleep = false;
       void connect();

@@ -4,7 +4,15 @@ import type { StreamEvent } from '../api/event-stream.ts';
 import { openStream } from '../api/stream-connection.ts';
 import { duration } from '../parts/formats.ts';
 import { LiveRows } from './live-rows.ts';
-import { type GroupId, groupOf, type LiveFilter, type LiveRecord, streamQuery } from './records.ts';
+import type { Recorder, Recording } from './recording.ts';
+import {
+  type GroupId,
+  groupOf,
+  type LiveFilter,
+  type LiveRecord,
+  passes,
+  streamQuery,
+} from './records.ts';
 
 /** What a second of the app held. */
 export interface LiveCounts {
@@ -47,6 +55,10 @@ export class LiveFeed {
   /** Servers that do not answer, so that their events are missing. */
   readonly away: Signal<readonly string[]> = signal([]);
   readonly hidesPayloads = signal(false);
+  /** What is shown in place of the stream. */
+  readonly recording: Recording | undefined;
+  /** Writes down what passes the filter. */
+  readonly recorder: Signal<Recorder | undefined> = signal(undefined);
   private readonly app: string;
   private readonly listeners = new Set<(record: LiveRecord) => void>();
   private filter: LiveFilter;
@@ -55,14 +67,16 @@ export class LiveFeed {
   private reopening: ReturnType<typeof setTimeout> | undefined;
   private lastEventAtMs = Date.now();
 
-  constructor(app: string, filter: LiveFilter) {
+  constructor(app: string, filter: LiveFilter, recording?: Recording) {
     this.app = app;
     this.filter = filter;
-    this.rows = new LiveRows(filter);
+    this.recording = recording;
+    this.rows = new LiveRows(filter, recording?.rows);
   }
 
   /** Opens the stream; gives how to close it. */
   start(): () => void {
+    if (this.recording !== undefined) return () => undefined;
     this.open();
     return () => {
       clearTimeout(this.reopening);
@@ -82,6 +96,7 @@ export class LiveFeed {
     this.filter = filter;
     this.rows.narrow(filter);
     this.changed();
+    if (this.recording !== undefined) return;
     clearTimeout(this.reopening);
     this.reopening = setTimeout(() => {
       this.stop();
@@ -103,6 +118,7 @@ export class LiveFeed {
     const url = apiUrl('/apps/{id}/stream', { id: this.app }, streamQuery(this.filter));
     this.stop = openStream(() => url, {
       event: (event) => this.take(event),
+      isNeeded: () => this.recorder.value !== undefined,
       lost: (why, nextTryAtMs) => {
         const { value: before } = this.state;
         const sinceMs = before.is === 'lost' ? before.sinceMs : this.lastEventAtMs;
@@ -137,7 +153,9 @@ export class LiveFeed {
   private takeHello(nowMs: number, given: Record<string, unknown>): void {
     const { value: before } = this.state;
     if (before.is === 'lost') {
-      this.rows.addGap(`${duration(nowMs - before.sinceMs)} missing: ${before.why}`);
+      const gap = `${duration(nowMs - before.sinceMs)} missing: ${before.why}`;
+      this.rows.addGap(gap);
+      this.recorder.value?.gap(gap);
       this.changed();
     }
     this.state.value = { is: 'open' };
@@ -162,6 +180,11 @@ export class LiveFeed {
     };
     this.rows.add(events);
     for (const update of updates) this.rows.update(update);
+    const { value: recorder } = this.recorder;
+    if (recorder !== undefined) {
+      for (const record of events) if (passes(record, this.filter)) recorder.take(record);
+      for (const update of updates) recorder.update(update);
+    }
     for (const [kind, number] of Object.entries(skipped)) {
       const { id } = groupOf(kind);
       this.skipped[id] = (this.skipped[id] ?? 0) + number;

@@ -20,8 +20,11 @@ export class LiveRows {
   /** The newest row that a held view shows; `undefined` while the view follows. */
   private heldAt: number | undefined;
 
-  constructor(filter: LiveFilter) {
+  /** `recorded`: rows that are all kept, and to which nothing is added. */
+  constructor(filter: LiveFilter, recorded: readonly LiveRow[] = []) {
     this.filter = filter;
+    this.all = [...recorded];
+    this.narrow(filter);
   }
 
   /** Rows that the view has, the newest first. */
@@ -116,11 +119,9 @@ export class LiveRows {
     this.passed = [];
   }
 
-  /** All kept records of the view as NDJSON, the oldest first. */
-  ndjson(): string {
-    return this.passed
-      .flatMap((row) => ('record' in row ? [`${JSON.stringify(row.record)}\n`] : []))
-      .join('');
+  /** All kept records of the view, the oldest first. */
+  records(): readonly LiveRecord[] {
+    return this.passed.flatMap((row) => ('record' in row ? [row.record] : []));
   }
 
   private trim(): void {

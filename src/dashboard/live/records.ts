@@ -166,19 +166,28 @@ export function recordFromFragment(fragment: string): LiveRecord | undefined {
       char.charCodeAt(0),
     );
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    if (typeof value !== 'object' || value === null) return undefined;
-    const plain = Object.fromEntries(
-      Object.entries(value).filter(([, field]) => ['string', 'number'].includes(typeof field)),
-    );
-    const { n, atMs, kind } = plain;
-    if (typeof n !== 'number' || typeof atMs !== 'number' || typeof kind !== 'string')
-      return undefined;
-    const numbers = ['bytes', 'receivers', 'code', 'status'];
-    const fields = Object.entries(plain).filter(
-      ([name, field]) => (typeof field === 'number') === ['n', 'atMs', ...numbers].includes(name),
-    );
-    return { ...Object.fromEntries(fields), n, atMs, kind };
+    return recordOf(value);
   } catch {
     return undefined;
   }
+}
+
+const numbers = ['n', 'atMs', 'bytes', 'receivers', 'code', 'status'];
+
+/** Takes a value for a record, only fields of a record with the right type. `undefined`: it is none. */
+export function recordOf(value: unknown): LiveRecord | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const fields = fieldsOf(value);
+  const { n, atMs, kind } = fields;
+  if (n === undefined || atMs === undefined || kind === undefined) return undefined;
+  return { ...fields, n, atMs, kind };
+}
+
+/** The fields of a record that a value has, with the right types. */
+export function fieldsOf(value: object): Partial<LiveRecord> {
+  return Object.fromEntries(
+    Object.entries(value).filter(([name, field]) =>
+      numbers.includes(name) ? Number.isFinite(field) : typeof field === 'string',
+    ),
+  );
 }

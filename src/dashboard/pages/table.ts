@@ -8,36 +8,47 @@ interface Page {
   readonly load: () => Promise<{ readonly default: unknown }>;
 }
 
+type PushPages = typeof import('./push-pages.ts').pushPages;
+type AppPages = typeof import('./app-pages.ts').appPages;
+
+// Small pages are loaded together: one file is smaller than many, and the next page is there at once.
+const ofPush = (name: keyof PushPages) => async () => ({
+  default: (await import('./push-pages.ts')).pushPages[name],
+});
+const ofApp = (name: keyof AppPages) => async () => ({
+  default: (await import('./app-pages.ts')).appPages[name],
+});
+
 /** Every page, with the file that is loaded for it. */
 export const pages: readonly Page[] = [
   { pattern: '/', load: () => import('./home/home-page.tsx') },
-  { pattern: '/nodes', load: () => import('./nodes/nodes-page.tsx') },
-  { pattern: '/log', load: () => import('./log/log-page.tsx') },
-  { pattern: '/audit', load: () => import('./audit/audit-page.tsx') },
+  { pattern: '/nodes', load: ofApp('nodes') },
+  { pattern: '/log', load: ofApp('log') },
+  { pattern: '/audit', load: ofApp('audit') },
   { pattern: '/apps/:app/live', load: () => import('./live/live-page.tsx') },
   { pattern: '/apps/:app/send', load: () => import('./send/send-page.tsx') },
   { pattern: '/apps/:app/connect', load: () => import('./home/connect-page.tsx') },
-  { pattern: '/apps/:app/channels', load: () => import('./channels/channels-page.tsx') },
-  { pattern: '/apps/:app/channels/:channel', load: () => import('./channels/channel-page.tsx') },
-  { pattern: '/apps/:app/connections', load: () => import('./connections/connections-page.tsx') },
+  { pattern: '/apps/:app/channels', load: ofApp('channels') },
+  { pattern: '/apps/:app/channels/:channel', load: ofApp('channel') },
+  { pattern: '/apps/:app/connections', load: ofApp('connections') },
   {
     pattern: '/apps/:app/connections/:socket',
-    load: () => import('./connections/connection-page.tsx'),
+    load: ofApp('connection'),
   },
-  { pattern: '/apps/:app/problems', load: () => import('./problems/problems-page.tsx') },
-  { pattern: '/apps/:app/webhooks', load: () => import('./webhooks/webhooks-page.tsx') },
-  { pattern: '/apps/:app/webhooks/:webhook', load: () => import('./webhooks/webhook-page.tsx') },
-  { pattern: '/apps/:app/keys', load: () => import('./app/keys-page.tsx') },
-  { pattern: '/apps/:app/settings', load: () => import('./app/settings-page.tsx') },
+  { pattern: '/apps/:app/problems', load: ofApp('problems') },
+  { pattern: '/apps/:app/webhooks', load: ofApp('webhooks') },
+  { pattern: '/apps/:app/webhooks/:webhook', load: ofApp('webhook') },
+  { pattern: '/apps/:app/keys', load: ofApp('keys') },
+  { pattern: '/apps/:app/settings', load: ofApp('settings') },
   { pattern: '/push/:instance/compose', load: () => import('./compose/compose-page.tsx') },
-  {
-    pattern: '/push/:instance/credentials',
-    load: () => import('./credentials/credentials-page.tsx'),
-  },
-  { pattern: '/push/:instance/publishes', load: () => import('./publishes/publishes-page.tsx') },
+  { pattern: '/push/:instance/credentials', load: ofPush('credentials') },
+  { pattern: '/push/:instance/publishes', load: ofPush('publishes') },
   {
     pattern: '/push/:instance/publishes/:publish',
-    load: () => import('./publishes/publish-page.tsx'),
+    load: ofPush('publish'),
   },
-  { pattern: '/apps/:app/usage', load: () => import('./usage/usage-page.tsx') },
+  { pattern: '/push/:instance/devices', load: ofPush('devices') },
+  { pattern: '/push/:instance/devices/:device', load: ofPush('device') },
+  { pattern: '/users/:user', load: ofPush('user') },
+  { pattern: '/apps/:app/usage', load: ofApp('usage') },
 ];

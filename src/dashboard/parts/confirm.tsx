@@ -32,7 +32,7 @@ export function Confirm({
         }}
       >
         <h2>{title}</h2>
-        <p>{children}</p>
+        <div class="stack">{children}</div>
         <Field label={`Type “${typed}” to go on`}>
           {(given) => (
             <input

@@ -40,7 +40,8 @@ export function PageHead({
         <div class="buttons">
           {actions}
           {commands.map(({ name, text }) => (
-            <CopyButton key={name} look="" text={text}>
+            // Without a keyboard, there is hardly a shell.
+            <CopyButton key={name} look="for-keys" text={text}>
               {name}
             </CopyButton>
           ))}

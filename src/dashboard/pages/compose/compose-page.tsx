@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, Failed } from '../../api/client.ts';
-import { asCurl } from '../../api/command.ts';
+import { asCurl, asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, Field, Tabs } from '../../parts/controls.tsx';
@@ -42,7 +42,10 @@ export default function ComposePage({ instance }: { readonly instance: string })
         title="Compose"
         of={instances.nameOfId(instance)}
         says={audienceWords(shown)}
-        commands={[{ name: 'curl', text: () => curlOf(instance) }]}
+        commands={[
+          { name: 'curl', text: () => curlOf(instance) },
+          { name: 'fanfare', text: () => commandOf(instance) },
+        ]}
       />
       {failed !== undefined && <FailureNotice failed={failed} />}
       <div class="compose">
@@ -234,4 +237,8 @@ function newKey(): string {
 
 function curlOf(instance: string): string {
   return asCurl('POST /instances/{id}/publishes', { path: { id: instance }, body: draft.value });
+}
+
+function commandOf(instance: string): string {
+  return asFanfare(['push', 'send', instance, JSON.stringify(draft.value)]);
 }

@@ -8,6 +8,7 @@ import { address, pathTo, setQuery } from '../../routing/router.ts';
 export function LiveNews({ feed }: { readonly feed: LiveFeed }) {
   const { value: state } = feed.state;
   const { total, errors } = feed.counts.value;
+  if (feed.recording !== undefined) return <span>A recording, not what happens now.</span>;
   const news =
     state.is === 'open'
       ? `Connected. ${counted(total, 'event')} a second${errors === 0 ? '' : `, ${counted(errors, 'error')}`}.`

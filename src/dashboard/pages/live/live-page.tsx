@@ -2,6 +2,7 @@ import { useComputed } from '@preact/signals';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { asCurl, asFanfare } from '../../api/command.ts';
 import { LiveFeed } from '../../live/live-feed.ts';
+import { RECORDING_BYTES, type Recording, readRecording } from '../../live/recording.ts';
 import {
   groupsIn,
   type LiveFilter,
@@ -13,6 +14,7 @@ import {
   streamQuery,
 } from '../../live/records.ts';
 import { Button, copy, Search } from '../../parts/controls.tsx';
+import { download, fileName } from '../../parts/download.ts';
 import { useHotkeys } from '../../parts/hotkeys.ts';
 import { Key } from '../../parts/key.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -21,7 +23,9 @@ import { address, go, inApp, pathTo, setFragment, setQuery } from '../../routing
 import { KindChips } from './kind-chips.tsx';
 import { LiveLine, LiveNews } from './live-line.tsx';
 import { LiveList } from './live-list.tsx';
+import { RecordButton } from './record-button.tsx';
 import { RecordPanel } from './record-panel.tsx';
+import { RecordedBar } from './recorded-bar.tsx';
 
 /** What happens in an app this second. */
 export default function LivePage({ app }: { readonly app: string }) {
@@ -33,7 +37,8 @@ export default function LivePage({ app }: { readonly app: string }) {
     user: query['user'] ?? '',
     text: query['text'] ?? '',
   };
-  const feed = useMemo(() => new LiveFeed(app, filter), [app]);
+  const [recording, setRecording] = useState<Recording | undefined>(undefined);
+  const feed = useMemo(() => new LiveFeed(app, filter, recording), [app, recording]);
   useEffect(() => feed.start(), [feed]);
   useEffect(() => feed.narrow(filter));
   const [typed, setTyped] = useState(printFilter(filter));
@@ -49,11 +54,17 @@ export default function LivePage({ app }: { readonly app: string }) {
     setOpened(record);
     setFragment(record === undefined ? '' : (recordToFragment(record, true) ?? ''));
   };
+  const openFile = async (file: File) => {
+    const found = await read(file);
+    if (found === undefined) return;
+    open(undefined);
+    setPaused(false);
+    setRecording(found);
+  };
   const copyLink = () => void copy(location.href);
 
   useHotkeys({
-    p: () => pause(!isPaused),
-    c: () => feed.clear(),
+    ...(recording === undefined && { p: () => pause(!isPaused), c: () => feed.clear() }),
     e: () => go(inApp(app, 'send')),
     y: copyLink,
     '/': () => search.current?.querySelector('input')?.focus(),
@@ -61,7 +72,16 @@ export default function LivePage({ app }: { readonly app: string }) {
 
   const total = useComputed(() => feed.counts.value.total).value;
   return (
-    <div class="page live">
+    // biome-ignore lint/a11y/noStaticElementInteractions: the button "Open" does the same as dropping a file.
+    <div
+      class="page live"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        const [file] = event.dataTransfer?.files ?? [];
+        if (file !== undefined) void openFile(file);
+      }}
+    >
       <PageHead
         title="Live"
         of={app}
@@ -76,17 +96,23 @@ export default function LivePage({ app }: { readonly app: string }) {
         ]}
         actions={
           <>
-            <Button
-              icon={isPaused ? 'play' : 'pause'}
-              hotkey="p"
-              pressed={isPaused}
-              onClick={() => pause(!isPaused)}
-            >
-              {isPaused ? 'Go on' : 'Pause'}
-            </Button>
-            <Button hotkey="c" onClick={() => feed.clear()}>
-              Clear
-            </Button>
+            {recording === undefined && (
+              <>
+                <Button
+                  icon={isPaused ? 'play' : 'pause'}
+                  hotkey="p"
+                  pressed={isPaused}
+                  onClick={() => pause(!isPaused)}
+                >
+                  {isPaused ? 'Go on' : 'Pause'}
+                </Button>
+                <Button hotkey="c" onClick={() => feed.clear()}>
+                  Clear
+                </Button>
+                <RecordButton feed={feed} app={app} />
+                <OpenButton open={(file) => void openFile(file)} />
+              </>
+            )}
             <Button onClick={() => exportRows(feed, app)}>Export</Button>
             <a class="button" href={pathTo(inApp(app, 'send'))}>
               Send <Key name="e" />
@@ -107,10 +133,21 @@ export default function LivePage({ app }: { readonly app: string }) {
           />
           <KindChips feed={feed} filter={filter} />
         </div>
-        <LiveLine feed={feed} filter={filter} total={total} />
+        {recording === undefined ? (
+          <LiveLine feed={feed} filter={filter} total={total} />
+        ) : (
+          <RecordedBar
+            key={recording.name}
+            recording={recording}
+            feed={feed}
+            app={app}
+            close={() => setRecording(undefined)}
+          />
+        )}
       </div>
       <div class={`live-body ${opened === undefined ? '' : 'with-panel'}`}>
         <LiveList
+          key={recording?.name}
           feed={feed}
           app={app}
           isPaused={isPaused}
@@ -131,13 +168,41 @@ export default function LivePage({ app }: { readonly app: string }) {
 }
 
 function exportRows(feed: LiveFeed, app: string): void {
-  const text = feed.rows.ndjson();
-  if (text === '') return say('There is nothing to export yet.');
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/x-ndjson' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = `${app}-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.ndjson`;
-  link.click();
-  URL.revokeObjectURL(url);
+  const lines = feed.rows.records().map((record) => `${JSON.stringify(record)}\n`);
+  if (lines.length === 0) return say('There is nothing to export yet.');
+  download(fileName(app, 'ndjson'), new Blob(lines, { type: 'application/x-ndjson' }));
   say('Exported.');
+}
+
+/** The largest file that is opened: a recording is not larger. */
+const OPENED_MAX = RECORDING_BYTES + 65_536;
+
+async function read(file: File): Promise<Recording | undefined> {
+  const recording =
+    file.size > OPENED_MAX ? undefined : readRecording(file.name, await file.text());
+  if (recording !== undefined && recording.rows.length > 0) return recording;
+  say(`${file.name} is no recording.`);
+  return undefined;
+}
+
+/** Chooses a file. Dropping it on the page does the same. */
+function OpenButton({ open }: { readonly open: (file: File) => void }) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button onClick={() => input.current?.click()}>Open</Button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        aria-label="Recording"
+        accept=".ndjson"
+        onChange={({ currentTarget }) => {
+          const [file] = currentTarget.files ?? [];
+          if (file !== undefined) open(file);
+          currentTarget.value = '';
+        }}
+      />
+    </>
+  );
 }

@@ -124,9 +124,9 @@ export default function LogPage() {
   );
 }
 
-function sentence(feed: LogFeed, isFiltered: boolean): string {
+function sentence(feed: LogFeed, isFiltered: boolean): string | undefined {
   const { server, lines, skipped } = feed;
-  if (server.value === undefined) return 'Asking …';
+  if (server.value === undefined) return undefined;
   const newest = lines.value.at(-1);
   const of = (level: LogLine['level']) => lines.value.filter((line) => line.level === level).length;
   const parts = [counted(lines.value.length, 'line')];

@@ -73,8 +73,9 @@ export class Composer implements Composing {
     if (!(accepted instanceof PushRefusal)) return accepted;
     const { problem, description } = accepted;
     // The words of the push API begin with the field.
-    const [, field, rule] = /^`([^`]+)`: (.*)$/s.exec(description) ?? [];
-    throw new OperationRefused(refusals[problem] ?? 'invalid', rule ?? description, field);
+    const [, field] = /^`([^`]+)`: /.exec(description) ?? [];
+    const words = description.replace(/^`([^`]+)`: /, '$1: ');
+    throw new OperationRefused(refusals[problem] ?? 'invalid', words, field);
   }
 
   async check(
