@@ -18,6 +18,12 @@ import {
   listDevices,
   removeDevices,
 } from './push/devices.ts';
+import {
+  cancelPublish,
+  listPublishes,
+  PUSH_CANCEL_OPTIONS,
+  PUSH_LIST_OPTIONS,
+} from './push/publish-list.ts';
 import { explainDevice, PUSH_OPTIONS, showPublish } from './push/publishes.ts';
 import { PUSH_SEND_OPTIONS, sendPublish } from './push/send.ts';
 import { SERVE_OPTIONS, serve } from './serve.ts';
@@ -273,6 +279,22 @@ export const commands: readonly Command[] = [
     example: `fanfare push send ${INSTANCE} '{"interests":["hello"],"web":{"notification":{"title":"Hi"}}}'`,
     options: PUSH_SEND_OPTIONS,
     run: sendPublish,
+  },
+  {
+    name: 'push list',
+    operands: 'INSTANCE',
+    help: 'List the newest 200 publishes of a push instance.',
+    example: `fanfare push list ${INSTANCE} --state delivering`,
+    options: PUSH_LIST_OPTIONS,
+    run: listPublishes,
+  },
+  {
+    name: 'push cancel',
+    operands: 'INSTANCE PUBLISH-ID',
+    help: 'Cancel what has not been sent yet of a publish.',
+    example: `fanfare push cancel ${INSTANCE} pubid-3f2b7c1e`,
+    options: PUSH_CANCEL_OPTIONS,
+    run: cancelPublish,
   },
   {
     name: 'push status',

@@ -78,6 +78,7 @@ const views: Readonly<Record<string, View>> = {
     operation: 'GET /instances/{id}/publishes',
     path: instance,
     filters: ['state'],
+    fanfare: ['push', 'list', ':instance'],
   },
   '/push/:instance/publishes/:publish': {
     operation: 'GET /instances/{id}/publishes/{publish}',
