@@ -3,6 +3,7 @@ import type { LiveFeed } from '../../live/live-feed.ts';
 import { groups, type LiveFilter } from '../../live/records.ts';
 import { count, counted, preciseTime } from '../../parts/formats.ts';
 import { address, pathTo, setQuery } from '../../routing/router.ts';
+import { HeatStrip } from './heat-strip.tsx';
 
 /** The sentence of the page: whether it listens, and how much happens. Said aloud at most every ten seconds. */
 export function LiveNews({ feed }: { readonly feed: LiveFeed }) {
@@ -67,6 +68,7 @@ export function LiveLine({
   const { busiest } = counts;
   return (
     <div class="live-line">
+      <HeatStrip feed={feed} />
       <span>
         {cut.length === 0
           ? 'Every event is shown.'
