@@ -17,7 +17,14 @@ import {
   listDevices,
   removeDevices,
 } from './push/devices.ts';
+import {
+  cancelPublish,
+  listPublishes,
+  PUSH_CANCEL_OPTIONS,
+  PUSH_LIST_OPTIONS,
+} from './push/publish-list.ts';
 import { explainDevice, PUSH_OPTIONS, showPublish } from './push/publishes.ts';
+import { PUSH_SEND_OPTIONS, sendPublish } from './push/send.ts';
 import { SERVE_OPTIONS, serve } from './serve.ts';
 import {
   appCommands,
@@ -256,6 +263,30 @@ export const commands: readonly Command[] = [
     example: 'fanfare webhooks replay 0199f3a2c4d1',
     options: WEBHOOKS_OPTIONS,
     run: webhooksCommand(replayWebhook),
+  },
+  {
+    name: 'push send',
+    operands: 'INSTANCE BODY',
+    help: 'Send a publish through a running server, or show what it would do.',
+    example: `fanfare push send ${INSTANCE} '{"interests":["hello"],"web":{"notification":{"title":"Hi"}}}'`,
+    options: PUSH_SEND_OPTIONS,
+    run: sendPublish,
+  },
+  {
+    name: 'push list',
+    operands: 'INSTANCE',
+    help: 'List the newest 200 publishes of a push instance.',
+    example: `fanfare push list ${INSTANCE} --state delivering`,
+    options: PUSH_LIST_OPTIONS,
+    run: listPublishes,
+  },
+  {
+    name: 'push cancel',
+    operands: 'INSTANCE PUBLISH-ID',
+    help: 'Cancel what has not been sent yet of a publish.',
+    example: `fanfare push cancel ${INSTANCE} pubid-3f2b7c1e`,
+    options: PUSH_CANCEL_OPTIONS,
+    run: cancelPublish,
   },
   {
     name: 'push status',

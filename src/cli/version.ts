@@ -19,18 +19,16 @@ export function versionText(): string {
 
 function commitOfThis(): string | undefined {
   if (typeof BUILD_COMMIT === 'string') return BUILD_COMMIT;
-  // The package carries it in package.json, as npm does for published ones.
+  // Put there when the package for npm is made.
   const { gitHead } = packageJson as { readonly gitHead?: string };
-  return gitHead?.slice(0, COMMIT_LENGTH) ?? commitOfClone();
+  return gitHead ?? commitOfClone();
 }
-
-const COMMIT_LENGTH = 12;
 
 /** Git is asked only in a clone: a package may lie in the repository of somebody else. */
 function commitOfClone(): string | undefined {
   const root = join(import.meta.dir, '../..');
   if (!existsSync(join(root, '.git'))) return undefined;
-  const { status, stdout } = spawnSync('git', ['rev-parse', `--short=${COMMIT_LENGTH}`, 'HEAD'], {
+  const { status, stdout } = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], {
     cwd: root,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -352,6 +352,11 @@ describe('fanfare devices', () => {
     expect(stdout).not.toContain('d-x:');
     const json = await run('list', INSTANCE.id, '--platform', 'web', '--json');
     expect(JSON.parse(json.stdout)).toMatchObject([{ id: ids[1], platform: 'web' }]);
+    const [first = ''] = ids;
+    const found = await run('list', INSTANCE.id, '--id', first.slice(0, 14), '--json');
+    expect(JSON.parse(found.stdout)).toMatchObject([{ id: first }]);
+    expect((await run('list', INSTANCE.id, '--user', 'nobody')).stdout).toContain('no such device');
+    expect((await run('list', INSTANCE.id, '--id', 'fcm-1')).stderr).toContain('--id must be');
     expect((await run('list', INSTANCE.id, '--limit', '1')).stdout).toContain('There may be more');
     expect((await run('list', INSTANCE.id, '--older-than', '1d')).stdout).toContain('no such');
   });

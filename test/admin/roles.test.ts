@@ -98,6 +98,12 @@ describe('a user of a trusted proxy', () => {
     });
     expect((await as('operators', 'POST', `/webhooks/${webhook}/replay`)).status).toBe(202);
     expect((await as('operators', 'POST', '/apps', { body: {} })).status).toBe(403);
+    const check = (body: object) =>
+      as('operators', 'POST', `/instances/${instance}/gateways/check`, { body });
+    expect((await check({ platform: 'fcm' })).status).toBe(409);
+    // Another credential is for those who may keep it.
+    const tried = { platform: 'fcm', fcm: { serviceAccount: '{}' } };
+    expect((await check(tried)).status).toBe(403);
     for (const path of ['/apps', '/instances', `/apps/${APP.id}`]) {
       expect((await as('operators', 'GET', path)).status).toBe(200);
       expect((await as('operators', 'GET', `${path}?secrets=true`)).status).toBe(403);

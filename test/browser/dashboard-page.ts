@@ -80,5 +80,6 @@ export async function lookFaults(page: Page): Promise<readonly string[]> {
       faults.push(`${width}: no first line that answers the question of the page`);
     }
   }
+  await page.setViewportSize({ width: 1280, height: 844 });
   return faults;
 }

@@ -105,7 +105,7 @@ function draftOf(fields: z.output<typeof publishBody>): Draft {
     throw new OperationRefused('invalid', 'The body nests deeper than any message');
   }
   if (isGiven(fields.interests) && isGiven(fields.users)) {
-    throw new OperationRefused('invalid', 'either interests or users, not both', 'users');
+    throw new OperationRefused('invalid', 'users: give either interests or users', 'users');
   }
   const kind = isGiven(fields.users) ? 'users' : 'interests';
   return { kind, fields, body: Buffer.from(JSON.stringify(fields)) };

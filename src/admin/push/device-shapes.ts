@@ -23,11 +23,14 @@ export const seenBefore = time
   );
 
 /** Six digits are those of one device in 16 million, so few devices have an id that begins with them. */
+export const ID_PREFIX = /^(apns|fcm|web)-[\da-fA-F]{6}[\da-fA-F-]{0,30}$/;
+
+export const ID_PREFIX_RULE =
+  'must be a device id, or its platform and at least 6 digits, such as fcm-6a47f1';
+
 export const idPrefix = z
   .string()
-  .regex(/^(apns|fcm|web)-[\da-fA-F]{6}[\da-fA-F-]{0,30}$/, {
-    error: 'must be a device id, or its platform and at least 6 digits, such as fcm-6a47f1',
-  })
+  .regex(ID_PREFIX, { error: ID_PREFIX_RULE })
   .optional()
   .describe('Only the device with this id, or those whose ids begin with it.');
 

@@ -1,4 +1,9 @@
-import { type ShownDevice, showDevice } from '../../admin/push/device-shapes.ts';
+import {
+  ID_PREFIX,
+  ID_PREFIX_RULE,
+  type ShownDevice,
+  showDevice,
+} from '../../admin/push/device-shapes.ts';
 import { printable } from '../../runtime/printable.ts';
 import { openDatabase } from '../../stores/database/database.ts';
 import { type DeviceFilter, DeviceList } from '../../stores/push/devices/device-list.ts';
@@ -44,6 +49,11 @@ const FILTER_OPTIONS: readonly Option[] = [
 ];
 
 export const DEVICES_LIST_OPTIONS: readonly Option[] = [
+  {
+    name: 'id',
+    value: 'ID',
+    help: 'Only the device with this id, or those whose ids begin with it.',
+  },
   { name: 'user', value: 'USER', help: 'Only devices of this user.' },
   {
     name: 'interest',
@@ -148,9 +158,16 @@ function filterOf(given: Arguments): DeviceFilter {
     neverAccepted: given.has('never-accepted'),
     registeredBeforeMs: timeBefore('older-than'),
     seenBeforeMs: timeBefore('not-seen-for'),
+    idPrefix: idPrefixOf(given),
     userId: given.value('user'),
     interest: given.value('interest'),
   };
+}
+
+function idPrefixOf(given: Arguments): string | undefined {
+  const id = given.value('id');
+  if (id === undefined || ID_PREFIX.test(id)) return id?.toLowerCase();
+  throw new UsageError(`--id ${ID_PREFIX_RULE}, not "${id}"`);
 }
 
 function ageMs(option: string, text: string): number {

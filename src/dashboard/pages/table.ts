@@ -8,35 +8,41 @@ interface Page {
   readonly load: () => Promise<{ readonly default: unknown }>;
 }
 
-/** Every page, with the file that is loaded for it. */
+type OtherPages = typeof import('./other-pages.ts').otherPages;
+
+const other = (name: keyof OtherPages) => async () => ({
+  default: (await import('./other-pages.ts')).otherPages[name],
+});
+
+/** Every page. Home and Live have files of their own: they are opened first, and need little of the others. */
 export const pages: readonly Page[] = [
   { pattern: '/', load: () => import('./home/home-page.tsx') },
-  { pattern: '/nodes', load: () => import('./nodes/nodes-page.tsx') },
-  { pattern: '/audit', load: () => import('./audit/audit-page.tsx') },
+  { pattern: '/nodes', load: other('nodes') },
+  { pattern: '/audit', load: other('audit') },
   { pattern: '/apps/:app/live', load: () => import('./live/live-page.tsx') },
-  { pattern: '/apps/:app/send', load: () => import('./send/send-page.tsx') },
-  { pattern: '/apps/:app/connect', load: () => import('./home/connect-page.tsx') },
-  { pattern: '/apps/:app/channels', load: () => import('./channels/channels-page.tsx') },
-  { pattern: '/apps/:app/channels/:channel', load: () => import('./channels/channel-page.tsx') },
-  { pattern: '/apps/:app/connections', load: () => import('./connections/connections-page.tsx') },
+  { pattern: '/apps/:app/send', load: other('send') },
+  { pattern: '/apps/:app/connect', load: other('connect') },
+  { pattern: '/apps/:app/channels', load: other('channels') },
+  { pattern: '/apps/:app/channels/:channel', load: other('channel') },
+  { pattern: '/apps/:app/connections', load: other('connections') },
   {
     pattern: '/apps/:app/connections/:socket',
-    load: () => import('./connections/connection-page.tsx'),
+    load: other('connection'),
   },
-  { pattern: '/apps/:app/problems', load: () => import('./problems/problems-page.tsx') },
-  { pattern: '/apps/:app/webhooks', load: () => import('./webhooks/webhooks-page.tsx') },
-  { pattern: '/apps/:app/webhooks/:webhook', load: () => import('./webhooks/webhook-page.tsx') },
-  { pattern: '/apps/:app/keys', load: () => import('./app/keys-page.tsx') },
-  { pattern: '/apps/:app/settings', load: () => import('./app/settings-page.tsx') },
-  { pattern: '/push/:instance/compose', load: () => import('./compose/compose-page.tsx') },
-  {
-    pattern: '/push/:instance/credentials',
-    load: () => import('./credentials/credentials-page.tsx'),
-  },
-  { pattern: '/push/:instance/publishes', load: () => import('./publishes/publishes-page.tsx') },
+  { pattern: '/apps/:app/problems', load: other('problems') },
+  { pattern: '/apps/:app/webhooks', load: other('webhooks') },
+  { pattern: '/apps/:app/webhooks/:webhook', load: other('webhook') },
+  { pattern: '/apps/:app/keys', load: other('keys') },
+  { pattern: '/apps/:app/settings', load: other('settings') },
+  { pattern: '/push/:instance/compose', load: other('compose') },
+  { pattern: '/push/:instance/credentials', load: other('credentials') },
+  { pattern: '/push/:instance/publishes', load: other('publishes') },
   {
     pattern: '/push/:instance/publishes/:publish',
-    load: () => import('./publishes/publish-page.tsx'),
+    load: other('publish'),
   },
-  { pattern: '/apps/:app/usage', load: () => import('./usage/usage-page.tsx') },
+  { pattern: '/push/:instance/devices', load: other('devices') },
+  { pattern: '/push/:instance/devices/:device', load: other('device') },
+  { pattern: '/users/:user', load: other('user') },
+  { pattern: '/apps/:app/usage', load: other('usage') },
 ];

@@ -78,11 +78,27 @@ const views: Readonly<Record<string, View>> = {
     operation: 'GET /instances/{id}/publishes',
     path: instance,
     filters: ['state'],
+    fanfare: ['push', 'list', ':instance'],
   },
   '/push/:instance/publishes/:publish': {
     operation: 'GET /instances/{id}/publishes/{publish}',
     path: { ...instance, publish: ':publish' },
     fanfare: ['push', 'status', ':publish'],
+  },
+  '/push/:instance/devices': {
+    operation: 'GET /instances/{id}/devices',
+    path: instance,
+    filters: ['user', 'interest', 'id', 'platform'],
+    fanfare: ['devices', 'list', ':instance'],
+  },
+  '/push/:instance/devices/:device': {
+    operation: 'GET /instances/{id}/devices/{device}',
+    path: { ...instance, device: ':device' },
+  },
+  '/users/:user': {
+    operation: 'GET /users/{user}',
+    path: { user: ':user' },
+    filters: ['app', 'instance'],
   },
 };
 

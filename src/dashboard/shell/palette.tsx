@@ -7,20 +7,24 @@ import { apps, currentApp, nameOfId } from './apps.ts';
 import { instances } from './instances.ts';
 import { appPlaces, pushPlaces, serverPlaces } from './navigation.ts';
 import { nameOf } from './tenants.ts';
+import { userPath, userQuery } from './user-link.tsx';
 
 interface Hit {
   readonly icon: IconName;
   readonly what: string;
   readonly where: string;
   readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | undefined>>;
 }
 
 /** How many apps are searched for a channel, and how many push instances for a publish. */
 const SEARCHED_APPS = 5;
 const TYPING_MS = 150;
 
-/** Finds pages, apps, channels, connections, users and publishes, and goes there. */
+/** A device id, or as much of it as the server takes. */
+const DEVICE_ID = /^(apns|fcm|web)-[\da-f]{6}[\da-f-]*$/i;
+
+/** Finds pages, apps, channels, connections, users, devices and publishes, and goes there. */
 export function Palette({ close }: { readonly close: () => void }) {
   const [typed, setTyped] = useState('');
   const [chosen, setChosen] = useState(0);
@@ -34,8 +38,7 @@ export function Palette({ close }: { readonly close: () => void }) {
     if (wanted === '') return undefined;
     const stopping = new AbortController();
     const timer = setTimeout(() => {
-      const find = /^pubid-/.test(wanted) ? findPublish : findChannels;
-      void find(wanted, stopping.signal).then((found) => {
+      void finderOf(wanted)(wanted, stopping.signal).then((found) => {
         if (!stopping.signal.aborted) setSearched(found);
       });
     }, TYPING_MS);
@@ -67,7 +70,7 @@ export function Palette({ close }: { readonly close: () => void }) {
           aria-expanded="true"
           aria-controls={`${id}-hits`}
           aria-activedescendant={hits.length === 0 ? undefined : `${id}-${current}`}
-          placeholder="A page, app, channel, socket id, user, pubid-… …"
+          placeholder="A page, app, channel, socket id, user, device id, pubid-… …"
           autocomplete="off"
           spellcheck={false}
           value={typed}
@@ -109,6 +112,12 @@ export function Palette({ close }: { readonly close: () => void }) {
       </p>
     </Dialog>
   );
+}
+
+/** What is searched for by asking the server. */
+function finderOf(wanted: string) {
+  if (/^pubid-/.test(wanted)) return findPublish;
+  return DEVICE_ID.test(wanted) ? findDevices : findChannels;
 }
 
 function knownHits(wanted: string): readonly Hit[] {
@@ -166,17 +175,14 @@ function knownHits(wanted: string): readonly Hit[] {
       path: inInstance(each.id, 'publishes'),
     });
   }
-  if (
-    app !== undefined &&
-    /^[\w:@.=+-]{1,200}$/.test(wanted) &&
-    !/^\d+\.\d+$|^pubid-/.test(wanted)
-  ) {
+  const isId = /^\d+\.\d+$|^pubid-/.test(wanted) || DEVICE_ID.test(wanted);
+  if (/^[\w:@.=+-]{1,164}$/.test(wanted) && !isId) {
     hits.push({
       icon: 'person',
-      what: `Connections of user ${wanted}`,
-      where: nameOfId(app),
-      path: inApp(app, 'connections'),
-      query: { user: wanted },
+      what: `User ${wanted}`,
+      where: 'connections and devices',
+      path: userPath(wanted),
+      query: userQuery(),
     });
   }
   return hits;
@@ -210,20 +216,42 @@ async function findChannels(prefix: string, signal: AbortSignal): Promise<readon
   return found.flat();
 }
 
-async function findPublish(publish: string, signal: AbortSignal): Promise<readonly Hit[]> {
+/** Asks one push instance after the other, that of the navigation first. Those that refuse have nothing. */
+async function inInstances(
+  ask: (instance: string) => Promise<readonly Hit[]>,
+): Promise<readonly Hit[]> {
   const current = instances.current.value;
   const ids = (instances.all.value ?? []).map(({ id }) => id).filter((id) => id !== current);
   const searched = (current === undefined ? ids : [current, ...ids]).slice(0, SEARCHED_APPS);
-  const found = await Promise.all(
-    searched.map(async (id): Promise<readonly Hit[]> => {
-      try {
-        await call('GET /instances/{id}/publishes/{publish}', { path: { id, publish } }, signal);
-      } catch {
-        return [];
-      }
-      const path = inInstance(id, 'publishes', publish);
-      return [{ icon: 'publish', what: publish, where: instances.nameOfId(id), path }];
-    }),
-  );
+  const found = await Promise.all(searched.map((id) => ask(id).catch(() => [])));
   return found.flat();
 }
+
+function findPublish(publish: string, signal: AbortSignal): Promise<readonly Hit[]> {
+  return inInstances(async (id) => {
+    await call('GET /instances/{id}/publishes/{publish}', { path: { id, publish } }, signal);
+    const path = inInstance(id, 'publishes', publish);
+    return [{ icon: 'publish', what: publish, where: instances.nameOfId(id), path }];
+  });
+}
+
+function findDevices(wanted: string, signal: AbortSignal): Promise<readonly Hit[]> {
+  return inInstances(async (id) => {
+    const found = /-[\da-f-]{36}$/i.test(wanted)
+      ? // Also one that was removed.
+        [await call('GET /instances/{id}/devices/{device}', deviceAt(id, wanted), signal)]
+      : (await call('GET /instances/{id}/devices', idsLike(id, wanted), signal)).devices;
+    return found.map(({ id: device }) => ({
+      icon: 'device',
+      what: device,
+      where: instances.nameOfId(id),
+      path: inInstance(id, 'devices', device),
+    }));
+  });
+}
+
+const deviceAt = (id: string, device: string) => ({ path: { id, device } });
+const idsLike = (id: string, wanted: string) => ({
+  path: { id },
+  query: { id: wanted, limit: '6' },
+});

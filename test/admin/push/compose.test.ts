@@ -6,6 +6,7 @@ import { type FakeGateways, startFakeGateways } from '../../../src/fake-gateways
 import { admin } from '../../../testing/clients/admin-api.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { fanfare } from '../../cli/run-fanfare.ts';
 import {
   ask as askPush,
   device,
@@ -92,7 +93,7 @@ describe('a preview of a publish', () => {
     const [{ field, rule } = { field: '', rule: '' }] = faults;
     expect(await ask('POST', `/instances/${id}/publishes`, body)).toEqual({
       status: 400,
-      json: { error: rule, field },
+      json: { error: `${field}: ${rule}`, field },
     });
   });
 
@@ -194,6 +195,38 @@ describe('a publish of an operator', () => {
       const refused = await admin(server, 'POST', `/instances/${id}/${path}`, { raw });
       expect(refused.status).toBe(400);
     }
+  });
+});
+
+describe('fanfare push send', () => {
+  it('shows what a publish would do, and sends it, through the running server', async () => {
+    const instance = await newInstance(server);
+    await deviceOf(instance, 'fcm', ['a']);
+    const config = join(server.directory, 'config.json');
+    const url = `http://127.0.0.1:${server.adminPort}`;
+    const run = (...args: string[]) =>
+      fanfare(server.directory, ['push', 'send', ...args, '--url', url, '--config', config]);
+    const body = (title: unknown) =>
+      JSON.stringify({ interests: ['a'], fcm: { notification: { title } } });
+    expect(await run(instance.id, body('Hi'), '--dry-run')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(
+        /^fcm: \d+ of 4096 bytes; the instance has no credential for it\n1 device would get it.\n$/,
+      ),
+    });
+    const sent = await run(instance.id, body('Hi'), '--idempotency-key', 'k');
+    expect(sent).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^Sent as pubid-/) });
+    expect(await run(instance.id, body('Hi'), '--idempotency-key', 'k')).toEqual(sent);
+    expect(await run(instance.id, body(1), '--dry-run')).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringContaining('fcm.notification.title: must be a string'),
+    });
+    expect(await run(instance.id, body(1))).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('fcm.notification.title: must be a string'),
+    });
+    expect((await run('nowhere', body('Hi'))).exitCode).toBe(1);
+    expect((await run(instance.id, 'x')).exitCode).toBe(2);
   });
 });
 

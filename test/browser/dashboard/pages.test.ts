@@ -1,55 +1,11 @@
-import { afterAll, beforeAll, expect, it, setDefaultTimeout } from 'bun:test';
-import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { afterAll, beforeAll, describe, expect, it, setDefaultTimeout } from 'bun:test';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { type Chromium, startChromium } from '../chromium.ts';
 import { lookFaults, openDashboard, PASSWORD } from '../dashboard-page.ts';
-import { LONG_CHANNEL, SEED_CONFIG, type Seed, seed } from './seed.ts';
+import { emptyPages, fullPages, type Row } from './page-table.ts';
+import { SEED_CONFIG, type Seed, seed, wrongAuth } from './seed.ts';
 
 setDefaultTimeout(120_000);
-
-/** A page below `/dashboard`, a text that is there once it has its data, and a text to wait for before something happens. */
-type Row = readonly [path: string, text: string, first?: string];
-
-/** Pages of a server that nobody has used. */
-const empty: readonly Row[] = [
-  ['', 'Connect this tab'],
-  [`/apps/${APP.id}/live`, 'Connected and listening'],
-  [`/apps/${APP.id}/channels`, 'No channel is in use'],
-  [`/apps/${APP.id}/channels/lobby`, 'Nobody is subscribed'],
-  [`/apps/${APP.id}/connections`, 'No client is connected'],
-  [`/apps/${APP.id}/connections/1.2`, 'This server has no open connection 1.2'],
-  [`/apps/${APP.id}/problems`, 'Nothing was refused since'],
-  [`/apps/${APP.id}/webhooks`, 'This app has no webhook endpoint'],
-  [`/apps/${APP.id}/webhooks/none`, 'There is no webhook none'],
-  [`/apps/${APP.id}/usage`, 'No messages yet'],
-  [`/apps/${APP.id}/keys`, APP.key],
-  [`/apps/${APP.id}/settings`, 'This app stands in the configuration file'],
-  ['/apps/none/live', 'There is no app none'],
-  ['/nodes', 'is the only server'],
-  ['/no/such/page', 'There is no such page'],
-];
-
-/** Pages of a server that is in use, with names as long as they may be. */
-const full = ({ app, socket, webhook, refused }: Seed): readonly Row[] => {
-  const inApp = (path: string) => `/apps/${app.id}/${path}`;
-  return [
-    ['', 'Großer Laden'],
-    ['/audit', 'createApp'],
-    [inApp('live'), '0 heard', 'Connected.'],
-    [inApp('channels'), LONG_CHANNEL],
-    [inApp(`channels/${LONG_CHANNEL}`), 'алиса'],
-    [inApp('channels/cache-scores'), 'Cached event: order.updated'],
-    [inApp('connections'), socket],
-    [inApp(`connections/${socket}`), LONG_CHANNEL],
-    [inApp(`problems?channel=private-orders&socket=${refused}`), 'The client read too slowly'],
-    [inApp('send'), 'Send an event as a backend would'],
-    [inApp('webhooks'), 'fails: status 503'],
-    [inApp(`webhooks/${webhook}`), 'channel_occupied'],
-    [inApp('usage'), 'Messages by day'],
-    [inApp('connect'), 'From nothing to the first event'],
-    [inApp('keys'), app.key],
-    [inApp('settings'), 'Take it out of service'],
-  ];
-};
 
 async function start(options: Parameters<typeof startFanfare>[0] = {}): Promise<Fanfare> {
   const config = { ...options.config, admin: { port: 0, password: PASSWORD } };
@@ -111,8 +67,76 @@ async function walk(
 
 it('every page is accessible and fits, light and dark, wide and narrow, empty and full', async () => {
   const wrong = await Promise.all([
-    walk(servers[0], browsers[0], empty),
-    walk(servers[1], browsers[1], full(seeded)),
+    walk(servers[0], browsers[0], emptyPages),
+    walk(servers[1], browsers[1], fullPages(seeded)),
   ]);
   expect(wrong).toEqual([{}, {}]);
+});
+
+describe('the commonest mistakes stand on the screen in words', () => {
+  const open = (path: string) => openDashboard(servers[1], browsers[1], path);
+  const inApp = (path: string) => `/apps/${seeded.app.id}/${path}`;
+
+  it('a key that no app has, on Home', async () => {
+    const { page } = await open('');
+    const found = page.getByRole('list', { name: 'What needs you' }).getByRole('listitem');
+    await found.filter({ hasText: /1 connection .* had a key that no app has.*Compare/ }).waitFor();
+    await page.close();
+  });
+
+  it('a bad signature of a backend, an invalid name, a slow client, on Problems', async () => {
+    const { page } = await open(inApp('problems'));
+    const rows = page.getByRole('row');
+    for (const text of [
+      /Invalid signature: you should have sent.*Compare the string.*from 127.0.0.1.*backend/s,
+      /Invalid channel name.*only letters.*backend/s,
+      /read too slowly.*Send it less.*connection/s,
+      /Invalid signature: Expected HMAC.*Compare the text.*private-orders.*client/s,
+    ]) {
+      await rows.filter({ hasText: text }).waitFor();
+    }
+    expect(await page.content()).not.toContain(seeded.app.secret);
+    await page.close();
+  });
+
+  it('a wrong channel name, on Live', async () => {
+    const { page } = await open(inApp('live'));
+    await page.getByText('Connected.').first().waitFor();
+    await seeded.sendBeside();
+    const row = page.getByRole('option', { name: /my\.channel.*0 heard.*did you mean my-channel/ });
+    await row.click();
+    await page.getByRole('link', { name: 'my-channel' }).click();
+    await page.getByRole('heading', { level: 1, name: 'my-channel' }).waitFor();
+    await page.close();
+  });
+
+  it('an authorisation for another channel, on Live, and what differs one click later', async () => {
+    const { page } = await open(inApp('live'));
+    await page.getByText('Connected.').first().waitFor();
+    await seeded.subscribeWrongly();
+    await page.getByRole('option', { name: /refused.*private-orders.*Invalid signature/ }).click();
+    await page.getByRole('link', { name: 'Check its authorisation' }).click();
+    const form = page.getByRole('region', { name: 'Why is this authorisation refused?' });
+    await form.getByLabel('auth').fill(wrongAuth(seeded.app, { socketId: seeded.refused }));
+    await form.getByRole('button', { name: 'Check' }).click();
+    await form.getByText(`${seeded.refused}:private-orders`).waitFor();
+    await form.getByText('The signature is another').waitFor();
+    await page.close();
+  });
+
+  it('an endpoint that fails, on Webhooks, and its answer one click later', async () => {
+    const { page } = await open(inApp('webhooks'));
+    await page
+      .getByRole('row', { name: /a-long-path.*fails: status 503.*the oldest waits/ })
+      .waitFor();
+    await page
+      .getByRole('link', { name: /a-long-path/ })
+      .first()
+      .click();
+    await page
+      .getByRole('row', { name: /an answer.*refused.*503/ })
+      .first()
+      .waitFor();
+    await page.close();
+  });
 });

@@ -1,5 +1,6 @@
 import { type AdminServer, admin } from '../../../testing/clients/admin-api.ts';
 import { pathOf, RawClient } from '../../../testing/clients/raw-client.ts';
+import { channelAuth } from '../../../testing/clients/sign.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import { type AppClient, newApp, type TestApp } from '../../../testing/servers/test-app.ts';
@@ -21,10 +22,12 @@ export interface Seed extends AsyncDisposable {
   /** A connection that is signed in. */
   readonly socket: string;
   readonly webhook: string;
-  /** A connection whose subscription was refused. */
+  /** A connection whose subscription to `private-orders` was refused. */
   readonly refused: string;
   /** Sends an event to a name that is almost that of an occupied channel. */
   sendBeside(): Promise<void>;
+  /** Lets that connection try its subscription again. */
+  subscribeWrongly(): Promise<void>;
 }
 
 /** Makes the app, with `more` channels that have short names. */
@@ -65,7 +68,8 @@ export async function seed(server: AdminServer & Pick<Fanfare, 'port'>, more = 0
     app,
     socket: member.socketId,
     webhook,
-    refused,
+    refused: refused.socketId,
+    subscribeWrongly: () => subscribeWrongly(app, refused),
     sendBeside: () => app.trigger({ name: 'message', channel: 'my.channel', data: '{"id":17}' }),
     [Symbol.asyncDispose]: () => rest.disposeAsync(),
   };
@@ -106,17 +110,26 @@ async function makeMistakes(
   app: TestApp,
   server: Pick<Fanfare, 'port'>,
   parts: AsyncDisposableStack,
-): Promise<string> {
+): Promise<AppClient> {
   const refused = parts.use(await app.connect());
-  const auth = `${app.key}:${'0123456789abcdef'.repeat(4)}`;
-  refused.says({ event: 'pusher:subscribe', data: { channel: 'private-orders', auth } });
-  await refused.hears();
+  await subscribeWrongly(app, refused);
   const stranger = parts.use(await RawClient.open(server, { path: pathOf(7, 'wrong-key') }));
   await stranger.closed;
   await app.api('GET', '/channels', { secret: 'wrong' });
   await app.post('/events', { name: 'e', channel: 'a b', data: '' });
   await beSlow(app, parts);
-  return refused.socketId;
+  return refused;
+}
+
+/** The auth of another channel, as a backend answers that mixes channels up. */
+export function wrongAuth(app: TestApp, client: Pick<AppClient, 'socketId'>): string {
+  return channelAuth(client.socketId, 'private-order', undefined, app).auth;
+}
+
+async function subscribeWrongly(app: TestApp, client: AppClient): Promise<void> {
+  const data = { channel: 'private-orders', auth: wrongAuth(app, client) };
+  client.says({ event: 'pusher:subscribe', data });
+  await client.hears();
 }
 
 /** A client that reads nothing until it is closed. */

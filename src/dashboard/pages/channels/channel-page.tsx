@@ -10,6 +10,7 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { AwayServers } from '../../parts/servers.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
 import { go, inApp, pathTo } from '../../routing/router.ts';
+import { UserLink } from '../../shell/user-link.tsx';
 import { ConnectionTable } from '../connections/connection-table.tsx';
 import { sendDraft } from '../send/draft.ts';
 
@@ -135,7 +136,7 @@ function Members({ app, value }: { readonly app: string; readonly value: Channel
             <tr key={userId}>
               <td class="name">
                 <div class="cut">
-                  <a href={pathTo(inApp(app, 'connections'), { user: userId })}>{userId}</a>
+                  <UserLink user={userId} app={app} />
                 </div>
               </td>
               <td class="wide">

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, Failed } from '../../api/client.ts';
-import { asCurl } from '../../api/command.ts';
+import { asCurl, asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, Field, Tabs } from '../../parts/controls.tsx';
@@ -42,7 +42,10 @@ export default function ComposePage({ instance }: { readonly instance: string })
         title="Compose"
         of={instances.nameOfId(instance)}
         says={audienceWords(shown)}
-        commands={[{ name: 'curl', text: () => curlOf(instance) }]}
+        commands={[
+          { name: 'curl', text: () => curlOf(instance) },
+          { name: 'fanfare', text: () => commandOf(instance) },
+        ]}
       />
       {failed !== undefined && <FailureNotice failed={failed} />}
       <div class="compose">
@@ -129,7 +132,11 @@ function audienceWords(preview: Preview | undefined): string {
   if (!may('support')) return 'Previews take the role support.';
   const audience = preview?.audience;
   if (preview === undefined) return 'Asking what it would do …';
-  if (audience === null || audience === undefined) return 'It does not say to whom it goes.';
+  if (audience === null || audience === undefined) {
+    return preview.faults.length > 0
+      ? 'The server would refuse it as it is.'
+      : 'It does not say to whom it goes.';
+  }
   const { devices, platforms, more } = audience;
   if (devices === 0) return `No device would get it now: ${whoIsMissing()}.`;
   const parts = Object.entries(platforms).map(([name, many]) => `${count(many)} ${name}`);
@@ -203,7 +210,8 @@ function Send({
             else void send();
           }}
         >
-          {draft.value['sendAt'] === undefined ? 'Send' : 'Schedule'} {isReady ? `to ${to}` : ''}
+          {draft.value['sendAt'] === undefined ? 'Send' : 'Schedule'}
+          {isReady ? ` ${draft.value['sendAt'] === undefined ? 'to' : 'for'} ${to}` : ''}
         </Button>
         {!may('operator') && <span class="muted small">Sending takes the role operator.</span>}
       </div>
@@ -234,4 +242,8 @@ function newKey(): string {
 
 function curlOf(instance: string): string {
   return asCurl('POST /instances/{id}/publishes', { path: { id: instance }, body: draft.value });
+}
+
+function commandOf(instance: string): string {
+  return asFanfare(['push', 'send', instance, JSON.stringify(draft.value)]);
 }

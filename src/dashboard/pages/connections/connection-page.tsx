@@ -8,6 +8,7 @@ import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { say } from '../../parts/toasts.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
+import { UserLink } from '../../shell/user-link.tsx';
 import { libraryOf, Waiting } from './connection-table.tsx';
 
 const POLL_MS = 3000;
@@ -81,7 +82,7 @@ export default function ConnectionPage({
                 {value.user === null ? (
                   <span class="muted">not signed in</span>
                 ) : (
-                  <a href={pathTo(`${appPath}/connections`, { user: value.user })}>{value.user}</a>
+                  <UserLink user={value.user} app={app} />
                 )}
               </dd>
               <dt>Waiting for it</dt>

@@ -2,6 +2,7 @@ import type { Answer } from '../../api/client.ts';
 import { bytes, duration } from '../../parts/formats.ts';
 import { TableHead } from '../../parts/table-head.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
+import { UserLink } from '../../shell/user-link.tsx';
 
 export type ShownConnection = Answer<'GET /apps/{id}/connections'>['connections'][number];
 
@@ -58,7 +59,8 @@ export function ConnectionTable({
                 </a>
               </div>
               <div class="cut muted small">
-                {[each.user, each.address, isOneOfSeveral ? each.server : null]
+                {each.user !== null && <UserLink user={each.user} app={app} />}
+                {[each.user === null ? null : '', each.address, isOneOfSeveral ? each.server : null]
                   .filter((part) => part !== null)
                   .join(' · ')}
               </div>

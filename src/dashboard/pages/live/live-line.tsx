@@ -68,7 +68,6 @@ export function LiveLine({
   const { busiest } = counts;
   return (
     <div class="live-line">
-      <HeatStrip feed={feed} />
       <span>
         {cut.length === 0
           ? 'Every event is shown.'
@@ -98,6 +97,7 @@ export function LiveLine({
           {count(busiest.events)}/s
         </span>
       )}
+      <HeatStrip feed={feed} />
     </div>
   );
 }

@@ -20,7 +20,7 @@ export default function NodesPage() {
   const versions = new Set(nodes.flatMap(({ report }) => report?.version ?? []));
   return (
     <div class="page">
-      <PageHead title="Servers" says={value === undefined ? 'Asking …' : sentence(nodes)} />
+      <PageHead title="Servers" failed={failed} says={value && sentence(nodes)} />
       {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
       {versions.size > 1 && (
         <Notice level="warn">

@@ -4,7 +4,7 @@ import { may, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Sparkline } from '../../parts/charts.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
-import { Button, CopyButton } from '../../parts/controls.tsx';
+import { Button, CopyButton, Search } from '../../parts/controls.tsx';
 import { count, counted, duration, moment } from '../../parts/formats.ts';
 import { parsedJson } from '../../parts/json.ts';
 import { JsonTree } from '../../parts/json-tree.tsx';
@@ -12,7 +12,7 @@ import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
 import { say } from '../../parts/toasts.tsx';
-import { inInstance, pathTo } from '../../routing/router.ts';
+import { go, inInstance, pathTo } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { Funnel } from './funnel.tsx';
 import { isOver, platformNames, shortId, states, sumOf, targetWords, waiting } from './words.ts';
@@ -91,7 +91,10 @@ export default function PublishPage({
             <Funnel publish={value} />
             <Facts publish={value} rates={rates} />
           </div>
-          {value.reasons.length > 0 && <Reasons reasons={value.reasons} />}
+          {value.reasons.length > 0 && (
+            <Reasons instance={instance} publish={publish} reasons={value.reasons} />
+          )}
+          <AskDevice instance={instance} publish={publish} />
           <Payloads payloads={value.payloads} state={value.state} />
         </>
       )}
@@ -250,7 +253,15 @@ function Pause({
   );
 }
 
-function Reasons({ reasons }: { readonly reasons: Details['reasons'] }) {
+function Reasons({
+  instance,
+  publish,
+  reasons,
+}: {
+  readonly instance: string;
+  readonly publish: string;
+  readonly reasons: Details['reasons'];
+}) {
   return (
     <section class="card" aria-labelledby="why-not">
       <header>
@@ -269,13 +280,34 @@ function Reasons({ reasons }: { readonly reasons: Details['reasons'] }) {
                 <span class="tag">{platformNames[platform]}</span>
               </td>
               <td class="number" data-label="devices">
-                {count(devices)}
+                <a href={pathTo(inInstance(instance, 'devices'), { publish, reason, platform })}>
+                  {count(devices)}
+                </a>
               </td>
             </tr>
           ))}
         </tbody>
       </table>
     </section>
+  );
+}
+
+/** Leads to what became of the publish at one device. */
+function AskDevice({ instance, publish }: { readonly instance: string; readonly publish: string }) {
+  const [typed, setTyped] = useState('');
+  return (
+    <form
+      class="toolbar"
+      onSubmit={(event) => {
+        event.preventDefault();
+        go(inInstance(instance, 'devices', typed.trim()), { publish });
+      }}
+    >
+      <Search label="One device: its id" value={typed} onInput={setTyped} />
+      <Button type="submit" disabled={typed.trim() === ''}>
+        What became of it there?
+      </Button>
+    </form>
   );
 }
 

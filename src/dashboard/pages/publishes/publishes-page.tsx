@@ -58,7 +58,7 @@ export default function PublishesPage({ instance }: { readonly instance: string 
       {items !== undefined && (
         <section class="card" aria-label="Publishes">
           {items.length === 0 ? (
-            <NoPublishes state={state} hasMore={hasMore} />
+            <NoPublishes instance={instance} state={state} hasMore={hasMore} />
           ) : (
             <PublishTable instance={instance} publishes={items} />
           )}
@@ -157,9 +157,11 @@ function PublishTable({
 }
 
 function NoPublishes({
+  instance,
   state,
   hasMore,
 }: {
+  readonly instance: string;
   readonly state: State | undefined;
   readonly hasMore: boolean;
 }) {
@@ -181,6 +183,9 @@ function NoPublishes({
         A backend publishes by <code>publishToInterests</code> or <code>publishToUsers</code> of a
         Beams server SDK. What it sends appears here, for 30 days after its end.
       </p>
+      <a class="button" href={pathTo(inInstance(instance, 'compose'))}>
+        Compose one
+      </a>
     </Empty>
   );
 }

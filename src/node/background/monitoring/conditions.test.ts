@@ -150,6 +150,12 @@ const cases: readonly (readonly [id: string, level: 'bad' | 'warn', text: string
     ],
     ['slow-clients', 'warn', '101 conn', { increases: { slowConnectionsClosed: { '': 101 } } }],
     [
+      'unknown-key',
+      'warn',
+      '1 connection in',
+      { increases: { connectionsRefused: { '4001': 1 } } },
+    ],
+    [
       'connections-refused',
       'warn',
       '101 connections were refused',

@@ -158,6 +158,19 @@ export const realtimeRules: readonly Rule[] = [
     },
   },
   {
+    // A developer who starts looks for this one. It is of no app, so no page of an app can show it.
+    id: 'unknown-key',
+    check: ({ samples }) => {
+      const refused = samples.increase('connectionsRefused', 10 * MINUTE_MS, '4001');
+      return when(refused > 0, () => ({
+        level: 'warn',
+        text: `${refused === 1 ? '1 connection' : `${refused} connections`} in ten minutes had a key that no app has.`,
+        advice:
+          'Compare the key in the client with the keys of its app. Clients of a deleted app do this too. The log names their addresses.',
+      }));
+    },
+  },
+  {
     id: 'connections-refused',
     alert: 'FanfareConnectionsRefused',
     check: ({ samples }) => {

@@ -1,0 +1,167 @@
+import { useState } from 'preact/hooks';
+import { call } from '../../api/client.ts';
+import { Button, Search } from '../../parts/controls.tsx';
+import { counted } from '../../parts/formats.ts';
+import { Empty, FailureNotice } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { usePages } from '../../parts/use-pages.ts';
+import { address, go, inInstance, pathTo, setQuery } from '../../routing/router.ts';
+import { instances } from '../../shell/instances.ts';
+import { platformNames } from '../publishes/words.ts';
+import { DeviceTable } from './device-table.tsx';
+import { UnreachedPage } from './unreached.tsx';
+
+const fields = ['user', 'interest', 'id'] as const;
+const platforms = ['apns', 'fcm', 'web'] as const;
+const WHOLE_ID = /^(apns|fcm|web)-[\da-f-]{36}$/i;
+/** The server takes no shorter beginning of an id. */
+const PART_OF_ID = /^(apns|fcm|web)-[\da-f]{6}[\da-f-]*$/i;
+
+/** Which devices are there, or which did a publish not reach? */
+export default function DevicesPage({ instance }: { readonly instance: string }) {
+  const { publish = '' } = address.value.query;
+  return publish === '' ? (
+    <AllDevices instance={instance} />
+  ) : (
+    <UnreachedPage instance={instance} publish={publish} />
+  );
+}
+
+function AllDevices({ instance }: { readonly instance: string }) {
+  const { user = '', interest = '', id = '', platform = '' } = address.value.query;
+  const filter = { user, interest, id, platform };
+  const [typed, setTyped] = useState(
+    id !== '' ? id : interest !== '' ? `interest:${interest}` : user,
+  );
+  const asked = `${instance} ${JSON.stringify(filter)}`;
+  const { items, hasMore, failed, isAsking, more, reload } = usePages(asked, async (after) => {
+    const { devices, next } = await call('GET /instances/{id}/devices', {
+      path: { id: instance },
+      query: { ...filter, after, limit: '100' } as Readonly<Record<string, string | undefined>>,
+    });
+    return { items: devices, next };
+  });
+  const search = (text: string) => {
+    setTyped(text);
+    const [field, value] = readSearch(text.trim());
+    if (field === undefined) return;
+    setQuery({ user: '', interest: '', id: '', [field]: value });
+  };
+  const drop = () => {
+    setTyped('');
+    setQuery({ user: '', interest: '', id: '', platform: '' });
+  };
+  const isFiltered = Object.values(filter).some(Boolean);
+  return (
+    <div class="page">
+      <PageHead
+        title="Devices"
+        of={instances.nameOfId(instance)}
+        failed={failed}
+        says={
+          items === undefined
+            ? undefined
+            : `${counted(items.length, 'device')}${hasMore ? ' and more' : ''}${sayFilter(filter)}.`
+        }
+        actions={<Button onClick={reload}>Look again</Button>}
+      />
+      <form
+        class="toolbar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const wanted = typed.trim();
+          if (WHOLE_ID.test(wanted)) go(inInstance(instance, 'devices', wanted));
+        }}
+      >
+        <Search label="A user, interest:news, a device id" value={typed} onInput={search} />
+        <select
+          class="input"
+          aria-label="Platform"
+          value={platform}
+          onChange={({ currentTarget: { value } }) => setQuery({ platform: value })}
+        >
+          <option value="">All platforms</option>
+          {platforms.map((each) => (
+            <option key={each} value={each}>
+              {platformNames[each]}
+            </option>
+          ))}
+        </select>
+      </form>
+      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      {items !== undefined && (
+        <section class="card" aria-label="Devices">
+          {items.length > 0 ? (
+            <DeviceTable instance={instance} devices={items} />
+          ) : (
+            <NoDevices isFiltered={isFiltered} hasMore={hasMore} drop={drop} />
+          )}
+        </section>
+      )}
+      {user !== '' && (
+        <p>
+          <a href={pathTo(`/users/${encodeURIComponent(user)}`, { instance })}>
+            All about this user
+          </a>
+        </p>
+      )}
+      {hasMore && (
+        <Button onClick={more} disabled={isAsking}>
+          Show more
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** What a text is to be searched as; without a field it is not complete yet. */
+function readSearch(text: string): readonly [field?: (typeof fields)[number], value?: string] {
+  const [, named, value] = /^(user|interest|id):\s*(.*)$/.exec(text) ?? [];
+  const field = fields.find((each) => each === named);
+  if (field !== undefined && field !== 'id') return [field, value ?? ''];
+  const id = field === 'id' ? (value ?? '') : text;
+  if (PART_OF_ID.test(id)) return ['id', id];
+  return field === 'id' || /^(apns|fcm|web)-[\da-f]*$/i.test(text) ? [] : ['user', text];
+}
+
+function sayFilter(filter: Readonly<Record<'user' | 'interest' | 'id' | 'platform', string>>) {
+  const { user, interest, id, platform } = filter;
+  return [
+    user === '' ? '' : ` of user ${user}`,
+    interest === '' ? '' : ` with the interest ${interest}`,
+    id === '' ? '' : ` with ids that begin with ${id}`,
+    platform === ''
+      ? ''
+      : ` on ${platformNames[platform as keyof typeof platformNames] ?? platform}`,
+  ].join('');
+}
+
+function NoDevices({
+  isFiltered,
+  hasMore,
+  drop,
+}: {
+  readonly isFiltered: boolean;
+  readonly hasMore: boolean;
+  readonly drop: () => void;
+}) {
+  if (isFiltered) {
+    return (
+      <Empty icon="device" title="No device fits">
+        <p>
+          {hasMore
+            ? 'Some devices were looked at, and there are more.'
+            : 'All registered devices were looked at. Capitals count. A device that was removed has a page of its own by its whole id, for 30 days.'}
+        </p>
+        <Button onClick={drop}>Drop the filter</Button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="device" title="No device is registered">
+      <p>
+        A device registers when the app or site calls start() of a Beams SDK with this instance.
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,200 @@
+import type { Answer } from '../../api/client.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { Button } from '../../parts/controls.tsx';
+import { count, counted } from '../../parts/formats.ts';
+import { Empty, FailureNotice } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { AwayServers, namesOf } from '../../parts/servers.tsx';
+import { address, inApp, inInstance, pathTo, setQuery } from '../../routing/router.ts';
+import { knownApps } from '../../shell/apps.ts';
+import { instances } from '../../shell/instances.ts';
+import { type Named, nameOf } from '../../shell/tenants.ts';
+import { ConnectionTable } from '../connections/connection-table.tsx';
+import { DeviceTable } from '../devices/device-table.tsx';
+import { LastPublishes } from '../devices/outcomes.tsx';
+
+type User = Answer<'GET /users/{user}'>;
+
+const POLL_MS = 5000;
+
+/** What of this one person, in both products? */
+export default function UserPage({ user }: { readonly user: string }) {
+  const { app = '', instance = '' } = address.value.query;
+  const isAsked = app !== '' || instance !== '';
+  const { value, failed, reload } = useAnswer(
+    'GET /users/{user}',
+    { path: { user }, query: { app, instance } },
+    { everyMs: POLL_MS, skip: !isAsked },
+  );
+  return (
+    <div class="page">
+      <PageHead
+        title={`User ${user}`}
+        failed={failed}
+        says={isAsked ? value && sentence(value) : 'Choose an app, a push instance, or both.'}
+        actions={isAsked && <Button onClick={reload}>Look again</Button>}
+      />
+      <div class="toolbar">
+        <Choice label="App" none="No app" of={knownApps.all.value} chosen={app} name="app" />
+        <Choice
+          label="Push instance"
+          none="No push instance"
+          of={instances.all.value}
+          chosen={instance}
+          name="instance"
+        />
+      </div>
+      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      {value?.app != null && <InApp user={user} value={value.app} />}
+      {value?.push != null && <InInstance user={user} value={value.push} />}
+    </div>
+  );
+}
+
+function Choice({
+  label,
+  none,
+  of,
+  chosen,
+  name,
+}: {
+  readonly label: string;
+  readonly none: string;
+  readonly of: readonly Named[] | undefined;
+  readonly chosen: string;
+  readonly name: 'app' | 'instance';
+}) {
+  const known = of ?? [];
+  return (
+    <select
+      class="input"
+      aria-label={label}
+      value={chosen}
+      onChange={({ currentTarget: { value } }) => setQuery({ [name]: value })}
+    >
+      <option value="">{none}</option>
+      {!known.some(({ id }) => id === chosen) && chosen !== '' && (
+        <option value={chosen}>{chosen}</option>
+      )}
+      {known.map((each) => (
+        <option key={each.id} value={each.id}>
+          {label} {nameOf(each)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function sentence({ app, push }: User): string {
+  const parts = [];
+  if (app !== null) {
+    const { connections, moreConnections } = app;
+    const words = counted(connections.length, 'connection');
+    parts.push(`${words}${moreConnections ? ' and more' : ''} signed in now`);
+  }
+  if (push !== null) {
+    const { devices, moreDevices } = push;
+    parts.push(`${counted(devices.length, 'device')}${moreDevices ? ' and more' : ''}`);
+  }
+  return `${parts.join(', ')}.`;
+}
+
+function InApp({
+  user,
+  value: { id, servers, connections, moreConnections },
+}: {
+  readonly user: string;
+  readonly value: NonNullable<User['app']>;
+}) {
+  const channels = [...new Set(connections.flatMap(({ channelNames }) => channelNames))];
+  return (
+    <>
+      <AwayServers servers={servers} />
+      <section class="card" aria-labelledby="connections">
+        <header>
+          <h2 id="connections">Connections</h2>
+          {moreConnections ? (
+            <a class="small" href={pathTo(inApp(id, 'connections'), { user })}>
+              Show all
+            </a>
+          ) : (
+            <span class="muted small">on {namesOf(servers)}</span>
+          )}
+        </header>
+        {connections.length > 0 ? (
+          <ConnectionTable app={id} connections={connections} servers={servers} />
+        ) : (
+          <Empty icon="connection" title="No connection is signed in as this user">
+            <p>
+              Connections of {namesOf(servers)} were looked at. Clients that have not called
+              signin() are not known by their user, also in presence channels.
+            </p>
+          </Empty>
+        )}
+      </section>
+      {channels.length > 0 && (
+        <section class="card" aria-labelledby="channels">
+          <header>
+            <h2 id="channels">Channels</h2>
+            <span class="muted small">{count(channels.length)}</span>
+          </header>
+          <ul class="inside stack tight">
+            {channels.toSorted().map((name) => (
+              <li key={name} class="line-of">
+                <a href={pathTo(inApp(id, 'channels', name))}>{name}</a>
+                {name.startsWith('presence-') && <span class="tag">presence</span>}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+}
+
+function InInstance({
+  user,
+  value: { id, devices, moreDevices, publishes, looked },
+}: {
+  readonly user: string;
+  readonly value: NonNullable<User['push']>;
+}) {
+  return (
+    <>
+      <section class="card" aria-labelledby="devices">
+        <header>
+          <h2 id="devices">Devices</h2>
+          {moreDevices && (
+            <a class="small" href={pathTo(inInstance(id, 'devices'), { user })}>
+              Show all
+            </a>
+          )}
+        </header>
+        {devices.length > 0 ? (
+          <DeviceTable instance={id} devices={devices} />
+        ) : (
+          <Empty icon="device" title="No device belongs to this user">
+            <p>A device gets its user when the app calls setUserId. Capitals count.</p>
+          </Empty>
+        )}
+      </section>
+      {devices.length > 0 && (
+        <section class="card" aria-labelledby="publishes">
+          <header>
+            <h2 id="publishes">Last publishes</h2>
+            <span class="muted small">
+              of the last {counted(looked, 'publish', 'publishes')} of the instance
+            </span>
+          </header>
+          {publishes.length > 0 ? (
+            <LastPublishes instance={id} publishes={publishes} showDevice />
+          ) : (
+            <Empty icon="publish" title="None was for these devices">
+              <p>Each device has a page that looks further back.</p>
+            </Empty>
+          )}
+        </section>
+      )}
+    </>
+  );
+}

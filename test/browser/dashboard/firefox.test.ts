@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, it, setDefaultTimeout } from 'bun:test';
+import { FIREFOX_START_MAX_MS } from '../../../testing/browsers/firefox.ts';
+import { type FirefoxTab, startFirefoxTab } from '../../../testing/browsers/firefox-tab.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { PASSWORD } from '../dashboard-page.ts';
+import { emptyPages, fullPages, type Row } from './page-table.ts';
+import { SEED_CONFIG, type Seed, seed } from './seed.ts';
+
+setDefaultTimeout(120_000);
+
+const parts = new AsyncDisposableStack();
+let server: Fanfare;
+let tab: FirefoxTab;
+let seeded: Seed;
+beforeAll(async () => {
+  const config = { ...SEED_CONFIG.config, admin: { port: 0, password: PASSWORD } };
+  [tab, server] = await Promise.all([startFirefoxTab(), startFanfare({ ...SEED_CONFIG, config })]);
+  parts.use(tab);
+  parts.use(server);
+  seeded = parts.use(await seed({ ...server, adminPassword: PASSWORD }));
+}, FIREFOX_START_MAX_MS);
+afterAll(() => parts.disposeAsync());
+
+it('Firefox logs in with the password, and opens every page without a message in its console', async () => {
+  await tab.open(`http://127.0.0.1:${server.adminPort}/dashboard/no/such/page`);
+  await tab.until(`document.querySelector('input[type=password]') !== null`);
+  await tab.evaluate(`{
+    const field = document.querySelector('input[type=password]');
+    field.value = ${JSON.stringify(PASSWORD)};
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+    // Once the page has seen what was typed.
+    requestAnimationFrame(() => field.form.requestSubmit());
+  }`);
+  const missing: string[] = [];
+  for (const [path, text, first] of [...fullPages(seeded), ...ownPages()]) {
+    await tab.evaluate(`{
+      history.pushState(null, '', ${JSON.stringify(`/dashboard${path}`)});
+      dispatchEvent(new PopStateEvent('popstate'));
+    }`);
+    const has = (wanted: string) =>
+      `document.querySelector('main')?.textContent.includes(${JSON.stringify(wanted)}) === true`;
+    if (first !== undefined) {
+      await tab.until(has(first));
+      await seeded.sendBeside();
+    }
+    await tab.until(has(text)).catch(() => missing.push(path));
+  }
+  expect(missing).toEqual([]);
+  expect(tab.complaints).toEqual([]);
+});
+
+/** Pages that look the same on a server that is in use. */
+function ownPages(): readonly Row[] {
+  return emptyPages.filter(([path]) => path !== '');
+}

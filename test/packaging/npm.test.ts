@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { Glob } from 'bun';
+import packageJson from '../../package.json';
+import { temporaryDirectory } from '../cli/run-fanfare.ts';
+
+const ROOT = join(import.meta.dir, '../..');
+
+/** An app of somebody, with the package and the SDKs installed. */
+const app = temporaryDirectory({
+  'test.mjs': `
+    import assert from 'node:assert';
+    import { existsSync, readdirSync } from 'node:fs';
+    import { tmpdir } from 'node:os';
+    import { startFanfare } from 'fanfare/testing';
+    import Pusher from 'pusher';
+    import PusherJs from 'pusher-js';
+
+    process.env.FANFARE_NOTHING_LIKE_IT = 'of another server';
+    const startedAt = performance.now();
+    const server = await startFanfare();
+    const readyMs = performance.now() - startedAt;
+    const { channels, app } = server;
+    const client = new PusherJs(app.key, {
+      wsHost: channels.host, wsPort: channels.port, forceTLS: false, enabledTransports: ['ws'], cluster: 'local',
+    });
+    const channel = client.subscribe('orders');
+    await new Promise((resolve) => channel.bind('pusher:subscription_succeeded', resolve));
+    const event = new Promise((resolve) => channel.bind('created', resolve));
+    const backend = new Pusher({
+      appId: app.id, key: app.key, secret: app.secret, host: channels.host, port: String(channels.port), useTLS: false,
+    });
+    await backend.trigger('orders', 'created', { id: 17 });
+    const data = await event;
+    client.disconnect();
+    const publish = await fetch(
+      server.push.url + '/publish_api/v1/instances/' + server.instance.id + '/publishes/interests',
+      {
+        method: 'POST',
+        headers: { authorization: 'Bearer ' + server.instance.secretKey, 'content-type': 'application/json' },
+        body: JSON.stringify({ interests: ['hello'], web: { notification: { title: 'Hello' } } }),
+      },
+    );
+    await server.stop();
+    await server.stop();
+    console.log(JSON.stringify({ data, publish: publish.status, url: channels.url, readyMs }));
+  `,
+  'wrong.mjs': `
+    import { startFanfare } from 'fanfare/testing';
+    await startFanfare({ config: { chanels: {} } }).catch((error) => console.log(error.message));
+  `,
+  'forgotten.mjs': `
+    import { startFanfare } from 'fanfare/testing';
+    const server = await startFanfare({ config: { channels: { apps: [] }, push: { instances: [] } } });
+    console.log(JSON.stringify({ app: server.app, instance: server.instance, url: server.channels.url }));
+  `,
+});
+const modules = join(app.path, 'node_modules');
+const temporary = join(app.path, 'tmp');
+let files: readonly string[] = [];
+
+beforeAll(async () => {
+  const packed = await run(
+    ['sh', 'scripts/bun.sh', 'packaging/package.ts', '--only', 'npm', '--out', app.path],
+    ROOT,
+  );
+  expect(packed).toMatchObject({ exitCode: 0, stderr: '' });
+  mkdirSync(join(modules, 'fanfare'), { recursive: true });
+  mkdirSync(temporary);
+  const archive = packed.stdout.trim();
+  await run(['tar', 'xzf', archive, '--strip-components=1', '-C', join(modules, 'fanfare')], ROOT);
+  // What npm would put beside it.
+  for (const name of [...Object.keys(packageJson.dependencies), '@oven', 'pusher', 'pusher-js']) {
+    const [scope] = name.split('/');
+    if (scope !== undefined && scope !== name) mkdirSync(join(modules, scope), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
+  }
+  files = [...new Glob('**/*').scanSync({ cwd: join(modules, 'fanfare'), dot: true })];
+});
+afterAll(() => app[Symbol.dispose]());
+
+async function run(command: readonly string[], cwd: string) {
+  const child = Bun.spawn([...command], {
+    cwd,
+    env: {
+      ...process.env,
+      TMPDIR: cwd === app.path ? temporary : (process.env['TMPDIR'] ?? '/tmp'),
+    },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { stdout, stderr, exitCode };
+}
+
+describe('the package for npm', () => {
+  it('holds the program and its documentation, and no tests', () => {
+    for (const needed of ['bin/fanfare', 'src/main.ts', 'bunfig.toml', 'LICENSE', 'docs/cli.md']) {
+      expect(files).toContain(needed);
+    }
+    expect(files.filter((file) => /\.(test|fixture)\.|^(test|testing|bench)\//.test(file))).toEqual(
+      [],
+    );
+  });
+
+  it('is not private, names no tools of development, and knows its commit', async () => {
+    const manifest = await Bun.file(join(modules, 'fanfare/package.json')).json();
+    expect(manifest).not.toHaveProperty('private');
+    expect(manifest).not.toHaveProperty('devDependencies');
+    const { stdout } = await run(
+      ['sh', join(modules, 'fanfare/bin/fanfare'), '--version'],
+      app.path,
+    );
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+ \(commit [0-9a-f]{12}(?:-modified)?, /);
+  });
+
+  it.each(['node', process.execPath])(
+    'starts a server for a test, and leaves nothing behind: %s',
+    async (runtime) => {
+      const ended = await run([runtime, 'test.mjs'], app.path);
+      expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+      const { data, publish, url } = JSON.parse(ended.stdout);
+      expect({ data, publish }).toEqual({ data: { id: 17 }, publish: 200 });
+      await expect(fetch(url)).rejects.toThrow();
+      expect(readdirSync(temporary)).toEqual([]);
+    },
+  );
+
+  it('says why a server does not start', async () => {
+    const { stdout } = await run(['node', 'wrong.mjs'], app.path);
+    expect(stdout).toStartWith('Fanfare did not start: ');
+    expect(stdout).toContain('chanels: unknown setting, did you mean "channels"?');
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
+  it('ends a server that a test has forgotten, with the test', async () => {
+    const { stdout, exitCode } = await run(['node', 'forgotten.mjs'], app.path);
+    const { url, ...made } = JSON.parse(stdout);
+    expect({ exitCode, ...made }).toEqual({ exitCode: 0, app: null, instance: null });
+    await expect(fetch(url)).rejects.toThrow();
+    expect(existsSync(temporary) && readdirSync(temporary)).toEqual([]);
+  });
+});
