@@ -73,6 +73,7 @@ const views: Readonly<Record<string, View>> = {
   '/push/:instance/credentials': {
     operation: 'GET /instances/{id}/gateways',
     path: instance,
+    fanfare: ['instances', 'show', ':instance'],
   },
   '/push/:instance/publishes': {
     operation: 'GET /instances/{id}/publishes',
