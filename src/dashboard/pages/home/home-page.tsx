@@ -10,6 +10,7 @@ import { nameOf } from '../../shell/tenants.ts';
 import { ConditionList, conditionsSentence } from './conditions.tsx';
 import { Figures } from './figures.tsx';
 import { FirstSteps } from './first-steps.tsx';
+import { RoomLine } from './room.tsx';
 import { AppsTable, InstancesTable, ServersTable } from './tables.tsx';
 
 const POLL_MS = 2000;
@@ -47,6 +48,7 @@ export default function HomePage() {
         />
       )}
       <Figures />
+      <RoomLine />
       <AppsTable apps={apps} live={live.value} />
       <div class="two">
         <InstancesTable instances={instances.value?.instances} />

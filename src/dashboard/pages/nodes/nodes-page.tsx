@@ -1,6 +1,5 @@
-import { type Answer, apiUrl } from '../../api/client.ts';
+import type { Answer } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { CopyButton } from '../../parts/controls.tsx';
 import { bytes, count, counted, duration, moment } from '../../parts/formats.ts';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -21,16 +20,7 @@ export default function NodesPage() {
   const versions = new Set(nodes.flatMap(({ report }) => report?.version ?? []));
   return (
     <div class="page">
-      <PageHead
-        title="Servers"
-        failed={failed}
-        says={value && sentence(nodes)}
-        actions={
-          <CopyButton look="" text={`curl -u :PASSWORD '${location.origin}${apiUrl('/nodes')}'`}>
-            curl
-          </CopyButton>
-        }
-      />
+      <PageHead title="Servers" failed={failed} says={value && sentence(nodes)} />
       {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
       {versions.size > 1 && (
         <Notice level="warn">
