@@ -1,6 +1,7 @@
 import { adminLink } from './admin-link.ts';
 import { adminPassword } from './admin-password.ts';
 import { backup } from './backup.ts';
+import { LOG_OPTIONS, showLog } from './channels/log.ts';
 import { SERVER_OPTIONS } from './channels/running-server.ts';
 import { SEND_OPTIONS, send } from './channels/send.ts';
 import { TAIL_OPTIONS, tail } from './channels/tail.ts';
@@ -17,6 +18,12 @@ import {
   listDevices,
   removeDevices,
 } from './push/devices.ts';
+import {
+  cancelPublish,
+  listPublishes,
+  PUSH_CANCEL_OPTIONS,
+  PUSH_LIST_OPTIONS,
+} from './push/publish-list.ts';
 import { explainDevice, PUSH_OPTIONS, showPublish } from './push/publishes.ts';
 import { PUSH_SEND_OPTIONS, sendPublish } from './push/send.ts';
 import { SERVE_OPTIONS, serve } from './serve.ts';
@@ -162,6 +169,13 @@ export const commands: readonly Command[] = [
     run: tail,
   },
   {
+    name: 'log',
+    help: 'Show the last lines of the log of a running server, and follow it.',
+    example: 'fanfare log --level warn --follow',
+    options: LOG_OPTIONS,
+    run: showLog,
+  },
+  {
     name: 'instances list',
     help: 'List the push instances in the store.',
     example: 'fanfare instances list --json',
@@ -265,6 +279,22 @@ export const commands: readonly Command[] = [
     example: `fanfare push send ${INSTANCE} '{"interests":["hello"],"web":{"notification":{"title":"Hi"}}}'`,
     options: PUSH_SEND_OPTIONS,
     run: sendPublish,
+  },
+  {
+    name: 'push list',
+    operands: 'INSTANCE',
+    help: 'List the newest 200 publishes of a push instance.',
+    example: `fanfare push list ${INSTANCE} --state delivering`,
+    options: PUSH_LIST_OPTIONS,
+    run: listPublishes,
+  },
+  {
+    name: 'push cancel',
+    operands: 'INSTANCE PUBLISH-ID',
+    help: 'Cancel what has not been sent yet of a publish.',
+    example: `fanfare push cancel ${INSTANCE} pubid-3f2b7c1e`,
+    options: PUSH_CANCEL_OPTIONS,
+    run: cancelPublish,
   },
   {
     name: 'push status',

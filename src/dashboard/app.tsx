@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import { askServerFacts } from './api/server-facts.ts';
 import { type PageComponent, pages } from './pages/table.ts';
 import { commandsOf } from './pages/views.ts';
@@ -21,6 +21,13 @@ export function App() {
     void instances.ask();
   }, []);
   const { path } = address.value;
+  const shown = useRef(path);
+  useEffect(() => {
+    if (shown.current === path) return;
+    shown.current = path;
+    // The link that led here went with its page. The keyboard goes on in the new one.
+    if (document.activeElement === document.body) document.getElementById('page')?.focus();
+  }, [path]);
   return (
     <Shell>
       <Guarded key={path}>

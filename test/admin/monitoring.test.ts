@@ -65,6 +65,16 @@ describe('the admin API tells', () => {
     expect((await admin(server, 'GET', '/figures?since=-1')).status).toBe(400);
   });
 
+  it('how many more connections there is room for, and what sets the limit', async () => {
+    const { json } = await admin(server, 'GET', '/nodes');
+    const { nodes } = json as {
+      nodes: [{ report: { room: { connections: number; limitedBy: string } } }];
+    };
+    const { connections, limitedBy } = nodes[0].report.room;
+    expect(connections).toBeGreaterThan(0);
+    expect(['open-files', 'memory']).toContain(limitedBy);
+  });
+
   it('what an operator should look at', async () => {
     const ask = async () =>
       (await admin(server, 'GET', '/conditions')).json as {

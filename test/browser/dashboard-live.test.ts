@@ -135,6 +135,12 @@ it('stays quick under a flood of events, and draws only the rows that are seen',
   await page.keyboard.press('p');
   await page.keyboard.press('c');
   await rowsOf(page).first().waitFor({ state: 'detached' });
+  // The flood stays in the last minute, as a strip, as bars and as a table.
+  const strip = page.getByRole('button', { name: /^The last minute: [\d,]{3,} events a second/ });
+  await strip.click();
+  await page.getByRole('button', { name: 'Table' }).click();
+  const seconds = page.getByRole('dialog').getByRole('row').filter({ hasText: 's ago' });
+  expect(await seconds.filter({ hasText: /ago[\d,]{3,}$/ }).count()).toBeGreaterThan(0);
   expect(complaints).toEqual([]);
   await page.close();
 });

@@ -80,6 +80,15 @@ export interface Checked {
   readonly conditions: readonly Condition[];
 }
 
+/** What may limit the connections of a server: `channels.maxConnections`, open files, or memory. */
+export const connectionLimits = ['setting', 'open-files', 'memory'] as const;
+
+/** How many more connections a server takes while clients are idle, and what sets the limit. */
+export interface ConnectionRoom {
+  readonly connections: number;
+  readonly limitedBy: (typeof connectionLimits)[number];
+}
+
 /** How one server does. */
 export interface NodeReport {
   readonly version: string;
@@ -92,6 +101,8 @@ export interface NodeReport {
         readonly eventsPerSecond?: number | undefined;
         readonly deliveredPerSecond?: number | undefined;
         readonly memoryBytes: number;
+        /** Servers of an earlier version do not say it. */
+        readonly room?: ConnectionRoom;
       }
     | undefined;
   readonly threads: readonly {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Operation, operation } from '../operation.ts';
-import type { NodeReport } from './monitoring.ts';
+import { connectionLimits, type NodeReport } from './monitoring.ts';
 
 const count = z.int().min(0);
 const rate = z.number().min(0).nullable();
@@ -47,6 +47,17 @@ export const nodeOperations: readonly Operation[] = [
               eventsPerSecond: rate.describe('Events triggered by backends; null if not known.'),
               deliveredPerSecond: rate.describe('Messages sent to subscribers.'),
               memoryBytes: count.nullable(),
+              room: z
+                .strictObject({
+                  connections: count,
+                  limitedBy: z
+                    .enum(connectionLimits)
+                    .describe('`setting`: `channels.maxConnections`.'),
+                })
+                .nullable()
+                .describe(
+                  'How many more connections it takes while clients are idle: what its limits leave, and half of the free memory at 8 KiB for each. null if not known.',
+                ),
               engine: z.strictObject({
                 type: z.enum(['memory', 'redis']),
                 awaySinceMs: time.nullable().describe('null if the engine can be used.'),
@@ -87,6 +98,7 @@ function showReport({ figures, engine, threads, bad, warn, ...report }: NodeRepo
     eventsPerSecond: figures?.eventsPerSecond ?? null,
     deliveredPerSecond: figures?.deliveredPerSecond ?? null,
     memoryBytes: figures?.memoryBytes ?? null,
+    room: figures?.room ?? null,
     engine: {
       type: engine.type,
       awaySinceMs: engine.awaySinceMs ?? null,

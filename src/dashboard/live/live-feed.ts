@@ -1,7 +1,9 @@
 import { type Signal, signal } from '@preact/signals';
+import { apiUrl } from '../api/client.ts';
 import type { StreamEvent } from '../api/event-stream.ts';
 import { openStream } from '../api/stream-connection.ts';
 import { duration } from '../parts/formats.ts';
+import type { Values } from '../parts/series.ts';
 import { LiveRows } from './live-rows.ts';
 import type { Recorder, Recording } from './recording.ts';
 import {
@@ -41,6 +43,9 @@ const NO_COUNTS: LiveCounts = {
   busiest: undefined,
 };
 
+/** Seconds that are shown. */
+const MINUTE = 60;
+
 /** A filter that is being typed asks for no stream yet, because the server has few. */
 const TYPING_MS = 300;
 
@@ -49,6 +54,8 @@ export class LiveFeed {
   readonly rows: LiveRows;
   readonly state: Signal<LiveState> = signal({ is: 'opening' });
   readonly counts: Signal<LiveCounts> = signal(NO_COUNTS);
+  /** Events of each second of the last minute; `null` where the stream was lost. */
+  readonly seconds: Signal<Values> = signal([]);
   /** Rises with every change of the rows. */
   readonly version = signal(0);
   /** Servers that do not answer, so that their events are missing. */
@@ -65,6 +72,7 @@ export class LiveFeed {
   private stop: () => void = () => undefined;
   private reopening: ReturnType<typeof setTimeout> | undefined;
   private lastEventAtMs = Date.now();
+  private countedAtMs = Date.now();
 
   constructor(app: string, filter: LiveFilter, recording?: Recording) {
     this.app = app;
@@ -114,7 +122,8 @@ export class LiveFeed {
   }
 
   private open(): void {
-    this.stop = openStream(this.app, streamQuery(this.filter), {
+    const url = apiUrl('/apps/{id}/stream', { id: this.app }, streamQuery(this.filter));
+    this.stop = openStream(() => url, {
       event: (event) => this.take(event),
       isNeeded: () => this.recorder.value !== undefined,
       lost: (why, nextTryAtMs) => {
@@ -211,6 +220,17 @@ export class LiveFeed {
       busiest: channels[0],
     };
     this.skipped = {};
+    this.countSecond(total);
+  }
+
+  private countSecond(total: number): void {
+    const nowMs = Date.now();
+    const missing = Math.min(MINUTE, Math.round((nowMs - this.countedAtMs) / 1000) - 1);
+    // One second more or less is the stream's own.
+    const gap = missing > 1 && this.seconds.value.length > 0 ? missing : 0;
+    const values = [...this.seconds.value, ...Array.from({ length: gap }, () => null), total];
+    this.seconds.value = values.slice(-MINUTE);
+    this.countedAtMs = nowMs;
   }
 
   private changed(): void {

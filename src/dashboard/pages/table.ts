@@ -8,46 +8,42 @@ interface Page {
   readonly load: () => Promise<{ readonly default: unknown }>;
 }
 
-type PushPages = typeof import('./push-pages.ts').pushPages;
-type AppPages = typeof import('./app-pages.ts').appPages;
+type OtherPages = typeof import('./other-pages.ts').otherPages;
 
-// Small pages are loaded together: one file is smaller than many, and the next page is there at once.
-const ofPush = (name: keyof PushPages) => async () => ({
-  default: (await import('./push-pages.ts')).pushPages[name],
-});
-const ofApp = (name: keyof AppPages) => async () => ({
-  default: (await import('./app-pages.ts')).appPages[name],
+const other = (name: keyof OtherPages) => async () => ({
+  default: (await import('./other-pages.ts')).otherPages[name],
 });
 
-/** Every page, with the file that is loaded for it. */
+/** Every page. Home and Live have files of their own: they are opened first, and need little of the others. */
 export const pages: readonly Page[] = [
   { pattern: '/', load: () => import('./home/home-page.tsx') },
-  { pattern: '/nodes', load: ofApp('nodes') },
-  { pattern: '/audit', load: ofApp('audit') },
+  { pattern: '/nodes', load: other('nodes') },
+  { pattern: '/log', load: other('log') },
+  { pattern: '/audit', load: other('audit') },
   { pattern: '/apps/:app/live', load: () => import('./live/live-page.tsx') },
-  { pattern: '/apps/:app/send', load: () => import('./send/send-page.tsx') },
-  { pattern: '/apps/:app/connect', load: () => import('./home/connect-page.tsx') },
-  { pattern: '/apps/:app/channels', load: ofApp('channels') },
-  { pattern: '/apps/:app/channels/:channel', load: ofApp('channel') },
-  { pattern: '/apps/:app/connections', load: ofApp('connections') },
+  { pattern: '/apps/:app/send', load: other('send') },
+  { pattern: '/apps/:app/connect', load: other('connect') },
+  { pattern: '/apps/:app/channels', load: other('channels') },
+  { pattern: '/apps/:app/channels/:channel', load: other('channel') },
+  { pattern: '/apps/:app/connections', load: other('connections') },
   {
     pattern: '/apps/:app/connections/:socket',
-    load: ofApp('connection'),
+    load: other('connection'),
   },
-  { pattern: '/apps/:app/problems', load: ofApp('problems') },
-  { pattern: '/apps/:app/webhooks', load: ofApp('webhooks') },
-  { pattern: '/apps/:app/webhooks/:webhook', load: ofApp('webhook') },
-  { pattern: '/apps/:app/keys', load: ofApp('keys') },
-  { pattern: '/apps/:app/settings', load: ofApp('settings') },
-  { pattern: '/push/:instance/compose', load: () => import('./compose/compose-page.tsx') },
-  { pattern: '/push/:instance/credentials', load: ofPush('credentials') },
-  { pattern: '/push/:instance/publishes', load: ofPush('publishes') },
+  { pattern: '/apps/:app/problems', load: other('problems') },
+  { pattern: '/apps/:app/webhooks', load: other('webhooks') },
+  { pattern: '/apps/:app/webhooks/:webhook', load: other('webhook') },
+  { pattern: '/apps/:app/keys', load: other('keys') },
+  { pattern: '/apps/:app/settings', load: other('settings') },
+  { pattern: '/push/:instance/compose', load: other('compose') },
+  { pattern: '/push/:instance/credentials', load: other('credentials') },
+  { pattern: '/push/:instance/publishes', load: other('publishes') },
   {
     pattern: '/push/:instance/publishes/:publish',
-    load: ofPush('publish'),
+    load: other('publish'),
   },
-  { pattern: '/push/:instance/devices', load: ofPush('devices') },
-  { pattern: '/push/:instance/devices/:device', load: ofPush('device') },
-  { pattern: '/users/:user', load: ofPush('user') },
-  { pattern: '/apps/:app/usage', load: ofApp('usage') },
+  { pattern: '/push/:instance/devices', load: other('devices') },
+  { pattern: '/push/:instance/devices/:device', load: other('device') },
+  { pattern: '/users/:user', load: other('user') },
+  { pattern: '/apps/:app/usage', load: other('usage') },
 ];

@@ -22,6 +22,8 @@ const instance = { id: ':instance' };
 /** By the pattern of the page. Pages that change something offer commands of their own. */
 const views: Readonly<Record<string, View>> = {
   '/': { operation: 'GET /conditions' },
+  '/nodes': { operation: 'GET /nodes' },
+  '/log': { operation: 'GET /log', filters: ['level', 'text'], fanfare: ['log'] },
   '/audit': { operation: 'GET /audit' },
   '/apps/:app/channels': {
     operation: 'GET /apps/{id}/channels',
@@ -71,11 +73,13 @@ const views: Readonly<Record<string, View>> = {
   '/push/:instance/credentials': {
     operation: 'GET /instances/{id}/gateways',
     path: instance,
+    fanfare: ['instances', 'show', ':instance'],
   },
   '/push/:instance/publishes': {
     operation: 'GET /instances/{id}/publishes',
     path: instance,
     filters: ['state'],
+    fanfare: ['push', 'list', ':instance'],
   },
   '/push/:instance/publishes/:publish': {
     operation: 'GET /instances/{id}/publishes/{publish}',

@@ -46,7 +46,7 @@ export function FailureNotice({
   );
 }
 
-function adviceFor({ status, field }: Failed): string {
+function adviceFor({ status, field, message }: Failed): string {
   switch (status) {
     case 0:
       return 'Is the server running, and is the network up? What is shown may be old.';
@@ -57,7 +57,9 @@ function adviceFor({ status, field }: Failed): string {
     case 404:
       return 'It may have ended or been deleted meanwhile.';
     case 409:
-      return 'What stands in the configuration file is changed there, then send SIGHUP.';
+      return message.includes('is in the configuration')
+        ? 'Change it in that file, then send SIGHUP.'
+        : 'Something else must change before this is possible.';
     case 429:
       return 'Wait a moment, then try again.';
     case 503:

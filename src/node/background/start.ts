@@ -171,6 +171,7 @@ export async function startBackground(
       instances,
       usageToday: () => usage.today(),
       circuits: () => push.figures().openCircuits,
+      maxConnections: config.channels.maxConnections,
       storeFile: sqliteFileOf(config.store.url),
       tls,
       log,

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { join } from 'node:path';
 import { admin } from '../../../testing/clients/admin-api.ts';
 import { RawHttp } from '../../../testing/clients/raw-http.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import type { Fanfare } from '../../../testing/servers/fanfare.ts';
+import { fanfare } from '../../cli/run-fanfare.ts';
 import {
   type Instance,
   newInstance,
@@ -146,6 +148,29 @@ describe('the publishes of an instance', () => {
       }
     }
     expect(await listed(instance)).toEqual([]);
+  });
+});
+
+describe('fanfare push', () => {
+  it('lists publishes, and cancels one', async () => {
+    const instance = await newInstance(server);
+    const config = join(server.directory, 'config.json');
+    const run = (...args: string[]) => {
+      const url = `http://127.0.0.1:${server.adminPort}`;
+      return fanfare(server.directory, ['push', ...args, '--url', url, '--config', config]);
+    };
+    expect(await run('list', instance.id)).toMatchObject({ exitCode: 0, stdout: 'No publish.\n' });
+    const id = await published(instance, { users: ['ann', 'bob'], sendAt: LATER, web: {} });
+    expect((await run('list', instance.id)).stdout).toMatch(
+      new RegExp(`^${id}  \\S+Z  scheduled +0/0  ann, bob\\n$`),
+    );
+    expect((await run('cancel', instance.id, id)).stdout).toBe(`Publish ${id} was cancelled.\n`);
+    expect((await run('cancel', instance.id, id)).stdout).toBe(`Publish ${id} was over already.\n`);
+    const cancelled = await run('list', instance.id, '--state', 'cancelled', '--json');
+    expect(JSON.parse(cancelled.stdout)).toMatchObject([{ id, state: 'cancelled' }]);
+    expect((await run('cancel', instance.id, 'pubid-x')).exitCode).toBe(1);
+    expect((await run('cancel', instance.id)).exitCode).toBe(2);
+    expect((await run('list', instance.id, '--state', 'odd')).exitCode).toBe(2);
   });
 });
 

@@ -132,7 +132,11 @@ function audienceWords(preview: Preview | undefined): string {
   if (!may('support')) return 'Previews take the role support.';
   const audience = preview?.audience;
   if (preview === undefined) return 'Asking what it would do …';
-  if (audience === null || audience === undefined) return 'It does not say to whom it goes.';
+  if (audience === null || audience === undefined) {
+    return preview.faults.length > 0
+      ? 'The server would refuse it as it is.'
+      : 'It does not say to whom it goes.';
+  }
   const { devices, platforms, more } = audience;
   if (devices === 0) return `No device would get it now: ${whoIsMissing()}.`;
   const parts = Object.entries(platforms).map(([name, many]) => `${count(many)} ${name}`);
@@ -206,7 +210,8 @@ function Send({
             else void send();
           }}
         >
-          {draft.value['sendAt'] === undefined ? 'Send' : 'Schedule'} {isReady ? `to ${to}` : ''}
+          {draft.value['sendAt'] === undefined ? 'Send' : 'Schedule'}
+          {isReady ? ` ${draft.value['sendAt'] === undefined ? 'to' : 'for'} ${to}` : ''}
         </Button>
         {!may('operator') && <span class="muted small">Sending takes the role operator.</span>}
       </div>

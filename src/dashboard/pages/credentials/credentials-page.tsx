@@ -152,7 +152,7 @@ function GatewayCard({
 
 /** What is kept of a credential that may be shown. */
 function Kept({
-  instance: { id, apns, fcm, web },
+  instance: { id, source, apns, fcm, web },
   platform,
 }: {
   readonly instance: Instance;
@@ -185,8 +185,12 @@ function Kept({
           {web.vapid.subject}
           {web.vapid.subject.endsWith('@example.com') && (
             <div class="muted">
-              A stand-in. So that push services can reach you:{' '}
-              <code>npx fanfare instances change {id} --vapid-subject mailto:…</code>
+              A stand-in, by which push services cannot reach you. Change it:{' '}
+              <code>
+                {source === 'store'
+                  ? `npx fanfare instances change ${id} --vapid-subject mailto:…`
+                  : 'web.vapid.subject'}
+              </code>
             </div>
           )}
         </Fact>

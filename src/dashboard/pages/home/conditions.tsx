@@ -2,7 +2,7 @@ import type { Answer } from '../../api/client.ts';
 import { counted, duration, moment } from '../../parts/formats.ts';
 import { Notice } from '../../parts/notices.tsx';
 import { Words } from '../../parts/words.tsx';
-import { inApp, pathTo } from '../../routing/router.ts';
+import { inApp, inInstance, pathTo } from '../../routing/router.ts';
 
 type Conditions = Answer<'GET /conditions'>;
 
@@ -24,24 +24,9 @@ export function ConditionList({ conditions, servers }: Pick<Conditions, 'conditi
   );
   return (
     <ul class="stack tight" aria-label="What needs you">
-      {sorted.map(({ id, level, text, advice, sinceMs, app, webhookUrl, servers: found }) => (
+      {sorted.map(({ id, level, text, advice, sinceMs, servers: found, ...about }) => (
         <li key={`${id} ${text} ${found.join(' ')}`}>
-          <Notice
-            level={level}
-            actions={
-              app !== undefined && (
-                <a
-                  class="button slim"
-                  href={pathTo(
-                    inApp(app, 'live'),
-                    webhookUrl === undefined ? {} : { kinds: 'webhook' },
-                  )}
-                >
-                  Look at it live
-                </a>
-              )
-            }
-          >
+          <Notice level={level} actions={<WhereToLook {...about} />}>
             <p>
               <strong>{text}</strong>{' '}
               <span class="muted" title={new Date(sinceMs).toISOString()}>
@@ -56,5 +41,26 @@ export function ConditionList({ conditions, servers }: Pick<Conditions, 'conditi
         </li>
       ))}
     </ul>
+  );
+}
+
+function WhereToLook({
+  app,
+  instance,
+  webhookUrl,
+}: Pick<Conditions['conditions'][number], 'app' | 'instance' | 'webhookUrl'>) {
+  if (app !== undefined) {
+    const query = webhookUrl === undefined ? {} : { kinds: 'webhook' };
+    return (
+      <a class="button slim" href={pathTo(inApp(app, 'live'), query)}>
+        Look at it live
+      </a>
+    );
+  }
+  if (instance === undefined || webhookUrl !== undefined) return null;
+  return (
+    <a class="button slim" href={pathTo(inInstance(instance, 'credentials'))}>
+      Check the credential
+    </a>
   );
 }

@@ -4,12 +4,13 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { counted, duration } from '../../parts/formats.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { AwayServers, namesOf } from '../../parts/servers.tsx';
+import { namesOf } from '../../parts/servers.tsx';
 import { apps as knownApps } from '../../shell/apps.ts';
 import { nameOf } from '../../shell/tenants.ts';
 import { ConditionList, conditionsSentence } from './conditions.tsx';
 import { Figures } from './figures.tsx';
 import { FirstSteps } from './first-steps.tsx';
+import { RoomLine } from './room.tsx';
 import { AppsTable, InstancesTable, ServersTable } from './tables.tsx';
 
 const POLL_MS = 2000;
@@ -37,7 +38,6 @@ export default function HomePage() {
       />
       {failed !== undefined && <FailureNotice failed={failed} retry={live.reload} />}
       {conditions.value !== undefined && <ConditionList {...conditions.value} />}
-      <AwayServers servers={conditions.value?.servers} />
       {first !== undefined && (
         <FirstSteps
           key={first}
@@ -47,6 +47,7 @@ export default function HomePage() {
         />
       )}
       <Figures />
+      <RoomLine />
       <AppsTable apps={apps} live={live.value} />
       <div class="two">
         <InstancesTable instances={instances.value?.instances} />

@@ -3,6 +3,7 @@ import type { LiveFeed } from '../../live/live-feed.ts';
 import { groups, type LiveFilter } from '../../live/records.ts';
 import { count, counted, preciseTime } from '../../parts/formats.ts';
 import { address, pathTo, setQuery } from '../../routing/router.ts';
+import { HeatStrip } from './heat-strip.tsx';
 
 /** The sentence of the page: whether it listens, and how much happens. Said aloud at most every ten seconds. */
 export function LiveNews({ feed }: { readonly feed: LiveFeed }) {
@@ -96,6 +97,7 @@ export function LiveLine({
           {count(busiest.events)}/s
         </span>
       )}
+      <HeatStrip feed={feed} />
     </div>
   );
 }

@@ -144,11 +144,16 @@ function answerOf({ origin, outcome, durationMs }: AskedGateway): GatewayAnswer 
   }
   const { reason } = outcome;
   const words = 'words' in outcome ? outcome.words : '';
-  if (outcome.result === 'not-authorised') return { ...about, result: 'refused', reason, words };
+  if (outcome.result === 'not-authorised' || reason === NO_PROJECT) {
+    return { ...about, result: 'refused', reason, words };
+  }
   // Whoever finds fault with the device has taken the credential.
   const isSilent = outcome.result === 'try-again' || NOT_SENT.includes(reason);
   return { ...about, result: isSilent ? 'silent' : 'accepted', reason, words };
 }
+
+/** What FCM says if it does not know the project of the account. Of a device it would say UNREGISTERED. */
+const NO_PROJECT = 'NOT_FOUND';
 
 /** Reasons of devices to which nothing was sent. */
 const NOT_SENT: readonly string[] = ['address-not-allowed', 'host-not-allowed'];

@@ -21,6 +21,7 @@ import { countOpenFiles, readOpenFiles } from '../../open-files.ts';
 import type { BackgroundMetrics } from '../metrics.ts';
 import { Conditions } from './conditions.ts';
 import { FiguresRing } from './figures-ring.ts';
+import { roomForConnections } from './room.ts';
 import type { DiskSpace, OpenFileCount, UsedQuota } from './rule.ts';
 import { type Sample, Samples, total } from './samples.ts';
 
@@ -42,6 +43,8 @@ export interface MonitorOptions {
   /** The usage of today, of all servers. */
   readonly usageToday: () => Promise<readonly DayUsage[]>;
   readonly circuits: () => readonly OpenCircuit[];
+  /** `channels.maxConnections`; 0: no limit. */
+  readonly maxConnections: number;
   /** The file of the store; `undefined` if it is a database server. */
   readonly storeFile: string | undefined;
   readonly tls: Certificate | undefined;
@@ -111,6 +114,12 @@ export class Monitor implements Disposable {
         eventsPerSecond: perSecond('eventsPublished'),
         deliveredPerSecond: perSecond('messagesDelivered'),
         memoryBytes: total(sample, 'memory'),
+        room: roomForConnections({
+          connections: total(sample, 'connections'),
+          maxConnections: this.options.maxConnections,
+          filesAllow: this.openFiles?.connections,
+          availableBytes: process.availableMemory(),
+        }),
       },
       threads: [...loops, 'background'].map((name) => ({ name, lateMs: lateOf(name) })),
       notReady: readiness.reasons(),

@@ -3,26 +3,46 @@ import SettingsPage from './app/settings-page.tsx';
 import AuditPage from './audit/audit-page.tsx';
 import ChannelPage from './channels/channel-page.tsx';
 import ChannelsPage from './channels/channels-page.tsx';
+import ComposePage from './compose/compose-page.tsx';
 import ConnectionPage from './connections/connection-page.tsx';
 import ConnectionsPage from './connections/connections-page.tsx';
+import CredentialsPage from './credentials/credentials-page.tsx';
+import DevicePage from './devices/device-page.tsx';
+import DevicesPage from './devices/devices-page.tsx';
+import ConnectPage from './home/connect-page.tsx';
+import LogPage from './log/log-page.tsx';
 import NodesPage from './nodes/nodes-page.tsx';
 import ProblemsPage from './problems/problems-page.tsx';
+import PublishPage from './publishes/publish-page.tsx';
+import PublishesPage from './publishes/publishes-page.tsx';
+import SendPage from './send/send-page.tsx';
 import UsagePage from './usage/usage-page.tsx';
+import UserPage from './user/user-page.tsx';
 import WebhookPage from './webhooks/webhook-page.tsx';
 import WebhooksPage from './webhooks/webhooks-page.tsx';
 
-/** The pages of apps and of the whole server that are mostly tables. */
-export const appPages = {
+/** All pages but Home and Live. One file is smaller than many, and the next page is there at once. */
+export const otherPages = {
   audit: AuditPage,
   channel: ChannelPage,
   channels: ChannelsPage,
+  compose: ComposePage,
+  connect: ConnectPage,
   connection: ConnectionPage,
   connections: ConnectionsPage,
+  credentials: CredentialsPage,
+  device: DevicePage,
+  devices: DevicesPage,
   keys: KeysPage,
+  log: LogPage,
   nodes: NodesPage,
   problems: ProblemsPage,
+  publish: PublishPage,
+  publishes: PublishesPage,
+  send: SendPage,
   settings: SettingsPage,
   usage: UsagePage,
+  user: UserPage,
   webhook: WebhookPage,
   webhooks: WebhooksPage,
 };

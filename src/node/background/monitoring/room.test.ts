@@ -1,0 +1,33 @@
+import { expect, it } from 'bun:test';
+import { roomForConnections } from './room.ts';
+
+const GIB = 1_073_741_824;
+const given = {
+  connections: 1_000,
+  maxConnections: 0,
+  filesAllow: 40_000,
+  availableBytes: 8 * GIB,
+};
+
+it('is what the least of the limits leaves', () => {
+  expect(roomForConnections(given)).toEqual({ connections: 39_000, limitedBy: 'open-files' });
+  expect(roomForConnections({ ...given, maxConnections: 5_000 })).toEqual({
+    connections: 4_000,
+    limitedBy: 'setting',
+  });
+  // Half of the free memory, at 8 KiB each.
+  expect(roomForConnections({ ...given, availableBytes: GIB / 64 })).toEqual({
+    connections: 1_024,
+    limitedBy: 'memory',
+  });
+  expect(roomForConnections({ ...given, filesAllow: undefined })).toMatchObject({
+    limitedBy: 'memory',
+  });
+});
+
+it('is never less than none', () => {
+  expect(roomForConnections({ ...given, connections: 50_000 })).toEqual({
+    connections: 0,
+    limitedBy: 'open-files',
+  });
+});

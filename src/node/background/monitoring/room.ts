@@ -1,0 +1,33 @@
+import type { ConnectionRoom } from '../../../admin/monitoring/monitoring.ts';
+
+/** What one idle connection takes of the machine's memory, here and in the kernel, rounded up. */
+const CONNECTION_BYTES = 8 * 1024;
+
+/** The share of the free memory that idle connections may take. The rest is for what clients do. */
+const SHARE = 0.5;
+
+export interface RoomGiven {
+  readonly connections: number;
+  /** `channels.maxConnections`; 0: no limit. */
+  readonly maxConnections: number;
+  /** Connections that open files allow; `undefined`: not known. */
+  readonly filesAllow: number | undefined;
+  /** Memory that this process may still take. */
+  readonly availableBytes: number;
+}
+
+/** Returns how many more connections this server takes, and what sets the limit. */
+export function roomForConnections(given: RoomGiven): ConnectionRoom {
+  const { connections, maxConnections, filesAllow, availableBytes } = given;
+  const rooms: ConnectionRoom[] = [
+    { connections: Math.floor((availableBytes * SHARE) / CONNECTION_BYTES), limitedBy: 'memory' },
+  ];
+  if (filesAllow !== undefined) {
+    rooms.push({ connections: filesAllow - connections, limitedBy: 'open-files' });
+  }
+  if (maxConnections > 0) {
+    rooms.push({ connections: maxConnections - connections, limitedBy: 'setting' });
+  }
+  const least = rooms.reduce((a, b) => (b.connections <= a.connections ? b : a));
+  return { ...least, connections: Math.max(0, least.connections) };
+}
