@@ -28,7 +28,7 @@ it('starts a command that there is, and waits for longer than a stop takes', () 
     '--config',
     '/etc/fanfare/fanfare.yaml',
   ]);
-  expect(commands.map(({ name }) => name)).toContain(command);
+  expect(commands.map(({ name }) => name)).toContain(command ?? '');
   const loaded = loadConfig({ directory: '/', environment: {}, file: example });
   const config = loaded.ok ? loaded.config : undefined;
   expect(Number(inUnit('TimeoutStopSec'))).toBeGreaterThan(
