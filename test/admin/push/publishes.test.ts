@@ -135,6 +135,11 @@ describe('the publishes of an instance', () => {
       expect(body).not.toContain('"ann"');
       expect(body).not.toContain('secret plans');
     }
+    const users = Array.from({ length: 101 }, (_, n) => `user-${n}`);
+    const many = await published(instance, { users, sendAt: LATER, web: {} });
+    expect(await shown(instance, many)).toMatchObject({
+      target: { count: 101, names: users.slice(0, 100) },
+    });
   });
 
   it('of others, and those that are not there, are not found', async () => {
