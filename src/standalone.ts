@@ -12,7 +12,9 @@ const ENVIRONMENT = {
   BUN_CONFIG_MAX_HTTP_REQUESTS: '1024',
 };
 
-if (Object.keys(ENVIRONMENT).some((name) => process.env[name] === undefined)) {
+// Other commands are over before it could matter.
+const isServer = process.argv[2] === 'serve';
+if (isServer && Object.keys(ENVIRONMENT).some((name) => process.env[name] === undefined)) {
   try {
     // The same process goes on, with the same arguments. Units and images set the variables, and save this.
     const args = [process.argv0, ...process.argv.slice(2)];

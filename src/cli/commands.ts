@@ -1,6 +1,7 @@
 import { adminLink } from './admin-link.ts';
 import { adminPassword } from './admin-password.ts';
 import { backup } from './backup.ts';
+import { LOG_OPTIONS, showLog } from './channels/log.ts';
 import { SERVER_OPTIONS } from './channels/running-server.ts';
 import { SEND_OPTIONS, send } from './channels/send.ts';
 import { TAIL_OPTIONS, tail } from './channels/tail.ts';
@@ -166,6 +167,13 @@ export const commands: readonly Command[] = [
     example: 'fanfare tail 123456789 --kinds api,refused,error --prefix private-',
     options: TAIL_OPTIONS,
     run: tail,
+  },
+  {
+    name: 'log',
+    help: 'Show the last lines of the log of a running server, and follow it.',
+    example: 'fanfare log --level warn --follow',
+    options: LOG_OPTIONS,
+    run: showLog,
   },
   {
     name: 'instances list',

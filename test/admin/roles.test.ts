@@ -7,6 +7,7 @@ import {
   startWebhookEndpoint,
   type WebhookEndpoint,
 } from '../../testing/servers/webhook-endpoint.ts';
+import { registered } from '../protocol/push/exchange.ts';
 
 /** The proxy has an address of its own on this machine. */
 const PROXY = '127.0.0.2';
@@ -221,4 +222,7 @@ it('hides payloads from everybody if they are hidden', async () => {
     ...attemptLog.map(() => null),
   ]);
   expect(text).not.toContain('channel_occupied');
+  const device = await registered({ pushPort: server.pushPort, id: instance });
+  const shown = await admin(server, 'GET', `/instances/${instance}/devices/${device}`);
+  expect(shown.json).toMatchObject({ registered: { id: device, metadata: {} } });
 });

@@ -69,9 +69,9 @@ async function delivered(instance: Instance): Promise<string> {
   return id;
 }
 
-/** Lets a gateway refuse a device. */
-async function refuse(to: string): Promise<void> {
-  const body = JSON.stringify({ gateway: 'fcm', to, status: 404, error: 'UNREGISTERED' });
+/** Lets FCM refuse what it is sent. */
+async function refuse(how: object): Promise<void> {
+  const body = JSON.stringify({ gateway: 'fcm', ...how });
   const answer = await fetch(`${gateways.controlUrl}/script`, { method: 'POST', body });
   expect(answer.status).toBe(204);
 }
@@ -83,7 +83,7 @@ describe('the publishes of an instance', () => {
   it('are listed, and each tells what became of it and why devices did not get it', async () => {
     const instance = await makeInstance('shop');
     await Promise.all(['a', 'b', 'c'].map((token) => subscribed(instance, token)));
-    await refuse('c');
+    await refuse({ to: 'c', status: 404, error: 'UNREGISTERED' });
     const id = await delivered(instance);
     const path = `/push/${instance.id}/publishes`;
     const { page, complaints } = await openDashboard(server, browser, path);
@@ -146,6 +146,25 @@ describe('the publishes of an instance', () => {
     await page.getByText(/Cancelled \d/).waitFor();
     await page.close();
   });
+});
+
+it('says why devices wait for a gateway, and leads from Home to its credential', async () => {
+  const instance = await makeInstance('refused');
+  await subscribed(instance, 'x');
+  await refuse({ to: 'x', status: 401, error: 'UNAUTHENTICATED' });
+  const id = await published(instance, { interests: ['hello'], fcm: { data: { a: 'b' } } });
+  const path = `/push/${instance.id}/publishes/${id}`;
+  const { page, complaints } = await openDashboard(server, browser, path);
+  const pause = page.getByText('has paused Firebase');
+  await pause.waitFor();
+  expect(await pause.textContent()).toContain('1 device waits for it');
+  await page.getByRole('link', { name: 'Home' }).click();
+  await page.getByText(`refuses the credential of instance ${instance.id}`).waitFor();
+  await page.getByRole('link', { name: 'Check the credential' }).click();
+  await page.getByRole('heading', { name: 'Credentials' }).waitFor();
+  expect(page.url()).toEndWith(`/push/${instance.id}/credentials`);
+  expect(complaints).toEqual([]);
+  await page.close();
 });
 
 it('says what there is not', async () => {

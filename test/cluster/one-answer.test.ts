@@ -161,6 +161,11 @@ describe('any server of a cluster', () => {
       error: `There is no open connection 1.1 of the app; ${other} did not answer`,
     });
 
+    const away = { id: 'server-away', text: `The server ${other} does not answer.` };
+    expect(await ask<object>(first, '/conditions')).toMatchObject({
+      conditions: expect.arrayContaining([expect.objectContaining(away)]),
+    });
+
     second.process.kill('SIGCONT');
     const isBack = ({ nodes: all }: Nodes) => all[1]?.answers === true;
     await eventually(() => ask<Nodes>(first, '/nodes'), isBack);

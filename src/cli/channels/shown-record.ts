@@ -61,7 +61,7 @@ export function recordLine(one: Shown): string {
 }
 
 /** Local time with milliseconds. */
-function timeOf(atMs: number): string {
+export function timeOf(atMs: number): string {
   const date = new Date(atMs);
   const parts = [date.getHours(), date.getMinutes(), date.getSeconds()];
   const time = parts.map((part) => String(part).padStart(2, '0')).join(':');

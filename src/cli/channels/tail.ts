@@ -54,7 +54,7 @@ export const tail = serverCommand(async (call) => {
   }
 });
 
-const WORDS: Readonly<Record<string, string>> = {
+export const WORDS: Readonly<Record<string, string>> = {
   'app-gone': 'the app was disabled or deleted',
   stopping: 'the server stops',
   'session-ended': 'the password has changed',

@@ -1,4 +1,4 @@
-import { apiUrl, type Failed, failureOf, needsLogin } from './client.ts';
+import { type Failed, failureOf, needsLogin } from './client.ts';
 import { EventStreamReader, type StreamEvent } from './event-stream.ts';
 
 export interface StreamListener {
@@ -14,10 +14,9 @@ const WAIT_MAX_MS = 15_000;
 /** A tab that nobody looks at keeps its stream this long. */
 const HIDDEN_MAX_MS = 30_000;
 
-/** Keeps the stream of an app open while the tab is visible. Gives how to stop it. */
+/** Keeps a stream open while the tab is visible. `url` is asked each time it is opened. Gives how to stop it. */
 export function openStream(
-  app: string,
-  query: Readonly<Record<string, string | undefined>>,
+  url: () => string,
   { event, lost, isNeeded = () => false }: StreamListener,
 ): () => void {
   let isStopped = false;
@@ -42,7 +41,7 @@ export function openStream(
     const stopping = new AbortController();
     current = stopping;
     try {
-      const response = await fetch(apiUrl('/apps/{id}/stream', { id: app }, query), {
+      const response = await fetch(url(), {
         headers: { accept: 'text/event-stream' },
         signal: stopping.signal,
       });

@@ -1,4 +1,5 @@
 import { type Signal, signal } from '@preact/signals';
+import { apiUrl } from '../api/client.ts';
 import type { StreamEvent } from '../api/event-stream.ts';
 import { openStream } from '../api/stream-connection.ts';
 import { duration } from '../parts/formats.ts';
@@ -121,7 +122,8 @@ export class LiveFeed {
   }
 
   private open(): void {
-    this.stop = openStream(this.app, streamQuery(this.filter), {
+    const url = apiUrl('/apps/{id}/stream', { id: this.app }, streamQuery(this.filter));
+    this.stop = openStream(() => url, {
       event: (event) => this.take(event),
       isNeeded: () => this.recorder.value !== undefined,
       lost: (why, nextTryAtMs) => {

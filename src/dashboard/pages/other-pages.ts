@@ -10,6 +10,7 @@ import CredentialsPage from './credentials/credentials-page.tsx';
 import DevicePage from './devices/device-page.tsx';
 import DevicesPage from './devices/devices-page.tsx';
 import ConnectPage from './home/connect-page.tsx';
+import LogPage from './log/log-page.tsx';
 import NodesPage from './nodes/nodes-page.tsx';
 import ProblemsPage from './problems/problems-page.tsx';
 import PublishPage from './publishes/publish-page.tsx';
@@ -33,6 +34,7 @@ export const otherPages = {
   device: DevicePage,
   devices: DevicesPage,
   keys: KeysPage,
+  log: LogPage,
   nodes: NodesPage,
   problems: ProblemsPage,
   publish: PublishPage,

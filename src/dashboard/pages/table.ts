@@ -18,6 +18,7 @@ const other = (name: keyof OtherPages) => async () => ({
 export const pages: readonly Page[] = [
   { pattern: '/', load: () => import('./home/home-page.tsx') },
   { pattern: '/nodes', load: other('nodes') },
+  { pattern: '/log', load: other('log') },
   { pattern: '/audit', load: other('audit') },
   { pattern: '/apps/:app/live', load: () => import('./live/live-page.tsx') },
   { pattern: '/apps/:app/send', load: other('send') },

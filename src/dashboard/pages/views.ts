@@ -23,6 +23,7 @@ const instance = { id: ':instance' };
 const views: Readonly<Record<string, View>> = {
   '/': { operation: 'GET /conditions' },
   '/nodes': { operation: 'GET /nodes' },
+  '/log': { operation: 'GET /log', filters: ['level', 'text'], fanfare: ['log'] },
   '/audit': { operation: 'GET /audit' },
   '/apps/:app/channels': {
     operation: 'GET /apps/{id}/channels',

@@ -39,6 +39,7 @@ interface ServerPlace extends Omit<Place, 'key'> {
 
 const wholeServer: readonly ServerPlace[] = [
   { path: '/nodes', word: 'Servers', icon: 'server', role: 'viewer' },
+  { path: '/log', word: 'Log', icon: 'log', role: 'support' },
   { path: '/audit', word: 'Audit', icon: 'person', role: 'admin' },
 ];
 

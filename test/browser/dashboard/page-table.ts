@@ -20,6 +20,7 @@ export const emptyPages: readonly Row[] = [
   [`/apps/${APP.id}/settings`, 'This app stands in the configuration file'],
   ['/apps/none/live', 'There is no app none'],
   ['/nodes', 'is the only server'],
+  ['/log', 'lines, the newest at'],
   ['/no/such/page', 'There is no such page'],
 ];
 

@@ -4,7 +4,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { counted, duration } from '../../parts/formats.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { AwayServers, namesOf } from '../../parts/servers.tsx';
+import { namesOf } from '../../parts/servers.tsx';
 import { apps as knownApps } from '../../shell/apps.ts';
 import { nameOf } from '../../shell/tenants.ts';
 import { ConditionList, conditionsSentence } from './conditions.tsx';
@@ -38,7 +38,6 @@ export default function HomePage() {
       />
       {failed !== undefined && <FailureNotice failed={failed} retry={live.reload} />}
       {conditions.value !== undefined && <ConditionList {...conditions.value} />}
-      <AwayServers servers={conditions.value?.servers} />
       {first !== undefined && (
         <FirstSteps
           key={first}

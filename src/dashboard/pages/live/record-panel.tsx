@@ -9,6 +9,7 @@ import { parsedJson } from '../../parts/json.ts';
 import { JsonTree } from '../../parts/json-tree.tsx';
 import { Words } from '../../parts/words.tsx';
 import { go, inApp, pathTo } from '../../routing/router.ts';
+import { UserLink } from '../../shell/user-link.tsx';
 import { sendDraft } from '../send/draft.ts';
 import { Heard, Kind } from './record-row.tsx';
 
@@ -47,7 +48,6 @@ export function RecordPanel({
   };
   const facts: readonly (readonly [string, string | number | undefined])[] = [
     ['Event', record.event],
-    ['User', record.user],
     ['Excepted', record.except],
     ['Key', record.key],
     ['Transport', record.transport],
@@ -97,6 +97,14 @@ export function RecordPanel({
           </p>
         )}
         <dl class="facts">
+          {record.user !== undefined && (
+            <>
+              <dt>User</dt>
+              <dd>
+                <UserLink user={record.user} app={app} />
+              </dd>
+            </>
+          )}
           {record.channel !== undefined && (
             <>
               <dt>Channel</dt>

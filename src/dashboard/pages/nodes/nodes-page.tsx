@@ -1,3 +1,4 @@
+import { Fragment } from 'preact';
 import type { Answer } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { bytes, count, counted, duration, moment } from '../../parts/formats.ts';
@@ -6,7 +7,6 @@ import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
 
 type Node = Answer<'GET /nodes'>['nodes'][number];
-type Report = NonNullable<Node['report']>;
 
 const POLL_MS = 3000;
 
@@ -51,12 +51,7 @@ export default function NodesPage() {
           </table>
         </section>
       )}
-      {nodes.map(
-        ({ name, report }) =>
-          report !== null && (
-            <Threads key={name} name={name} report={report} isOnly={nodes.length === 1} />
-          ),
-      )}
+      {nodes.length > 0 && <Threads nodes={nodes} />}
       {value !== undefined && nodes.length === 1 && <p class="muted">{alone(nodes[0])}</p>}
     </div>
   );
@@ -144,28 +139,41 @@ function State({ node: { report, heardAtMs, silentSinceMs } }: { readonly node: 
   );
 }
 
-function Threads({
-  name,
-  report,
-  isOnly,
-}: {
-  readonly name: string;
-  readonly report: Report;
-  readonly isOnly: boolean;
-}) {
+function Threads({ nodes }: { readonly nodes: readonly Node[] }) {
   return (
-    <section class="card" aria-label={`Threads of ${name}`}>
+    <section class="card" aria-labelledby="threads">
       <header>
-        <h2>{isOnly ? 'Threads' : `Threads of ${name}`}</h2>
+        <h2 id="threads">Threads</h2>
         <span class="muted small">the longest delay of each loop in the last 10 s</span>
       </header>
-      <ul class="inside line-of">
-        {report.threads.map(({ name: thread, lateMs }) => (
-          <li key={thread} class={`tag ${lateMs !== null && lateMs < LATE_MS ? '' : 'warn'}`}>
-            {thread} {lateMs === null ? 'does not answer' : `${count(lateMs)} ms`}
-          </li>
-        ))}
-      </ul>
+      <dl class="inside facts">
+        {nodes.map(
+          ({ name, report }) =>
+            report !== null && (
+              <Fragment key={name}>
+                <dt class="mono">{name}</dt>
+                <dd class="line-of">
+                  {report.threads.map((thread) => (
+                    <Thread key={thread.name} thread={thread} />
+                  ))}
+                </dd>
+              </Fragment>
+            ),
+        )}
+      </dl>
     </section>
+  );
+}
+
+function Thread({
+  thread: { name, lateMs },
+}: {
+  readonly thread: NonNullable<Node['report']>['threads'][number];
+}) {
+  const isWell = lateMs !== null && lateMs < LATE_MS;
+  return (
+    <span class={`tag ${isWell ? '' : 'warn'}`}>
+      {name} {lateMs === null ? 'does not answer' : `${count(lateMs)} ms`}
+    </span>
   );
 }

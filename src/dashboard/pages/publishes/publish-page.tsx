@@ -12,6 +12,7 @@ import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
 import { say } from '../../parts/toasts.tsx';
+import { Words } from '../../parts/words.tsx';
 import { go, inInstance, pathTo } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { Funnel } from './funnel.tsx';
@@ -229,6 +230,7 @@ function Facts({
 }
 
 function secondsText(seconds: number): string {
+  if (seconds < 0.1) return 'less than 0.1 s';
   return seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds * 1000);
 }
 
@@ -248,7 +250,11 @@ function Pause({
         {devices !== null &&
           ` ${counted(devices, 'device')} ${devices === 1 ? 'waits' : 'wait'} for it.`}
       </p>
-      {advice !== null && <p class="advice">{advice}</p>}
+      {advice !== null && (
+        <p class="advice">
+          <Words text={advice} />
+        </p>
+      )}
     </Notice>
   );
 }
@@ -274,7 +280,11 @@ function Reasons({
             <tr key={`${platform} ${reason}`}>
               <td class="wide">
                 <div class="sentence">{why}</div>
-                {advice !== null && <div class="muted small">{advice}</div>}
+                {advice !== null && (
+                  <div class="muted small">
+                    <Words text={advice} />
+                  </div>
+                )}
               </td>
               <td>
                 <span class="tag">{platformNames[platform]}</span>

@@ -6,6 +6,7 @@ import type {
 } from '../../../admin/channels/inspecting.ts';
 import type {
   Checked,
+  Condition,
   KeptFigures,
   NodeReport,
   ShownNode,
@@ -82,12 +83,12 @@ export class Cluster {
       local.conditions(),
       others?.ask({ what: 'conditions' }),
     ]);
-    const all = [{ node, answer: own }, ...(asked?.answers ?? [])];
+    const silent = this.silent(asked?.away ?? []);
+    const answers = asked?.answers.map((one) => ({ ...one, answer: one.answer.conditions })) ?? [];
     return {
       ...own,
-      conditions: mergeConditions(
-        all.map(({ node: server, answer }) => ({ node: server, answer: answer.conditions })),
-      ),
+      checked: own.checked + (others === undefined ? 0 : 1),
+      conditions: mergeConditions([{ node, answer: [...own.conditions, ...silent] }, ...answers]),
       servers: this.servers(asked),
     };
   }
@@ -173,6 +174,20 @@ export class Cluster {
     const asked = await others?.ask({ what: 'end', appId, socketId });
     const isFound = asked?.answers.some(({ answer }) => answer) === true;
     return { servers: this.servers(asked), isFound };
+  }
+
+  /** The conditions that other servers do not answer. */
+  private silent(away: readonly string[]): readonly Condition[] {
+    const { others, clock } = this.options;
+    const known = (others?.list() ?? []).filter(({ name }) => away.includes(name));
+    return known.map(({ name, silentSinceMs = clock.now() }) => ({
+      id: 'server-away',
+      level: 'bad',
+      text: `The server ${name} does not answer.`,
+      advice:
+        'Look at its process, its log and its network. If it is gone, its clients connect to other servers, and it is forgotten after 10 minutes.',
+      sinceMs: silentSinceMs,
+    }));
   }
 
   private servers(asked: { readonly away: readonly string[] } | undefined): readonly AskedServer[] {

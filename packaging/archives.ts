@@ -1,0 +1,44 @@
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import packageJson from '../package.json';
+import { buildBinary, ROOT, type Target } from './binary.ts';
+import { commitTime } from './commit.ts';
+import { run } from './run.ts';
+
+/** The targets of releases. */
+const SHIPPED: readonly Target[] = ['linux-x64', 'linux-arm64'];
+
+/** What lies beside the binary in its archive. */
+const BESIDE = ['LICENSE', 'packaging/systemd/fanfare.service', 'packaging/etc/fanfare.yaml'];
+
+/** Makes an archive of the binary for each target, and puts the installer beside them. */
+export async function packBinaries(out: string): Promise<readonly string[]> {
+  const archives: string[] = [];
+  for (const target of SHIPPED) archives.push(await packBinary(target, out));
+  const installer = join(out, 'install.sh');
+  cpSync(join(ROOT, 'packaging/install.sh'), installer);
+  chmodSync(installer, 0o755);
+  return [...archives, installer];
+}
+
+async function packBinary(target: Target, out: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'fanfare-binary-'));
+  try {
+    const name = `fanfare-${packageJson.version}-${target}`;
+    const content = join(folder, name);
+    mkdirSync(content);
+    renameSync(await buildBinary(target, folder), join(content, 'fanfare'));
+    for (const file of BESIDE) cpSync(join(ROOT, file), join(content, file.replace(/^.*\//, '')));
+    const archive = join(out, `${name}.tar.gz`);
+    // The same bytes for the same commit: nothing of this machine, its clock or its users.
+    const owner = ['--owner=0', '--group=0', '--numeric-owner', '--mode=u=rwX,go=rX'];
+    const tar = ['tar', '--format=ustar', '--sort=name', `--mtime=@${commitTime(ROOT)}`, ...owner];
+    run([...tar, '-cf', 'archive.tar', name], { cwd: folder });
+    const bytes = await Bun.file(join(folder, 'archive.tar')).bytes();
+    await Bun.write(archive, Bun.gzipSync(bytes, { level: 9 }));
+    return archive;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

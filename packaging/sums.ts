@@ -1,0 +1,19 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const FILE = 'SHA256SUMS';
+
+/** Writes the sums of everything that is shipped from a folder, as `sha256sum` does. */
+export function writeSums(folder: string): void {
+  const shipped = readdirSync(folder)
+    .filter((name) => /\.(?:tgz|tar\.gz|deb|sh)$/.test(name))
+    .sort();
+  const lines = shipped.map((name) => {
+    const sum = createHash('sha256')
+      .update(readFileSync(join(folder, name)))
+      .digest('hex');
+    return `${sum}  ${name}\n`;
+  });
+  writeFileSync(join(folder, FILE), lines.join(''));
+}

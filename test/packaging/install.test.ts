@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryDirectory } from '../cli/run-fanfare.ts';
+
+const INSTALLER = join(import.meta.dir, '../../packaging/install.sh');
+const PLATFORM = `linux-${process.arch}`;
+
+/** A folder with releases, whose binary is a script, and with a place to install into. */
+function releases(versions: readonly string[], { binary = 'echo "$0 runs"' } = {}) {
+  const directory = temporaryDirectory();
+  const from = join(directory.path, 'releases');
+  const binDir = join(directory.path, 'bin');
+  mkdirSync(from);
+  const sums: string[] = [];
+  for (const version of versions) {
+    const name = `fanfare-${version}-${PLATFORM}`;
+    mkdirSync(join(directory.path, name));
+    const program = join(directory.path, name, 'fanfare');
+    writeFileSync(program, `#!/bin/sh\n${binary} ${version}\n`);
+    chmodSync(program, 0o755);
+    const archive = join(from, `${name}.tar.gz`);
+    Bun.spawnSync(['tar', '-czf', archive, '-C', directory.path, name]);
+    const sum = createHash('sha256').update(readFileSync(archive)).digest('hex');
+    sums.push(`${sum}  ${name}.tar.gz\n`);
+  }
+  writeFileSync(join(from, 'SHA256SUMS'), sums.join(''));
+  return {
+    path: directory.path,
+    from,
+    binDir,
+    archive: (version: string) => join(from, `fanfare-${version}-${PLATFORM}.tar.gz`),
+    installed: () => readdirSync(directory.path).includes('bin') && readdirSync(binDir),
+    [Symbol.dispose]: () => directory[Symbol.dispose](),
+  };
+}
+
+async function install(args: readonly string[], path = process.env['PATH'] ?? '') {
+  const child = Bun.spawn(['sh', INSTALLER, ...args], {
+    env: { ...process.env, PATH: path },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { stdout, stderr, exitCode };
+}
+
+describe('install.sh', () => {
+  it('installs the binary of this machine from a folder, and says how to start it', async () => {
+    using release = releases(['1.2.3']);
+    const { from, binDir } = release;
+    const ended = await install(['--from', from, '--bin-dir', binDir]);
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(ended.stdout).toContain(`Installed ${binDir}/fanfare: `);
+    expect(ended.stdout).toEndWith(`Start it: ${binDir}/fanfare serve\n`);
+    expect(release.installed()).toEqual(['fanfare']);
+  });
+
+  it('installs from an address, over a version that is there', async () => {
+    using release = releases(['1.2.3', '1.3.0']);
+    const { from, binDir } = release;
+    using server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: ({ url }) => new Response(Bun.file(join(from, new URL(url).pathname))),
+    });
+    for (const version of ['1.2.3', '1.3.0']) {
+      const args = ['--from', `${server.url}`, '--version', version, '--bin-dir', binDir];
+      expect((await install(args)).exitCode).toBe(0);
+      expect(readFileSync(join(binDir, 'fanfare'), 'utf8')).toEndWith(` ${version}\n`);
+    }
+    expect(release.installed()).toEqual(['fanfare']);
+  });
+
+  it('installs nothing if one byte of the archive differs', async () => {
+    using release = releases(['1.2.3']);
+    const { from, binDir } = release;
+    const bytes = readFileSync(release.archive('1.2.3'));
+    bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
+    writeFileSync(release.archive('1.2.3'), bytes);
+    expect(await install(['--from', from, '--bin-dir', binDir])).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: `install.sh: fanfare-1.2.3-${PLATFORM}.tar.gz is not what SHA256SUMS says; nothing was installed\n`,
+    });
+    expect(release.installed()).toBe(false);
+  });
+
+  it('keeps the old binary if the new one does not run', async () => {
+    using release = releases(['1.2.3'], { binary: 'exit 3 #' });
+    const { from, binDir } = release;
+    mkdirSync(binDir);
+    writeFileSync(join(binDir, 'fanfare'), 'old');
+    const ended = await install(['--from', from, '--bin-dir', binDir]);
+    expect(ended.exitCode).toBe(1);
+    expect(ended.stderr).toContain('does not run on this machine');
+    expect(readFileSync(join(binDir, 'fanfare'), 'utf8')).toBe('old');
+    expect(release.installed()).toEqual(['fanfare']);
+  });
+
+  it.each([
+    [['--from'], '--from needs a value'],
+    [[], '--from is missing'],
+    [['--form', 'x'], 'unknown option --form'],
+    [['--from', 'RELEASES'], 'has several versions: choose one with --version'],
+    [['--from', 'RELEASES', '--version', '9.9.9'], 'SHA256SUMS does not name fanfare-9.9.9-linux-'],
+    [['--from', '/nothing/there'], '/nothing/there/SHA256SUMS cannot be read'],
+  ])('refuses %j in words', async (args, message) => {
+    using release = releases(['1.2.3', '1.3.0']);
+    const given = args.map((arg) => (arg === 'RELEASES' ? release.from : arg));
+    const { exitCode, stderr } = await install([...given]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(message);
+  });
+
+  it.each([
+    ['Darwin', 'x86_64', 'there is no binary for Darwin'],
+    ['Linux', 'riscv64', 'there is no binary for riscv64'],
+  ])('refuses machines without a binary: %s %s', async (system, machine, message) => {
+    using release = releases(['1.2.3']);
+    const tools = join(release.path, 'tools');
+    mkdirSync(tools);
+    writeFileSync(
+      join(tools, 'uname'),
+      `#!/bin/sh\n[ "$1" = -s ] && echo ${system} || echo ${machine}\n`,
+    );
+    chmodSync(join(tools, 'uname'), 0o755);
+    const path = `${tools}:${process.env['PATH']}`;
+    const { exitCode, stderr } = await install(['--from', release.from], path);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
+});
