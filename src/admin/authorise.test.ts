@@ -12,6 +12,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'conditions',
     'describe',
     'figures',
+    'findPublish',
     'getApp',
     'getInstance',
     'getPublish',

@@ -31,6 +31,12 @@ export const userOperations: readonly Operation[] = [
       'Show one user: connections and channels in an app, devices and newest publishes in a push instance. Name at least one of both.',
     query: z.strictObject({
       app: ownerId.describe('An app in which the user signs in.'),
+      channel: z
+        .string()
+        .startsWith('presence-', { error: 'must be a presence channel' })
+        .max(200)
+        .optional()
+        .describe('Also show connections that are this member of a presence channel of the app.'),
       instance: ownerId.describe('A push instance in which the user has devices.'),
     }),
     answer: z.strictObject({
@@ -45,7 +51,7 @@ export const userOperations: readonly Operation[] = [
                 channelNames: z.array(z.string()).describe('The first 1,000.'),
               }),
             )
-            .describe(`Connections that are signed in as the user. Up to ${CONNECTIONS_SHOWN}.`),
+            .describe(`Connections of the user. Up to ${CONNECTIONS_SHOWN}.`),
           moreConnections: z.boolean(),
         })
         .nullable()
@@ -66,7 +72,7 @@ export const userOperations: readonly Operation[] = [
         .describe('null: no instance was named.'),
     }),
     refusals: ['not-found', 'conflict'],
-    act: async (admin, { path, query: { app, instance }, rights }) => {
+    act: async (admin, { path, query: { app, channel, instance }, rights }) => {
       const read = readUserId(path('user'));
       if (!read.ok) throw new OperationRefused('invalid', `user: ${read.why}`, 'user');
       if (app === undefined && instance === undefined) {
@@ -74,7 +80,7 @@ export const userOperations: readonly Operation[] = [
       }
       const user = read.userId;
       const [ofApp, ofInstance] = await Promise.all([
-        app === undefined ? null : inApp(admin, { user, id: app, rights }),
+        app === undefined ? null : inApp(admin, { user, id: app, channel, rights }),
         instance === undefined ? null : inInstance(admin, { user, id: instance, rights }),
       ]);
       return { user, app: ofApp, push: ofInstance };
@@ -88,11 +94,21 @@ interface Wanted {
   readonly rights: Rights;
 }
 
-async function inApp({ apps, inspect }: Admin, { user, id, rights }: Wanted) {
+async function inApp(
+  { apps, inspect }: Admin,
+  { user, id, channel, rights }: Wanted & { readonly channel: string | undefined },
+) {
   if (!seesApp(rights, id)) throw new OperationRefused('not-found', `There is no app ${id}`);
   const { tenant: app } = await apps.get(id);
-  const limit = CONNECTIONS_SHOWN;
-  const { servers, connections, next } = await inspect.connections({ appId: app.id, user, limit });
+  const query = { appId: app.id, user, limit: CONNECTIONS_SHOWN };
+  const [signedIn, members] = await Promise.all([
+    inspect.connections(query),
+    channel === undefined ? undefined : inspect.connections({ ...query, channel }),
+  ]);
+  const { servers } = signedIn;
+  const all = [...signedIn.connections, ...(members?.connections ?? [])];
+  const unique = [...new Map(all.map((one) => [one.socketId, one])).values()];
+  const connections = unique.slice(0, CONNECTIONS_SHOWN);
   const channelNames = new Map<string, readonly string[]>();
   // Some at a time: each may be a question to another server.
   for (let at = 0; at < connections.length; at += ASKED_AT_ONCE) {
@@ -112,7 +128,9 @@ async function inApp({ apps, inspect }: Admin, { user, id, rights }: Wanted) {
       ...showConnection(one, rights),
       channelNames: channelNames.get(one.socketId) ?? [],
     })),
-    moreConnections: next !== undefined,
+    moreConnections:
+      unique.length > connections.length ||
+      [signedIn.next, members?.next].some((next) => next !== undefined),
   };
 }
 

@@ -316,7 +316,7 @@ describe('a user in the admin API', () => {
       user: 'ann',
       app: {
         id: app.id,
-        server: expect.any(String),
+        servers: [{ name: expect.any(String), away: false }],
         connections: [{ socketId: client.socketId, user: 'ann', channelNames: ['lobby'] }],
         moreConnections: false,
       },
@@ -329,6 +329,16 @@ describe('a user in the admin API', () => {
       },
     });
     expect((await show(`?app=${app.id}`)).json).toMatchObject({ push: null });
+    // Who has not signed in is known as a member of a presence channel.
+    await using guest = await app.connect();
+    const member = JSON.stringify({ user_id: 'ann' });
+    await guest.subscribes('presence-room', app.auth(guest, 'presence-room', member));
+    const { json } = await show(`?app=${app.id}&channel=presence-room`);
+    const { connections } = (json as { app: { connections: { socketId: string }[] } }).app;
+    expect(connections.map(({ socketId }) => socketId).toSorted()).toEqual(
+      [client.socketId, guest.socketId].toSorted(),
+    );
+    expect((await show(`?app=${app.id}&channel=room`)).status).toBe(400);
     expect((await admin(server, 'GET', `/users/eve?instance=${at.id}`)).json).toEqual({
       user: 'eve',
       app: null,

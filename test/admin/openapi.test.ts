@@ -164,6 +164,7 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
     body: { neverAccepted: true, registeredBefore: '2099-01-01T00:00:00Z' },
   }),
   listPublishes: async () => ({ path: { id: await makeInstance() } }),
+  findPublish: async () => ({ path: { publish: (await makePublish()).publish } }),
   getPublish: async () => ({ path: await makePublish() }),
   cancelPublish: async () => ({ path: await makePublish() }),
   listWebhookEndpoints: async () => ({}),

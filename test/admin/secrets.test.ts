@@ -57,17 +57,13 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'fanfare-secrets-'));
   const privateKeyFile = join(folder, 'key.p8');
   writeFileSync(privateKeyFile, apnsKey.text);
-  const serviceAccountFile = join(folder, 'account.json');
-  writeFileSync(
-    serviceAccountFile,
-    JSON.stringify({
-      type: 'service_account',
-      project_id: 'shop',
-      private_key: fcmKey.text,
-      client_email: 'a@shop.iam.gserviceaccount.com',
-      token_uri: 'http://127.0.0.1:9/token',
-    }),
-  );
+  const serviceAccount = JSON.stringify({
+    type: 'service_account',
+    project_id: 'shop',
+    private_key: fcmKey.text,
+    client_email: 'a@shop.iam.gserviceaccount.com',
+    token_uri: 'http://127.0.0.1:9/token',
+  });
   endpoint = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -85,7 +81,7 @@ beforeAll(async () => {
             id: INSTANCE.id,
             secretKeys: [INSTANCE.secretKey],
             apns: { teamId: 'TEAM', keyId: 'KEY', privateKeyFile },
-            fcm: { serviceAccountFile, origin: 'http://127.0.0.1:9' },
+            fcm: { serviceAccount, origin: 'http://127.0.0.1:9' },
             web: {
               vapid: {
                 publicKey: vapid.publicText,

@@ -111,7 +111,14 @@ export const inspectOperations: readonly Operation[] = [
     summary:
       'List open connections of an app, one server after the other, the oldest of each thread first.',
     query: z.strictObject({
-      user: z.string().min(1).max(1_000).optional().describe('Only those signed in as this user.'),
+      user: z
+        .string()
+        .min(1)
+        .max(1_000)
+        .optional()
+        .describe(
+          'Only those signed in as this user. With a presence channel, also those that are this member of it.',
+        ),
       channel: z.string().max(200).optional().describe('Only those subscribed to this channel.'),
       address: z.string().max(100).optional().describe('Only those of this client address.'),
       limit: listLimit(100),

@@ -7,13 +7,14 @@ import type {
   PublishList,
   PublishQuery,
 } from '../../stores/push/publishes/publish-list.ts';
+import type { MemoryInstanceDirectory } from '../../tenants/instance-directory.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 
 export interface PublishAdminOptions {
-  readonly list: Pick<PublishList, 'list' | 'details'>;
+  readonly list: Pick<PublishList, 'list' | 'details' | 'instanceOf'>;
   readonly store: Pick<PublishStore, 'status' | 'cancel'>;
-  /** The number of a served instance. The id may be in any case. */
-  readonly numberOf: (id: string) => number | undefined;
+  /** The served instances. */
+  readonly directory: Pick<MemoryInstanceDirectory, 'byId' | 'byNumber'>;
   readonly now: () => number;
   readonly log: Log;
 }
@@ -60,6 +61,14 @@ export class PublishAdmin {
     return after;
   }
 
+  /** The id of the instance that a publish is of; `undefined` if there is no such publish. */
+  async instanceOf(publish: string): Promise<string | undefined> {
+    const { list, directory } = this.options;
+    const id = readPublishId(publish);
+    const number = id && (await list.instanceOf(id));
+    return number === undefined ? undefined : directory.byNumber(number)?.id;
+  }
+
   private find(named: Named): { instance: number; id: PublishId; nowMs: number } {
     const instance = this.numberOf(named.instance);
     const id = readPublishId(named.publish);
@@ -68,12 +77,12 @@ export class PublishAdmin {
   }
 
   private numberOf(id: string): number {
-    const number = this.options.numberOf(id);
+    const number = this.options.directory.byId(id)?.number;
     if (number === undefined) throw new OperationRefused('not-found', `There is no instance ${id}`);
     return number;
   }
 }
 
-function noSuchPublish({ publish }: Named): OperationRefused {
+export function noSuchPublish({ publish }: Pick<Named, 'publish'>): OperationRefused {
   return new OperationRefused('not-found', `There is no publish ${publish.slice(0, 60)}`);
 }

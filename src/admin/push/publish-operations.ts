@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { type Operation, operation } from '../operation.ts';
 import { numberIn } from '../query-kinds.ts';
+import { seesInstance } from '../rights.ts';
+import { noSuchPublish } from './publish-admin.ts';
 import {
   publishState,
   shownPublish,
@@ -44,6 +46,24 @@ export const publishOperations: readonly Operation[] = [
         publishes: found.publishes.map((one) => showPublish(one, rights)),
         next: found.next === undefined ? null : String(found.next),
       };
+    },
+  }),
+  operation({
+    id: 'findPublish',
+    role: 'viewer',
+    restricted: 'filtered',
+    method: 'GET',
+    path: '/publishes/{publish}',
+    summary: 'Find the push instance that a publish is of.',
+    answer: z.strictObject({ id: z.string(), instance: z.string() }),
+    refusals: ['not-found'],
+    act: async ({ publishes }, { path, rights }) => {
+      const id = path('publish');
+      const instance = await publishes.instanceOf(id);
+      if (instance === undefined || !seesInstance(rights, instance)) {
+        throw noSuchPublish({ publish: id });
+      }
+      return { id, instance };
     },
   }),
   operation({

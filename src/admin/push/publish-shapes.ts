@@ -15,6 +15,9 @@ import type { PublishAdmin } from './publish-admin.ts';
 /** Pauses that are shown: devices of browsers name any number of push services. */
 const PAUSES_MAX = 20;
 
+/** Names of one publish that are shown. */
+const NAMES_SHOWN = 100;
+
 export const publishState = z.enum([
   'scheduled',
   'planning',
@@ -45,7 +48,9 @@ const facts = {
     names: z
       .array(z.string())
       .nullable()
-      .describe('null if no longer known, and for users if personal data is hidden.'),
+      .describe(
+        `The first ${NAMES_SHOWN}; null if no longer known, and for users if personal data is hidden.`,
+      ),
   }),
   createdAtMs: time,
   sendAtMs: time.nullable().describe('null: at once.'),
@@ -115,7 +120,11 @@ function target(
   { seesPayloads }: Pick<Rights, 'seesPayloads'>,
 ) {
   const isShown = kind === 'interests' || seesPayloads;
-  return { kind, count: names?.length ?? null, names: isShown ? (names ?? null) : null };
+  return {
+    kind,
+    count: names?.length ?? null,
+    names: isShown ? (names?.slice(0, NAMES_SHOWN) ?? null) : null,
+  };
 }
 
 export function showPublish(

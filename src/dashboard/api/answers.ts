@@ -262,9 +262,15 @@ export interface Operations {
   };
   'GET /users/{user}': {
     readonly path: { readonly user: string };
-    readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined };
+    readonly query: { readonly app?: string | undefined; readonly channel?: string | undefined; readonly instance?: string | undefined };
     readonly body: undefined;
     readonly answer: { readonly user: string; readonly app: { readonly id: string; readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly connections: readonly ({ readonly socketId: string; readonly user: string | null; readonly address: string | null; readonly transport: "websocket" | "http"; readonly client: { readonly name: string; readonly version: string; readonly protocol: string } | null; readonly openedAtMs: number; readonly heardAtMs: number; readonly waitingBytes: number; readonly channels: number; readonly server: string; readonly channelNames: readonly (string)[] })[]; readonly moreConnections: boolean } | null; readonly push: { readonly id: string; readonly devices: readonly ({ readonly id: string; readonly platform: "apns" | "fcm" | "web"; readonly userId: string | null; readonly registeredAt: string; readonly seenAt: string; readonly accepted: boolean; readonly acceptedAt: string | null; readonly metadata: Readonly<Record<string, string>>; readonly client: string })[]; readonly moreDevices: boolean; readonly publishes: readonly ({ readonly publish: string; readonly device: string; readonly createdAt: string; readonly state: "scheduled" | "planning" | "delivering" | "finished" | "cancelled"; readonly outcome: { readonly at: string | null; readonly what: "registered" | "published" | "scheduled" | "not-in-audience" | "waiting" | "gateway-paused" | "accepted" | "retry" | "failed" | "expired" | "pruned" | "removed" | "cancelled" | "delivered" | "opened"; readonly detail: string; readonly advice: string | null } })[]; readonly looked: number } | null };
+  };
+  'GET /publishes/{publish}': {
+    readonly path: { readonly publish: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly id: string; readonly instance: string };
   };
   'GET /instances/{id}/publishes/{publish}': {
     readonly path: { readonly id: string; readonly publish: string };
@@ -300,7 +306,7 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly endpoints: readonly ({ readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly url: string; readonly delivered: number; readonly failed: number; readonly lastAtMs: number; readonly lastOutcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly lastStatus: number | null; readonly lastDeliveredAtMs: number | null; readonly failingSinceMs: number | null; readonly waiting: number; readonly oldestWaitingAtMs: number | null; readonly servers: readonly (string)[] })[] };
+    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly endpoints: readonly ({ readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly url: string; readonly delivered: number; readonly failed: number; readonly lastAtMs: number; readonly lastOutcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly lastStatus: number | null; readonly lastDeliveredAtMs: number | null; readonly failingSinceMs: number | null; readonly durations: readonly ({ readonly upToMs: number | null; readonly attempts: number })[]; readonly waiting: number; readonly oldestWaitingAtMs: number | null; readonly servers: readonly (string)[] })[] };
   };
   'POST /webhook-replays': {
     readonly path: Record<never, string>;

@@ -99,7 +99,7 @@ const views: Readonly<Record<string, View>> = {
   '/users/:user': {
     operation: 'GET /users/{user}',
     path: { user: ':user' },
-    filters: ['app', 'instance'],
+    filters: ['app', 'channel', 'instance'],
   },
 };
 

@@ -227,12 +227,14 @@ async function inInstances(
   return found.flat();
 }
 
-function findPublish(publish: string, signal: AbortSignal): Promise<readonly Hit[]> {
-  return inInstances(async (id) => {
-    await call('GET /instances/{id}/publishes/{publish}', { path: { id, publish } }, signal);
-    const path = inInstance(id, 'publishes', publish);
-    return [{ icon: 'publish', what: publish, where: instances.nameOfId(id), path }];
-  });
+async function findPublish(publish: string, signal: AbortSignal): Promise<readonly Hit[]> {
+  try {
+    const { id, instance } = await call('GET /publishes/{publish}', { path: { publish } }, signal);
+    const path = inInstance(instance, 'publishes', id);
+    return [{ icon: 'publish', what: id, where: instances.nameOfId(instance), path }];
+  } catch {
+    return [];
+  }
 }
 
 function findDevices(wanted: string, signal: AbortSignal): Promise<readonly Hit[]> {

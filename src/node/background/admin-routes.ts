@@ -179,7 +179,7 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
     publishes: new PublishAdmin({
       list: new PublishList(database),
       store: new StoredPublishes(database),
-      numberOf,
+      directory: instances.directory,
       now: Date.now,
       log,
     }),

@@ -19,6 +19,7 @@ const CHANNELS_MAX = 1_000;
 
 /** Which connections to find. */
 export interface ConnectionQuery {
+  /** The user that they are signed in as; with a presence channel, also the member that they are there. */
   readonly user?: string | undefined;
   readonly channel?: string | undefined;
   readonly address?: string | undefined;
@@ -80,11 +81,11 @@ export class Inspector {
    */
   find(app: App, query: ConnectionQuery): ConnectionPage | undefined {
     const fits = this.filter(app, query);
-    if (query.user !== undefined) {
-      const found = this.ofUser(app, query.user).filter(fits).slice(0, query.limit);
+    const { user, after, limit } = query;
+    if (user !== undefined && !query.channel?.startsWith('presence-')) {
+      const found = this.ofUser(app, user).filter(fits).slice(0, limit);
       return { connections: found.map((one) => this.show(one)), next: undefined };
     }
-    const { after, limit } = query;
     const walk =
       after === undefined
         ? this.options.connections.all()[Symbol.iterator]()
@@ -131,13 +132,14 @@ export class Inspector {
     return found?.app === app ? found : undefined;
   }
 
-  private filter(app: App, { channel, address }: ConnectionQuery) {
+  private filter(app: App, { user, channel, address }: ConnectionQuery) {
     const packed: PackedAddress | undefined =
       address === undefined ? address : packAddress(address);
     return (one: Connection): boolean =>
       one.app === app &&
       (packed === undefined || one.address === packed) &&
-      (channel === undefined || one.subscription(channel)?.state === 'joined');
+      (channel === undefined || one.subscription(channel)?.state === 'joined') &&
+      (user === undefined || isUser(one, user, channel));
   }
 
   private keep(walk: Iterator<Connection>): number {
@@ -163,4 +165,10 @@ export class Inspector {
       channels: connection.subscriptionCount,
     };
   }
+}
+
+/** Whether a connection is signed in as a user, or is that member of the channel. */
+function isUser(one: Connection, user: string, channel: string | undefined): boolean {
+  if (!one.signingIn && one.user?.id === user) return true;
+  return channel !== undefined && one.subscription(channel)?.member?.userId === user;
 }

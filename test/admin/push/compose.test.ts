@@ -237,8 +237,16 @@ describe('the credential of a gateway', () => {
       const asked = await ask('POST', `/instances/${id}/gateways/check`, { platform });
       expect(asked).toMatchObject({ status: 200, json: { answers: [{ result: 'accepted' }] } });
     }
-    for (const query of ['', '?secrets=true']) {
-      const { text } = await admin(server, 'GET', `/instances/${id}${query}`);
+    const body = { apns: { privateKey }, fcm: { serviceAccount } };
+    for (const [method, query] of [
+      ['GET', ''],
+      ['GET', '?secrets=true'],
+      ['PATCH', '?dry-run=true'],
+    ] as const) {
+      const { status, text } = await admin(server, method, `/instances/${id}${query}`, {
+        ...(method === 'GET' ? {} : { body }),
+      });
+      expect(status).toBe(200);
       for (const secret of [privateKey, serviceAccount]) {
         expect(text).not.toContain(JSON.stringify(secret).slice(1, 200));
       }

@@ -32,7 +32,10 @@ beforeAll(async () => {
       admin: {
         port: 0,
         proxy: { trust: [PROXY], userHeader: 'x-user', groupsHeader: 'x-groups' },
-        roles: [{ group: 'view', role: 'viewer' }],
+        roles: [
+          { group: 'view', role: 'viewer' },
+          { group: 'other', role: 'admin', instances: [UNKNOWN] },
+        ],
       },
     },
   });
@@ -103,7 +106,7 @@ describe('the publishes of an instance', () => {
     const instance = await newInstance(server);
     const id = await published(instance, { interests: ['hello'], sendAt: LATER, web: {} });
     const path = `/instances/${instance.id}/publishes/${id}/cancel`;
-    expect((await asViewer('POST', path)).status).toBe(403);
+    expect((await as('view', 'POST', path)).status).toBe(403);
     const logged = server.logsNext(/Publish cancelled/);
     const first = await admin(server, 'POST', path);
     expect(first.json).toEqual({ id, state: 'cancelled', cancelled: true });
@@ -126,12 +129,17 @@ describe('the publishes of an instance', () => {
     });
     for (const path of ['', `/${id}`]) {
       const target = `/instances/${instance.id}/publishes${path}`;
-      const { body, status } = await asViewer('GET', target);
+      const { body, status } = await as('view', 'GET', target);
       expect(status).toBe(200);
       expect(body).toContain('"count":2');
       expect(body).not.toContain('"ann"');
       expect(body).not.toContain('secret plans');
     }
+    const users = Array.from({ length: 101 }, (_, n) => `user-${n}`);
+    const many = await published(instance, { users, sendAt: LATER, web: {} });
+    expect(await shown(instance, many)).toMatchObject({
+      target: { count: 101, names: users.slice(0, 100) },
+    });
   });
 
   it('of others, and those that are not there, are not found', async () => {
@@ -148,6 +156,16 @@ describe('the publishes of an instance', () => {
       }
     }
     expect(await listed(instance)).toEqual([]);
+  });
+
+  it('are found by their id alone, by those who may see the instance', async () => {
+    const instance = await newInstance(server);
+    const id = await published(instance, { interests: ['hello'], sendAt: LATER, web: {} });
+    const found = await admin(server, 'GET', `/publishes/${id}`);
+    expect(found.json).toEqual({ id, instance: instance.id });
+    expect((await as('view', 'GET', `/publishes/${id}`)).status).toBe(200);
+    expect((await as('other', 'GET', `/publishes/${id}`)).status).toBe(404);
+    expect((await admin(server, 'GET', `/publishes/pubid-${UNKNOWN}`)).status).toBe(404);
   });
 });
 
@@ -180,9 +198,9 @@ function setInterest({ id, pushPort }: Instance, device: string): Promise<Respon
   return fetch(`http://127.0.0.1:${pushPort}${path}`, { method: 'POST' });
 }
 
-/** Asks as a user without the right to see payloads. */
-async function asViewer(method: string, path: string) {
+/** Asks as a user of a group. */
+async function as(group: string, method: string, path: string) {
   await using http = await RawHttp.open({ port: server.adminPort }, { from: PROXY });
-  const headers = { 'x-user': 'vera', 'x-groups': 'view', 'content-type': 'application/json' };
+  const headers = { 'x-user': 'vera', 'x-groups': group, 'content-type': 'application/json' };
   return await http.asks({ method, target: `/api/v1${path}`, headers });
 }

@@ -107,11 +107,24 @@ it('shows what a publish would do while it is written, and sends it', async () =
   await page.getByText(/^Request of fcm/).click();
   const request = page.getByRole('region', { name: 'Exact request for fcm' });
   expect(await request.textContent()).toContain('"priority": "HIGH"');
-  expect(await lookFaults(page)).toEqual([]);
 
   await page.getByRole('button', { name: 'Send to 2 devices' }).click();
   await page.getByRole('heading', { level: 1, name: /donuts|pubid-/ }).waitFor();
   expect(page.url()).toMatch(/\/publishes\/pubid-/);
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+it('is accessible and fits, whatever is written', async () => {
+  const id = await newInstance('A shop with a name that is longer than its place');
+  const names = encodeURIComponent(`not valid!,${'long-'.repeat(30)}`);
+  const path = `/push/${id}/compose?interests=${names}`;
+  const { page, complaints } = await openDashboard(server, browser, path);
+  await page.getByRole('textbox', { name: 'Text' }).fill('Wordswithoutspaces'.repeat(20));
+  await page.getByText('The server would refuse it.').waitFor();
+  await page.getByText(/^Request of web/).click();
+  await page.getByRole('region', { name: 'Exact request for web' }).waitFor();
+  expect(await lookFaults(page)).toEqual([]);
   expect(complaints).toEqual([]);
   await page.close();
 });

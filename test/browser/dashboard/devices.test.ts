@@ -128,7 +128,7 @@ it('says why a device did not get a publish, and leads there from the publish', 
   await page.keyboard.type(alive.slice(0, 14));
   await page.getByRole('option', { name: new RegExp(alive), selected: true }).waitFor();
   await page.keyboard.press('Enter');
-  await page.getByText('Android accepts its token').waitFor();
+  await page.getByText('FCM accepts its token').waitFor();
   await page.getByRole('link', { name: 'news' }).waitFor();
   const row = page.getByRole('row').filter({ hasText: 'accepted' }).first();
   await row.getByRole('link').click();
@@ -191,7 +191,7 @@ it('shows one user in both products', async () => {
   const path = `/apps/${app.id}/connections`;
   const { page, complaints } = await openDashboard(server, browser, path);
   await page.getByRole('link', { name: 'ann', exact: true }).click();
-  await page.getByText('1 connection signed in now, 1 device.').waitFor();
+  await page.getByText('1 connection now, 1 device.').waitFor();
   expect(new URL(page.url()).pathname).toBe('/dashboard/users/ann');
   await page.getByRole('link', { name: client.socketId }).waitFor();
   await page.getByRole('link', { name: 'lobby' }).waitFor();
@@ -202,9 +202,17 @@ it('shows one user in both products', async () => {
     .getByRole('main')
     .getByRole('combobox', { name: 'Push instance' })
     .selectOption('No push instance');
-  await page.getByText('1 connection signed in now.').waitFor();
-  await page.goto(page.url().replace('/users/ann', '/users/nobody'));
-  await page.getByText('No connection is signed in as this user').waitFor();
+  await page.getByText('1 connection now.').waitFor();
+  // Who has not signed in is found from the members of a presence channel.
+  await using guest = await app.connect();
+  const member = JSON.stringify({ user_id: 'bea' });
+  await guest.subscribes('presence-room', app.auth(guest, 'presence-room', member));
+  await page.goto(page.url().replace(/\/users\/.*/, `/apps/${app.id}/channels/presence-room`));
+  await page.getByRole('link', { name: 'bea' }).click();
+  await page.getByText('1 connection now, 0 devices.').waitFor();
+  await page.getByRole('link', { name: guest.socketId }).waitFor();
+  await page.goto(page.url().replace('/users/bea', '/users/nobody'));
+  await page.getByText('No connection of this user').waitFor();
   expect(complaints).toEqual([]);
   await page.close();
 });

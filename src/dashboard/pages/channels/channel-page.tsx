@@ -136,7 +136,7 @@ function Members({ app, value }: { readonly app: string; readonly value: Channel
             <tr key={userId}>
               <td class="name">
                 <div class="cut">
-                  <UserLink user={userId} app={app} />
+                  <UserLink user={userId} app={app} channel={value.name} />
                 </div>
               </td>
               <td class="wide">

@@ -41,7 +41,7 @@ export default function ComposePage({ instance }: { readonly instance: string })
       <PageHead
         title="Compose"
         of={instances.nameOfId(instance)}
-        says={audienceWords(shown)}
+        says={failed === undefined ? audienceWords(shown) : undefined}
         commands={[
           { name: 'curl', text: () => curlOf(instance) },
           { name: 'fanfare', text: () => commandOf(instance) },

@@ -34,7 +34,7 @@ export default function CredentialsPage({ instance: id }: { readonly instance: s
         of={instances.nameOfId(id)}
         says={
           gateways === undefined
-            ? 'Asking …'
+            ? failed === undefined && 'Asking …'
             : gateways.map((one) => `${names[one.platform]}: ${stateOf(one).says}`).join(' · ')
         }
       />
@@ -48,7 +48,11 @@ export default function CredentialsPage({ instance: id }: { readonly instance: s
             reload={reload}
           />
         ))}
-      <p class="muted small">What this server saw since its start. Each server sends on its own.</p>
+      {gateways !== undefined && (
+        <p class="muted small">
+          What this server saw since its start. Each server sends on its own.
+        </p>
+      )}
     </div>
   );
 }

@@ -21,6 +21,9 @@ import { LastPublishes, Timeline } from './outcomes.tsx';
 type Device = Answer<'GET /instances/{id}/devices/{device}'>;
 type Registered = NonNullable<Device['registered']>;
 
+/** Who accepts a token. */
+const gatewayNames = { apns: 'Apple', fcm: 'FCM', web: 'The push service' } as const;
+
 /** What of an id must be typed to remove the device. */
 const TYPED = 12;
 
@@ -129,9 +132,10 @@ function sentence({ registered, removed, platform, registeredAt }: Device): stri
   const { accepted, userId, seenAt } = registered;
   const whose = userId === null ? 'of no user' : `of ${userId}`;
   const seen = duration(Date.now() - Date.parse(seenAt));
+  const gateway = gatewayNames[platform];
   const reached = accepted
-    ? `${name} accepts its token`
-    : `${name} has never accepted its token: nothing was sent to it yet, or the token is wrong`;
+    ? `${gateway} accepts its token`
+    : `${gateway} has never accepted its token: nothing was sent to it yet, or the token is wrong`;
   return `${reached}. Registered ${moment(registeredAt)}, ${whose}, seen ${seen} ago.`;
 }
 
@@ -154,7 +158,7 @@ function Explained({ instance, device }: { readonly instance: string; readonly d
     <section class="card" aria-labelledby="why">
       <header>
         <h2 id="why">Why did it get a publish, or not?</h2>
-        {publish !== '' && (
+        {value !== undefined && (
           <span class="line-of">
             <CopyButton text={asFanfare(['push', 'explain', publish, device], { instance })}>
               fanfare
@@ -180,7 +184,11 @@ function Explained({ instance, device }: { readonly instance: string; readonly d
       </form>
       {failed !== undefined && (
         <div class="inside">
-          <FailureNotice failed={failed} />
+          {failed.status === 404 ? (
+            <Notice level="warn">{failed.message}.</Notice>
+          ) : (
+            <FailureNotice failed={failed} retry={reload} />
+          )}
         </div>
       )}
       {publish !== '' && value !== undefined && <Timeline events={value.events} />}

@@ -1,4 +1,5 @@
 import type { Answer } from '../../api/client.ts';
+import { may } from '../../api/session.ts';
 import { QuotaBar } from '../../parts/charts.tsx';
 import { count } from '../../parts/formats.ts';
 import { Empty } from '../../parts/notices.tsx';
@@ -120,6 +121,16 @@ export function InstancesTable({
                     {apns === undefined && fcm === undefined && web === undefined && (
                       <span class="muted">nothing yet</span>
                     )}
+                    {(apns === undefined || fcm === undefined) && may('admin') && (
+                      <a class="small" href={pathTo(inInstance(id, 'credentials'))}>
+                        Add {[apns ?? 'Apple', fcm ?? 'Android'].filter(isText).join(' and ')}
+                      </a>
+                    )}
+                    {web !== undefined && may('operator') && (
+                      <a class="small" href={pathTo(inInstance(id, 'compose'))}>
+                        Try it in this browser
+                      </a>
+                    )}
                   </span>
                 </td>
               </tr>
@@ -130,6 +141,8 @@ export function InstancesTable({
     </section>
   );
 }
+
+const isText = (value: unknown) => typeof value === 'string';
 
 /** The servers of the cluster. */
 export function ServersTable({ live }: { readonly live: Live | undefined }) {

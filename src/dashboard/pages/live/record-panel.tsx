@@ -101,7 +101,7 @@ export function RecordPanel({
             <>
               <dt>User</dt>
               <dd>
-                <UserLink user={record.user} app={app} />
+                <UserLink user={record.user} app={app} channel={record.channel} />
               </dd>
             </>
           )}

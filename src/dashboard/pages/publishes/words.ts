@@ -43,7 +43,7 @@ export function targetWords({ kind, count, names }: Publish['target']): string {
   const noun = kind === 'users' ? 'user' : 'interest';
   if (names === null) return count === null ? `many ${noun}s` : counted(count, noun);
   const shown = names.slice(0, NAMES_SHOWN).join(', ');
-  const more = names.length - NAMES_SHOWN;
+  const more = (count ?? names.length) - NAMES_SHOWN;
   if (more > 0) return `${shown} and ${counted(more, `more ${noun}`)}`;
   return kind === 'users' ? `${names.length === 1 ? 'user' : 'users'} ${shown}` : shown;
 }

@@ -19,11 +19,11 @@ const POLL_MS = 5000;
 
 /** What of this one person, in both products? */
 export default function UserPage({ user }: { readonly user: string }) {
-  const { app = '', instance = '' } = address.value.query;
+  const { app = '', channel = '', instance = '' } = address.value.query;
   const isAsked = app !== '' || instance !== '';
   const { value, failed, reload } = useAnswer(
     'GET /users/{user}',
-    { path: { user }, query: { app, instance } },
+    { path: { user }, query: { app, channel: app === '' ? '' : channel, instance } },
     { everyMs: POLL_MS, skip: !isAsked },
   );
   return (
@@ -35,7 +35,14 @@ export default function UserPage({ user }: { readonly user: string }) {
         actions={isAsked && <Button onClick={reload}>Look again</Button>}
       />
       <div class="toolbar">
-        <Choice label="App" none="No app" of={knownApps.all.value} chosen={app} name="app" />
+        <Choice
+          label="App"
+          none="No app"
+          of={knownApps.all.value}
+          chosen={app}
+          name="app"
+          also={{ channel: '' }}
+        />
         <Choice
           label="Push instance"
           none="No push instance"
@@ -57,12 +64,15 @@ function Choice({
   of,
   chosen,
   name,
+  also,
 }: {
   readonly label: string;
   readonly none: string;
   readonly of: readonly Named[] | undefined;
   readonly chosen: string;
   readonly name: 'app' | 'instance';
+  /** Filters that are of another choice. */
+  readonly also?: Readonly<Record<string, string>>;
 }) {
   const known = of ?? [];
   return (
@@ -70,7 +80,7 @@ function Choice({
       class="input"
       aria-label={label}
       value={chosen}
-      onChange={({ currentTarget: { value } }) => setQuery({ [name]: value })}
+      onChange={({ currentTarget: { value } }) => setQuery({ [name]: value, ...also })}
     >
       <option value="">{none}</option>
       {!known.some(({ id }) => id === chosen) && chosen !== '' && (
@@ -90,7 +100,7 @@ function sentence({ app, push }: User): string {
   if (app !== null) {
     const { connections, moreConnections } = app;
     const words = counted(connections.length, 'connection');
-    parts.push(`${words}${moreConnections ? ' and more' : ''} signed in now`);
+    parts.push(`${words}${moreConnections ? ' and more' : ''} now`);
   }
   if (push !== null) {
     const { devices, moreDevices } = push;
@@ -124,10 +134,10 @@ function InApp({
         {connections.length > 0 ? (
           <ConnectionTable app={id} connections={connections} servers={servers} />
         ) : (
-          <Empty icon="connection" title="No connection is signed in as this user">
+          <Empty icon="connection" title="No connection of this user">
             <p>
               Connections of {namesOf(servers)} were looked at. Clients that have not called
-              signin() are not known by their user, also in presence channels.
+              signin() are known in presence channels only: come from the members of one.
             </p>
           </Empty>
         )}

@@ -22,7 +22,7 @@ import {
   mergeProblems,
   type ProblemOfCluster,
 } from './merge.ts';
-import type { OtherServers } from './other-servers.ts';
+import type { Answers, OtherServers } from './other-servers.ts';
 import type { ClusterQuestion, ConnectionsOfServer, EndpointOfServer } from './questions.ts';
 
 /** What this server knows of itself alone. */
@@ -51,9 +51,20 @@ export interface ClusterOptions {
   readonly clock: Clock;
 }
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How long the figures of other servers are kept. Milliseconds. */
+const KEPT_MS = 1_000;
+
 /** One answer for all servers that act as one. */
 export class Cluster {
   private readonly options: ClusterOptions;
+  /** What others have answered, by the hour from which on they were asked. */
+  private readonly keptFigures = new Map<
+    number,
+    { readonly atMs: number; readonly answers: Promise<Answers<KeptFigures>> }
+  >();
 
   constructor(options: ClusterOptions) {
     this.options = options;
@@ -94,18 +105,11 @@ export class Cluster {
   }
 
   async figures(sinceMs: number): Promise<KeptFigures & OfAllServers> {
-    const { local, others } = this.options;
-    const [own, asked] = await Promise.all([
-      local.figures(sinceMs),
-      others?.ask({ what: 'figures', sinceMs }),
-    ]);
-    const answers = asked?.answers ?? [];
+    const { local } = this.options;
+    const [own, asked] = await Promise.all([local.figures(sinceMs), this.figuresOfOthers(sinceMs)]);
+    const figures = asked?.answers.map(({ answer }) => answer) ?? [];
     return {
-      ...mergeFigures(
-        own,
-        answers.map(({ answer }) => answer),
-        this.options,
-      ),
+      ...mergeFigures(own, figures, { ...this.options, sinceMs }),
       servers: this.servers(asked),
     };
   }
@@ -174,6 +178,26 @@ export class Cluster {
     const asked = await others?.ask({ what: 'end', appId, socketId });
     const isFound = asked?.answers.some(({ answer }) => answer) === true;
     return { servers: this.servers(asked), isFound };
+  }
+
+  /**
+   * Asks others for the figures since the last full hour before a time. Those of a day are large, so the answers to the same
+   * question are kept for a second: however many watch, a server is asked 25 times in a second at most.
+   */
+  private async figuresOfOthers(sinceMs: number) {
+    const { others, clock } = this.options;
+    if (others === undefined) return undefined;
+    const nowMs = clock.now();
+    const firstMs = Math.max(sinceMs, nowMs - DAY_MS);
+    const hour = Math.min(Math.floor(firstMs / HOUR_MS), Math.floor(nowMs / HOUR_MS));
+    const kept = this.keptFigures.get(hour);
+    if (kept !== undefined && Math.abs(nowMs - kept.atMs) < KEPT_MS) return await kept.answers;
+    const answers = others.ask({ what: 'figures', sinceMs: hour * HOUR_MS });
+    for (const [old, { atMs }] of this.keptFigures) {
+      if (Math.abs(nowMs - atMs) >= KEPT_MS) this.keptFigures.delete(old);
+    }
+    this.keptFigures.set(hour, { atMs: nowMs, answers });
+    return await answers;
   }
 
   /** The conditions that other servers do not answer. */

@@ -14,15 +14,25 @@ describe('figures of servers', () => {
   it('are added up step by step, and gaps of one are filled by the other', () => {
     const own = figures(20_000, [1, null, 3]);
     const other = figures(10_000, [10, 20, 30, null, 50]);
-    const merged = mergeFigures(own, [other], { sharesStore: false });
+    const merged = mergeFigures(own, [other], { sharesStore: false, sinceMs: 0 });
     expect(merged).toMatchObject({ fromMs: 10_000, nowMs: 40_000 });
     expect(merged.series.connections).toEqual([10, 21, 30, 3]);
     expect(merged.series.webhooksWaiting).toEqual([10, 21, 30, 3]);
   });
 
+  it('begin where they are wanted, also if another server gives more', () => {
+    const all = figures(0, [1, 2, 3, 4, 5]);
+    const merged = mergeFigures(figures(30_000, [4, 5]), [all], {
+      sharesStore: false,
+      sinceMs: 25_000,
+    });
+    expect(merged).toMatchObject({ fromMs: 30_000, series: { connections: [8, 10] } });
+  });
+
   it('are the highest for what is no sum, and for what waits in a store that all share', () => {
     const merged = mergeFigures(figures(0, [5]), [figures(0, [4]), figures(0, [9])], {
       sharesStore: true,
+      sinceMs: 0,
     });
     expect(merged.series.connections).toEqual([18]);
     expect(merged.series.loopLateMs).toEqual([9]);
@@ -77,6 +87,7 @@ describe('an endpoint that several servers have tried', () => {
     lastStatus: 200,
     lastDeliveredAtMs: 10,
     failingSinceMs: undefined,
+    durations: [1, 2],
     waiting: 3,
     oldestWaitingAtMs: undefined,
   };
@@ -104,6 +115,7 @@ describe('an endpoint that several servers have tried', () => {
         lastDeliveredAtMs: 10,
         // It worked in between for the other server.
         failingSinceMs: 10,
+        durations: [2, 4],
         waiting: 7,
         servers: ['n0', 'n1'],
       },

@@ -25,15 +25,19 @@ export interface MergeOptions {
   readonly sharesStore: boolean;
 }
 
-/** Adds up the figures of servers, step by step. A step that one server did not measure has the figures of the others. */
+/**
+ * Adds up the figures of servers since a time, step by step. A step that one server did not measure has the figures of the
+ * others.
+ */
 export function mergeFigures(
   own: KeptFigures,
   others: readonly KeptFigures[],
-  { sharesStore }: MergeOptions,
+  { sharesStore, sinceMs }: MergeOptions & { readonly sinceMs: number },
 ): KeptFigures {
   const { stepMs, nowMs } = own;
   const all = [own, ...others.filter((one) => one.stepMs === stepMs)];
-  const fromMs = Math.min(...all.map((one) => one.fromMs));
+  const firstMs = Math.ceil(sinceMs / stepMs) * stepMs;
+  const fromMs = Math.max(firstMs, Math.min(...all.map((one) => one.fromMs)));
   const end = own.fromMs / stepMs + own.series.connections.length;
   const length = Math.max(0, end - fromMs / stepMs);
   return {
@@ -47,7 +51,7 @@ export function mergeFigures(
         const offset = (one.fromMs - fromMs) / stepMs;
         for (const [index, value] of one.series[name].entries()) {
           const at = index + offset;
-          if (value === null || at >= length) continue;
+          if (value === null || at < 0 || at >= length) continue;
           const before = merged[at] ?? null;
           merged[at] =
             before === null ? value : takesHighest ? Math.max(before, value) : before + value;
@@ -141,6 +145,7 @@ function together(
       last.failingSinceMs === undefined ? undefined : latest(failingSinceMs, lastDeliveredAtMs),
     waiting: sharesStore ? Math.max(sum.waiting, one.waiting) : sum.waiting + one.waiting,
     oldestWaitingAtMs: earliest(sum.oldestWaitingAtMs, one.oldestWaitingAtMs),
+    durations: sum.durations.map((count, place) => count + (one.durations[place] ?? 0)),
     servers: [...sum.servers, node],
   };
 }

@@ -117,6 +117,13 @@ export class PublishList {
     return { publishes: await this.withCounts(found, nowMs), next };
   }
 
+  /** The number of the instance that a publish is of. */
+  async instanceOf(id: PublishId): Promise<number | undefined> {
+    const [row]: { instance: BigInteger }[] = await this.database.read`
+      SELECT instance FROM publishes WHERE id = ${id}`;
+    return row && Number(row.instance);
+  }
+
   async details(instance: number, id: PublishId): Promise<PublishDetails | undefined> {
     const { read } = this.database;
     const [row]: (Row & { body: string; due_at: BigInteger })[] = await read`

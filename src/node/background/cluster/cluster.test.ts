@@ -1,0 +1,41 @@
+import { expect, it } from 'bun:test';
+import { bySeries } from '../../../admin/monitoring/monitoring.ts';
+import { Cluster, type LocalServer } from './cluster.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 24, 12, 30);
+const HOUR_MS = 3_600_000;
+
+it('asks others for a day of figures at most 25 times in a second, whoever asks', async () => {
+  const asked: number[] = [];
+  const clock = { ms: NOW_MS, now: () => clock.ms };
+  const figures = {
+    nowMs: NOW_MS,
+    stepMs: 10_000,
+    fromMs: NOW_MS,
+    series: bySeries(() => [1]),
+  };
+  const cluster = new Cluster({
+    node: 'a',
+    local: { figures: async () => figures } as Partial<LocalServer> as LocalServer,
+    others: {
+      ask: async (question) => {
+        asked.push(Object(question).sinceMs);
+        return { answers: [{ node: 'b', answer: figures }], away: [] } as never;
+      },
+      askOne: async () => undefined,
+      list: () => [],
+    },
+    sharesStore: false,
+    clock,
+  });
+  for (let n = 0; n < 1_000; n++) {
+    const { series } = await cluster.figures(NOW_MS - n * 100_000);
+    expect(series.connections).toEqual([2]);
+  }
+  expect(asked).toHaveLength(25);
+  expect(asked.every((sinceMs) => sinceMs % HOUR_MS === 0)).toBe(true);
+  clock.ms += 1_000;
+  await cluster.figures(NOW_MS - HOUR_MS);
+  expect(asked).toHaveLength(26);
+  expect(asked.at(-1)).toBe(NOW_MS - 1.5 * HOUR_MS);
+});
