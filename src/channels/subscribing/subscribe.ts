@@ -271,11 +271,11 @@ function refuse(
   { channel, channelData }: Refused,
   refusal: Refusal,
 ): void {
-  const shown = unsigned(withoutData(refusal.message, channelData));
+  const reason = withoutData(refusal.message, channelData);
   hub.rateLimitedLog.info(
     'Subscription refused',
     { app: session.app.id },
-    { connection: session.socketId, channel, why: shown },
+    { connection: session.socketId, channel, why: unsigned(reason) },
   );
   sendProblem(hub, session, refusal.problem, refusal.message);
   const { subscription, code, advice } = inBandProblems[refusal.problem];
@@ -286,7 +286,7 @@ function refuse(
     channel,
     data: channelData,
     code: code ?? undefined,
-    reason: shown,
+    reason,
     advice,
   });
   if (subscription === undefined || !hub.subscriptionErrors) return;
