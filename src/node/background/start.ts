@@ -230,7 +230,7 @@ export async function startBackground(
         audience: new StoredAudience(database),
         accept: push.acceptPublish,
         gateways: push.gateways,
-        now: Date.now,
+        timers: systemTimers,
       }),
       webhooks,
       watching,
