@@ -20,7 +20,7 @@ export function Dialog({
     const before = document.activeElement;
     dialog.current?.showModal();
     return () => {
-      // Browsers give the focus back when a dialog is closed. This one may be removed instead, just after this.
+      // Browsers give the focus back when a dialog is closed. This one is removed, just after this.
       queueMicrotask(() => {
         const isLost = document.activeElement === document.body;
         if (isLost && before instanceof HTMLElement) before.focus();
@@ -33,13 +33,15 @@ export function Dialog({
       ref={dialog}
       class={look}
       aria-label={label}
+      // The event of a closed dialog comes later, when another window may be open already. So it is removed at once.
       onCancel={(event) => {
-        if (close === undefined) event.preventDefault();
+        event.preventDefault();
+        close?.();
       }}
       // Browsers close it by a second Escape all the same.
       onClose={close ?? (() => dialog.current?.showModal())}
       onClick={(event) => {
-        if (event.target === dialog.current && close !== undefined) dialog.current?.close();
+        if (event.target === dialog.current) close?.();
       }}
     >
       {children}
