@@ -135,6 +135,9 @@ describe('the publishes of an instance', () => {
     const id = await published(instance, { interests: ['hello'], sendAt: later(), fcm: {} });
     const { page } = await openDashboard(server, browser);
     await page.getByRole('combobox', { name: 'Push instance' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('u');
+    await page.getByRole('heading', { name: 'Publishes' }).waitFor();
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Find anything' }).fill(id);
     await page.getByRole('option', { name: id, selected: true }).waitFor();
