@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { redactedUrl } from '../runtime/redact.ts';
 import { OperationRefused } from '../tenants/operation-refused.ts';
+import { DURATION_BOUNDS_MS } from '../webhooks/endpoint-health.ts';
 import { servers } from './channels/server-shapes.ts';
 import { type Operation, operation } from './operation.ts';
 import { numberIn } from './query-kinds.ts';
@@ -47,6 +48,14 @@ export const webhookEndpointOperations: readonly Operation[] = [
             .describe('The HTTP status; null if there was no response.'),
           lastDeliveredAtMs: time.nullable(),
           failingSinceMs: time.nullable().describe('null if the last attempt was delivered.'),
+          durations: z
+            .array(
+              z.strictObject({
+                upToMs: z.int().nullable().describe('null: longer than all others.'),
+                attempts: count,
+              }),
+            )
+            .describe('How long attempts took.'),
           waiting: count.describe('Requests that wait for it.'),
           oldestWaitingAtMs: time.nullable(),
           servers: z.array(z.string()).describe('The servers that have tried it.'),
@@ -73,6 +82,10 @@ export const webhookEndpointOperations: readonly Operation[] = [
           lastStatus: one.lastStatus ?? null,
           lastDeliveredAtMs: one.lastDeliveredAtMs ?? null,
           failingSinceMs: one.failingSinceMs ?? null,
+          durations: one.durations.map((attempts, place) => ({
+            upToMs: DURATION_BOUNDS_MS[place] ?? null,
+            attempts,
+          })),
           waiting: one.waiting,
           oldestWaitingAtMs: one.oldestWaitingAtMs ?? null,
           servers: one.servers,

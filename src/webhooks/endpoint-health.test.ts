@@ -38,6 +38,7 @@ it('an address is failing from its first failure in a row until one is delivered
       lastAnswer: 'no',
       lastDeliveredAtMs: 1,
       failingSinceMs: 2,
+      durations: [3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     },
   ]);
   book.learn(request('a'), attempt(4, 200));
@@ -61,4 +62,12 @@ it('what has not been tried for long is forgotten', () => {
   book.learn(request('b'), attempt(2, 200));
   book.forget(2);
   expect([...book.all()].map(({ endpoint }) => endpoint)).toEqual(['b']);
+});
+
+it('attempts are counted by how long they took', () => {
+  const book = new EndpointHealthBook();
+  for (const durationMs of [10, 11, 249, 250, 10_000, 10_001, 30_000]) {
+    book.learn(request('a'), { ...attempt(1, 200), durationMs });
+  }
+  expect([...book.all()][0]?.durations).toEqual([1, 1, 0, 0, 2, 0, 0, 0, 0, 1, 2]);
 });

@@ -3,6 +3,14 @@ import type { Attempt, AttemptOutcome, OutboxKind, OutboxRequest } from './outbo
 /** Addresses that are remembered of one app or instance. Publishers may name any number. */
 const ADDRESSES_MAX = 50;
 
+/** Up to which durations attempts are counted together. Milliseconds. What took longer is counted last. */
+export const DURATION_BOUNDS_MS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000] as const;
+
+const NO_DURATIONS: readonly number[] = Array.from(
+  { length: DURATION_BOUNDS_MS.length + 1 },
+  () => 0,
+);
+
 /** How an address has answered since the start of this server. */
 export interface EndpointHealth {
   readonly kind: OutboxKind;
@@ -21,6 +29,8 @@ export interface EndpointHealth {
   readonly lastDeliveredAtMs: number | undefined;
   /** Since when no attempt succeeded; `undefined` if the last one did. */
   readonly failingSinceMs: number | undefined;
+  /** Attempts by how long they took: one count for each of `DURATION_BOUNDS_MS`, and one for the rest. */
+  readonly durations: readonly number[];
 }
 
 /** Remembers how each address has answered. An owner with too many forgets the one that was tried least recently. */
@@ -30,7 +40,7 @@ export class EndpointHealthBook {
 
   learn(
     { kind, ownerId, url, endpoint }: Pick<OutboxRequest, 'kind' | 'ownerId' | 'url' | 'endpoint'>,
-    { atMs, outcome, status, answer }: Attempt,
+    { atMs, outcome, status, answer, durationMs }: Attempt,
   ): void {
     const owner = `${kind === 'channels' ? 'app' : 'instance'} ${ownerId}`;
     const addresses = this.owners.get(owner) ?? new Map<string, EndpointHealth>();
@@ -51,6 +61,7 @@ export class EndpointHealthBook {
       lastAnswer: answer,
       lastDeliveredAtMs: isDelivered ? atMs : before?.lastDeliveredAtMs,
       failingSinceMs: isDelivered ? undefined : (before?.failingSinceMs ?? atMs),
+      durations: counted(before?.durations ?? NO_DURATIONS, durationMs),
     });
     const [oldest] = addresses.keys();
     if (addresses.size > ADDRESSES_MAX && oldest !== undefined) addresses.delete(oldest);
@@ -69,4 +80,11 @@ export class EndpointHealthBook {
       if (addresses.size === 0) this.owners.delete(owner);
     }
   }
+}
+
+/** One more attempt that took this long. */
+function counted(durations: readonly number[], durationMs: number): readonly number[] {
+  const found = DURATION_BOUNDS_MS.findIndex((most) => durationMs <= most);
+  const place = found === -1 ? DURATION_BOUNDS_MS.length : found;
+  return durations.map((count, index) => (index === place ? count + 1 : count));
 }

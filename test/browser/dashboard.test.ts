@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it, setDefaultTimeout } from 'bun:test';
-import { admin } from '../../testing/clients/admin-api.ts';
+import { admin, makeApp } from '../../testing/clients/admin-api.ts';
+import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { type Chromium, startChromium } from './chromium.ts';
 import { axe, openDashboard, PASSWORD } from './dashboard-page.ts';
@@ -189,16 +191,29 @@ it('tests a webhook endpoint and shows what it answered, as text', async () => {
     fetch: () => new Response('<b>nobody is here</b>', { status: 410 }),
   });
   const url = `http://127.0.0.1:${endpoint.port}/hooks`;
-  const made = await admin({ ...server, adminPassword: PASSWORD }, 'POST', '/apps', {
-    body: { webhooks: [{ url, events: ['channel_occupied'] }] },
-  });
-  const { id } = made.json as { id: string };
-  const { page, complaints } = await openDashboard(server, browser, `/apps/${id}/webhooks`);
+  const owner = { ...server, adminPassword: PASSWORD };
+  const app = await makeApp(owner, { webhooks: [{ url, events: ['channel_occupied'] }] });
+  const { page, complaints } = await openDashboard(server, browser, `/apps/${app.id}/webhooks`);
   const row = page.getByRole('row').filter({ hasText: url });
   await row.getByText('nothing sent yet').waitFor();
   await row.getByRole('button', { name: 'Test' }).click();
   await row.getByText('status 410').waitFor();
   expect(await row.textContent()).toContain('<b>nobody is here</b>');
+
+  // How long its attempts took, once there are any.
+  await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
+  await client.subscribes('a');
+  await eventually(
+    async () => {
+      const { json } = await admin(owner, 'GET', `/webhook-endpoints?app=${app.id}`);
+      return (json as { endpoints: readonly object[] }).endpoints;
+    },
+    (endpoints) => endpoints.length > 0,
+  );
+  await page.reload();
+  await row.getByRole('button', { name: /^half \d+ m?s, 95 % \d+ m?s$/ }).click();
+  await page.getByRole('dialog').getByText('Attempts by how long they took').waitFor();
+  expect(await axe(page)).toEqual([]);
   expect(complaints).toEqual([]);
   await page.close();
 });

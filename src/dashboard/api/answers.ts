@@ -306,7 +306,7 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: { readonly app?: string | undefined; readonly instance?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly endpoints: readonly ({ readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly url: string; readonly delivered: number; readonly failed: number; readonly lastAtMs: number; readonly lastOutcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly lastStatus: number | null; readonly lastDeliveredAtMs: number | null; readonly failingSinceMs: number | null; readonly waiting: number; readonly oldestWaitingAtMs: number | null; readonly servers: readonly (string)[] })[] };
+    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly endpoints: readonly ({ readonly kind: "channels" | "push" | "publish"; readonly app: string | null; readonly instance: string | null; readonly url: string; readonly delivered: number; readonly failed: number; readonly lastAtMs: number; readonly lastOutcome: "delivered" | "refused" | "timeout" | "unreachable" | "not-allowed"; readonly lastStatus: number | null; readonly lastDeliveredAtMs: number | null; readonly failingSinceMs: number | null; readonly durations: readonly ({ readonly upToMs: number | null; readonly attempts: number })[]; readonly waiting: number; readonly oldestWaitingAtMs: number | null; readonly servers: readonly (string)[] })[] };
   };
   'POST /webhook-replays': {
     readonly path: Record<never, string>;

@@ -58,8 +58,9 @@ it('waits where the app has no rate left, and goes on', async () => {
 it('says what failed, and ends where everything does', async () => {
   const events = Array.from({ length: 100 }, (_, n) => event(n, String(n)));
   const gone = new Failed(404, 'There is no app x');
-  const { done } = await sent({ events }, (name) => (Number(name) < 3 ? undefined : gone));
+  const { at, done } = await sent({ events }, (name) => (Number(name) < 3 ? undefined : gone));
   expect(done).toEqual({ sent: 3, failed: 5, why: 'There is no app x' });
+  expect(at).toHaveLength(8);
   const some = await sent({ events }, (name) => (Number(name) % 2 === 0 ? gone : undefined));
   expect(some.done).toMatchObject({ sent: 50, failed: 50 });
 });

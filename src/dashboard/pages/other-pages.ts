@@ -10,6 +10,7 @@ import CredentialsPage from './credentials/credentials-page.tsx';
 import DevicePage from './devices/device-page.tsx';
 import DevicesPage from './devices/devices-page.tsx';
 import ConnectPage from './home/connect-page.tsx';
+import LivePage from './live/live-page.tsx';
 import LogPage from './log/log-page.tsx';
 import NodesPage from './nodes/nodes-page.tsx';
 import ProblemsPage from './problems/problems-page.tsx';
@@ -21,7 +22,7 @@ import UserPage from './user/user-page.tsx';
 import WebhookPage from './webhooks/webhook-page.tsx';
 import WebhooksPage from './webhooks/webhooks-page.tsx';
 
-/** All pages but Home and Live. One file is smaller than many, and the next page is there at once. */
+/** All pages but Home. One file is smaller than many, and the next page is there at once. */
 export const otherPages = {
   audit: AuditPage,
   channel: ChannelPage,
@@ -35,6 +36,7 @@ export const otherPages = {
   devices: DevicesPage,
   keys: KeysPage,
   log: LogPage,
+  live: LivePage,
   nodes: NodesPage,
   problems: ProblemsPage,
   publish: PublishPage,

@@ -14,13 +14,13 @@ const other = (name: keyof OtherPages) => async () => ({
   default: (await import('./other-pages.ts')).otherPages[name],
 });
 
-/** Every page. Home and Live have files of their own: they are opened first, and need little of the others. */
+/** Every page. Home has a file of its own: it is opened first, and needs little of the others. */
 export const pages: readonly Page[] = [
   { pattern: '/', load: () => import('./home/home-page.tsx') },
   { pattern: '/nodes', load: other('nodes') },
   { pattern: '/log', load: other('log') },
   { pattern: '/audit', load: other('audit') },
-  { pattern: '/apps/:app/live', load: () => import('./live/live-page.tsx') },
+  { pattern: '/apps/:app/live', load: other('live') },
   { pattern: '/apps/:app/send', load: other('send') },
   { pattern: '/apps/:app/connect', load: other('connect') },
   { pattern: '/apps/:app/channels', load: other('channels') },

@@ -25,7 +25,14 @@ export const emptyPages: readonly Row[] = [
 ];
 
 /** Pages of a server that is in use, with names as long as they may be. */
-export const fullPages = ({ app, socket, webhook, refused }: Seed): readonly Row[] => {
+export const fullPages = ({
+  app,
+  socket,
+  webhook,
+  refused,
+  instance,
+  user,
+}: Seed): readonly Row[] => {
   const inApp = (path: string) => `/apps/${app.id}/${path}`;
   return [
     ['', 'Großer Laden'],
@@ -44,5 +51,11 @@ export const fullPages = ({ app, socket, webhook, refused }: Seed): readonly Row
     [inApp('connect'), 'From nothing to the first event'],
     [inApp('keys'), app.key],
     [inApp('settings'), 'Take it out of service'],
+    [`/users/${encodeURIComponent(user)}?app=${app.id}`, socket],
+    [`/push/${instance}/publishes`, 'Nothing was published yet'],
+    [`/push/${instance}/devices`, 'No device'],
+    [`/push/${instance}/devices/web-1`, 'That is no device id'],
+    [`/push/${instance}/compose`, 'Send'],
+    [`/push/${instance}/credentials`, 'Browsers'],
   ];
 };

@@ -22,6 +22,9 @@ export interface Seed extends AsyncDisposable {
   /** A connection that is signed in. */
   readonly socket: string;
   readonly webhook: string;
+  /** The push instance that every server begins with. */
+  readonly instance: string;
+  readonly user: string;
   /** A connection whose subscription to `private-orders` was refused. */
   readonly refused: string;
   /** Sends an event to a name that is almost that of an occupied channel. */
@@ -63,11 +66,15 @@ export async function seed(server: AdminServer & Pick<Fanfare, 'port'>, more = 0
   }
   const refused = await makeMistakes(app, server, parts);
   const webhook = await failedWebhook(server, app);
+  const { json } = await admin(server, 'GET', '/instances');
+  const { instances } = json as { instances: readonly { id: string }[] };
   const rest = parts.move();
   return {
     app,
     socket: member.socketId,
     webhook,
+    instance: instances[0]?.id ?? '',
+    user: LONG_USER,
     refused: refused.socketId,
     subscribeWrongly: () => subscribeWrongly(app, refused),
     sendBeside: () => app.trigger({ name: 'message', channel: 'my.channel', data: '{"id":17}' }),

@@ -9,6 +9,8 @@ import { AwayServers } from '../../parts/servers.tsx';
 import { say } from '../../parts/toasts.tsx';
 import { apps } from '../../shell/apps.ts';
 
+import { DurationWords } from './durations.tsx';
+
 type Health = Answer<'GET /webhook-endpoints'>['endpoints'][number];
 type Test = Answer<'POST /apps/{id}/webhook-tests'>;
 
@@ -91,6 +93,7 @@ export function Endpoints({
             <th scope="col" class="number">
               Delivered
             </th>
+            <th scope="col">Answers within</th>
             <th scope="col" class="number">
               Waiting
             </th>
@@ -122,6 +125,9 @@ export function Endpoints({
                 </td>
                 <td class="number" data-label="delivered">
                   {count(health?.delivered ?? 0)}
+                </td>
+                <td data-label="answers within">
+                  <DurationWords url={url} durations={health?.durations ?? []} />
                 </td>
                 <td class="number" data-label="waiting">
                   {count(health?.waiting ?? 0)}

@@ -87,6 +87,7 @@ describe('an endpoint that several servers have tried', () => {
     lastStatus: 200,
     lastDeliveredAtMs: 10,
     failingSinceMs: undefined,
+    durations: [1, 2],
     waiting: 3,
     oldestWaitingAtMs: undefined,
   };
@@ -114,6 +115,7 @@ describe('an endpoint that several servers have tried', () => {
         lastDeliveredAtMs: 10,
         // It worked in between for the other server.
         failingSinceMs: 10,
+        durations: [2, 4],
         waiting: 7,
         servers: ['n0', 'n1'],
       },

@@ -145,6 +145,7 @@ function together(
       last.failingSinceMs === undefined ? undefined : latest(failingSinceMs, lastDeliveredAtMs),
     waiting: sharesStore ? Math.max(sum.waiting, one.waiting) : sum.waiting + one.waiting,
     oldestWaitingAtMs: earliest(sum.oldestWaitingAtMs, one.oldestWaitingAtMs),
+    durations: sum.durations.map((count, place) => count + (one.durations[place] ?? 0)),
     servers: [...sum.servers, node],
   };
 }

@@ -63,6 +63,7 @@ const endpoint = (more: Partial<EndpointHealth> = {}) => ({
   lastStatus: 503,
   lastAnswer: '',
   lastDeliveredAtMs: undefined,
+  durations: [],
   failingSinceMs: NOW_MS - 5 * MINUTE_MS,
   waiting: 214,
   oldestWaitingAtMs: NOW_MS - 5 * MINUTE_MS,

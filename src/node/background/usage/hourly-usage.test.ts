@@ -13,9 +13,16 @@ function scene() {
   const time = new FakeTime({ nowMs: NOW_MS });
   const written: HourSum[] = [];
   const samples: HourSamples[] = [];
-  const state = { open: new Map<string, number>(), isAway: false, isFull: false, forgotten: 0 };
+  const state = {
+    open: new Map<string, number>(),
+    isAway: false,
+    isFull: false,
+    forgotten: 0,
+    disk: Promise.resolve(),
+  };
   const store = {
     async add(sums: readonly HourSum[], isWritten: (piece: readonly HourSum[]) => void) {
+      await state.disk;
       if (state.isFull) throw new Error('disk full');
       written.push(...sums);
       isWritten(sums);
@@ -120,6 +127,18 @@ describe('the usage of an hour', () => {
     expect(counted).toBe(7);
     await time.advance(HOUR_MS);
     expect(written).toHaveLength(2);
+  });
+
+  it('is whole also while it is being written', async () => {
+    const { time, state, usage } = scene();
+    const disk = Promise.withResolvers<void>();
+    state.disk = disk.promise;
+    usage.start();
+    usage.keep([used('2026-11-24', 5)]);
+    await time.advance(60_000);
+    const asked = usage.ofApp('a', 1);
+    disk.resolve();
+    expect(await asked).toMatchObject([{ messages: 5 }]);
   });
 
   it('waits while the store cannot be written, and says so once', async () => {

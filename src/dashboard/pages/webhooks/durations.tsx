@@ -1,0 +1,50 @@
+import { useState } from 'preact/hooks';
+import type { Answer } from '../../api/client.ts';
+import { Button } from '../../parts/controls.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Bars } from '../../parts/plots.tsx';
+import { type Durations, within } from './within.ts';
+
+/** How long attempts took, in words. Opens them as bars and as a table. */
+export function DurationWords({
+  url,
+  durations,
+}: {
+  readonly url: string;
+  readonly durations: Answer<'GET /webhook-endpoints'>['endpoints'][number]['durations'];
+}) {
+  const [isOpen, setOpen] = useState(false);
+  const half = within(durations, 0.5);
+  if (half === undefined) return <span class="muted">–</span>;
+  return (
+    <>
+      <Button look="slim" onClick={() => setOpen(true)}>
+        half {wordsFor(half)}, 95 % {wordsFor(within(durations, 0.95) ?? null)}
+      </Button>
+      {isOpen && (
+        <Dialog label={`How long ${url} took`} close={() => setOpen(false)}>
+          <Bars
+            title="Attempts by how long they took"
+            names={['Attempts']}
+            bars={labelled(durations)}
+          />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function labelled(durations: Durations) {
+  return durations.map(({ upToMs, attempts }) => ({
+    label: upToMs === null ? 'longer' : shortly(upToMs),
+    value: attempts,
+  }));
+}
+
+function wordsFor(upToMs: number | null): string {
+  return upToMs === null ? 'over 10 s' : shortly(upToMs);
+}
+
+function shortly(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${ms / 1000} s`;
+}
