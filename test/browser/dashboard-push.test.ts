@@ -170,6 +170,27 @@ it('says why devices wait for a gateway, and leads from Home to its credential',
   await page.close();
 });
 
+it('keeps the link to the page and the buttons below it in view in a low window', async () => {
+  const { id } = await makeInstance('low');
+  const { page } = await openDashboard(server, browser, `/push/${id}/credentials`);
+  await page.setViewportSize({ width: 1280, height: 500 });
+  const end = async (name: string, role: 'link' | 'button') => {
+    const { y, height } = (await page.getByRole(role, { name }).boundingBox()) ?? {
+      y: 0,
+      height: 0,
+    };
+    return y + height;
+  };
+  await page.getByRole('combobox', { name: 'App' }).waitFor();
+  await page.reload();
+  const link = await eventually(
+    () => end('Credentials', 'link'),
+    (y) => y > 0 && y < 500,
+  );
+  expect(await end('Keys', 'button')).toBeWithin(link, 500);
+  await page.close();
+});
+
 it('says what there is not', async () => {
   const { id } = await makeInstance('empty');
   const { page } = await openDashboard(server, browser, `/push/${id}/publishes`);
