@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'bun:test';
+import { FakeTime } from '../../../../testing/fake-time.ts';
 import type { Draft } from '../../../admin/push/composing.ts';
 import { instanceSettings } from '../../../config/push-settings.ts';
 import type { AudienceSource, NumberRange } from '../../../push/audience-source.ts';
@@ -50,6 +51,8 @@ class ManyDevices implements AudienceSource {
   }
 }
 
+const time = new FakeTime();
+
 function composerOf(audience: AudienceSource, gateway?: AnyGateway): Composer {
   return new Composer({
     instances: { byId: () => instance },
@@ -65,7 +68,7 @@ function composerOf(audience: AudienceSource, gateway?: AnyGateway): Composer {
         }) as DeliveredInstance,
       openTrial: () => undefined,
     },
-    now: () => 0,
+    timers: time,
   });
 }
 
@@ -142,5 +145,17 @@ describe('a gateway that is asked about a credential', () => {
     resolve({ result: 'accepted' });
     expect(await first).toMatchObject([{ result: 'accepted' }]);
     expect(await composer.check(settings, ask)).toHaveLength(1);
+  });
+
+  it('counts as silent if it has not answered after 10 s', async () => {
+    const composer = composerOf(
+      new ManyDevices(0),
+      gatewayWith(() => new Promise(() => undefined)),
+    );
+    const answers = composer.check(settings, ask);
+    await time.advance(10_000);
+    expect(await answers).toMatchObject([
+      { result: 'silent', reason: 'no-answer', durationMs: 10_000 },
+    ]);
   });
 });

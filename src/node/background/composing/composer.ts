@@ -14,6 +14,7 @@ import type { InstanceDirectory, PushInstance } from '../../../push/model/instan
 import type { PublishTarget } from '../../../push/model/publish.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import { readDraft } from '../../../push/requests/publish-faults.ts';
+import type { Timers } from '../../../runtime/ports.ts';
 import { OperationRefused, type RefusalCode } from '../../../tenants/operation-refused.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
 import { type InstanceGateways, UnusableFile } from '../instance-gateways.ts';
@@ -35,7 +36,7 @@ export interface ComposerOptions {
   readonly audience: AudienceSource;
   readonly accept: AcceptPublish;
   readonly gateways: Pick<InstanceGateways, 'byNumber' | 'openTrial'>;
-  readonly now: () => number;
+  readonly timers: Timers;
 }
 
 /** Shows operators what a publish would do, and sends it as the push API does. */
@@ -50,7 +51,7 @@ export class Composer implements Composing {
   }
 
   async preview(settings: InstanceSettings, { kind, fields, body }: Draft): Promise<Preview> {
-    const nowMs = this.options.now();
+    const nowMs = this.options.timers.now();
     const { faults, target, payloads } = readDraft(kind, fields, {
       instanceId: settings.id,
       nowMs,
@@ -82,7 +83,7 @@ export class Composer implements Composing {
     settings: InstanceSettings,
     { platform, isTrial }: { readonly platform: Platform; readonly isTrial: boolean },
   ): Promise<readonly GatewayAnswer[]> {
-    const { gateways, now } = this.options;
+    const { gateways, timers } = this.options;
     const { number } = this.instance(settings.id);
     if (this.checking.size >= CHECKS_AT_ONCE || this.checking.has(number)) {
       throw new OperationRefused('over-limit', 'Another gateway is being asked; try again soon');
@@ -97,7 +98,7 @@ export class Composer implements Composing {
       }
       await using parts = new AsyncDisposableStack();
       if (isTrial) parts.use(gateway);
-      return (await askGateway(gateway, settings, now)).map(answerOf);
+      return (await askGateway(gateway, settings, timers)).map(answerOf);
     } finally {
       this.checking.delete(number);
     }

@@ -6,6 +6,7 @@ import type { DeviceId, Platform, Recipient } from '../../../push/model/device.t
 import { NIL_PUBLISH_ID } from '../../../push/model/publish-id.ts';
 import { readPayloads } from '../../../push/payloads/payloads.ts';
 import { FieldFault } from '../../../push/refusal.ts';
+import type { Timers } from '../../../runtime/ports.ts';
 
 /** What a gateway said to a message for a device that does not exist. */
 export interface AskedGateway {
@@ -15,7 +16,7 @@ export interface AskedGateway {
   readonly durationMs: number;
 }
 
-/** A gateway that has not answered by then counts as silent. Browsers of operators wait a little longer. */
+/** A gateway that has not answered by then counts as silent. The dashboard waits a little longer. */
 const ANSWER_MS = 10_000;
 
 /** Push services of browsers that are asked. */
@@ -41,19 +42,19 @@ const SILENT: Outcome = {
 export async function askGateway(
   gateway: AnyGateway,
   { id, web }: InstanceSettings,
-  nowMs: () => number,
+  timers: Timers,
 ): Promise<readonly AskedGateway[]> {
   const deliver = prepare(gateway, {
     instanceId: id,
     publishId: NIL_PUBLISH_ID,
-    acceptedAtMs: nowMs(),
+    acceptedAtMs: timers.now(),
   });
   const origins = gateway.platform === 'web' ? originsOf(web) : [undefined];
   return await Promise.all(
     origins.map(async (origin) => {
-      const startMs = performance.now();
-      const outcome = await inTime(deliver(nobody(gateway.platform, origin)));
-      return { origin, outcome, durationMs: Math.round(performance.now() - startMs) };
+      const startMs = timers.now();
+      const outcome = await inTime(deliver(nobody(gateway.platform, origin)), timers);
+      return { origin, outcome, durationMs: Math.max(0, Math.round(timers.now() - startMs)) };
     }),
   );
 }
@@ -102,12 +103,12 @@ function originsOf(web: InstanceSettings['web']): readonly string[] {
   return named.slice(0, SERVICES_MAX).map((host) => `https://${host}`);
 }
 
-async function inTime(answer: Promise<Outcome>): Promise<Outcome> {
+async function inTime(answer: Promise<Outcome>, timers: Timers): Promise<Outcome> {
   const late = Promise.withResolvers<Outcome>();
-  const timer = setTimeout(() => late.resolve(SILENT), ANSWER_MS);
+  const cancel = timers.after(ANSWER_MS, () => late.resolve(SILENT));
   try {
     return await Promise.race([answer, late.promise]);
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }
