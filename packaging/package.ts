@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packBinaries } from './archives.ts';
 import { ROOT } from './binary.ts';
+import { packDebian } from './debian-package.ts';
 import { packNpm } from './npm-package.ts';
 import { writeSums } from './sums.ts';
 
@@ -14,6 +15,7 @@ import { writeSums } from './sums.ts';
 const PARTS: Readonly<Record<string, (out: string) => Promise<readonly string[]>>> = {
   npm: packNpm,
   binary: packBinaries,
+  deb: packDebian,
 };
 
 const { values } = parseArgs({

@@ -3,10 +3,28 @@ import { spawnSync } from 'node:child_process';
 /** Runs a program to its end and gives what it prints. Throws with its errors if it fails. */
 export function run(
   [program = '', ...args]: readonly string[],
-  { cwd }: { readonly cwd: string },
+  {
+    cwd,
+    environment = {},
+  }: { readonly cwd: string; readonly environment?: Readonly<Record<string, string>> },
 ): string {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8' });
-  if (error !== undefined) throw new Error(`${program} cannot be run: ${error.message}`);
+  const env = { ...process.env, ...environment };
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    cwd,
+    env,
+    encoding: 'utf8',
+  });
+  if (error !== undefined)
+    throw new Error(`${program} cannot be run (${error.message})${hint(program)}`);
   if (status !== 0) throw new Error(`${program} ${args.join(' ')} failed: ${stderr}`);
   return stdout;
+}
+
+const PACKAGES: Readonly<Record<string, string>> = { 'dpkg-deb': 'dpkg' };
+
+function hint(program: string): string {
+  const name = PACKAGES[program];
+  return name === undefined
+    ? ''
+    : `. On Debian: apt-get install ${name}; elsewhere leave it out with --only`;
 }

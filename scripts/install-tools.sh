@@ -45,6 +45,15 @@ if [ -n "$paths" ] && runs test/proxies; then
   for program in nginx haproxy caddy chromium redis-server openssl; do has $program || missing="$missing $program"; done
   has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 fi
+# Only on request too. Debian's Go is too old to build it.
+if [ -n "$paths" ] && runs test/acme && ! has pebble && [ ! -x "$HOME/go/bin/pebble" ]; then
+  has go || { echo 'The tests need Pebble, and Go 1.24 or later to build it: https://go.dev/dl' >&2; exit 1; }
+  GOBIN="$HOME/go/bin" go install github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.1 >&2
+fi
+if [ -n "$paths" ] && runs test/acme; then
+  has redis-server || missing="$missing redis-server"
+  has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
+fi
 [ -n "$missing$promtool" ] || exit 0
 
 if ! has apt-get || [ "$(id -u)" != 0 ]; then

@@ -1,5 +1,5 @@
 import { createServer, type TLSSocket } from 'node:tls';
-import { makeSelfSigned } from '../../src/fake-gateways/self-signed.ts';
+import { makeSelfSigned } from '../../src/certificates/self-signed.ts';
 import { FrameReader } from '../../src/outgoing/http2/frames/frame-reader.ts';
 import { OutBuffer } from '../../src/outgoing/http2/frames/out-buffer.ts';
 import {

@@ -123,7 +123,10 @@ export const liveOperations: readonly Operation[] = [
         fallback: 30,
         description: 'How many days to list at most. Hours are kept for 14 days.',
       }),
-      unit: z.enum(['day', 'hour']).default('day').describe('What to count by.'),
+      unit: z
+        .enum(['day', 'hour'])
+        .default('day')
+        .describe('What to count by. What other servers count by hour arrives within a minute.'),
     }),
     answer: z.strictObject({
       usage: z.array(

@@ -17,6 +17,7 @@ export function crossCheck(content: unknown): readonly Problem[] {
       repeatedText(entries(instance.value, ['secretKeys'], instance.path)),
     ),
     ...halfSetTls(content),
+    ...twoCertificates(content),
     ...redisServers(content),
   ];
 }
@@ -70,6 +71,13 @@ function halfSetTls(content: unknown): readonly Problem[] {
       path: `tls.${missing}`,
       message: `required if tls.${given} is set`,
     }));
+}
+
+function twoCertificates(content: unknown): readonly Problem[] {
+  const isSet = (name: string) => (valueAt(content, ['tls', name]) ?? null) !== null;
+  const given = ['certFile', 'keyFile'].find(isSet);
+  if (!isSet('acme') || given === undefined) return [];
+  return [{ path: 'tls.acme', message: `cannot be set together with tls.${given}` }];
 }
 
 function redisServers(content: unknown): readonly Problem[] {

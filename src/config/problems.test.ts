@@ -6,6 +6,36 @@ function withVapid(keys: object) {
   return { push: { instances: [{ ...instance, web: { vapid: { ...vapid, ...keys } } }] } };
 }
 
+const acme = { domains: ['push.example.com'], email: 'you@example.com' };
+const DOMAIN_RULE =
+  'must be a name in lower case such as push.example.com, without * and no IP address';
+const acmeProblems: readonly (readonly [unknown, string])[] = [
+  ...['10.0.0.1', '*.example.com', 'localhost', 'a..b', '-a.example', 'a b.example'].map(
+    (domain) =>
+      [
+        { tls: { acme: { ...acme, domains: [domain] } } },
+        `tls.acme.domains[0]: ${DOMAIN_RULE}`,
+      ] as const,
+  ),
+  [{ tls: { acme: { ...acme, domains: [] } } }, 'tls.acme.domains: must have at least one entry'],
+  [
+    { tls: { acme: { ...acme, domains: Array.from({ length: 21 }, (_, n) => `a${n}.example`) } } },
+    'tls.acme.domains: must have at most 20 entries',
+  ],
+  [
+    { tls: { acme: { ...acme, email: 'you, and me' } } },
+    'tls.acme.email: must be one e-mail address',
+  ],
+  [
+    { tls: { acme: { ...acme, directory: 'http://authority.test' } } },
+    'tls.acme.directory: must be an https URL',
+  ],
+  [
+    { tls: { acme, certFile: 'c.pem', keyFile: 'k.pem' } },
+    'tls.acme: cannot be set together with tls.certFile',
+  ],
+];
+
 describe('problems', () => {
   it('are all reported at once, each with its path', () => {
     const loaded = loadJson(
@@ -105,6 +135,7 @@ describe('problems', () => {
     [{ admin: { password: '' } }, 'admin.password: must not be empty'],
     [{ admin: { password: 'a\0b' } }, 'admin.password: must not contain U+0000'],
     [{ tls: { keyFile: 'k.pem' } }, 'tls.certFile: required if tls.keyFile is set'],
+    ...acmeProblems,
     [{ engine: { type: 'kafka' } }, 'engine.type: must be one of "memory", "redis", got "kafka"'],
     [{ engine: { type: 7 } }, 'engine.type: must be one of "memory", "redis", got a number'],
     [

@@ -56,7 +56,7 @@ describe('a configuration', () => {
         },
         dashboard: { enabled: true, payloads: 'show' },
         webhooks: { allowPrivateAddresses: false, timeoutSeconds: 10, logDays: 7 },
-        tls: { certFile: null, keyFile: null },
+        tls: { certFile: null, keyFile: null, acme: null },
         engine: { type: 'memory' },
         store: { url: 'sqlite:data/fanfare.db' },
         log: { level: 'info', format: 'auto' },

@@ -14,6 +14,7 @@ import {
   wholeNumber,
   wordOrNumber,
 } from './setting-kinds.ts';
+import { tlsSettings } from './tls-settings.ts';
 
 const headerName = textThat(/^[\w-]{1,100}$/, 'be the name of a header', '');
 
@@ -100,14 +101,6 @@ const webhooks = z
   })
   .prefault({})
   .describe('Webhooks of both products.');
-
-const tls = z
-  .strictObject({
-    certFile: orNull(text(''), 'The PEM file of the certificate with its chain; null = no TLS.'),
-    keyFile: orNull(text(''), 'The PEM file of the private key; set together with `certFile`.'),
-  })
-  .prefault({})
-  .describe('TLS for both public listeners. SIGHUP reads the files again.');
 
 const engineType = 'How nodes share their state: `memory` for one node, `redis` for several.';
 
@@ -222,7 +215,7 @@ export const configSchema = z.strictObject({
   admin,
   dashboard,
   webhooks,
-  tls,
+  tls: tlsSettings,
   engine,
   store,
   log,

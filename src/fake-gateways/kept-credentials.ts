@@ -8,6 +8,7 @@ import {
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { makeSelfSigned } from '../certificates/self-signed.ts';
 import { readSigningKey } from '../gateways/apns/provider-token.ts';
 import { readServiceAccount } from '../gateways/fcm/service-account.ts';
 import type { Certificate } from '../runtime/certificate.ts';
@@ -15,7 +16,6 @@ import { errorCode } from '../runtime/error-code.ts';
 import { readJsonObject } from '../runtime/json-object.ts';
 import { accountFile, type FakeAccount, newFakeAccount } from './fcm/access-token-issuer.ts';
 import { newP256Pair } from './p256.ts';
-import { makeSelfSigned } from './self-signed.ts';
 
 /** A VAPID key pair in URL-safe base64. */
 export interface VapidTexts {

@@ -1,5 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import { resolve } from 'node:path';
+import { localHosts } from '../certificates/self-signed.ts';
 import { errorCode } from '../runtime/error-code.ts';
 import { startFakeApns } from './apns/fake-apns.ts';
 import { serveControl } from './control.ts';
@@ -7,7 +8,6 @@ import { startFakeFcm } from './fcm/fake-fcm.ts';
 import { KeptCredentials } from './kept-credentials.ts';
 import { NotificationLog } from './notification-log.ts';
 import { type Received, receivedByHttp2, receivedByWeb } from './received.ts';
-import { localHosts } from './self-signed.ts';
 import { startFakeWebPush } from './web/fake-web-push.ts';
 
 export interface FakeGatewaysOptions {

@@ -1,14 +1,21 @@
 import { errorCode } from '../runtime/error-code.ts';
 import { StartFailed } from './start-failed.ts';
 
+interface ListenPlace {
+  readonly host: string;
+  readonly port: number;
+  /** The settings, if they are not `host` and `port`. */
+  readonly names?: string;
+}
+
 /** Explains to the operator why a listener could not be opened, in one line that names the setting. */
 export function listenError(
   error: unknown,
   setting: string,
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port, names }: ListenPlace,
 ): StartFailed {
   const code = errorCode(error);
-  const where = `${host}:${port} (${setting}.host, ${setting}.port)`;
+  const where = `${host}:${port} (${names ?? `${setting}.host, ${setting}.port`})`;
   const why =
     code === 'EADDRINUSE'
       ? `${where} is in use by another program`

@@ -7,6 +7,7 @@ import { LogThread } from '../observability/log-thread.ts';
 import { openLog } from '../observability/open-log.ts';
 import type { PushInstance } from '../push/model/instance.ts';
 import type { Certificate } from '../runtime/certificate.ts';
+import { messageOf } from '../runtime/error-code.ts';
 import type { Log } from '../runtime/ports.ts';
 import { systemTimers } from '../runtime/system-timers.ts';
 import { BackgroundThread } from './background/background-thread.ts';
@@ -51,7 +52,7 @@ export interface FanfareServer {
 export async function startServer(config: Config): Promise<FanfareServer> {
   refuseUnsupported(config);
   const logFormat = formatOf(config);
-  const tls = readTls(config);
+  const configured = readTls(config);
   const threads = threadCount(config.realtime.threads);
 
   await using parts = new AsyncDisposableStack();
@@ -76,14 +77,14 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     logFormat,
     logPort: logThread.openPort(),
     loopPorts: channels.map(({ port1 }) => port1),
-    tls,
+    tls: configured,
   });
 
   const realtime = new RealtimeLoops({
     config,
     apps: ready.apps,
     usage: ready.usage,
-    tls,
+    tls: ready.tls,
     timers: systemTimers,
     log,
     logFormat,
@@ -98,6 +99,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     handleBackgroundMessage(realtime.first, message, (answer) => background.post(answer)),
   );
   await realtime.openThreads();
+  background.onCertificate = certificateUser(realtime, log);
   const listener = await realtime.listen();
   await background.announceListening(listener);
   // Load balancers must send no more requests to a server that is about to stop.
@@ -122,7 +124,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     async reload(changed) {
       refuseUnsupported(changed);
       const certificate = readTls(changed);
-      if ((certificate === undefined) !== (tls === undefined)) {
+      if ((certificate === undefined) !== (configured === undefined)) {
         throw new StartFailed({
           exitCode: 2,
           message: 'tls: turning it on or off needs a restart',
@@ -143,6 +145,11 @@ function refuseUnsupported(config: Config): void {
     const message = `realtime.threads: only Linux shares a port among several threads; set "auto" or 1, not ${threads}`;
     throw new StartFailed({ exitCode: 2, message });
   }
+  if (hasOwnStore(config) && config.tls.acme !== null) {
+    const message =
+      'tls.acme: several servers share a certificate in their store: set store.url to postgres://…';
+    throw new StartFailed({ exitCode: 2, message });
+  }
   const { instances } = config.push;
   const hasStored = config.channels.apps === undefined || instances === undefined;
   if (hasOwnStore(config) && (hasStored || instances.length > 0)) {
@@ -150,6 +157,28 @@ function refuseUnsupported(config: Config): void {
       'engine.type: "redis" is for several servers, which need one store: set store.url to postgres://…; or, without push, list all apps in channels.apps and set push.instances to []';
     throw new StartFailed({ exitCode: 2, message });
   }
+}
+
+/** How long to wait after a listener could not be opened with another certificate. Milliseconds. */
+const CERTIFICATE_RETRY_MS = 60_000;
+
+/** Makes the function that gives the channels listener another certificate, and tries again while that fails. */
+function certificateUser(realtime: RealtimeLoops, log: Log): (tls: Certificate) => void {
+  let latest: Certificate | undefined;
+  const use = async (tls: Certificate) => {
+    if (tls !== latest) return;
+    try {
+      await realtime.replaceCertificate(tls);
+      log.info('The channels listener uses another certificate');
+    } catch (error) {
+      log.error('The channels listener keeps its certificate for now', { why: messageOf(error) });
+      setTimeout(() => void use(tls), CERTIFICATE_RETRY_MS).unref();
+    }
+  };
+  return (tls) => {
+    latest = tls;
+    void use(tls);
+  };
 }
 
 function formatOf({ log }: Config): 'json' | 'text' {

@@ -371,6 +371,17 @@ export const metricRows = {
     kind: 'counter',
     help: 'Partitions that this server stated again, because Redis had lost data or may have lost some at a restart or failover. There are 64.',
   },
+  certificateEnd: {
+    name: 'fanfare_certificate_end_time_seconds',
+    kind: 'gauge',
+    help: 'When the certificate of the public listeners ends, in seconds since 1970. Absent while there is none.',
+  },
+  certificateOrders: {
+    name: 'fanfare_certificate_orders_total',
+    kind: 'counter',
+    help: 'Orders of a certificate by this server (`tls.acme`).',
+    label: { name: 'outcome', values: ['succeeded', 'failed'] },
+  },
   loopDelay: {
     name: 'fanfare_event_loop_delay_seconds',
     kind: 'gauge',

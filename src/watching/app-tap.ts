@@ -1,3 +1,4 @@
+import { unsigned } from '../channels/signatures/unsigned.ts';
 import type { Tap, TapEvent, TapKind } from '../channels/watching/tap.ts';
 import type { Clock } from '../runtime/ports.ts';
 import { DATA_BYTES, HEARD_PER_TICK, NAMES_COUNTED_MAX, type RecordShare } from './limits.ts';
@@ -161,11 +162,6 @@ function cut(text: string | undefined, most: number): string | undefined {
 function cutData(data: string): string {
   if (data.length * 3 <= DATA_BYTES) return data;
   return data.slice(0, encoder.encodeInto(data.slice(0, DATA_BYTES), bytesOfData).read);
-}
-
-/** Leaves out what looks like a signature: a client may have sent one that is valid for something else. */
-function unsigned(reason: string): string {
-  return reason.replace(/, but got .*$/s, '').replace(/[0-9a-f]{64}/gi, '(signature)');
 }
 
 function charactersOf(record: TapRecord): number {

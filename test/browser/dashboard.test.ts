@@ -153,6 +153,22 @@ it('changes a setting of an app', async () => {
   await page.close();
 });
 
+it('checks a change of an app in the configuration file, and shows what to write there', async () => {
+  const { page } = await openDashboard(server, browser, `/apps/${APP.id}/settings`);
+  const field = page.getByRole('spinbutton', { name: 'Channels of a request' });
+  await field.fill('0');
+  await page.getByRole('button', { name: 'Show the YAML' }).click();
+  await page.getByText(/^limits\.channelsPerTrigger: must be/).waitFor();
+  await field.fill('7');
+  await page.getByRole('button', { name: 'Show the YAML' }).click();
+  const yaml = await page.getByLabel('What to write').textContent();
+  expect(Bun.YAML.parse(yaml ?? '')).toEqual({
+    channels: { apps: [{ id: APP.id, limits: { channelsPerTrigger: 7 } }] },
+  });
+  expect(await axe(page)).toEqual([]);
+  await page.close();
+});
+
 it('is small: at most 40 kB of script for the first page, and 80 kB in all', async () => {
   const { page } = await openDashboard(server, browser);
   await page.getByText('Push instances').first().waitFor();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import { makeSelfSigned } from '../../src/fake-gateways/self-signed.ts';
+import { makeSelfSigned } from '../../src/certificates/self-signed.ts';
 import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import { ANSWER_BYTES_MAX, Http2Client } from '../../src/outgoing/http2/client.ts';
 import { keptField, plainField } from '../../src/outgoing/http2/hpack/header-field.ts';

@@ -67,6 +67,7 @@ const faults: readonly (readonly [alert: string, series: string, bad: string, go
     '0+2',
     '0+0',
   ],
+  ['FanfareCertificateEnds', 'fanfare_certificate_end_time_seconds', '0+0', '2000000+0'],
   ['FanfareQuotaLow', 'fanfare_quota_warnings_total{left="5%"}', '0+1', '0+0'],
 ];
 

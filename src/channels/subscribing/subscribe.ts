@@ -12,6 +12,7 @@ import type { Entered, Member } from '../ports.ts';
 import { inBandProblems } from '../problems.ts';
 import { reportProblem, sendProblem } from '../report-problem.ts';
 import { refuseSubscription } from '../signatures/authorise.ts';
+import { unsigned } from '../signatures/unsigned.ts';
 import { signOut, unwatch, userChannel } from '../users/sign-in.ts';
 import { withoutData } from '../watching/tap.ts';
 import {
@@ -270,10 +271,11 @@ function refuse(
   { channel, channelData }: Refused,
   refusal: Refusal,
 ): void {
+  const reason = withoutData(refusal.message, channelData);
   hub.rateLimitedLog.info(
     'Subscription refused',
     { app: session.app.id },
-    { connection: session.socketId, channel, why: refusal.message },
+    { connection: session.socketId, channel, why: unsigned(reason) },
   );
   sendProblem(hub, session, refusal.problem, refusal.message);
   const { subscription, code, advice } = inBandProblems[refusal.problem];
@@ -284,7 +286,7 @@ function refuse(
     channel,
     data: channelData,
     code: code ?? undefined,
-    reason: withoutData(refusal.message, channelData),
+    reason,
     advice,
   });
   if (subscription === undefined || !hub.subscriptionErrors) return;

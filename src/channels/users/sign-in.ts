@@ -5,6 +5,7 @@ import { after, type MaybePromise, undoIfFailed } from '../maybe-promise.ts';
 import { inBandProblems } from '../problems.ts';
 import { reportProblem, sendProblem } from '../report-problem.ts';
 import { refuseSignIn } from '../signatures/authorise.ts';
+import { unsigned } from '../signatures/unsigned.ts';
 import type { Session } from '../subscribing/session.ts';
 import { withoutData } from '../watching/tap.ts';
 import {
@@ -130,12 +131,12 @@ export function signOut(hub: Hub, session: Session): MaybePromise<void> {
   return ask('signOut', () => hub.authority.signOut(app, user.id));
 }
 
-/** `shown`: the reason for those who watch the app, without personal data. */
+/** `shown`: the reason for the log and those who watch the app, without personal data. */
 function refuse(hub: Hub, session: Session, shown: string, why = shown): void {
   hub.rateLimitedLog.info(
     'Sign-in refused',
     { app: session.app.id },
-    { connection: session.socketId, why },
+    { connection: session.socketId, why: unsigned(shown) },
   );
   sendProblem(hub, session, 'signin-invalid', why);
   session.app.tap?.record({

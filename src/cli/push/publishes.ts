@@ -1,3 +1,4 @@
+import { hasTls } from '../../config/has-tls.ts';
 import type { Config } from '../../config/schema.ts';
 import { fail, type Invocation, printResult } from '../invocation.ts';
 import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option, serverUrl } from '../options.ts';
@@ -130,13 +131,14 @@ function whyNotFound({ api, publishId, asked, unauthorised }: Search): string {
   return `${api.shown} knows no publish ${publishId} of ${asked.join(', ')}. Publishes are kept for 30 days.`;
 }
 
-function apiOf({ push, tls }: Config, given: Arguments): PushApi {
+function apiOf(config: Config, given: Arguments): PushApi {
+  const { push } = config;
   const url = serverUrl(given, 'http://127.0.0.1:6002');
   if (url !== undefined) return new PushApi({ url, isLocal: false });
   if (push.port === 0) {
     throw new UsageError('push.port is 0, so the port of the server is not known; give --url');
   }
-  return new PushApi({ url: ownAddress({ ...push, tls: tls.certFile !== null }), isLocal: true });
+  return new PushApi({ url: ownAddress({ ...push, tls: hasTls(config) }), isLocal: true });
 }
 
 async function* keysOf(config: Config, given: Arguments): AsyncGenerator<InstanceKey> {

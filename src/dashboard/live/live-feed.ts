@@ -188,7 +188,8 @@ export class LiveFeed {
     this.rows.add(events);
     for (const update of updates) this.rows.update(update);
     const { value: recorder } = this.recorder;
-    if (recorder !== undefined) {
+    // In the background, the button that ends it is late.
+    if (recorder !== undefined && recorder.over(Date.now()) === undefined) {
       for (const record of events) if (passes(record, this.filter)) recorder.take(record);
       for (const update of updates) recorder.update(update);
     }

@@ -77,12 +77,10 @@ class Steps {
     const { kind, socket, channel = '', event = '', except } = record;
     const data = wholeData(record);
     if (data === undefined)
-      return [`// Left out: ${JSON.stringify(event)}, the recording has not all of its data.`];
+      return [`// Left out: ${printed(event)}, the recording has not all of its data.`];
     const sender = this.clients.get(socket ?? '')?.name;
     if (kind === 'client' && sender === undefined) {
-      return [
-        `// Left out: ${JSON.stringify(event)} of a client that connected before the recording.`,
-      ];
+      return [`// Left out: ${printed(event)} of a client that connected before the recording.`];
     }
     const heard = [...this.clients].flatMap(([id, { name, channels }]) =>
       channels.has(channel) && id !== except && name !== (kind === 'client' ? sender : '')
@@ -96,9 +94,12 @@ class Steps {
 }
 
 function step(name: string, ...values: readonly unknown[]): string {
-  // Scripts end lines at these characters, which JSON leaves as they are.
-  const text = values.map((value) => JSON.stringify(value)).join(', ');
-  return `await ${name}(${text.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')});`;
+  return `await ${name}(${values.map(printed).join(', ')});`;
+}
+
+/** A value in the script, where lines also end at two characters that JSON leaves as they are. */
+function printed(value: unknown): string {
+  return JSON.stringify(value).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }
 
 function head({ key, host, port, tls, pathPrefix, app, admin }: Target): string {

@@ -1,4 +1,5 @@
 import { pathTo } from '../routing/router.ts';
+import { counted } from './formats.ts';
 import { Notice } from './notices.tsx';
 
 type Servers = readonly { readonly name: string; readonly away: boolean }[];
@@ -25,8 +26,11 @@ export function AwayServers({ servers }: { readonly servers: Servers | undefined
   );
 }
 
-/** Names the servers that an answer is of: one by its name, several by their number. */
+/** Names the servers that an answer is of: one by its name, several as `2 of 3 servers`, if one does not answer. */
 export function namesOf(servers: Servers): string {
   const [first] = servers;
-  return servers.length === 1 && first !== undefined ? first.name : `${servers.length} servers`;
+  if (servers.length === 1 && first !== undefined) return first.name;
+  const there = servers.filter(({ away }) => !away).length;
+  const all = counted(servers.length, 'server');
+  return there === servers.length ? all : `${there} of ${all}`;
 }

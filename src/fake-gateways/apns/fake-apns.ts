@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { localHosts, makeSelfSigned } from '../../certificates/self-signed.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { ServedRequest, ServedSession } from '../http2-server.ts';
 import {
@@ -7,7 +8,6 @@ import {
   serveNotifications,
 } from '../notification-server.ts';
 import type { Act } from '../script.ts';
-import { localHosts, makeSelfSigned } from '../self-signed.ts';
 import { apnsFault, apnsStatuses } from './notification-check.ts';
 import { ApnsTokenCheck, type KnownKey } from './token-check.ts';
 

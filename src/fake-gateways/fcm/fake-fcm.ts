@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { localHosts, makeSelfSigned } from '../../certificates/self-signed.ts';
 import { ERROR } from '../../outgoing/http2/frames/protocol.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
@@ -10,7 +11,6 @@ import {
   serveNotifications,
 } from '../notification-server.ts';
 import { type Act, Script } from '../script.ts';
-import { localHosts, makeSelfSigned } from '../self-signed.ts';
 import {
   AccessTokenIssuer,
   accountFile,

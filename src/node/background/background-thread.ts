@@ -1,3 +1,4 @@
+import type { Certificate } from '../../runtime/certificate.ts';
 import { withTimeout } from '../../runtime/system-timers.ts';
 import type {
   BackgroundToLoop,
@@ -18,6 +19,8 @@ export class BackgroundThread {
   private readonly started = Promise.withResolvers<Extract<FromBackground, { type: 'ready' }>>();
   private readonly listeningNoted = Promise.withResolvers<void>();
   private readonly stopped = Promise.withResolvers<void>();
+  /** Called with each certificate that the channels listener must use. */
+  onCertificate: (tls: Certificate) => void = () => undefined;
   private receive: ((message: BackgroundToLoop) => void) | undefined;
 
   constructor() {
@@ -73,6 +76,9 @@ export class BackgroundThread {
         return;
       case 'stopped':
         this.stopped.resolve();
+        return;
+      case 'certificate':
+        this.onCertificate(message.tls);
         return;
       default:
         this.receive?.(message);

@@ -60,8 +60,10 @@ export interface PushPart extends AsyncDisposable {
   /** Accepts a publish of an operator. */
   readonly acceptPublish: AcceptPublish;
   replaceInstances(live: readonly LiveInstance[]): void;
-  /** Takes over the settings of another configuration, and a certificate. Rejects if the certificate cannot be used. */
-  reconfigure(config: Config, tls: Certificate | undefined): Promise<void>;
+  /** Takes over the settings of another configuration. */
+  reconfigure(config: Config): void;
+  /** Rejects if the certificate cannot be used, and keeps the one before. */
+  replaceCertificate(tls: Certificate): Promise<void>;
 }
 
 /** Opens the push API and starts to deliver. Throws `StartFailed`, or what the store throws. */
@@ -152,10 +154,10 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     lastOutcomes: delivery.lastOutcomes,
     gateways: delivery.gateways,
     replaceInstances: (live) => delivery.replace(live),
-    async reconfigure(changed, certificate) {
+    reconfigure(changed) {
       settings = settingsOf(changed, listener);
-      if (certificate !== undefined) await listener.replaceCertificate(certificate);
     },
+    replaceCertificate: (certificate) => listener.replaceCertificate(certificate),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

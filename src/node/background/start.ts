@@ -36,6 +36,7 @@ import { RealtimeClient } from '../link/realtime-client.ts';
 import { serverName } from '../server-name.ts';
 import { openAdmin } from './admin.ts';
 import { adminRoutes } from './admin-routes.ts';
+import { openCertificates } from './certificates.ts';
 import { openCluster } from './cluster/open-cluster.ts';
 import { Composer } from './composing/composer.ts';
 import { LogReading } from './log/log-reading.ts';
@@ -127,6 +128,8 @@ export async function startBackground(
       log,
     }),
   );
+  const certificates = parts.use(await openCertificates({ config, tls, database, meter, log }));
+  readiness.certificateFault = () => certificates.fault();
   const usageStore = new UsageStore(database);
   const usage = parts.use(
     new UsageWriter({ store: usageStore, log, storeState: health.reporter('usage') }),
@@ -143,7 +146,17 @@ export async function startBackground(
   // Reading at start may wait long for another process. From here on, requests are served.
   await database.waitBriefly();
   const push = parts.use(
-    await openPush({ config, tls, instances, webhooks, database, health, resolver, meter, log }),
+    await openPush({
+      tls: certificates.tls,
+      config,
+      instances,
+      webhooks,
+      database,
+      health,
+      resolver,
+      meter,
+      log,
+    }),
   );
   const metrics = parts.use(
     new BackgroundMetrics({
@@ -244,6 +257,7 @@ export async function startBackground(
     instances: instances.all.map(({ instance }) => instance),
     createdInstance: tenants.createdInstance,
     usage: usageToday,
+    tls: certificates.tls,
   });
   // After "ready": the realtime loops do not know earlier changes.
   apps.follow((all, changes) => {
@@ -297,6 +311,14 @@ export async function startBackground(
   for (const [place, port] of loopPorts.entries()) {
     port.onmessage = ({ data }: { readonly data: LoopToBackground }) => receive(place + 1, data);
   }
+  const replacePushCertificate = (certificate: Certificate) =>
+    void push.replaceCertificate(certificate).then(
+      () => log.info('The push listener uses another certificate'),
+      (error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        log.error('The push listener keeps its certificate', { why });
+      },
+    );
   return {
     realtimeIs(state, channels) {
       readiness.setRealtime(state);
@@ -304,17 +326,21 @@ export async function startBackground(
       if (state !== 'listening') return;
       monitor.start();
       hourlyUsage.start();
+      certificates.start((certificate) => {
+        post({ type: 'certificate', tls: certificate });
+        replacePushCertificate(certificate);
+      });
       servers.begin();
     },
     receive,
     reload(changed, certificate) {
       void apps.reconfigure(changed);
       void instances.reconfigure(changed);
+      push.reconfigure(changed);
+      certificates.reloaded(certificate);
+      if (certificate === undefined) return;
       monitor.certificateIs(certificate);
-      push.reconfigure(changed, certificate).catch((error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error);
-        log.error('The push listener keeps its certificate', { why });
-      });
+      replacePushCertificate(certificate);
     },
     stop: () => running.disposeAsync(),
   };

@@ -169,7 +169,7 @@ export type ToBackground =
       readonly logPort: MessagePort;
       /** Lead to the realtime loops that do not run on the main thread, in their order. */
       readonly loopPorts: readonly MessagePort[];
-      /** For the push listener; `undefined` for plain HTTP. */
+      /** The certificate of the configuration; `undefined`: it names none. */
       readonly tls: Certificate | undefined;
     }
   /** `channels` is where the channels listener listens. */
@@ -204,8 +204,12 @@ export type FromBackground =
       readonly createdInstance: string | undefined;
       /** The usage of today before this start. */
       readonly usage: readonly DayUsage[];
+      /** The certificate of both public listeners; `undefined` for plain HTTP. */
+      readonly tls: Certificate | undefined;
     }
   | { readonly type: 'failed'; readonly fault: StartFault }
+  /** There is another certificate for the channels listener. */
+  | { readonly type: 'certificate'; readonly tls: Certificate }
   /** The readiness check knows that clients can connect. */
   | { readonly type: 'listening-noted' }
   | { readonly type: 'stopped' }

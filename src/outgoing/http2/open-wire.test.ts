@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'bun:test';
 import { createServer, type Server } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { makeSelfSigned } from '../../fake-gateways/self-signed.ts';
+import { makeSelfSigned } from '../../certificates/self-signed.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { a, b } from '../certificates.fixture.ts';
 import { createOpenWire, type WireTarget } from './open-wire.ts';

@@ -375,6 +375,14 @@ export const migrations: readonly (readonly string[])[] = [
     // The devices of a publish are stored by their numbers.
     'CREATE INDEX device_tombstones_by_number ON device_tombstones (number)',
   ],
+  [
+    // What all servers know of certificates from ACME. The row "lease" names the server that orders, until a time.
+    `CREATE TABLE certificates (
+      name {text} PRIMARY KEY,
+      value TEXT NOT NULL,
+      until BIGINT NOT NULL
+    ) {without rowid}`,
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

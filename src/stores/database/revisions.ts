@@ -3,10 +3,10 @@ import { StoreLost } from '../../push/store-faults.ts';
 import type { BigInteger } from './rows.ts';
 
 /** Data that servers keep in memory, and that therefore has a revision. */
-export type Revised = 'apps' | 'instances';
+export type Revised = 'apps' | 'certificates' | 'instances';
 
 /** Each has a row whose revision is increased by each change. */
-export const revised: readonly Revised[] = ['apps', 'instances'];
+export const revised: readonly Revised[] = ['apps', 'certificates', 'instances'];
 
 /** Reads a revision. Throws `StoreLost` if it is missing, because every migrated store has it. */
 export async function revisionOf(sql: SQL, what: Revised): Promise<number> {

@@ -14,3 +14,12 @@ it('names an engine that is away at once, and counts it as a reason after 30 sec
   readiness.setEngine('realtime-1', undefined);
   expect([readiness.reasons(), readiness.notes()]).toEqual([[], []]);
 });
+
+it('is not ready without a certificate, and notes one that was not renewed', () => {
+  const readiness = new Readiness();
+  readiness.setRealtime('listening');
+  readiness.certificateFault = () => ({ isMissing: true, text: 'There is none.' });
+  expect([readiness.reasons(), readiness.notes()]).toEqual([['certificate: There is none.'], []]);
+  readiness.certificateFault = () => ({ isMissing: false, text: 'It ends.' });
+  expect([readiness.reasons(), readiness.notes()]).toEqual([[], ['certificate: It ends.']]);
+});

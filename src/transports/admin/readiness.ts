@@ -18,6 +18,9 @@ export class Readiness {
   private readonly storeFaults = new Map<StoreUser, string>();
   /** The engines that cannot be used, by the names of their realtime loops. */
   private readonly enginesAway = new Map<string, EngineAway>();
+  /** What is wrong with the certificate; `isMissing`: no client can connect. */
+  certificateFault: () => { readonly isMissing: boolean; readonly text: string } | undefined = () =>
+    undefined;
   private readonly now: () => number;
 
   constructor(now: () => number = Date.now) {
@@ -44,7 +47,9 @@ export class Readiness {
 
   /** What an operator should know although the server is ready. */
   notes(): readonly string[] {
-    return Array.from(this.enginesAway, ([name, away]) => engineNote(name, away));
+    const notes = Array.from(this.enginesAway, ([name, away]) => engineNote(name, away));
+    const fault = this.certificateFault();
+    return fault?.isMissing === false ? [...notes, `certificate: ${fault.text}`] : notes;
   }
 
   /** Records a fault that one user of the store found, or `undefined` if it works. Returns whether that has changed. */
@@ -88,6 +93,8 @@ export class Readiness {
     for (const [name, away] of this.enginesAway) {
       if (this.now() - away.sinceMs > ENGINE_AWAY_MAX_MS) reasons.push(engineNote(name, away));
     }
+    const fault = this.certificateFault();
+    if (fault?.isMissing === true) reasons.push(`certificate: ${fault.text}`);
     // Users that report the same fault share a line.
     const usersOf = Map.groupBy(this.storeFaults, ([, fault]) => fault);
     for (const [fault, users] of usersOf) {

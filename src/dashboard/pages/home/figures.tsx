@@ -2,20 +2,13 @@ import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Sparkline } from '../../parts/charts.tsx';
-import { bytes, count, counted } from '../../parts/formats.ts';
+import { bytes, count } from '../../parts/formats.ts';
+import { namesOf } from '../../parts/servers.tsx';
 
 type Series = Answer<'GET /figures'>['series'];
 
 const HOUR_MS = 3_600_000;
 const POLL_MS = 2000;
-
-/** `2 of 3 servers`, if one does not answer. */
-function sumOf(servers: Answer<'GET /figures'>['servers']): string {
-  const there = servers.filter(({ away }) => !away).length;
-  return there === servers.length
-    ? counted(there, 'server')
-    : `${there} of ${counted(servers.length, 'server')}`;
-}
 
 const shown: readonly {
   readonly name: keyof Series;
@@ -71,7 +64,7 @@ export function Figures() {
           );
         })}
       </section>
-      {value.servers.length > 1 && <p class="muted small">{sumOf(value.servers)} together</p>}
+      {value.servers.length > 1 && <p class="muted small">{namesOf(value.servers)} together</p>}
     </div>
   );
 }

@@ -21,6 +21,13 @@ function sampleOf(values: Values): Sample {
   return { atMs: NOW_MS, monotonicMs: 0, metrics, why: undefined };
 }
 
+const healthy = {
+  faultsOfStore: new Map(),
+  awayEngines: new Map(),
+  silent: new Set<string>(),
+  certificateFault: () => undefined,
+};
+
 interface Given extends Partial<Omit<Situation, 'sample' | 'samples'>> {
   /** Gauges now. */
   readonly values?: Values;
@@ -38,7 +45,7 @@ function situation({ values = {}, increases = {}, ...given }: Given): Situation 
       increase: (id, _overMs, label = '') => increases[id]?.[label] ?? 0,
       last: (count) => Array.from({ length: count }, () => sample),
     },
-    readiness: { faultsOfStore: new Map(), awayEngines: new Map(), silent: new Set() },
+    readiness: healthy,
     endpoints: [],
     circuits: [],
     quotas: [],
@@ -100,11 +107,7 @@ const cases: readonly (readonly [id: string, level: 'bad' | 'warn', text: string
       'bad',
       'The store cannot be used: the disk is full.',
       {
-        readiness: {
-          faultsOfStore: new Map([['webhooks', 'the disk is full']]),
-          awayEngines: new Map(),
-          silent: new Set(),
-        },
+        readiness: { ...healthy, faultsOfStore: new Map([['webhooks', 'the disk is full']]) },
       },
     ],
     [
@@ -113,9 +116,8 @@ const cases: readonly (readonly [id: string, level: 'bad' | 'warn', text: string
       'Redis cannot be used: Redis a: refused.',
       {
         readiness: {
-          faultsOfStore: new Map(),
+          ...healthy,
           awayEngines: new Map([['realtime', { sinceMs: NOW_MS - 7, why: 'Redis a: refused' }]]),
-          silent: new Set(),
         },
       },
     ],
@@ -124,10 +126,28 @@ const cases: readonly (readonly [id: string, level: 'bad' | 'warn', text: string
       'bad',
       'The realtime-1 loop does not answer.',
       {
+        readiness: { ...healthy, silent: new Set(['realtime-1']) },
+      },
+    ],
+    [
+      'certificate-order',
+      'bad',
+      'There is no certificate yet.',
+      {
         readiness: {
-          faultsOfStore: new Map(),
-          awayEngines: new Map(),
-          silent: new Set(['realtime-1']),
+          ...healthy,
+          certificateFault: () => ({ isMissing: true, text: 'There is no certificate yet.' }),
+        },
+      },
+    ],
+    [
+      'certificate-order',
+      'warn',
+      'It was not renewed.',
+      {
+        readiness: {
+          ...healthy,
+          certificateFault: () => ({ isMissing: false, text: 'It was not renewed.' }),
         },
       },
     ],

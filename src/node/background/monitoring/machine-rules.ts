@@ -58,6 +58,7 @@ export const machineRules: readonly Rule[] = [
   },
   {
     id: 'certificate',
+    alert: 'FanfareCertificateEnds',
     check: ({ certificateEndsAtMs, nowMs }) => {
       if (certificateEndsAtMs === undefined) return [];
       const leftMs = certificateEndsAtMs - nowMs;
@@ -70,6 +71,22 @@ export const machineRules: readonly Rule[] = [
         advice:
           'Renew it (tls.certFile) and send SIGHUP. Find out why that did not happen by itself.',
       }));
+    },
+  },
+  {
+    id: 'certificate-order',
+    check({ readiness }) {
+      const fault = readiness.certificateFault();
+      if (fault === undefined) return [];
+      const { isMissing, text } = fault;
+      return [
+        {
+          level: isMissing ? 'bad' : 'warn',
+          text,
+          advice:
+            'Check the DNS of the domains (tls.acme.domains), and that port 80 leads to this server. SIGHUP orders again at once, up to four times in an hour.',
+        },
+      ];
     },
   },
   {

@@ -9,7 +9,10 @@ export interface Situation {
   readonly nowMs: number;
   readonly sample: Sample;
   readonly samples: Pick<Samples, 'increase' | 'last'>;
-  readonly readiness: Pick<Readiness, 'faultsOfStore' | 'awayEngines' | 'silent'>;
+  readonly readiness: Pick<
+    Readiness,
+    'faultsOfStore' | 'awayEngines' | 'silent' | 'certificateFault'
+  >;
   readonly endpoints: ReturnType<Webhooks['endpoints']>;
   readonly circuits: readonly PausedGateway[];
   readonly quotas: readonly UsedQuota[];
@@ -17,7 +20,7 @@ export interface Situation {
   readonly files: OpenFileCount | undefined;
   /** `undefined` if the store is not a file of this machine. */
   readonly disk: DiskSpace | undefined;
-  /** When the certificate of this server ends; `undefined` if it has none. */
+  /** When the certificate of this server ends; `undefined` if it has none, or it is renewed by ACME. */
   readonly certificateEndsAtMs: number | undefined;
 }
 

@@ -1,5 +1,6 @@
 import packageJson from '../../../../package.json';
 import type { ServerFacts } from '../../../admin/monitoring/monitoring.ts';
+import { hasTls } from '../../../config/has-tls.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
 import { serverName } from '../../server-name.ts';
@@ -23,7 +24,7 @@ export function serverFacts({
   admin,
 }: ServerFactsOptions): ServerFacts {
   const { host, port, pathPrefix } = config.channels;
-  const tls = config.tls.certFile !== null;
+  const tls = hasTls(config);
   return {
     name: serverName(config),
     version: packageJson.version,

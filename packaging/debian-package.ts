@@ -1,0 +1,80 @@
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import packageJson from '../package.json';
+import { buildBinary, ROOT, type Target } from './binary.ts';
+import { commitTime } from './commit.ts';
+import { run } from './run.ts';
+
+/** Debian's names of the targets. */
+const ARCHITECTURES: readonly (readonly [Target, string])[] = [
+  ['linux-x64', 'amd64'],
+  ['linux-arm64', 'arm64'],
+];
+
+/** Where files of the repository lie on the machine, and who may do what with them. */
+const FILES: readonly (readonly [string, string, number])[] = [
+  ['packaging/systemd/fanfare.service', 'lib/systemd/system/fanfare.service', 0o644],
+  ['packaging/etc/fanfare.yaml', 'etc/fanfare/fanfare.yaml', 0o640],
+  ['LICENSE', 'usr/share/doc/fanfare/copyright', 0o644],
+  ['packaging/debian/conffiles', 'DEBIAN/conffiles', 0o644],
+  ['packaging/debian/postinst', 'DEBIAN/postinst', 0o755],
+  ['packaging/debian/prerm', 'DEBIAN/prerm', 0o755],
+  ['packaging/debian/postrm', 'DEBIAN/postrm', 0o755],
+];
+
+/** Makes the Debian packages. `dpkg-deb` packs them, which every Debian has. */
+export async function packDebian(out: string): Promise<readonly string[]> {
+  const packages: string[] = [];
+  for (const [target, architecture] of ARCHITECTURES) {
+    packages.push(await packOne({ target, architecture, out }));
+  }
+  return packages;
+}
+
+interface One {
+  readonly target: Target;
+  readonly architecture: string;
+  readonly out: string;
+}
+
+async function packOne({ target, architecture, out }: One): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'fanfare-debian-'));
+  try {
+    const content = join(folder, 'content');
+    for (const [from, to, mode] of FILES) {
+      mkdirSync(dirname(join(content, to)), { recursive: true });
+      cpSync(join(ROOT, from), join(content, to));
+      chmodSync(join(content, to), mode);
+    }
+    mkdirSync(join(content, 'usr/bin'), { recursive: true });
+    cpSync(await buildBinary(target, folder), join(content, 'usr/bin/fanfare'));
+    const { version } = packageJson;
+    const control = await Bun.file(join(ROOT, 'packaging/debian/control')).text();
+    await Bun.write(
+      join(content, 'DEBIAN/control'),
+      control
+        .replace('VERSION', version)
+        .replace('ARCHITECTURE', architecture)
+        .replace('INSTALLED_SIZE', String(Math.ceil(sizeOf(content) / 1024))),
+    );
+    const file = join(out, `fanfare_${version}_${architecture}.deb`);
+    // The times of all files are that of the commit. xz would save a fifth of the size, and take ten times as long.
+    const time = String(commitTime(ROOT));
+    run(['chmod', '-R', 'go-w', content], { cwd: folder });
+    run(['dpkg-deb', '--root-owner-group', '-Zgzip', '-z9', '--build', content, file], {
+      cwd: folder,
+      environment: { SOURCE_DATE_EPOCH: time },
+    });
+    return file;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function sizeOf(folder: string): number {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => statSync(join(folder, name)))
+    .filter((file) => file.isFile())
+    .reduce((sum, { size }) => sum + size, 0);
+}

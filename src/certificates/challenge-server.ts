@@ -1,0 +1,113 @@
+import type { Socket, TCPSocketListener } from 'bun';
+
+const CHALLENGE_PATH = '/.well-known/acme-challenge/';
+
+/** A request without a body has hardly more. */
+const HEAD_BYTES_MAX = 8_192;
+
+/** The time of a connection, from its first byte to its end. Milliseconds. */
+const CONNECTION_MS = 10_000;
+
+const CHECK_MS = 1_000;
+
+/** With more, the oldest one of the address that has most is closed. */
+const CONNECTIONS_MAX = 50;
+
+export interface ChallengeServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly domains: readonly string[];
+  readonly answer: (token: string) => string | undefined;
+}
+
+interface Visit {
+  head: string;
+  readonly atMs: number;
+}
+
+/**
+ * Answers an authority that checks our domains, and redirects everybody else to https. Each connection has one request,
+ * a bounded head and a bounded time.
+ */
+export class ChallengeServer implements Disposable {
+  private readonly options: ChallengeServerOptions;
+  /** The oldest first. */
+  private readonly open = new Map<Socket<Visit>, Visit>();
+  private readonly listener: TCPSocketListener<Visit>;
+  private readonly checks: NodeJS.Timeout;
+
+  /** Opens the port. Throws Bun's error if it cannot. */
+  constructor(options: ChallengeServerOptions) {
+    this.options = options;
+    const { host: hostname, port } = options;
+    this.listener = Bun.listen<Visit>({
+      hostname,
+      port,
+      socket: {
+        open: (socket) => this.admit(socket),
+        data: (socket, bytes) => this.read(socket, bytes),
+        close: (socket) => void this.open.delete(socket),
+        error: (socket) => void socket.terminate(),
+      },
+    });
+    this.checks = setInterval(() => this.endSlow(), CHECK_MS);
+  }
+
+  get port(): number {
+    return this.listener.port;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.checks);
+    this.listener.stop(true);
+  }
+
+  private admit(socket: Socket<Visit>): void {
+    const visit = { head: '', atMs: performance.now() };
+    socket.data = visit;
+    this.open.set(socket, visit);
+    if (this.open.size <= CONNECTIONS_MAX) return;
+    const byAddress = Map.groupBy(this.open.keys(), ({ remoteAddress }) => remoteAddress);
+    const [most] = [...byAddress.values()].toSorted((a, b) => b.length - a.length);
+    most?.[0]?.terminate();
+  }
+
+  private read(socket: Socket<Visit>, bytes: Buffer): void {
+    const { data } = socket;
+    if (data.head.length + bytes.length > HEAD_BYTES_MAX) {
+      socket.end(plain('431 Request Header Fields Too Large', ''));
+      return;
+    }
+    data.head += bytes.toString('latin1');
+    const end = data.head.indexOf('\r\n\r\n');
+    if (end >= 0) socket.end(this.answerTo(data.head.slice(0, end)));
+  }
+
+  private answerTo(head: string): string {
+    const { domains, answer } = this.options;
+    const [, method = '', path = ''] =
+      /^([A-Z]+) (\/[!-~]*) HTTP\/1\.[01]\r?\n/.exec(`${head}\r\n`) ?? [];
+    if (method === '') return plain('400 Bad Request', '');
+    if (path.startsWith(CHALLENGE_PATH)) {
+      const found = answer(path.slice(CHALLENGE_PATH.length));
+      if (found === undefined) return plain('404 Not Found', '');
+      return plain('200 OK', method === 'HEAD' ? '' : found);
+    }
+    const host = /\r\nhost:[ \t]*([^\r\n:]*)/i.exec(head)?.[1]?.toLowerCase() ?? '';
+    // Only to our own names: the host is what the client says.
+    const domain = domains.includes(host) ? host : domains[0];
+    return plain('308 Permanent Redirect', '', `Location: https://${domain}${path}\r\n`);
+  }
+
+  private endSlow(): void {
+    const nowMs = performance.now();
+    for (const [socket, { atMs }] of this.open) {
+      if (nowMs - atMs <= CONNECTION_MS) return;
+      socket.terminate();
+    }
+  }
+}
+
+function plain(status: string, body: string, headers = ''): string {
+  return `HTTP/1.1 ${status}\r\n${headers}Content-Type: text/plain\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
+}

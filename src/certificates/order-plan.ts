@@ -1,0 +1,104 @@
+import { X509Certificate } from 'node:crypto';
+import type { KeptCertificate, KeptState, OrderPlan } from './kept.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The most orders in an hour and in a day. Let's Encrypt allows five failed checks of a domain in an hour. */
+const ORDERS_PER_HOUR = 4;
+const ORDERS_PER_DAY = 12;
+
+/** The delay after the first failure; it doubles with each further one. Milliseconds. */
+const BACK_OFF_MS = 5 * 60_000;
+const BACK_OFF_MAX_MS = 4 * HOUR_MS;
+
+/** Spread, so that many servers do not order at the same time. */
+const JITTER = 0.2;
+
+/** The delay if the authority limits orders and does not say for how long. Milliseconds. */
+const LIMITED_MS = HOUR_MS;
+
+/** No wait is longer, but for a renewal: with more to wait, the clock was set back. Milliseconds. */
+const WAIT_MAX_MS = 8 * DAY_MS;
+
+export interface Subject {
+  readonly directory: string;
+  readonly domains: readonly string[];
+}
+
+/** What a certificate is ordered for, as one text: with another directory or other domains, it is another. */
+export function subjectOf({ directory, domains }: Subject): string {
+  return [directory, ...domains.toSorted()].join(' ');
+}
+
+/** The plan to go on with: the one that was kept, unless the settings have changed. The limits of orders stay. */
+export function planFor(
+  subject: string,
+  { plan, certificate }: Pick<KeptState, 'plan' | 'certificate'>,
+  random: () => number,
+): OrderPlan {
+  if (plan?.subject === subject) return plan;
+  const ordersAtMs = plan?.ordersAtMs ?? [];
+  const [authority = ''] = subject.split(' ');
+  const notBeforeMs = plan?.subject.startsWith(`${authority} `) ? plan.notBeforeMs : 0;
+  const fresh = { subject, ordersAtMs, notBeforeMs, failures: 0, nextAtMs: 0, problem: '' };
+  // The settings are again what they were.
+  return certificate?.subject === subject ? succeeded(fresh, certificate, random) : fresh;
+}
+
+/** When the next order is due, in milliseconds since 1970. */
+export function dueAtMs(plan: OrderPlan, nowMs: number): number {
+  const { nextAtMs, notBeforeMs, failures } = plan;
+  const orders = recent(plan, nowMs);
+  // Once the oldest of the last four is an hour old, there were fewer than four in an hour.
+  const perHour = (orders.at(-ORDERS_PER_HOUR) ?? 0) + HOUR_MS;
+  const perDay = (orders.at(-ORDERS_PER_DAY) ?? 0) + DAY_MS;
+  const waits = [failures > 0 ? nextAtMs : 0, notBeforeMs, perHour, perDay];
+  const known = waits.filter((atMs) => atMs <= nowMs + WAIT_MAX_MS);
+  return Math.max(failures === 0 ? nextAtMs : 0, ...known);
+}
+
+/** The plan while an order is in progress: it counts as failed until it succeeds. */
+export function begun(plan: OrderPlan, nowMs: number, random: () => number): OrderPlan {
+  const backOffMs = Math.min(BACK_OFF_MS * 2 ** plan.failures, BACK_OFF_MAX_MS);
+  return {
+    ...plan,
+    ordersAtMs: [...recent(plan, nowMs), nowMs],
+    failures: plan.failures + 1,
+    nextAtMs: nowMs + backOffMs * (1 + JITTER * random()),
+  };
+}
+
+export interface OrderFailure {
+  readonly message: string;
+  readonly type: string;
+  readonly retryAfterMs: number | undefined;
+}
+
+export function failed(plan: OrderPlan, failure: OrderFailure, nowMs: number): OrderPlan {
+  const { message, type, retryAfterMs } = failure;
+  const waitMs = retryAfterMs ?? (type === 'rateLimited' ? LIMITED_MS : 0);
+  return { ...plan, problem: message, notBeforeMs: waitMs === 0 ? 0 : nowMs + waitMs };
+}
+
+/** Renews when a third of the lifetime is left, or up to a fifteenth of the lifetime later. */
+export function succeeded(
+  plan: OrderPlan,
+  certificate: KeptCertificate,
+  random: () => number,
+): OrderPlan {
+  const { fromMs, untilMs } = validity(certificate);
+  const third = (untilMs - fromMs) / 3;
+  const nextAtMs = untilMs - third * (1 - JITTER * random());
+  return { ...plan, failures: 0, notBeforeMs: 0, problem: '', nextAtMs };
+}
+
+export function validity({ cert }: { readonly cert: string }) {
+  const { validFromDate, validToDate } = new X509Certificate(cert);
+  return { fromMs: validFromDate.getTime(), untilMs: validToDate.getTime() };
+}
+
+/** The orders of the last day. Later ones are of a clock that was wrong. */
+function recent({ ordersAtMs }: OrderPlan, nowMs: number): readonly number[] {
+  return ordersAtMs.filter((atMs) => atMs > nowMs - DAY_MS && atMs <= nowMs);
+}

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { type CertificateFault, faultOf } from '../../certificates/certificate-fault.ts';
+import { Certificates } from '../../certificates/certificates.ts';
+import { ChallengeServer } from '../../certificates/challenge-server.ts';
+import { validity } from '../../certificates/order-plan.ts';
+import type { Config } from '../../config/schema.ts';
+import type { TableMeter } from '../../observability/meter.ts';
+import type { Certificate } from '../../runtime/certificate.ts';
+import { messageOf } from '../../runtime/error-code.ts';
+import type { Log } from '../../runtime/ports.ts';
+import { systemTimers } from '../../runtime/system-timers.ts';
+import { StoredCertificates } from '../../stores/certificates/certificate-store.ts';
+import type { Database } from '../../stores/database/database.ts';
+import { listenError } from '../listen-error.ts';
+import { StartFailed } from '../start-failed.ts';
+
+export interface CertificatesPartOptions {
+  readonly config: Config;
+  /** The certificate of the configuration. */
+  readonly tls: Certificate | undefined;
+  readonly database: Database;
+  readonly meter: TableMeter;
+  readonly log: Log;
+}
+
+/** Where the certificate of this server comes from: files, an authority, or nowhere. */
+export interface CertificatesPart extends AsyncDisposable {
+  /** For the listeners to begin with; `undefined` for plain HTTP. */
+  readonly tls: Certificate | undefined;
+  fault(): CertificateFault | undefined;
+  /** Begins to order; reports each other certificate. */
+  start(changed: (tls: Certificate) => void): void;
+  /** The configuration was read again. */
+  reloaded(tls: Certificate | undefined): void;
+}
+
+/** Throws `StartFailed`, or what the store throws. */
+export async function openCertificates(
+  options: CertificatesPartOptions,
+): Promise<CertificatesPart> {
+  const { tls } = options.config;
+  return tls.acme === null ? fromFiles(options) : await fromAuthority(options, tls.acme);
+}
+
+function fromFiles({ tls, meter }: CertificatesPartOptions): CertificatesPart {
+  noteEnd(meter, tls);
+  return {
+    tls,
+    fault: () => undefined,
+    start: () => undefined,
+    reloaded: (changed) => noteEnd(meter, changed),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+async function fromAuthority(
+  { config, database, meter, log }: CertificatesPartOptions,
+  acme: NonNullable<Config['tls']['acme']>,
+): Promise<CertificatesPart> {
+  await using parts = new AsyncDisposableStack();
+  const ca = acme.caFile === null ? undefined : readCa(acme.caFile);
+  let report: (tls: Certificate) => void = () => undefined;
+  const certificates = parts.use(
+    await Certificates.open({
+      ...acme,
+      store: new StoredCertificates(database),
+      send: (url, init) => fetch(url, { ...init, ...(ca !== undefined && { tls: { ca } }) }),
+      timers: systemTimers,
+      random: Math.random,
+      changed(changed) {
+        noteEnd(meter, changed);
+        report(changed);
+      },
+      onOrder: (outcome) => meter.count('certificateOrders', 1, outcome),
+      log,
+    }),
+  );
+  const { certificate } = certificates;
+  if (certificates.state.endsAtMs === undefined) {
+    log.warn('There is no certificate yet: clients cannot connect until one is obtained');
+  } else {
+    noteEnd(meter, certificate);
+  }
+  parts.use(openChallengeServer(certificates, { ...acme, host: config.channels.host }));
+  const running = parts.move();
+  return {
+    tls: certificate,
+    fault: () => faultOf(certificates.state, systemTimers.now()),
+    start(changed) {
+      report = changed;
+      certificates.start();
+    },
+    reloaded: () => certificates.retry(),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+interface ChallengeAddress {
+  readonly host: string;
+  readonly httpPort: number;
+  readonly domains: readonly string[];
+}
+
+function openChallengeServer(
+  certificates: Certificates,
+  { host, httpPort: port, domains }: ChallengeAddress,
+): ChallengeServer {
+  try {
+    return new ChallengeServer({
+      host,
+      port,
+      domains,
+      answer: (token) => certificates.answer(token),
+    });
+  } catch (error) {
+    throw listenError(error, 'tls.acme', { host, port, names: 'channels.host, tls.acme.httpPort' });
+  }
+}
+
+function readCa(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const message = `tls.acme.caFile: ${file} cannot be read: ${messageOf(error)}`;
+    throw new StartFailed({ exitCode: 2, message });
+  }
+}
+
+function noteEnd(meter: TableMeter, tls: Certificate | undefined): void {
+  if (tls !== undefined) meter.set('certificateEnd', validity(tls).untilMs / 1000);
+}
