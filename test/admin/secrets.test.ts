@@ -237,6 +237,19 @@ describe('no secret is', () => {
     expectNoSecret('log', server.output.stderr);
   });
 
+  it('in what the server logs of a signature that is valid for something else', async () => {
+    const { auth } = channelAuth(client.socketId, 'private-other');
+    secrets.set('the signature of another subscription', auth.split(':')[1] ?? '');
+    const subscription = server.logsNext(/Subscription refused/);
+    client.says({ event: 'pusher:subscribe', data: { channel: 'private-x', auth } });
+    expectNoSecret('log', await subscription);
+    const target = signedTarget('GET', `/apps/${APP.id}/channels`);
+    secrets.set('the signature of another request', target.split('auth_signature=')[1] ?? '');
+    const request = server.logsNext(/Request refused/);
+    await fetch(`http://127.0.0.1:${server.port}${target.replace('?', '/x?')}`);
+    expectNoSecret('log', await request);
+  });
+
   it('in the page and its files', async () => {
     const page = await admin(server, 'GET', '//dashboard');
     expectNoSecret('page', page.text);

@@ -1,4 +1,12 @@
-/** Leaves out what looks like a signature in a reason: a client may have sent one that is valid for something else. */
-export function unsigned(reason: string): string {
-  return reason.replace(/, but got .*$/s, '').replace(/[0-9a-f]{64}/gi, '(signature)');
+/** Characters of an error text that are looked at. */
+const TEXT_MAX = 1_000;
+
+/**
+ * Leaves signatures out of an error text, for the log and for those who watch an app. A signature that is wrong here may be
+ * valid for something else.
+ */
+export function unsigned(text: string): string {
+  const at = text.search(/, but (?:got|you sent) /);
+  const before = at === -1 ? text : text.slice(0, at);
+  return before.slice(0, TEXT_MAX).replace(/[\da-f]{64}/gi, '(signature)');
 }

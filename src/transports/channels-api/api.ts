@@ -3,6 +3,7 @@ import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts
 import type { Hub } from '../../channels/hub.ts';
 import { after, type MaybePromise, recover } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
+import { unsigned } from '../../channels/signatures/unsigned.ts';
 import { announcedLength, type BodyIntake, BodyRefusal } from '../body-intake.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
@@ -226,7 +227,7 @@ export class ChannelsApi {
     this.hub.rateLimitedLog.info(
       'Request refused',
       { app: app?.id, address: sender() },
-      { method: request.method, path, status: response.status, why: text },
+      { method: request.method, path, status: response.status, why: unsigned(text) },
     );
     return response;
   }
