@@ -194,6 +194,16 @@ describe('a server with tls.acme', () => {
     expect(authority.ordersAtMs).toHaveLength(2);
   });
 
+  it('does not wait for times of a clock that was wrong', async () => {
+    const { time, authority, start, later } = scene();
+    authority.refusal = { status: 500, type: 'serverInternal', detail: 'out of order' };
+    await start();
+    await time.advance(10_000);
+    expect(authority.ordersAtMs).toHaveLength(1);
+    await later(-2 * DAY_MS);
+    expect(authority.ordersAtMs).toHaveLength(2);
+  });
+
   it('says what to check if a domain does not lead to it', async () => {
     const { time, servers, start } = scene();
     const { server, fault } = await start();

@@ -18,8 +18,8 @@ const JITTER = 0.2;
 /** The delay if the authority limits orders and does not say for how long. Milliseconds. */
 const LIMITED_MS = HOUR_MS;
 
-/** No wait is longer, but for a renewal: with more to wait, the clock was set back. Milliseconds. */
-const WAIT_MAX_MS = 8 * DAY_MS;
+/** No authority is waited for longer. Milliseconds. */
+const AUTHORITY_WAIT_MAX_MS = 8 * DAY_MS;
 
 export interface Subject {
   readonly directory: string;
@@ -53,9 +53,18 @@ export function dueAtMs(plan: OrderPlan, nowMs: number): number {
   // Once the oldest of the last four is an hour old, there were fewer than four in an hour.
   const perHour = (orders.at(-ORDERS_PER_HOUR) ?? 0) + HOUR_MS;
   const perDay = (orders.at(-ORDERS_PER_DAY) ?? 0) + DAY_MS;
-  const waits = [failures > 0 ? nextAtMs : 0, notBeforeMs, perHour, perDay];
-  const known = waits.filter((atMs) => atMs <= nowMs + WAIT_MAX_MS);
-  return Math.max(failures === 0 ? nextAtMs : 0, ...known);
+  const backOffMaxMs = failures === 0 ? Number.POSITIVE_INFINITY : BACK_OFF_MAX_MS * (1 + JITTER);
+  return Math.max(
+    perHour,
+    perDay,
+    until(nextAtMs, nowMs + backOffMaxMs),
+    until(notBeforeMs, nowMs + AUTHORITY_WAIT_MAX_MS),
+  );
+}
+
+/** A time that is later than any could be was kept before the clock was set back, and does not count. */
+function until(atMs: number, latestMs: number): number {
+  return atMs <= latestMs ? atMs : 0;
 }
 
 /** The plan while an order is in progress: it counts as failed until it succeeds. */

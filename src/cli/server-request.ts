@@ -29,11 +29,22 @@ export async function requestServer(url: string, sent: Sent): Promise<ServerResp
 /** The same, but settles with the head of the response, for which a server has as long as the signal says. */
 export async function openServer(url: string, sent: Sent): Promise<Response> {
   const { shown, hint = '', ...init } = sent;
+  bypassProxy();
   try {
     return await fetch(url, { ...init, redirect: 'error' });
   } catch (error) {
     const why = messageOf(error);
     throw new Unreachable(`${shown} does not answer: ${why}${hint}`, { cause: error });
+  }
+}
+
+const THIS_MACHINE = '127.0.0.1,localhost,::1';
+
+/** A proxy of the environment leads to other machines, and most servers listen for commands on their own only. */
+function bypassProxy(): void {
+  for (const name of ['NO_PROXY', 'no_proxy']) {
+    const given = process.env[name] ?? '';
+    if (!given.endsWith(THIS_MACHINE)) process.env[name] = `${given},${THIS_MACHINE}`;
   }
 }
 

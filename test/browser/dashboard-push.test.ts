@@ -135,6 +135,9 @@ describe('the publishes of an instance', () => {
     const id = await published(instance, { interests: ['hello'], sendAt: later(), fcm: {} });
     const { page } = await openDashboard(server, browser);
     await page.getByRole('combobox', { name: 'Push instance' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('u');
+    await page.getByRole('heading', { name: 'Publishes' }).waitFor();
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Find anything' }).fill(id);
     await page.getByRole('option', { name: id, selected: true }).waitFor();
@@ -164,6 +167,27 @@ it('says why devices wait for a gateway, and leads from Home to its credential',
   await page.getByRole('heading', { name: 'Credentials' }).waitFor();
   expect(page.url()).toEndWith(`/push/${instance.id}/credentials`);
   expect(complaints).toEqual([]);
+  await page.close();
+});
+
+it('keeps the link to the page and the buttons below it in view in a low window', async () => {
+  const { id } = await makeInstance('low');
+  const { page } = await openDashboard(server, browser, `/push/${id}/credentials`);
+  await page.setViewportSize({ width: 1280, height: 500 });
+  const end = async (name: string, role: 'link' | 'button') => {
+    const { y, height } = (await page.getByRole(role, { name }).boundingBox()) ?? {
+      y: 0,
+      height: 0,
+    };
+    return y + height;
+  };
+  await page.getByRole('combobox', { name: 'App' }).waitFor();
+  await page.reload();
+  const link = await eventually(
+    () => end('Credentials', 'link'),
+    (y) => y > 0 && y < 500,
+  );
+  expect(await end('Keys', 'button')).toBeWithin(link, 500);
   await page.close();
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Fanfare, PROGRAM, startFanfare } from '../../testing/servers/fanfare.ts';
+import { commandOf, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { INSTANCE, pushSettings } from '../../testing/servers/push-server.ts';
 import { fanfare, temporaryDirectory } from './run-fanfare.ts';
 
@@ -28,7 +28,7 @@ interface Running extends AsyncDisposable {
 }
 
 async function run(directory: string, ...args: string[]): Promise<Running> {
-  const child = Bun.spawn([process.execPath, PROGRAM, 'fake-gateways', '--json', ...args], {
+  const child = Bun.spawn([...commandOf(), 'fake-gateways', '--json', ...args], {
     cwd: directory,
     stdout: 'pipe',
     stderr: 'inherit',

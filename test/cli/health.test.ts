@@ -51,6 +51,19 @@ describe('fanfare health', () => {
     expect(ended).toMatchObject({ exitCode: 0, stdout: 'ok\n' });
   });
 
+  it('is not the only command that reaches the server of this machine past the proxy', async () => {
+    for (const host of ['127.0.0.1', '::1', 'localhost']) {
+      const link = ['admin', 'link', '--config', join(server.directory, 'config.json')];
+      const ended = await fanfareProcess(server.directory, link, {
+        FANFARE_ADMIN_HOST: host,
+        FANFARE_ADMIN_PORT: String(server.adminPort),
+        HTTP_PROXY: 'http://127.0.0.1:1',
+        http_proxy: 'http://127.0.0.1:1',
+      });
+      expect(ended).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('#token=') });
+    }
+  });
+
   it('ends with 1 if nothing, another program or a wrong configuration is there', async () => {
     const none = await health([], { FANFARE_ADMIN_PORT: '1' });
     expect(none.exitCode).toBe(1);

@@ -124,6 +124,32 @@ describe('a start that fails', () => {
     expect(ended.stderr.trim().split('\n')).toHaveLength(1);
   });
 
+  it('says why a certificate cannot be ordered, and ends', async () => {
+    using directory = temporaryDirectory();
+    await using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+    const acme = {
+      ...FREE_PORTS,
+      FANFARE_CHANNELS_HOST: '127.0.0.1',
+      FANFARE_TLS_ACME_DOMAINS: 'ws.example.test',
+      FANFARE_TLS_ACME_EMAIL: 'ops@example.test',
+      FANFARE_TLS_ACME_HTTP_PORT: String(other.port),
+    };
+    const taken = await fanfareProcess(directory.path, ['serve'], acme);
+    expect([taken.exitCode, taken.stderr.trim().split('\n').pop()]).toEqual([
+      1,
+      `fanfare: 127.0.0.1:${other.port} (channels.host, tls.acme.httpPort) is in use by another program`,
+    ]);
+    const alone = await fanfareProcess(directory.path, ['serve'], {
+      ...acme,
+      FANFARE_ENGINE_TYPE: 'redis',
+      FANFARE_ENGINE_URL: 'redis://127.0.0.1:1',
+    });
+    expect([alone.exitCode, alone.stderr]).toEqual([
+      2,
+      expect.stringContaining('tls.acme: several servers share a certificate in their store'),
+    ]);
+  });
+
   it('refuses an engine that this version does not have, rather than run without it', async () => {
     using directory = temporaryDirectory();
     const ended = await fanfareProcess(directory.path, ['serve'], {

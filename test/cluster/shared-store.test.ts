@@ -157,3 +157,28 @@ describe('a server serves what was changed at another one:', () => {
     expect(await usersAt(here)).toEqual(['new']);
   });
 });
+
+it('tells the usage of an hour of both, once the other has written it', async () => {
+  const there = await madeAtTheOther();
+  const here = new TestApp(one, there);
+  const event = { name: 'e', channel: 'a', data: 'x' };
+  await here.trigger(event);
+  await there.trigger(event);
+  await there.trigger(event);
+  // A server writes each minute, and when it stops.
+  await two.stop();
+  const usageBy = async (unit: string) => {
+    const answer = await changes('GET', `/apps/${here.id}/usage?unit=${unit}`);
+    return (answer as { usage: readonly { messages: number; connections?: object }[] }).usage;
+  };
+  const sum = (usage: Awaited<ReturnType<typeof usageBy>>) =>
+    usage.reduce((total, { messages }) => total + messages, 0);
+  const hours = await usageBy('hour');
+  expect(sum(hours)).toBeGreaterThanOrEqual(3);
+  // The messages of the day are written at once.
+  await eventually(
+    async () => sum(await usageBy('day')),
+    (total) => total === sum(hours),
+  );
+  expect(hours[0]?.connections).toEqual({ most: 0, fewest: 0, average: 0 });
+});

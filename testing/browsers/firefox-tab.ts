@@ -1,5 +1,5 @@
 import { eventually } from '../eventually.ts';
-import { startFirefox } from './firefox.ts';
+import { type FirefoxOptions, startFirefox } from './firefox.ts';
 
 /** One tab of Firefox, driven by WebDriver BiDi. */
 export interface FirefoxTab extends AsyncDisposable {
@@ -24,9 +24,9 @@ interface Message {
 }
 
 /** Starts Firefox with an empty tab. */
-export async function startFirefoxTab(): Promise<FirefoxTab> {
+export async function startFirefoxTab(options: FirefoxOptions = {}): Promise<FirefoxTab> {
   await using parts = new AsyncDisposableStack();
-  const firefox = parts.use(await startFirefox(['--remote-debugging-port=0']));
+  const firefox = parts.use(await startFirefox(['--remote-debugging-port=0'], options));
   const printed = () => /BiDi listening on (ws:\S+)/.exec(firefox.output())?.[1];
   const address = await eventually(printed, (found) => found !== undefined);
   const socket = new WebSocket(`${address}/session`);

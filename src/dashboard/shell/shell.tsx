@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { needsLogin } from '../api/client.ts';
 import { hasNewVersion, serverFacts } from '../api/server-facts.ts';
 import { logOut, session } from '../api/session.ts';
@@ -123,8 +123,15 @@ function Side() {
 }
 
 function Links() {
+  const list = useRef<HTMLElement>(null);
+  const { path } = address.value;
+  const known = [knownApps.all.value, instances.all.value];
+  // In a low window, only a part of the links is in view.
+  useEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+  }, [path, ...known]);
   return (
-    <nav class="nav" aria-label="Pages">
+    <nav ref={list} class="nav" aria-label="Pages">
       <ServerLinks />
       <AppChoice id="app-of-side" />
       <AppLinks />

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, it, setDefaultTimeout } from 'bun:test';
+import { type Autopush, startAutopush } from '../../../testing/browsers/autopush.ts';
 import { FIREFOX_START_MAX_MS } from '../../../testing/browsers/firefox.ts';
 import { type FirefoxTab, startFirefoxTab } from '../../../testing/browsers/firefox-tab.ts';
+import { admin } from '../../../testing/clients/admin-api.ts';
+import { eventually } from '../../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { PASSWORD } from '../dashboard-page.ts';
 import { emptyPages, fullPages, type Row } from './page-table.ts';
@@ -12,9 +15,14 @@ const parts = new AsyncDisposableStack();
 let server: Fanfare;
 let tab: FirefoxTab;
 let seeded: Seed;
+let autopush: Autopush;
 beforeAll(async () => {
   const config = { ...SEED_CONFIG.config, admin: { port: 0, password: PASSWORD } };
-  [tab, server] = await Promise.all([startFirefoxTab(), startFanfare({ ...SEED_CONFIG, config })]);
+  autopush = parts.use(await startAutopush());
+  [tab, server] = await Promise.all([
+    startFirefoxTab({ autopush }),
+    startFanfare({ ...SEED_CONFIG, config }),
+  ]);
   parts.use(tab);
   parts.use(server);
   seeded = parts.use(await seed({ ...server, adminPassword: PASSWORD }));
@@ -46,6 +54,34 @@ it('Firefox logs in with the password, and opens every page without a message in
     await tab.until(has(text)).catch(() => missing.push(path));
   }
   expect(missing).toEqual([]);
+  expect(tab.complaints).toEqual([]);
+});
+
+it('Firefox becomes a device, and shows what the dashboard sends to it', async () => {
+  const asked = { ...server, adminPassword: PASSWORD };
+  const web = { allowedHosts: ['127.0.0.1', 'localhost'], allowPrivateAddresses: true };
+  const { json: made } = await admin(asked, 'POST', '/instances', { body: { web } });
+  const { id } = made as { id: string };
+  const origin = `http://127.0.0.1:${server.adminPort}`;
+  await tab.open(`${origin}/dashboard/no/such/page`);
+  await tab.evaluate(`fetch('/api/v1/session', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ password: ${JSON.stringify(PASSWORD)} }),
+  }).then(({ status }) => status)`);
+  await tab.open(`${origin}/dashboard/push/${id}/compose`);
+  const button = (text: string) =>
+    `[...document.querySelectorAll('button')].find((one) => one.textContent.includes(${JSON.stringify(text)}) && !one.disabled)`;
+  for (const text of ['Make this browser a device', 'Send to this browser']) {
+    await tab.until(`${button(text)} !== undefined`);
+    await tab.evaluate(`${button(text)}.click()`);
+  }
+  await tab.until(`document.querySelector('main').textContent.includes('Shown after')`);
+  // The service worker has told the server.
+  await eventually(
+    () => admin(asked, 'GET', `/instances/${id}/publishes`),
+    ({ text }) => text.includes('"delivered":1'),
+  );
   expect(tab.complaints).toEqual([]);
 });
 

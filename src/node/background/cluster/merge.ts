@@ -49,11 +49,13 @@ export function mergeFigures(
       const merged = new Array<number | null>(length).fill(null);
       for (const one of all) {
         const offset = (one.fromMs - fromMs) / stepMs;
-        for (const [index, value] of one.series[name].entries()) {
-          const at = index + offset;
-          if (value === null || at < 0 || at >= length) continue;
-          const before = merged[at] ?? null;
-          merged[at] =
+        const values = one.series[name];
+        const last = Math.min(values.length, length - offset);
+        for (let index = Math.max(0, -offset); index < last; index++) {
+          const value = values[index] ?? null;
+          if (value === null) continue;
+          const before = merged[index + offset] ?? null;
+          merged[index + offset] =
             before === null ? value : takesHighest ? Math.max(before, value) : before + value;
         }
       }
