@@ -30,7 +30,7 @@ function trusted(port: number, ca: string, servername: string): Promise<string> 
 it('a server gets a certificate that clients trust for all its domains, and renews it without a restart', async () => {
   using folder = temporaryDirectory();
   const httpPort = await freePort();
-  await using pebble = await startPebble({ folder: folder.path, httpPort, validSeconds: 60 });
+  await using pebble = await startPebble({ folder: folder.path, httpPort, validSeconds: 36 });
   const { directory, caFile } = pebble;
   const acme = { domains: DOMAINS, email: 'ops@example.test', directory, caFile, httpPort };
   const file = join(folder.path, 'config.json');
