@@ -7,11 +7,17 @@ import { applyTheme } from './shell/theme.ts';
 /** The log-in page. The other pages are loaded once somebody has logged in. */
 function Dashboard() {
   const [Loaded, setLoaded] = useState<ComponentType | undefined>(undefined);
+  const [isLost, setLost] = useState(false);
   const isLoggedIn = session.value !== undefined;
   useEffect(() => {
-    if (isLoggedIn) void import('./app.tsx').then(({ App }) => setLoaded(() => App));
+    if (!isLoggedIn) return;
+    import('./app.tsx').then(
+      ({ App }) => setLoaded(() => App),
+      () => setLost(true),
+    );
   }, [isLoggedIn]);
   if (!isLoggedIn) return <LogInPage />;
+  if (isLost) return <p role="alert">The dashboard could not be loaded. Reload this page.</p>;
   return Loaded === undefined ? null : <Loaded />;
 }
 

@@ -2,7 +2,7 @@ import { expect, it, setDefaultTimeout } from 'bun:test';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawnFanfare } from '../../testing/servers/fanfare.ts';
+import { serveOnTerminal } from '../../testing/servers/on-terminal.ts';
 import { startChromium } from './chromium.ts';
 import { startSite } from './site.ts';
 
@@ -22,15 +22,15 @@ function below(heading: string, printed: string): string {
 it('shows an event in a browser with only the code that `fanfare serve` prints', async () => {
   // Nothing is configured except free ports.
   const empty = mkdtempSync(join(tmpdir(), 'fanfare-first-start-'));
-  await using server = await spawnFanfare(['serve'], empty, {
+  await using server = await serveOnTerminal(empty, {
     FANFARE_CHANNELS_PORT: '0',
     FANFARE_ADMIN_PORT: '0',
     FANFARE_PUSH_PORT: '0',
   });
-  const { stdout } = server.output;
+  const { printed } = server;
 
   // The page is the printed text, but its script comes from node_modules rather than the CDN.
-  const snippet = below('In a page:', stdout);
+  const snippet = below('In a page:', printed);
   const cdn = /src="https:\/\/js\.pusher\.com\/[^"]+"/;
   expect(snippet).toMatch(cdn);
   using site = startSite(server);
@@ -43,7 +43,7 @@ it('shows an event in a browser with only the code that `fanfare serve` prints',
 
   // The backend is the printed text in a file that Node runs.
   const backend = join(empty, 'backend.js');
-  writeFileSync(backend, below('In a backend', stdout));
+  writeFileSync(backend, below('In a backend', printed));
   const node = Bun.spawn(['node', backend], {
     env: { ...process.env, NODE_PATH: NODE_MODULES },
     stdout: 'inherit',

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { serviceManager } from '../../src/cli/service-manager.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { commandOf } from '../../testing/servers/fanfare.ts';
+import { serveOnTerminal } from '../../testing/servers/on-terminal.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
 /** Starts `serve`, and gives what it prints up to the first text that matches. */
@@ -80,25 +81,9 @@ describe('serve --json', () => {
 
 it('prints secrets and a link that logs in where a person reads them', async () => {
   using directory = temporaryDirectory();
-  let printed = '';
-  const { promise: listens, resolve } = Promise.withResolvers<void>();
-  const child = Bun.spawn([...commandOf(), 'serve'], {
-    cwd: directory.path,
-    env: { ...process.env, ...FREE_PORTS },
-    terminal: {
-      cols: 200,
-      rows: 50,
-      data(_terminal, bytes) {
-        printed += new TextDecoder().decode(bytes);
-        if (printed.includes('#token=')) resolve();
-      },
-    },
-  });
-  await listens;
-  child.kill();
-  await child.exited;
-  expect(printed).toMatch(/ {2}secret {2}[0-9a-f]{40}\r?\n/);
-  expect(printed).toMatch(/ {2}secret key {8}[0-9A-F]{64}\r?\n/);
+  await using server = await serveOnTerminal(directory.path, FREE_PORTS);
+  expect(server.printed).toMatch(/^ {2}secret {2}[0-9a-f]{40}$/m);
+  expect(server.printed).toMatch(/^ {2}secret key {8}[0-9A-F]{64}$/m);
 });
 
 /** A socket of datagrams, as systemd has one. */
