@@ -104,8 +104,8 @@ it('logs in with the link that a start on a terminal prints, once, and with the 
   expect(await cookiesOf(page)).toEqual(['fanfare']);
 
   // Without a session, the page asks for the password, and nothing complains.
-  await page.context().clearCookies();
   await page.goto('about:blank');
+  await page.context().clearCookies();
   await page.goto(`http://127.0.0.1:${server.adminPort}/dashboard`);
   await page.getByLabel('Password').waitFor();
   expect(complaints).toEqual([]);
