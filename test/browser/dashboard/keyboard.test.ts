@@ -68,31 +68,54 @@ async function offered(page: Page): Promise<number> {
     .count();
 }
 
+/** Titles of pages, by the second of the keys that lead there. */
+const byKeys = {
+  l: 'Live',
+  c: 'Channels',
+  n: 'Connections',
+  p: 'Problems',
+  s: 'Send',
+  w: 'Webhooks',
+  m: 'Usage',
+  o: 'Connect',
+  k: 'Keys',
+  t: 'Settings',
+  u: 'Publishes',
+  d: 'Devices',
+  e: 'Compose',
+  i: 'Credentials',
+} as const;
+
+/** Titles of pages that only their links lead to. */
+const byLinks = ['Servers', 'Log', 'Audit'] as const;
+
+/** What of the open page cannot be reached by Tab, or has the focus unseen. */
+async function unreachable(page: Page, title: string): Promise<readonly string[]> {
+  await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
+  await page.locator('main :is(.empty, form, table, .card, [role=listbox])').first().waitFor();
+  // From the start of the page.
+  await page.locator('h1').click();
+  const wanted = await offered(page);
+  const reached = await tabThrough(page);
+  const unseen = reached.filter((on) => on.startsWith('unseen')).map((on) => `${title}: ${on}`);
+  if (reached.length >= wanted) return unseen;
+  return [...unseen, `${title}: ${reached.length} of ${wanted} reached`];
+}
+
 describe('by keyboard alone', () => {
-  it('every page of an app is reached by two keys, and all that it offers by Tab, always seen', async () => {
+  it('every page is reached by two keys or a link, and all that it offers by Tab, always seen', async () => {
+    const asked = { ...server, adminPassword: PASSWORD };
+    expect((await admin(asked, 'POST', '/instances', { body: {} })).status).toBe(201);
     const { page, complaints } = await openDashboard(server, browser, `/apps/${APP.id}/keys`);
     const faults: string[] = [];
-    for (const [key, title] of [
-      ['l', 'Live'],
-      ['c', 'Channels'],
-      ['n', 'Connections'],
-      ['p', 'Problems'],
-      ['s', 'Send'],
-      ['w', 'Webhooks'],
-      ['o', 'Connect'],
-    ] as const) {
+    for (const [key, title] of Object.entries(byKeys)) {
       await page.keyboard.press('g');
       await page.keyboard.press(key);
-      await page.getByRole('heading', { level: 1, name: title }).waitFor();
-      await page.locator('main .empty, main form').first().waitFor();
-      // From the start of the page.
-      await page.locator('h1').click();
-      const wanted = await offered(page);
-      const reached = await tabThrough(page);
-      faults.push(
-        ...reached.filter((on) => on.startsWith('unseen')).map((on) => `${title}: ${on}`),
-      );
-      if (reached.length < wanted) faults.push(`${title}: ${reached.length} of ${wanted} reached`);
+      faults.push(...(await unreachable(page, title)));
+    }
+    for (const title of byLinks) {
+      await page.getByRole('navigation').getByRole('link', { name: title }).press('Enter');
+      faults.push(...(await unreachable(page, title)));
     }
     expect(faults).toEqual([]);
     expect(complaints).toEqual([]);
