@@ -166,6 +166,28 @@ describe('a user who may only see one app', () => {
     expect((await as('of-test', 'GET', `/apps/${APP.id}?secrets=true`)).text).toContain(APP.secret);
   });
 
+  it('cannot make the server read files or ask hosts of the operator', async () => {
+    const change = (body: object) => as('of-other', 'PATCH', `/instances/${instance}`, { body });
+    const { web } = (await as('of-other', 'GET', `/instances/${instance}`)).json as {
+      web: { allowedHosts: string[] };
+    };
+    const credential = { teamId: 'T', keyId: 'K', privateKeyFile: '/etc/passwd' };
+    for (const [body, field] of [
+      [{ web: { allowedHosts: ['db.internal:5432'] } }, 'web.allowedHosts'],
+      [{ web: { allowPrivateAddresses: true } }, 'web.allowPrivateAddresses'],
+      [{ web: { caFile: '/etc/passwd' } }, 'web.caFile'],
+      [{ apns: credential }, 'apns.privateKeyFile'],
+      [{ fcm: { origin: 'http://127.0.0.1:6379' } }, 'fcm.origin'],
+    ] as const) {
+      const { status, json } = await change(body);
+      expect({ status, json }).toMatchObject({ status: 403, json: { field } });
+    }
+    // What is sent back as it was is no change.
+    expect((await change({ name: 'mine', web: { allowedHosts: web.allowedHosts } })).status).toBe(
+      200,
+    );
+  });
+
   it('sees and replays its webhooks alone', async () => {
     const list = async (groups: string, query: string) =>
       await as(groups, 'GET', `/webhooks?${query}`);

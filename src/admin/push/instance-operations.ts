@@ -11,6 +11,7 @@ import {
   secretsQuery,
 } from '../tenant-shapes.ts';
 import { instanceChange, newInstanceBody, showInstance, shownInstance } from './instance-shapes.ts';
+import { refuseOperatorsSettings } from './operators-settings.ts';
 
 /** The operations that manage push instances. */
 export const instanceOperations: readonly Operation[] = [
@@ -74,9 +75,10 @@ export const instanceOperations: readonly Operation[] = [
     query: changeQuery,
     body: instanceChange,
     logLine: { message: 'Instance changed', subject: 'instance' },
-    act: async ({ instances }, { path, query, body }) => {
+    act: async ({ instances }, { path, query, body, rights }) => {
       const { name, ...settings } = body;
       const [id, change] = [instanceId(path), { name, settings }];
+      refuseOperatorsSettings(settings, { present: (await instances.get(id)).tenant, rights });
       if (isDryRun(query)) {
         const [before, after] = [await instances.get(id), await instances.tryUpdate(id, change)];
         const [shown, wouldBe] = [showInstance(before, false), showInstance(after, false)];

@@ -1,0 +1,37 @@
+import type { InstanceSettings } from '../../config/schema.ts';
+import { isJsonObject } from '../../runtime/json-object.ts';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
+import { type Rights, seesEverything } from '../rights.ts';
+
+/** Settings that name files of the server's machine, or hosts that it asks. */
+const settingsOf = {
+  apns: ['privateKeyFile', 'origin', 'caFile'],
+  fcm: ['serviceAccountFile', 'origin', 'caFile'],
+  web: ['allowedHosts', 'allowPrivateAddresses', 'caFile'],
+} as const;
+
+type Gateway = keyof typeof settingsOf;
+
+/**
+ * Refuses a change of such a setting by who may see only some apps or instances: it could read the operator's files, or
+ * reach hosts in the operator's network. What is sent back as it was is no change. Throws `OperationRefused`.
+ */
+export function refuseOperatorsSettings(
+  change: Partial<Record<Gateway, unknown>>,
+  { present, rights }: { readonly present: InstanceSettings; readonly rights: Rights },
+): void {
+  if (seesEverything(rights)) return;
+  for (const gateway of Object.keys(settingsOf) as Gateway[]) {
+    const given = change[gateway];
+    if (!isJsonObject(given)) continue;
+    for (const name of settingsOf[gateway]) {
+      const before: unknown = Reflect.get(present[gateway] ?? {}, name);
+      if (given[name] === undefined || Bun.deepEquals(given[name], before)) continue;
+      throw new OperationRefused(
+        'forbidden',
+        'it names files or hosts of the operator, so it takes an admin of the whole server',
+        `${gateway}.${name}`,
+      );
+    }
+  }
+}
