@@ -26,7 +26,7 @@ import {
 } from './push/publish-list.ts';
 import { explainDevice, PUSH_OPTIONS, showPublish } from './push/publishes.ts';
 import { PUSH_SEND_OPTIONS, sendPublish } from './push/send.ts';
-import { SERVE_OPTIONS, serve } from './serve.ts';
+import { SERVE_OPTIONS, serve } from './serving/serve.ts';
 import {
   appCommands,
   createApp,

@@ -3,7 +3,7 @@ import { printable } from '../runtime/printable.ts';
 import type { Invocation } from './invocation.ts';
 import { type Arguments, JSON_OPTION, noOperand, type Option } from './options.ts';
 import { type ExitCode, UsageError } from './output.ts';
-import { stopSignal } from './signals.ts';
+import { stopSignal } from './serving/signals.ts';
 
 const DIRECTORY = 'data/fake-gateways';
 const HOST = '127.0.0.1';

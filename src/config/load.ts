@@ -2,7 +2,12 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { errorCode } from '../runtime/error-code.ts';
 import { crossCheck } from './cross-checks.ts';
-import { applyEnvironment, type Environment, FILE_VARIABLE, variablePath } from './environment.ts';
+import {
+  applyEnvironment,
+  type Environment,
+  FILE_VARIABLE,
+  variablePath,
+} from './environment/environment.ts';
 import { onePerPath, type Problem, problemsOf, wording } from './problems.ts';
 import { readConfigFile } from './read-file.ts';
 import { type Config, configSchema } from './schema.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { environmentName, secretFileName } from './environment.ts';
+import { environmentName, secretFileName } from './environment/environment.ts';
 import { configSchema } from './schema.ts';
 import { look, type Setting, schemaAt, settingsOf } from './schema-walk.ts';
 

@@ -2,7 +2,7 @@ import { dlopen } from 'bun:ffi';
 import { describe, expect, it } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { serviceManager } from '../../src/cli/service-manager.ts';
+import { serviceManager } from '../../src/cli/serving/service-manager.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { commandOf } from '../../testing/servers/fanfare.ts';
 import { serveOnTerminal } from '../../testing/servers/on-terminal.ts';

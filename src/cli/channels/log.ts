@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { printable } from '../../runtime/printable.ts';
 import { fail, type Invocation } from '../invocation.ts';
 import { JSON_OPTION, LIMIT_OPTION, type Option } from '../options.ts';
-import { stopSignal } from '../signals.ts';
+import { stopSignal } from '../serving/signals.ts';
 import { streamEvents } from './event-stream.ts';
 import { SERVER_OPTIONS, serverCommand } from './running-server.ts';
 import { endShape, timeOf } from './shown-record.ts';

@@ -1,6 +1,6 @@
 import { fail, type Invocation } from '../invocation.ts';
 import { JSON_OPTION, type Option, onlyOperand } from '../options.ts';
-import { stopSignal } from '../signals.ts';
+import { stopSignal } from '../serving/signals.ts';
 import { type StreamEvent, streamEvents } from './event-stream.ts';
 import { SERVER_OPTIONS, serverCommand } from './running-server.ts';
 import { batchShape, endShape, recordLine } from './shown-record.ts';

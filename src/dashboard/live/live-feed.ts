@@ -2,8 +2,8 @@ import { type Signal, signal } from '@preact/signals';
 import { apiUrl } from '../api/client.ts';
 import type { StreamEvent } from '../api/event-stream.ts';
 import { openStream } from '../api/stream-connection.ts';
+import type { Values } from '../parts/charts/series.ts';
 import { duration } from '../parts/formats.ts';
-import type { Values } from '../parts/series.ts';
 import { LiveRows } from './live-rows.ts';
 import type { Recorder, Recording } from './recording.ts';
 import {

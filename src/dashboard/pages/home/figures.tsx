@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { Sparkline } from '../../parts/charts.tsx';
+import { Sparkline } from '../../parts/charts/charts.tsx';
 import { bytes, count } from '../../parts/formats.ts';
 import { namesOf } from '../../parts/servers.tsx';
 

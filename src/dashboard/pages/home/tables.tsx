@@ -1,6 +1,6 @@
 import type { Answer } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
-import { QuotaBar } from '../../parts/charts.tsx';
+import { QuotaBar } from '../../parts/charts/charts.tsx';
 import { count } from '../../parts/formats.ts';
 import { Empty } from '../../parts/notices.tsx';
 import { TableHead } from '../../parts/table-head.tsx';

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { LiveFeed } from '../../live/live-feed.ts';
+import { Bars } from '../../parts/charts/plots.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { count } from '../../parts/formats.ts';
-import { Bars } from '../../parts/plots.tsx';
 
 const SECONDS = 60;
 

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
 import { may, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { Sparkline } from '../../parts/charts.tsx';
+import { Sparkline } from '../../parts/charts/charts.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, CopyButton, Search } from '../../parts/controls.tsx';
 import { count, counted, duration, moment } from '../../parts/formats.ts';

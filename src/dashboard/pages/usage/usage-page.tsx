@@ -1,11 +1,11 @@
 import type { Answer } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { QuotaBar } from '../../parts/charts.tsx';
+import { QuotaBar } from '../../parts/charts/charts.tsx';
+import { Band, Bars } from '../../parts/charts/plots.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { count, duration } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Band, Bars } from '../../parts/plots.tsx';
 import { address, setQuery } from '../../routing/router.ts';
 import { apps } from '../../shell/apps.ts';
 import { forecast } from './forecast.ts';

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/client.ts';
+import { Bars } from '../../parts/charts/plots.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Bars } from '../../parts/plots.tsx';
 import { type Durations, within } from './within.ts';
 
 /** How long attempts took, in words. Opens them as bars and as a table. */

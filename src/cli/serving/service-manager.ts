@@ -1,4 +1,4 @@
-import { messageOf } from '../runtime/error-code.ts';
+import { messageOf } from '../../runtime/error-code.ts';
 
 /** Linux, every architecture that Bun has. */
 const AF_UNIX = 1;

@@ -1,5 +1,7 @@
-import type { AdminPasswordSource, ListenerAddress } from '../node/link/messages.ts';
-import { printable } from '../runtime/printable.ts';
+import type { AdminPasswordSource, ListenerAddress } from '../../node/link/messages.ts';
+import { printable } from '../../runtime/printable.ts';
+import { ownAddress, urlOf } from '../own-address.ts';
+import { ownCommand } from '../own-command.ts';
 import {
   appSecretCommand,
   appSteps,
@@ -8,8 +10,6 @@ import {
   type NewApp,
   type NewInstance,
 } from './first-steps.ts';
-import { ownAddress, urlOf } from './own-address.ts';
-import { ownCommand } from './own-command.ts';
 
 interface WelcomeApp extends NewApp {
   readonly name: string;

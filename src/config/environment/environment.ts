@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { didYouMean } from '../nearest.ts';
+import { isObject } from '../plain-json.ts';
+import { type Problem, quote } from '../problems.ts';
+import { type Setting, settingsOf } from '../schema-walk.ts';
 import { APP_VARIABLES, withAppOfEnvironment } from './app-variables.ts';
-import { didYouMean } from './nearest.ts';
-import { isObject } from './plain-json.ts';
-import { type Problem, quote } from './problems.ts';
-import { type Setting, settingsOf } from './schema-walk.ts';
 import { FILE_SUFFIX, type ReadSecret, readSecretFile, SECRET_SETTINGS } from './secret-files.ts';
 import { isServiceLink } from './service-links.ts';
 

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { errorCode } from '../runtime/error-code.ts';
+import { errorCode } from '../../runtime/error-code.ts';
 
 /** The settings that may hold a secret. The variable of each can name a file instead, as container platforms want it. */
 export const SECRET_SETTINGS: ReadonlySet<string> = new Set([

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { Button } from './controls.tsx';
-import { count } from './formats.ts';
+import { Button } from '../controls.tsx';
+import { count } from '../formats.ts';
+import { TableHead } from '../table-head.tsx';
 import { stretches } from './series.ts';
-import { TableHead } from './table-head.tsx';
 
 /** The size in which plots are drawn; they are stretched to their place. */
 const [WIDTH, HEIGHT] = [720, 160];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'bun:test';
+import { configIn, load, loadJson, problemsIn } from '../loading.fixture.ts';
+import { configSchema } from '../schema.ts';
+import { settingsOf } from '../schema-walk.ts';
 import { environmentName } from './environment.ts';
-import { configIn, load, loadJson, problemsIn } from './loading.fixture.ts';
-import { configSchema } from './schema.ts';
-import { settingsOf } from './schema-walk.ts';
 import { isServiceLink } from './service-links.ts';
 
 describe('an environment variable', () => {

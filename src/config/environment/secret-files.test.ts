@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { app, configIn, load, loadJson, problemsIn, workingDirectory } from './loading.fixture.ts';
+import { app, configIn, load, loadJson, problemsIn, workingDirectory } from '../loading.fixture.ts';
 
 /** A path outside of the working directory of the configuration. */
 function secretFile(text: string | Uint8Array) {

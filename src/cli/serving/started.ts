@@ -1,4 +1,4 @@
-import { ownAddress } from './own-address.ts';
+import { ownAddress } from '../own-address.ts';
 import type { WelcomeServer } from './welcome.ts';
 
 /** What `serve --json` prints for programs when the server listens. Addresses are as this machine reaches them. */

@@ -1,5 +1,5 @@
-import { isObject } from './plain-json.ts';
-import type { Problem } from './problems.ts';
+import { isObject } from '../plain-json.ts';
+import type { Problem } from '../problems.ts';
 import { FILE_SUFFIX, readSecretFile } from './secret-files.ts';
 
 /**
