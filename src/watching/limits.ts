@@ -38,7 +38,7 @@ export const DATA_BYTES = 1024;
 export const STREAMS_MAX = 8;
 export const STREAMS_PER_APP_MAX = 4;
 
-/** After this time, a stream ends; whoever still looks opens the next one. */
+/** After this time, a stream ends. A page that is still open asks for the next one. */
 export const STREAM_MS = 30 * 60 * 1000;
 
 /** Records that wait for a reader that is too slow; beyond it, the newest stay. */

@@ -11,7 +11,7 @@ const CLOCK_MONOTONIC = 1;
 /** The longest name of a Unix socket, in bytes. */
 const NAME_BYTES_MAX = 107;
 
-/** What a service manager is told of a server. Source: sd_notify(3). */
+/** The states that a server reports to a service manager. Source: sd_notify(3). */
 export interface ServiceManager {
   notify(state: 'ready' | 'reloading' | 'stopping'): void;
 }

@@ -33,7 +33,9 @@ export async function knownDevice(instance: string): Promise<BrowserDevice | und
   const device = JSON.parse(kept) as BrowserDevice;
   const registration = await navigator.serviceWorker.getRegistration(`${home}/`);
   const subscription = await registration?.pushManager.getSubscription();
-  return subscription?.endpoint === device.endpoint ? device : undefined;
+  // It may have been removed meanwhile.
+  const isKept = localStorage.getItem(keptAs(instance)) === kept;
+  return isKept && subscription?.endpoint === device.endpoint ? device : undefined;
 }
 
 /** Asks for the permission, subscribes, and registers this browser. Throws an error in words. */

@@ -34,7 +34,7 @@ export function sendable(records: readonly LiveRecord[]): {
 const TRIES = 10;
 const WAIT_MS = 1000;
 
-/** After so many failures one after the other, the rest would fail too. */
+/** After this many failures in a row, the rest would fail too. */
 const FAILURES_MAX = 5;
 
 export interface SendingAgain {

@@ -224,7 +224,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
         ? new UnusableFile('fcm.serviceAccount', read.why)
         : new UnusableFile('fcm.serviceAccountFile', `${serviceAccountFile}: ${read.why}`);
     }
-    // A file on this machine is its operator's; a text may come from whoever administers one instance.
+    // A file on this machine is its operator's; a text may come from an admin of one instance.
     if (serviceAccount !== undefined && !mayGiveTokens(read.account.tokenUri, origin)) {
       throw new UnusableFile('fcm.serviceAccount', 'its token_uri is not at Google');
     }

@@ -26,7 +26,7 @@ export function RecordButton({ feed, app }: { readonly feed: LiveFeed; readonly 
     }, 1000);
     return () => clearInterval(timer);
   }, [recorder]);
-  // Whoever leaves the page keeps what was recorded.
+  // What was recorded stays when the page is left.
   useEffect(() => () => finish('the page was left'), [feed]);
   if (recorder === undefined) {
     return (

@@ -91,7 +91,7 @@ export function RecordedBar({
           act={() => start(events, target.current)}
         >
           <p>
-            Whoever is subscribed there hears them.
+            Subscribers there get them.
             {leftOut > 0 &&
               ` ${count(leftOut)} are left out, because the recording has not all of their data.`}
           </p>

@@ -86,7 +86,7 @@ interface Bar {
   readonly part?: number;
 }
 
-/** Bars, each with a part that is told apart. */
+/** Bars, each with one part in another colour. */
 export function Bars({
   bars,
   title,

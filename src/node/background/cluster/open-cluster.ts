@@ -9,7 +9,7 @@ import type { Monitor } from '../monitoring/monitor.ts';
 import { answerFor, Cluster, type LocalServer } from './cluster.ts';
 import { OtherServers } from './other-servers.ts';
 
-/** Addresses of webhooks that other servers are told of. */
+/** Webhook addresses that are named to other servers. */
 const ENDPOINTS_MAX = 1_000;
 
 export interface OpenClusterOptions {

@@ -192,7 +192,7 @@ export class OtherServers {
       answer = (await this.options.answer(question)) ?? null;
       if (JSON.stringify(answer).length > ANSWER_MAX) answer = null;
     } catch {
-      // Whoever asks sees that there is no answer; what does not work here is a condition of this server.
+      // The asking server sees that there is no answer. What does not work here is a condition of this server.
     } finally {
       this.answering--;
     }

@@ -7,7 +7,7 @@ type StreamEnd = 'time' | 'stopping' | 'session-ended';
 /** Lines that wait for a reader that is too slow; beyond it, the newest stay. */
 const WAITING_MAX = 1_000;
 
-/** After this time, a stream ends; whoever still looks opens the next one. */
+/** After this time, a stream ends. A page that is still open asks for the next one. */
 const STREAM_MS = 30 * 60 * 1000;
 
 /** How often a silent stream shows that it is there, so that no proxy ends it. Milliseconds. */
