@@ -1,4 +1,5 @@
 import type { TapKind } from '../channels/watching/tap.ts';
+import { EventStream, eventText } from '../runtime/event-stream.ts';
 import { WAITING_CHARACTERS_MAX, WAITING_RECORDS_MAX } from './limits.ts';
 import type { Batch, RecordUpdate, StreamRecord } from './merger.ts';
 import { addByKind, isWanted, type TapCounts, type WatchFilter } from './records.ts';
@@ -35,12 +36,10 @@ export interface WatchStreamOptions {
 /** Records that were sent and may be updated. */
 const SENT_MAX = 500;
 
-const encoder = new TextEncoder();
-
 /** The stream of one reader. What waits for it is bounded: a slow reader gets the newest. */
 export class WatchStream {
   readonly query: StreamQuery;
-  readonly body: ReadableStream<Uint8Array>;
+  private readonly stream: EventStream<StreamEnd>;
   private readonly options: WatchStreamOptions;
   private events: { readonly record: StreamRecord; readonly characters: number }[] = [];
   private characters = 0;
@@ -50,20 +49,16 @@ export class WatchStream {
   private readonly known = new Set<number>();
   private counts: TapCounts | undefined;
   private nodes: readonly StreamNode[] | undefined;
-  private ending: StreamEnd | undefined;
-  private isClosed = false;
-  /** Set while the reader waits. */
-  private wake: (() => void) | undefined;
   private isGreeted = false;
 
   constructor(options: WatchStreamOptions) {
     this.options = options;
     this.query = options.query;
-    this.body = new ReadableStream<Uint8Array>(
-      { pull: (controller) => this.pull(controller), cancel: () => this.closed() },
-      // Nothing is made before the reader asks for it.
-      { highWaterMark: 0 },
-    );
+    this.stream = new EventStream({ take: () => this.take(), onClosed: options.onClosed });
+  }
+
+  get body(): ReadableStream<Uint8Array> {
+    return this.stream.body;
   }
 
   /** Adds what the reader wants to see of a batch. */
@@ -78,23 +73,22 @@ export class WatchStream {
     for (const [kind, count] of Object.entries(skipped) as [TapKind, number][]) {
       if (kinds === undefined || kinds.includes(kind)) addByKind(this.skipped, { [kind]: count });
     }
-    this.wakeUp();
+    this.stream.wakeUp();
   }
 
   offerCounts(counts: TapCounts): void {
     this.counts = counts;
-    this.wakeUp();
+    this.stream.wakeUp();
   }
 
   offerNodes(nodes: readonly StreamNode[]): void {
     this.nodes = nodes;
-    this.wakeUp();
+    this.stream.wakeUp();
   }
 
-  /** Ends the stream after what waits. */
+  /** Ends the stream, once the reader has taken everything. */
   end(why: StreamEnd): void {
-    this.ending ??= why;
-    this.wakeUp();
+    this.stream.end(why);
   }
 
   private wants(record: StreamRecord): boolean {
@@ -133,22 +127,6 @@ export class WatchStream {
     this.options.onSkipped(dropped);
   }
 
-  private async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    let text = this.take();
-    while (text === '' && this.ending === undefined && !this.isClosed) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.wake = resolve;
-      await promise;
-      text = this.take();
-    }
-    if (this.isClosed) return;
-    if (this.ending !== undefined) text += eventText('end', { why: this.ending });
-    controller.enqueue(encoder.encode(text));
-    if (this.ending === undefined) return;
-    controller.close();
-    this.closed();
-  }
-
   /** Takes all that waits, as text. */
   private take(): string {
     const parts: string[] = [];
@@ -173,22 +151,4 @@ export class WatchStream {
     this.skipped = {};
     return parts.join('');
   }
-
-  private wakeUp(): void {
-    const { wake } = this;
-    this.wake = undefined;
-    wake?.();
-  }
-
-  private closed(): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
-    this.wakeUp();
-    this.options.onClosed();
-  }
-}
-
-/** Writes one server-sent event. JSON has no line feeds. */
-function eventText(name: string, data: object): string {
-  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }

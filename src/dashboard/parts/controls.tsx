@@ -38,6 +38,30 @@ export function Button(props: ButtonProps) {
   );
 }
 
+/** Buttons of which one is pressed: a state that a list is narrowed to, or all. */
+export function StateChoice<State extends string>({
+  states,
+  state,
+  choose,
+}: {
+  readonly states: readonly State[];
+  readonly state: State | undefined;
+  readonly choose: (state: State | '') => void;
+}) {
+  return (
+    <fieldset class="kinds" aria-label="State">
+      <Button look="slim" pressed={state === undefined} onClick={() => choose('')}>
+        all
+      </Button>
+      {states.map((each) => (
+        <Button key={each} look="slim" pressed={state === each} onClick={() => choose(each)}>
+          {each}
+        </Button>
+      ))}
+    </fieldset>
+  );
+}
+
 /** A button that copies text, and says so. */
 export function CopyButton({
   text,

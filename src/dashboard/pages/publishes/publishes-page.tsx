@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { call } from '../../api/client.ts';
-import { Button } from '../../parts/controls.tsx';
+import { Button, StateChoice } from '../../parts/controls.tsx';
 import { count, counted, moment } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -39,21 +39,11 @@ export default function PublishesPage({ instance }: { readonly instance: string 
         says={sentence(items, hasMore)}
         actions={<Button onClick={reload}>Look again</Button>}
       />
-      <fieldset class="kinds" aria-label="State">
-        <Button look="slim" pressed={state === undefined} onClick={() => setQuery({ state: '' })}>
-          all
-        </Button>
-        {stateNames.map((each) => (
-          <Button
-            key={each}
-            look="slim"
-            pressed={state === each}
-            onClick={() => setQuery({ state: each })}
-          >
-            {each}
-          </Button>
-        ))}
-      </fieldset>
+      <StateChoice
+        states={stateNames}
+        state={state}
+        choose={(chosen) => setQuery({ state: chosen })}
+      />
       {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
       {items !== undefined && (
         <section class="card" aria-label="Publishes">

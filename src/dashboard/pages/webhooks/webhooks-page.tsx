@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
-import { Button } from '../../parts/controls.tsx';
+import { Button, StateChoice } from '../../parts/controls.tsx';
 import { bytes, counted, moment } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -64,21 +64,7 @@ export default function WebhooksPage({ app }: { readonly app: string }) {
         }
       />
       <Endpoints app={app} replayed={reload} />
-      <fieldset class="kinds" aria-label="State">
-        <Button look="slim" pressed={state === undefined} onClick={() => setQuery({ state: '' })}>
-          all
-        </Button>
-        {states.map((each) => (
-          <Button
-            key={each}
-            look="slim"
-            pressed={state === each}
-            onClick={() => setQuery({ state: each })}
-          >
-            {each}
-          </Button>
-        ))}
-      </fieldset>
+      <StateChoice states={states} state={state} choose={(chosen) => setQuery({ state: chosen })} />
       {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
       {items !== undefined && (
         <section class="card" aria-label="Webhook requests">

@@ -118,7 +118,7 @@ const ask = { platform: 'fcm', isTrial: false } as const;
 describe('a gateway that is asked about a credential', () => {
   const refused = (reason: string): Outcome => ({ result: 'refused', reason, words: '' });
   it.each([
-    // Whoever finds fault with the device has taken the credential.
+    // A gateway that refuses the device has accepted the credential.
     [{ result: 'token-gone', reason: 'UNREGISTERED', sinceMs: undefined }, 'accepted'],
     [refused('INVALID_ARGUMENT'), 'accepted'],
     [{ result: 'accepted' }, 'accepted'],

@@ -148,7 +148,7 @@ function answerOf({ origin, outcome, durationMs }: AskedGateway): GatewayAnswer 
   if (outcome.result === 'not-authorised' || reason === NO_PROJECT) {
     return { ...about, result: 'refused', reason, words };
   }
-  // Whoever finds fault with the device has taken the credential.
+  // A gateway that refuses the device has accepted the credential.
   const isSilent = outcome.result === 'try-again' || NOT_SENT.includes(reason);
   return { ...about, result: isSilent ? 'silent' : 'accepted', reason, words };
 }

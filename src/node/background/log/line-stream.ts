@@ -1,4 +1,5 @@
 import type { ShownLine } from '../../../admin/log/server-log.ts';
+import { EventStream, eventText } from '../../../runtime/event-stream.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 
 /** Why a stream ends. */
@@ -13,8 +14,6 @@ const STREAM_MS = 30 * 60 * 1000;
 /** How often a silent stream shows that it is there, so that no proxy ends it. Milliseconds. */
 const SILENT_MS = 15_000;
 
-const encoder = new TextEncoder();
-
 export interface LineStreamOptions {
   /** The first event of the stream. */
   readonly hello: object;
@@ -25,28 +24,24 @@ export interface LineStreamOptions {
 
 /** The stream of one reader of the log. What waits for it is bounded: a slow reader gets the newest. */
 export class LineStream {
-  readonly body: ReadableStream<Uint8Array>;
+  private readonly stream: EventStream<StreamEnd>;
   private readonly options: LineStreamOptions;
   private text: string;
   private lines: ShownLine[] = [];
   private skipped = 0;
-  private ending: StreamEnd | undefined;
-  private isClosed = false;
-  /** Set while the reader waits. */
-  private wake: (() => void) | undefined;
   private cancelSilence: () => void;
   private readonly cancelEnd: () => void;
 
   constructor(options: LineStreamOptions) {
     this.options = options;
     this.text = eventText('hello', options.hello);
-    this.body = new ReadableStream<Uint8Array>(
-      { pull: (controller) => this.pull(controller), cancel: () => this.closed() },
-      // Nothing is made before the reader asks for it.
-      { highWaterMark: 0 },
-    );
+    this.stream = new EventStream({ take: () => this.take(), onClosed: () => this.closed() });
     this.cancelEnd = options.timers.after(STREAM_MS, () => this.end('time'));
     this.cancelSilence = this.breakSilenceLater();
+  }
+
+  get body(): ReadableStream<Uint8Array> {
+    return this.stream.body;
   }
 
   offer(line: ShownLine): void {
@@ -55,29 +50,12 @@ export class LineStream {
       this.lines.shift();
       this.skipped++;
     }
-    this.wakeUp();
+    this.stream.wakeUp();
   }
 
-  /** Ends the stream after what waits. */
+  /** Ends the stream, once the reader has taken everything. */
   end(why: StreamEnd): void {
-    this.ending ??= why;
-    this.wakeUp();
-  }
-
-  private async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    let text = this.take();
-    while (text === '' && this.ending === undefined && !this.isClosed) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.wake = resolve;
-      await promise;
-      text = this.take();
-    }
-    if (this.isClosed) return;
-    if (this.ending !== undefined) text += eventText('end', { why: this.ending });
-    controller.enqueue(encoder.encode(text));
-    if (this.ending === undefined) return;
-    controller.close();
-    this.closed();
+    this.stream.end(why);
   }
 
   /** Takes all that waits, as text. */
@@ -95,28 +73,14 @@ export class LineStream {
     return this.options.timers.after(SILENT_MS, () => {
       // A comment of the format, which readers ignore.
       this.text ||= ':\n\n';
-      this.wakeUp();
+      this.stream.wakeUp();
       this.cancelSilence = this.breakSilenceLater();
     });
   }
 
-  private wakeUp(): void {
-    const { wake } = this;
-    this.wake = undefined;
-    wake?.();
-  }
-
   private closed(): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
     this.cancelEnd();
     this.cancelSilence();
-    this.wakeUp();
     this.options.onClosed();
   }
-}
-
-/** Writes one server-sent event. JSON has no line feeds. */
-function eventText(name: string, data: object): string {
-  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 /** How often connections are counted. */
 const SAMPLE_MS = 10_000;
 
-/** How often sums are written. A crash loses what came since; the messages of the day are written at once elsewhere. */
+/** How often sums are written. A crash loses the sums of this time, but not the messages of the day, which are stored elsewhere. */
 const WRITE_MS = 60_000;
 
 /** Hours that are kept. */

@@ -1,0 +1,68 @@
+const encoder = new TextEncoder();
+
+export interface EventStreamOptions {
+  /** Takes all that waits, as text; empty if nothing does. */
+  readonly take: () => string;
+  /** Called once, when nobody reads any more. */
+  readonly onClosed: () => void;
+}
+
+/** A body of server-sent events that is made only as fast as its reader takes it. */
+export class EventStream<End extends string> {
+  readonly body: ReadableStream<Uint8Array>;
+  private readonly options: EventStreamOptions;
+  private ending: End | undefined;
+  private isClosed = false;
+  /** Set while the reader waits. */
+  private wake: (() => void) | undefined;
+
+  constructor(options: EventStreamOptions) {
+    this.options = options;
+    this.body = new ReadableStream<Uint8Array>(
+      { pull: (controller) => this.pull(controller), cancel: () => this.closed() },
+      // Nothing is made before the reader asks for it.
+      { highWaterMark: 0 },
+    );
+  }
+
+  /** Tells the reader that there is something to take. */
+  wakeUp(): void {
+    const { wake } = this;
+    this.wake = undefined;
+    wake?.();
+  }
+
+  /** Ends the stream, once the reader has taken everything. */
+  end(why: End): void {
+    this.ending ??= why;
+    this.wakeUp();
+  }
+
+  private async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    let text = this.options.take();
+    while (text === '' && this.ending === undefined && !this.isClosed) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.wake = resolve;
+      await promise;
+      text = this.options.take();
+    }
+    if (this.isClosed) return;
+    if (this.ending !== undefined) text += eventText('end', { why: this.ending });
+    controller.enqueue(encoder.encode(text));
+    if (this.ending === undefined) return;
+    controller.close();
+    this.closed();
+  }
+
+  private closed(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.wakeUp();
+    this.options.onClosed();
+  }
+}
+
+/** Writes one server-sent event. JSON has no line feeds. */
+export function eventText(name: string, data: object): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}
