@@ -25,7 +25,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   stores: ['channels', 'push', 'webhooks/outbox.ts', 'certificates/kept.ts', 'runtime'],
   transports: ['channels', 'push', 'runtime'],
   tenants: ['channels', 'push', 'config', 'stores', 'runtime'],
-  watching: ['channels', 'runtime'],
+  watching: ['channels', 'push', 'runtime'],
   admin: ['tenants', 'watching', 'webhooks', 'stores', 'config', 'channels', 'push', 'runtime'],
   'fake-gateways': ['certificates', 'gateways', 'outgoing', 'push', 'runtime'],
   // The only folder that puts parts together.

@@ -207,7 +207,7 @@ export const metricRows = {
   watchers: {
     name: 'fanfare_watchers',
     kind: 'gauge',
-    help: 'Open live streams of apps.',
+    help: 'Open live streams of apps and push instances.',
   },
   streamEventsSkipped: {
     name: 'fanfare_stream_events_skipped_total',

@@ -1,11 +1,18 @@
-import type { TapKind } from '../channels/watching/tap.ts';
 import { EventStream, eventText } from '../runtime/event-stream.ts';
 import { WAITING_CHARACTERS_MAX, WAITING_RECORDS_MAX } from './limits.ts';
 import type { Batch, RecordUpdate, StreamRecord } from './merger.ts';
-import { addByKind, isWanted, type TapCounts, type WatchFilter } from './records.ts';
+import {
+  addByKind,
+  instanceIn,
+  isWanted,
+  type TapCounts,
+  type WatchedKind,
+  type WatchFilter,
+} from './records.ts';
 
 /** What one reader wants to see. */
 export interface StreamQuery {
+  /** The id of an app, or `watchedInstance`. */
   readonly appId: string;
   readonly filter: WatchFilter;
   /** Must be in a name, a reason or the data; in any case. */
@@ -15,7 +22,7 @@ export interface StreamQuery {
 }
 
 /** Why a stream ends. */
-export type StreamEnd = 'time' | 'stopping' | 'app-gone' | 'session-ended';
+export type StreamEnd = 'time' | 'stopping' | 'app-gone' | 'instance-gone' | 'session-ended';
 
 /** A server, and whether it was not heard of for some seconds. */
 export interface StreamNode {
@@ -43,7 +50,7 @@ export class WatchStream {
   private readonly options: WatchStreamOptions;
   private events: { readonly record: StreamRecord; readonly characters: number }[] = [];
   private characters = 0;
-  private skipped: Partial<Record<TapKind, number>> = {};
+  private skipped: Partial<Record<WatchedKind, number>> = {};
   private updates = new Map<number, RecordUpdate>();
   /** The records that the reader has or will get, the oldest first. */
   private readonly known = new Set<number>();
@@ -70,7 +77,7 @@ export class WatchStream {
       }
     }
     const { kinds } = this.query.filter;
-    for (const [kind, count] of Object.entries(skipped) as [TapKind, number][]) {
+    for (const [kind, count] of Object.entries(skipped) as [WatchedKind, number][]) {
       if (kinds === undefined || kinds.includes(kind)) addByKind(this.skipped, { [kind]: count });
     }
     this.stream.wakeUp();
@@ -95,9 +102,10 @@ export class WatchStream {
     const { filter, text, showsPayloads } = this.query;
     if (!isWanted(filter, record)) return false;
     if (text === undefined) return true;
-    const { channel, event, user, reason, data } = record;
+    const { channel, event, user, reason, data, publish, device, target, words } = record;
     const wanted = text.toLowerCase();
-    return [channel, event, user, reason, showsPayloads ? data : undefined].some(
+    const names = [channel, event, user, reason, publish, device, target, words];
+    return [...names, showsPayloads ? data : undefined].some(
       (shown) => shown?.toLowerCase().includes(wanted) === true,
     );
   }
@@ -142,7 +150,7 @@ export class WatchStream {
       };
       parts.push(eventText('batch', batch));
     }
-    if (this.counts !== undefined) parts.push(eventText('counts', this.counts));
+    if (this.counts !== undefined) parts.push(eventText('counts', this.shownCounts(this.counts)));
     this.nodes = undefined;
     this.counts = undefined;
     this.events = [];
@@ -150,5 +158,11 @@ export class WatchStream {
     this.updates = new Map();
     this.skipped = {};
     return parts.join('');
+  }
+
+  private shownCounts({ kinds, channels, names }: TapCounts): object {
+    return instanceIn(this.query.appId) === undefined
+      ? { kinds, channels, names }
+      : { kinds, publishes: channels, reasons: names };
   }
 }

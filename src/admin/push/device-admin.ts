@@ -4,6 +4,7 @@ import { type DeviceId, platforms } from '../../push/model/device.ts';
 import { readDeviceId } from '../../push/model/device-id.ts';
 import type { PublishId, PublishState } from '../../push/model/publish.ts';
 import { readPublishId } from '../../push/model/publish-id.ts';
+import type { PushTaps } from '../../push/watching/push-tap.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { type KnownDevice, readKnownDevice } from '../../stores/push/devices/device-details.ts';
@@ -24,6 +25,8 @@ export interface DeviceAdminOptions {
   readonly numberOf: (id: string) => number | undefined;
   /** The gateways that this server has paused for an instance. */
   readonly pauses: (id: string) => ExplainOptions['pauses'];
+  /** Shows what is removed to those who watch. */
+  readonly taps: PushTaps;
   readonly log: Log;
 }
 
@@ -72,7 +75,7 @@ export class DeviceAdmin {
   async remove(id: string, { filter, after, dryRun }: DeviceQuery & { readonly dryRun: boolean }) {
     const instance = this.numberOf(id);
     const done = await this.devices.remove({ instance, filter, after, isDryRun: dryRun });
-    if (!dryRun && done.devices > 0) this.logRemoved(id, done.devices);
+    if (!dryRun && done.devices > 0) this.removed(id, { devices: done.devices });
     return done;
   }
 
@@ -81,7 +84,7 @@ export class DeviceAdmin {
     const { id: device, registered } = await this.find(id, deviceText);
     if (registered !== undefined) {
       await this.registered.delete({ instance: this.numberOf(id), id: device });
-      this.logRemoved(id, 1);
+      this.removed(id, { devices: 1, device });
     }
     return device;
   }
@@ -172,12 +175,11 @@ export class DeviceAdmin {
     return { story: { status, explanation } };
   }
 
-  private logRemoved(id: string, devices: number): void {
-    this.options.log.info('Devices removed', {
-      instance: id.toLowerCase(),
-      devices,
-      by: 'admin-api',
-    });
+  private removed(id: string, of: { readonly devices: number; readonly device?: DeviceId }): void {
+    const { taps, log } = this.options;
+    const { devices } = of;
+    log.info('Devices removed', { instance: id.toLowerCase(), devices, by: 'admin-api' });
+    taps.watched?.get(this.numberOf(id))?.record({ kind: 'removed', ...of });
   }
 
   private numberOf(id: string): number {

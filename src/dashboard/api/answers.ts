@@ -200,6 +200,12 @@ export interface Operations {
     readonly body: { readonly platform: "apns" | "fcm" | "web"; readonly apns?: { readonly teamId: string; readonly keyId: string; readonly privateKey: string; readonly environment?: "production" | "sandbox" | "auto" | undefined } | undefined; readonly fcm?: { readonly serviceAccount: string } | undefined };
     readonly answer: { readonly answers: readonly ({ readonly origin: string | null; readonly result: "accepted" | "refused" | "silent"; readonly reason: string; readonly words: string; readonly why: string; readonly advice: string | null; readonly durationMs: number })[] };
   };
+  'GET /instances/{id}/stream': {
+    readonly path: { readonly id: string };
+    readonly query: { readonly kinds?: string | undefined; readonly publish?: string | undefined; readonly device?: string | undefined; readonly user?: string | undefined; readonly platform?: string | undefined; readonly text?: string | undefined };
+    readonly body: undefined;
+    readonly answer: unknown;
+  };
   'POST /instances/{id}/previews': {
     readonly path: { readonly id: string };
     readonly query: Record<never, string>;

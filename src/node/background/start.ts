@@ -9,6 +9,7 @@ import { createSendRequest } from '../../outgoing/request.ts';
 import { Resolver } from '../../outgoing/resolve.ts';
 import { SystemNames } from '../../outgoing/system-names.ts';
 import type { Platform } from '../../push/model/device.ts';
+import { InstanceTaps } from '../../push/watching/push-tap.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -118,11 +119,14 @@ export async function startBackground(
       onAttempt: (settlement) => recordAttempt(apps.directory, settlement),
     }),
   );
+  const instanceTaps = new InstanceTaps();
   const watching = parts.use(
     openWatching({
       node: serverName(config),
       isOneOfCluster: config.engine.type === 'redis',
       apps: apps.directory,
+      instances: instances.directory,
+      instanceTaps,
       realtime,
       meter,
       log,
@@ -150,6 +154,7 @@ export async function startBackground(
       tls: certificates.tls,
       config,
       instances,
+      taps: instanceTaps,
       webhooks,
       database,
       health,
@@ -234,6 +239,7 @@ export async function startBackground(
       }),
       webhooks,
       watching,
+      instanceTaps,
       cluster,
       realtime,
       metrics,
@@ -262,10 +268,11 @@ export async function startBackground(
   // After "ready": the realtime loops do not know earlier changes.
   apps.follow((all, changes) => {
     realtime.postToAll({ type: 'apps', apps: all, changes });
-    watching.appsChanged();
+    watching.tenantsChanged();
   });
   instances.follow((all, changes) => {
     push.replaceInstances(all);
+    watching.tenantsChanged();
     log.info('Instances changed', { instances: all.length, ...changes });
   });
   health.watch();

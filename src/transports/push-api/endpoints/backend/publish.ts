@@ -1,6 +1,11 @@
 import type { MaybePromise } from '../../../../channels/maybe-promise.ts';
 import type { PushInstance } from '../../../../push/model/instance.ts';
-import type { Acceptance, PublishId, PublishTarget } from '../../../../push/model/publish.ts';
+import type {
+  Acceptance,
+  PublishId,
+  PublishRequest,
+  PublishTarget,
+} from '../../../../push/model/publish.ts';
 import { newPublishId } from '../../../../push/model/publish-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import {
@@ -9,6 +14,7 @@ import {
   readIdempotencyKey,
 } from '../../../../push/requests/idempotency.ts';
 import { readPublishRequest } from '../../../../push/requests/publish-request.ts';
+import type { PushTapEvent } from '../../../../push/watching/push-tap.ts';
 import type { Endpoint, PushAnswer } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 import type { InstanceRates } from '../request-rate.ts';
@@ -35,7 +41,7 @@ export type AcceptPublish = (
  * the rate of publishes. `invalid` is told of the others.
  */
 export function createAcceptPublish(context: EndpointContext, rates: InstanceRates) {
-  const { publishes, guard, now } = context;
+  const { publishes, taps, guard, now } = context;
   return (
     instance: PushInstance,
     { kind, body, idempotencyKey }: GivenPublish,
@@ -56,11 +62,12 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
       nowMs,
     });
     if (refused !== undefined) return refused;
+    const id = newPublishId(nowMs);
     return guard.ask(
       () =>
         publishes.accept({
           ...request,
-          id: newPublishId(nowMs),
+          id,
           instance: number,
           createdAtMs: nowMs,
           idempotency:
@@ -75,7 +82,11 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
           pendingBytesMax: limits.pendingPublishBytes,
         }),
       (acceptance) => {
-        if (acceptance.result === 'accepted') context.accepted?.();
+        if (acceptance.result === 'accepted') {
+          context.accepted?.();
+          // Another id is that of the first publish, which this one repeats.
+          if (acceptance.id === id) taps.watched?.get(number)?.record(eventOf(id, request));
+        }
         if (acceptance.result === 'too-much-pending') logTooMuchPending(context, instance);
         return answerOf(acceptance, instance);
       },
@@ -102,6 +113,18 @@ export function publish(
 function answered(accepted: PublishId | PushRefusal): PushAnswer {
   // An id needs no escaping in JSON.
   return accepted instanceof PushRefusal ? accepted : { json: `{"publishId":"${accepted}"}` };
+}
+
+/** Names of a target that a live stream shows. */
+const NAMES_SHOWN = 5;
+
+function eventOf(
+  publish: PublishId,
+  { target: { kind, names }, sendAtMs }: PublishRequest,
+): PushTapEvent {
+  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
+  const target = `${kind}: ${names.slice(0, NAMES_SHOWN).join(', ')}${more}`;
+  return { kind: 'published', publish, target, dueAtMs: sendAtMs };
 }
 
 function logTooMuchPending(
