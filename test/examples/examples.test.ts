@@ -21,7 +21,7 @@ async function filesOf(example: string, pattern: string): Promise<readonly strin
 }
 
 it('finds the examples', () => {
-  expect(SMALL.toSorted()).toEqual(['chat', 'encrypted']);
+  expect(SMALL.toSorted()).toEqual(['chat', 'encrypted', 'web-push']);
 });
 
 describe.each(SMALL)('the example %s', (example) => {
