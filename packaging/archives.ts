@@ -2,7 +2,8 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageJson from '../package.json';
-import { buildBinary, ROOT, type Target } from './binary.ts';
+import { buildBinary, type Target } from './binary.ts';
+import { ROOT } from './bundle.ts';
 import { commitTime } from './commit.ts';
 import { run } from './run.ts';
 

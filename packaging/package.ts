@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packBinaries } from './archives.ts';
-import { ROOT } from './binary.ts';
+import { ROOT } from './bundle.ts';
 import { packDebian } from './debian-package.ts';
 import { packNpm } from './npm-package.ts';
 import { writeSums } from './sums.ts';

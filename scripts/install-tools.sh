@@ -22,10 +22,10 @@ runs() {
   return 1
 }
 
-if runs test/browser test/compat/pusher-js-specs; then
+if runs test/browser test/compat/pusher-js-specs test/examples/encrypted; then
   has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
 fi
-if runs test/browser/firefox test/browser/push-firefox; then
+if runs test/browser/firefox test/browser/push-firefox test/examples/web-push; then
   has firefox-esr || has firefox || missing="$missing firefox-esr"
 fi
 if runs test/contracts test/cli test/cluster test/failure; then
