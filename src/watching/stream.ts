@@ -17,7 +17,7 @@ export interface StreamQuery {
   readonly filter: WatchFilter;
   /** Must be in a name, a reason or the data; in any case. */
   readonly text?: string | undefined;
-  /** Whether the reader may see data. */
+  /** Whether the reader may see data, and which users a publish is for. */
   readonly showsPayloads: boolean;
 }
 
@@ -70,13 +70,18 @@ export class WatchStream {
 
   /** Adds what the reader wants to see of a batch. */
   offer({ events, updates, skipped }: Batch): void {
-    for (const record of events) if (this.wants(record)) this.add(record);
+    const { filter } = this.query;
+    for (const record of events) {
+      if (!isWanted(filter, record)) continue;
+      const shown = this.shown(record);
+      if (this.hasText(shown)) this.add(shown);
+    }
     for (const update of updates) {
       if (this.known.has(update.n)) {
         this.updates.set(update.n, { ...this.updates.get(update.n), ...update });
       }
     }
-    const { kinds } = this.query.filter;
+    const { kinds } = filter;
     for (const [kind, count] of Object.entries(skipped) as [WatchedKind, number][]) {
       if (kinds === undefined || kinds.includes(kind)) addByKind(this.skipped, { [kind]: count });
     }
@@ -98,23 +103,26 @@ export class WatchStream {
     this.stream.end(why);
   }
 
-  private wants(record: StreamRecord): boolean {
-    const { filter, text, showsPayloads } = this.query;
-    if (!isWanted(filter, record)) return false;
-    if (text === undefined) return true;
-    const { channel, event, user, reason, data, publish, device, target, words } = record;
-    const wanted = text.toLowerCase();
-    const names = [channel, event, user, reason, publish, device, target, words];
-    return [...names, showsPayloads ? data : undefined].some(
-      (shown) => shown?.toLowerCase().includes(wanted) === true,
+  /** What the reader may see of a record. */
+  private shown(record: StreamRecord): StreamRecord {
+    if (this.query.showsPayloads) return record;
+    const target = record.target?.startsWith('users:') ? undefined : record.target;
+    return { ...record, data: undefined, target };
+  }
+
+  private hasText(shown: StreamRecord): boolean {
+    const wanted = this.query.text?.toLowerCase();
+    if (wanted === undefined) return true;
+    const { channel, event, user, reason, data, publish, device, target, words } = shown;
+    return [channel, event, user, reason, data, publish, device, target, words].some(
+      (field) => field?.toLowerCase().includes(wanted) === true,
     );
   }
 
   private add(record: StreamRecord): void {
-    const shown = this.query.showsPayloads ? record : { ...record, data: undefined };
     // Names and sentences are short beside the data.
-    const characters = 500 + (shown.data?.length ?? 0);
-    this.events.push({ record: shown, characters });
+    const characters = 500 + (record.data?.length ?? 0);
+    this.events.push({ record, characters });
     this.characters += characters;
     this.known.add(record.n);
     if (this.known.size > SENT_MAX) for (const n of this.known.keys().take(1)) this.known.delete(n);

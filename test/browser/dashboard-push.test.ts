@@ -119,7 +119,7 @@ describe('the publishes of an instance', () => {
     // The payload is there until the publish is over.
     await page.getByRole('link', { name: 'hello' }).click();
     await page.getByText('Later').waitFor();
-    await page.getByRole('button', { name: 'Cancel what waits' }).click();
+    await page.getByRole('button', { name: 'Cancel publish' }).click();
     // The dialog has the focus in its field.
     await page.getByRole('dialog').waitFor();
     await page.keyboard.type('cancel');

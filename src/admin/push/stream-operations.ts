@@ -36,11 +36,12 @@ export const pushStreamOperations: readonly Operation[] = [
       .custom<ReadableStream<Uint8Array>>()
       .meta({ type: 'string', 'x-events': pushStreamEvents }),
     refusals: ['not-found', 'over-limit'],
-    act: async ({ instances, watch }, { path, query, caller, signal }) => {
+    act: async ({ instances, watch }, { path, query, rights, caller, signal }) => {
       const { tenant: instance } = await instances.get(path('id').toLowerCase());
       const { text, ...filter } = query;
       const appId = watchedInstance(instance.id);
-      return await watch({ appId, filter, text, showsPayloads: false }, { caller, signal });
+      const showsPayloads = rights.seesPayloads;
+      return await watch({ appId, filter, text, showsPayloads }, { caller, signal });
     },
   }),
 ];

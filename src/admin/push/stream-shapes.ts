@@ -22,7 +22,9 @@ const record = z.strictObject({
   device: optional('The id of the device.'),
   user: optional('The user of the device.'),
   platform: z.enum(platforms).optional(),
-  target: optional('The interests or users that a publish is for.'),
+  target: optional(
+    'The interests or users that a publish is for. Users are missing for callers who may not see payloads.',
+  ),
   dueAtMs: count
     .optional()
     .describe('When the publish is sent, or the device is tried again: milliseconds since 1970.'),

@@ -52,6 +52,7 @@ export const fullPages = ({
     [inApp('keys'), app.key],
     [inApp('settings'), 'Take it out of service'],
     [`/users/${encodeURIComponent(user)}?app=${app.id}`, socket],
+    [`/push/${instance}/live`, 'Connected and listening'],
     [`/push/${instance}/publishes`, 'Nothing was published yet'],
     [`/push/${instance}/devices`, 'No device'],
     [`/push/${instance}/devices/web-1`, 'That is no device id'],

@@ -1,7 +1,7 @@
 import { type Answer, call } from '../../api/client.ts';
 import { asCurl } from '../../api/command.ts';
 import { Button } from '../../parts/controls.tsx';
-import { counted, moment } from '../../parts/formats.ts';
+import { counted, moment, shortId } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
@@ -9,7 +9,7 @@ import { usePages } from '../../parts/use-pages.ts';
 import { Words } from '../../parts/words.tsx';
 import { address, inInstance, pathTo, setQuery } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
-import { platformNames, shortId } from '../publishes/words.ts';
+import { platformNames } from '../publishes/words.ts';
 
 type Unreached = Answer<'GET /instances/{id}/publishes/{publish}/devices'>['devices'][number];
 

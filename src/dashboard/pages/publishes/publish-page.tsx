@@ -5,7 +5,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { Sparkline } from '../../parts/charts/charts.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, CopyButton, Search } from '../../parts/controls.tsx';
-import { count, counted, duration, moment } from '../../parts/formats.ts';
+import { count, counted, duration, moment, shortId } from '../../parts/formats.ts';
 import { parsedJson } from '../../parts/json.ts';
 import { JsonTree } from '../../parts/json-tree.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
@@ -16,7 +16,7 @@ import { Words } from '../../parts/words.tsx';
 import { go, inInstance, pathTo } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { Funnel } from './funnel.tsx';
-import { isOver, platformNames, shortId, states, sumOf, targetWords, waiting } from './words.ts';
+import { isOver, platformNames, states, sumOf, targetWords, waiting } from './words.ts';
 
 type Details = Answer<'GET /instances/{id}/publishes/{publish}'>;
 
@@ -65,11 +65,19 @@ export default function PublishPage({
         says={value && <Sentence publish={value} />}
         actions={
           value !== undefined &&
-          !isOver(value.state) &&
-          may('operator') && (
-            <Button look="danger" onClick={() => setAsked(true)}>
-              Cancel what waits
-            </Button>
+          !isOver(value.state) && (
+            <>
+              {may('support') && (
+                <a class="button" href={pathTo(inInstance(instance, 'live'), { publish })}>
+                  Watch live
+                </a>
+              )}
+              {may('operator') && (
+                <Button look="danger" onClick={() => setAsked(true)}>
+                  Cancel publish
+                </Button>
+              )}
+            </>
           )
         }
       />
@@ -103,7 +111,7 @@ export default function PublishPage({
         <Confirm
           title="Cancel this publish?"
           typed="cancel"
-          action="Cancel what waits"
+          action="Cancel publish"
           act={cancel}
           close={() => setAsked(false)}
         >

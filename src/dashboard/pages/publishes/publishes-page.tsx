@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { call } from '../../api/client.ts';
+import { may } from '../../api/session.ts';
 import { Button, StateChoice } from '../../parts/controls.tsx';
 import { count, counted, moment } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
@@ -37,7 +38,16 @@ export default function PublishesPage({ instance }: { readonly instance: string 
         of={instances.nameOfId(instance)}
         failed={failed}
         says={sentence(items, hasMore)}
-        actions={<Button onClick={reload}>Look again</Button>}
+        actions={
+          <>
+            {may('support') && (
+              <a class="button" href={pathTo(inInstance(instance, 'live'))}>
+                Watch live
+              </a>
+            )}
+            <Button onClick={reload}>Look again</Button>
+          </>
+        }
       />
       <StateChoice
         states={stateNames}
