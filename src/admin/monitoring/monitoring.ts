@@ -7,6 +7,8 @@ export interface ServerFacts {
   /** Host and port. */
   readonly name: string;
   readonly version: string;
+  /** How people call the program there, such as `npx fanfare`. */
+  readonly command: string;
   readonly startedAtMs: number;
   /** Realtime loops. */
   readonly threads: number;

@@ -6,7 +6,7 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: Record<never, string>;
     readonly body: undefined;
-    readonly answer: { readonly name: string; readonly version: string; readonly startedAtMs: number; readonly threads: number; readonly engine: "memory" | "redis"; readonly store: "sqlite" | "postgresql"; readonly listeners: { readonly channels: { readonly host: string; readonly port: number; readonly tls: boolean; readonly pathPrefix: string }; readonly push: { readonly host: string; readonly port: number; readonly tls: boolean; readonly publicUrl: string | null }; readonly admin: { readonly host: string; readonly port: number; readonly tls: boolean } }; readonly payloads: "show" | "hide" };
+    readonly answer: { readonly name: string; readonly version: string; readonly command: string; readonly startedAtMs: number; readonly threads: number; readonly engine: "memory" | "redis"; readonly store: "sqlite" | "postgresql"; readonly listeners: { readonly channels: { readonly host: string; readonly port: number; readonly tls: boolean; readonly pathPrefix: string }; readonly push: { readonly host: string; readonly port: number; readonly tls: boolean; readonly publicUrl: string | null }; readonly admin: { readonly host: string; readonly port: number; readonly tls: boolean } }; readonly payloads: "show" | "hide" };
   };
   'GET /conditions': {
     readonly path: Record<never, string>;

@@ -10,7 +10,7 @@ export interface LiveRecord {
   readonly user?: string;
   readonly channel?: string;
   readonly event?: string;
-  /** Cut at 1 KiB; `bytes` is the whole length. */
+  /** Cut at 1 KiB; `bytes` is the full length. */
   readonly data?: string;
   readonly bytes?: number;
   readonly receivers?: number;
@@ -85,7 +85,7 @@ const byKind = new Map(
   [...groups, ...pushGroups].flatMap((each) => each.kinds.map((kind) => [kind, each])),
 );
 
-/** The group of a kind. A kind that this page does not know is shown as an error, so that nobody misses it. */
+/** The group of a kind. A kind that this page does not know is shown as an error, so that it is not overlooked. */
 export function groupOf(kind: string): Group {
   return byKind.get(kind) ?? unknown;
 }
@@ -109,7 +109,7 @@ export interface LiveFilter extends Readonly<Partial<Record<FilterField, string>
 export const appFields: readonly FilterField[] = ['channel', 'socket', 'user'];
 export const pushFields: readonly FilterField[] = ['publish', 'device', 'user'];
 
-/** Reads what stands in the filter field: `channel:private-* user:7 some words`. */
+/** Reads the text of the filter field: `channel:private-* user:7 some words`. */
 export function parseFilter(typed: string, fields = appFields): Omit<LiveFilter, 'groups'> {
   const found: Record<string, string> = Object.fromEntries(fields.map((field) => [field, '']));
   const words = typed.split(/\s+/).filter((word) => {
@@ -161,7 +161,7 @@ export function passes(record: LiveRecord, filter: LiveFilter): boolean {
   return searched.some((field) => record[field]?.toLowerCase().includes(wanted));
 }
 
-/** The fields in which a text is looked for. */
+/** The fields that a text is searched in. */
 const searched = [
   'channel',
   'event',

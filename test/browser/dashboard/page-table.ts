@@ -17,7 +17,7 @@ export const emptyPages: readonly Row[] = [
   [`/apps/${APP.id}/webhooks/none`, 'There is no webhook none'],
   [`/apps/${APP.id}/usage`, 'No messages yet'],
   [`/apps/${APP.id}/keys`, APP.key],
-  [`/apps/${APP.id}/settings`, 'This app stands in the configuration file'],
+  [`/apps/${APP.id}/settings`, 'This app is in the configuration file'],
   ['/apps/none/live', 'There is no app none'],
   ['/nodes', 'is the only server'],
   ['/log', 'lines, the newest at'],

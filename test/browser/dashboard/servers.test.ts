@@ -59,7 +59,7 @@ it('follows the log, with its filter in the address and a way from each id', asy
   await page.getByText('No line fits').waitFor();
   expect(new URL(page.url()).search).toBe('?text=channel%3Dprivate-x&level=error');
 
-  await page.getByRole('button', { name: 'Drop the filter' }).click();
+  await page.getByRole('button', { name: 'Remove the filter' }).click();
   await lines.filter({ hasText: 'Log stream opened' }).first().waitFor();
   await page.keyboard.press('p');
   await page.getByRole('button', { name: /^Go on/ }).waitFor();

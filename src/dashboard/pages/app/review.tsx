@@ -57,7 +57,7 @@ function shown(value: unknown): string {
   return value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** A change as it stands in the configuration file. JSON values are YAML too. */
+/** A change as it is written in the configuration file. JSON values are YAML too. */
 export function asYaml(id: string, change: object): string {
   const lines = (settings: object, indent: string): readonly string[] =>
     Object.entries(settings).flatMap(([name, value]: [string, unknown]) =>

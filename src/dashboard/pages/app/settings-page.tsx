@@ -19,7 +19,7 @@ type LimitName = keyof App['limits'];
 
 const switches = [
   { name: 'clientEvents', word: 'Clients may send events to each other' },
-  { name: 'subscriptionCounts', word: 'Clients are told how many are subscribed' },
+  { name: 'subscriptionCounts', word: 'Clients get the number of subscribers' },
   { name: 'watchlists', word: 'Users may watch whether others are online' },
   {
     name: 'authorizedConnectionsOnly',
@@ -55,7 +55,7 @@ export default function SettingsPage({ app }: { readonly app: string }) {
           value === undefined
             ? undefined
             : value.source === 'configuration'
-              ? 'This app stands in the configuration file. Edit here to see what to write there.'
+              ? 'This app is in the configuration file. Edit here to see what to write there.'
               : 'A change is in effect when it is saved, and survives a restart.'
         }
       />
@@ -91,7 +91,7 @@ function SettingsForm({ app, reload }: { readonly app: App; readonly reload: () 
     }
   };
   const path = { id: app.id };
-  /** Has the server check the change first. It refuses what stands in its configuration. */
+  /** Has the server check the change first. It refuses a change of what its configuration file sets. */
   const check = async () => {
     setWrong(undefined);
     setYaml(undefined);

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
+import { asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Button } from '../../parts/controls.tsx';
@@ -192,7 +193,7 @@ function Kept({
               A stand-in, by which push services cannot reach you. Change it:{' '}
               <code>
                 {source === 'store'
-                  ? `npx fanfare instances change ${id} --vapid-subject mailto:…`
+                  ? asFanfare(['instances', 'change', id], { 'vapid-subject': 'mailto:YOU' })
                   : 'web.vapid.subject'}
               </code>
             </div>

@@ -65,7 +65,7 @@ export function UnreachedPage({
             <a class="button" href={pathTo(inInstance(instance, 'publishes', publish))}>
               The publish
             </a>
-            <Button onClick={reload}>Look again</Button>
+            <Button onClick={reload}>Refresh</Button>
           </>
         }
       />
@@ -79,7 +79,7 @@ export function UnreachedPage({
               </span>
             ))}
           <Button look="slim" onClick={() => setQuery({ reason: '', platform: '', state: '' })}>
-            Drop the filter
+            Remove the filter
           </Button>
         </p>
       )}
@@ -97,8 +97,8 @@ export function UnreachedPage({
             <Empty icon="check" title={isFiltered ? 'No device fits' : 'None'}>
               <p>
                 {hasMore
-                  ? 'Some were looked at, and there are more.'
-                  : 'All devices were looked at that the publish was sent to and that did not accept it at once. Those that still wait for their first attempt are not listed.'}
+                  ? 'Some were searched, and there are more.'
+                  : 'All devices that did not accept the publish at the first attempt were searched. Devices that still wait for their first attempt are not listed.'}
               </p>
             </Empty>
           )}

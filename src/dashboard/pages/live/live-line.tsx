@@ -78,7 +78,7 @@ export function LiveLine({
                 const all = counts.groups[id] ?? 0;
                 return `${word} ${count(Math.max(0, all - (counts.skipped[id] ?? 0)))} of ${count(all)}/s`;
               })
-              .join(', ')}; all others whole.`}
+              .join(', ')}; every other kind in full.`}
         {feed.away.value.length > 0 && (
           <strong class="warn"> Not heard from: {feed.away.value.join(', ')}.</strong>
         )}

@@ -73,7 +73,7 @@ export function LiveList(props: LiveListProps) {
         {isFiltered ? (
           <>
             <p>None of the {count(rows.kept)} records here passes. New ones are filtered too.</p>
-            <Button onClick={dropFilter}>Drop the filter</Button>
+            <Button onClick={dropFilter}>Remove the filter</Button>
           </>
         ) : (
           <>

@@ -86,8 +86,8 @@ export default function LogPage() {
           {lines.length === 0 ? (
             <Empty icon="log" title={isFiltered ? 'No line fits' : 'Nothing was logged yet'}>
               <p>
-                The last lines of {feed.server.value} were looked at, 1,000 at most. New ones appear
-                here by themselves.
+                The last 1,000 lines of {feed.server.value} were searched. New lines appear here by
+                themselves.
               </p>
               {isFiltered && (
                 <Button
@@ -96,7 +96,7 @@ export default function LogPage() {
                     setQuery({ level: '', text: '' });
                   }}
                 >
-                  Drop the filter
+                  Remove the filter
                 </Button>
               )}
             </Empty>

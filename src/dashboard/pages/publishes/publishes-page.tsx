@@ -45,7 +45,7 @@ export default function PublishesPage({ instance }: { readonly instance: string 
                 Watch live
               </a>
             )}
-            <Button onClick={reload}>Look again</Button>
+            <Button onClick={reload}>Refresh</Button>
           </>
         }
       />
@@ -170,8 +170,8 @@ function NoPublishes({
       <Empty icon="publish" title={`No publish is ${state}`}>
         <p>
           {hasMore
-            ? 'The newest 20,000 publishes were looked at. There are older ones.'
-            : 'All publishes of the last 30 days were looked at.'}
+            ? 'The newest 20,000 publishes were searched. There are older ones.'
+            : 'All publishes of the last 30 days were searched.'}
         </p>
         <Button onClick={() => setQuery({ state: '' })}>Show all states</Button>
       </Empty>
