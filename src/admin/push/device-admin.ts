@@ -23,8 +23,8 @@ export interface DeviceAdminOptions {
   readonly database: Database;
   /** The number of a served instance. The id may be in any case. */
   readonly numberOf: (id: string) => number | undefined;
-  /** The gateways that this server has paused for an instance. */
-  readonly pauses: (id: string) => ExplainOptions['pauses'];
+  /** The gateways that servers have paused for an instance. */
+  readonly pauses: (id: string) => Promise<ExplainOptions['pauses']>;
   /** Shows what is removed to those who watch. */
   readonly taps: PushTaps;
   readonly log: Log;
@@ -164,13 +164,13 @@ export class DeviceAdmin {
   ) {
     const instance = this.numberOf(id);
     const nowMs = Date.now();
-    const [status, story] = await Promise.all([
+    const [status, story, pauses] = await Promise.all([
       this.publishes.status({ instance, id: publish, nowMs }),
       this.stories.story({ instance, publish, device }),
+      this.options.pauses(id.toLowerCase()),
     ]);
     if (status === undefined) return undefined;
     if (story === undefined) return { story: undefined };
-    const pauses = this.options.pauses(id.toLowerCase());
     const explanation: Explanation = explain(story, status, { deviceId: device, nowMs, pauses });
     return { story: { status, explanation } };
   }

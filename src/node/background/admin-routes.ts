@@ -175,7 +175,7 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
     devices: new DeviceAdmin({
       database,
       numberOf,
-      pauses: (id) => monitoring.pauses(id),
+      pauses: async (id) => (await monitoring.gateways(id)).pauses,
       taps: parts.instanceTaps,
       log,
     }),

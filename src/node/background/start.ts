@@ -8,7 +8,6 @@ import { createSystemLookup } from '../../outgoing/name-servers.ts';
 import { createSendRequest } from '../../outgoing/request.ts';
 import { Resolver } from '../../outgoing/resolve.ts';
 import { SystemNames } from '../../outgoing/system-names.ts';
-import type { Platform } from '../../push/model/device.ts';
 import { InstanceTaps } from '../../push/watching/push-tap.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
@@ -204,19 +203,25 @@ export async function startBackground(
       push: push.address,
       admin: admin.address,
     });
-  const servers = openCluster({ facts, realtime, monitor, readiness, webhooks });
+  const servers = openCluster({
+    facts,
+    realtime,
+    monitor,
+    readiness,
+    webhooks,
+    saidLast(instanceId, platform) {
+      const number = instances.directory.byId(instanceId)?.number;
+      const said = number === undefined ? undefined : push.lastOutcomes(number, platform);
+      return { acceptedAtMs: said?.acceptedAtMs || undefined, refusal: said?.refusal };
+    },
+  });
   const { cluster } = servers;
   const monitoring = {
     server: facts,
     figures: (sinceMs: number) => cluster.figures(sinceMs),
     conditions: () => cluster.conditions(),
     nodes: () => cluster.nodes(),
-    pauses: (instanceId: string) => monitor.pausesOf(instanceId),
-    saidLast(instanceId: string, platform: Platform) {
-      const number = instances.directory.byId(instanceId)?.number;
-      const said = number === undefined ? undefined : push.lastOutcomes(number, platform);
-      return { acceptedAtMs: said?.acceptedAtMs || undefined, refusal: said?.refusal };
-    },
+    gateways: (instanceId: string) => cluster.gateways(instanceId),
   };
   const serverLog = parts.use(
     new LogReading({ node: serverName(config), ring, timers: systemTimers, log }),

@@ -285,7 +285,12 @@ function Facts({ instance, device }: { readonly instance: string; readonly devic
           </>
         )}
         <dt>First accepted</dt>
-        <dd>{acceptedAt === null ? (accepted ? 'long ago' : 'never') : moment(acceptedAt)}</dd>
+        <dd>
+          {acceptedAt === null ? (accepted ? 'long ago' : 'never') : moment(acceptedAt)}
+          {accepted && (
+            <div class="muted small">Later acceptances are only kept with each publish, below.</div>
+          )}
+        </dd>
         <dt>Token</dt>
         <dd>
           {token.begins !== '' && <span class="mono">{token.begins}… </span>}

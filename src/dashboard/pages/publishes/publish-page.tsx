@@ -10,6 +10,7 @@ import { parsedJson } from '../../parts/json/json.ts';
 import { JsonTree } from '../../parts/json/json-tree.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { AwayServers } from '../../parts/servers.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
 import { say } from '../../parts/toasts.tsx';
 import { Words } from '../../parts/words.tsx';
@@ -93,8 +94,9 @@ export default function PublishPage({
       {wrong !== undefined && <FailureNotice failed={wrong} />}
       {value !== undefined && (
         <>
+          <AwayServers servers={value.servers} />
           {value.pauses.map((pause) => (
-            <Pause key={`${pause.platform} ${pause.origin}`} pause={pause} server={value.server} />
+            <Pause key={`${pause.platform} ${pause.origin} ${pause.reason}`} pause={pause} />
           ))}
           <div class="two">
             <Funnel publish={value} />
@@ -242,19 +244,14 @@ function secondsText(seconds: number): string {
   return seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds * 1000);
 }
 
-function Pause({
-  pause,
-  server,
-}: {
-  readonly pause: Details['pauses'][number];
-  readonly server: string;
-}) {
-  const { platform, origin, why, advice, devices, sinceMs } = pause;
+function Pause({ pause }: { readonly pause: Details['pauses'][number] }) {
+  const { platform, origin, why, advice, devices, sinceMs, servers } = pause;
   const gateway = origin ?? { apns: 'Apple', fcm: 'Firebase', web: 'push services' }[platform];
   return (
     <Notice level={pause.cause === 'credential' ? 'bad' : 'warn'}>
       <p>
-        Server {server} has paused {gateway} since {moment(sinceMs)}: {why}.
+        {servers.length === 1 ? 'Server' : 'Servers'} {servers.join(', ')}{' '}
+        {servers.length === 1 ? 'has' : 'have'} paused {gateway} since {moment(sinceMs)}: {why}.
         {devices !== null &&
           ` ${counted(devices, 'device')} ${devices === 1 ? 'waits' : 'wait'} for it.`}
       </p>

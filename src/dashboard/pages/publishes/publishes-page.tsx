@@ -118,7 +118,7 @@ function PublishTable({
         ]}
       />
       <tbody>
-        {publishes.map(({ id, state, target, devices, opened, createdAtMs, sendAtMs }) => (
+        {publishes.map(({ id, state, target, devices, opened, createdAtMs, sendAtMs, paused }) => (
           <tr key={id}>
             <td class="name">
               <div class="cut">
@@ -130,6 +130,17 @@ function PublishTable({
               <span class={`tag ${states[state].look}`} title={states[state].means}>
                 {state}
               </span>
+              {paused && (
+                <>
+                  {' '}
+                  <span
+                    class="tag bad"
+                    title="Devices wait for a gateway that a server has paused."
+                  >
+                    paused
+                  </span>
+                </>
+              )}
             </td>
             <td class="number" data-label="devices">
               {count(devices.planned)}

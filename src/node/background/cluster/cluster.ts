@@ -7,6 +7,8 @@ import type {
 import type {
   Checked,
   Condition,
+  GatewaysOfCluster,
+  GatewaysOfServer,
   KeptFigures,
   NodeReport,
   ShownNode,
@@ -19,6 +21,7 @@ import {
   mergeConditions,
   mergeEndpoints,
   mergeFigures,
+  mergeGateways,
   mergeProblems,
   type ProblemOfCluster,
 } from './merge.ts';
@@ -32,6 +35,7 @@ export interface LocalServer {
   figures(sinceMs: number): Promise<KeptFigures>;
   /** How addresses of webhooks have answered; `undefined`: of all owners. */
   endpoints(ownerId: string | undefined): readonly EndpointOfServer[];
+  gateways(instanceId: string): GatewaysOfServer;
   problems(appId: string): Promise<readonly ProblemGroup[]>;
   /** `unknown`: the list that should be continued is not known any more. */
   connections(filter: ConnectionFilter): Promise<ConnectionsOfServer | 'unknown'>;
@@ -112,6 +116,15 @@ export class Cluster {
       ...mergeFigures(own, figures, { ...this.options, sinceMs }),
       servers: this.servers(asked),
     };
+  }
+
+  /** What is known of the gateways of an instance. */
+  async gateways(instanceId: string): Promise<OfAllServers & GatewaysOfCluster> {
+    const { node, local, others } = this.options;
+    const own = local.gateways(instanceId);
+    const asked = await others?.ask({ what: 'gateways', instanceId });
+    const merged = mergeGateways([{ node, answer: own }, ...(asked?.answers ?? [])]);
+    return { servers: this.servers(asked), ...merged };
   }
 
   async problems(
@@ -235,6 +248,8 @@ export async function answerFor(local: LocalServer, question: ClusterQuestion): 
       return await local.conditions();
     case 'figures':
       return await local.figures(question.sinceMs);
+    case 'gateways':
+      return local.gateways(question.instanceId);
     case 'problems':
       return await local.problems(question.appId);
     case 'endpoints':
@@ -248,6 +263,8 @@ export async function answerFor(local: LocalServer, question: ClusterQuestion): 
     case 'end':
       return await local.end(question.appId, question.socketId);
     default:
-      return question satisfies never;
+      // A question of a later version has no answer here.
+      question satisfies never;
+      return undefined;
   }
 }
