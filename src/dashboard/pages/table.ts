@@ -38,6 +38,7 @@ export const pages: readonly Page[] = [
   { pattern: '/push/:instance/live', load: other('live') },
   { pattern: '/push/:instance/compose', load: other('compose') },
   { pattern: '/push/:instance/credentials', load: other('credentials') },
+  { pattern: '/push/:instance/settings', load: other('instanceSettings') },
   { pattern: '/push/:instance/publishes', load: other('publishes') },
   {
     pattern: '/push/:instance/publishes/:publish',

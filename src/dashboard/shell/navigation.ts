@@ -31,6 +31,7 @@ export const pushPlaces: readonly Place[] = [
   { path: 'devices', word: 'Devices', icon: 'device', key: 'd' },
   { path: 'compose', word: 'Compose', icon: 'send', key: 'e' },
   { path: 'credentials', word: 'Credentials', icon: 'key', key: 'i' },
+  { path: 'settings', word: 'Settings', icon: 'settings', key: 'j' },
 ];
 
 interface ServerPlace extends Omit<Place, 'key'> {

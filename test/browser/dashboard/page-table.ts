@@ -58,5 +58,6 @@ export const fullPages = ({
     [`/push/${instance}/devices/web-1`, 'That is no device id'],
     [`/push/${instance}/compose`, 'Send'],
     [`/push/${instance}/credentials`, 'Browsers'],
+    [`/push/${instance}/settings`, 'Publishes per second'],
   ];
 };
