@@ -170,7 +170,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'log',
-    help: 'Show the last lines of the log of a running server, and follow it.',
+    help: 'Show the last lines of the logs of running servers, and follow one.',
     example: 'fanfare log --level warn --follow',
     options: LOG_OPTIONS,
     run: showLog,

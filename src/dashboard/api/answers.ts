@@ -330,7 +330,7 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: { readonly level?: string | undefined; readonly text?: string | undefined; readonly before?: string | undefined; readonly limit?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly server: string; readonly lines: readonly ({ readonly n: number; readonly atMs: number; readonly level: "debug" | "info" | "warn" | "error"; readonly message: string; readonly fields: Readonly<Record<string, string | number | boolean>> })[]; readonly next: number | null };
+    readonly answer: { readonly servers: readonly ({ readonly name: string; readonly away: boolean })[]; readonly lines: readonly ({ readonly n: number; readonly atMs: number; readonly level: "debug" | "info" | "warn" | "error"; readonly message: string; readonly fields: Readonly<Record<string, string | number | boolean>>; readonly server: string })[]; readonly next: number | null };
   };
   'GET /log/stream': {
     readonly path: Record<never, string>;

@@ -203,12 +203,16 @@ export async function startBackground(
       push: push.address,
       admin: admin.address,
     });
+  const serverLog = parts.use(
+    new LogReading({ node: serverName(config), ring, timers: systemTimers, log }),
+  );
   const servers = openCluster({
     facts,
     realtime,
     monitor,
     readiness,
     webhooks,
+    log: (query) => serverLog.list(query),
     saidLast(instanceId, platform) {
       const number = instances.directory.byId(instanceId)?.number;
       const said = number === undefined ? undefined : push.lastOutcomes(number, platform);
@@ -223,9 +227,6 @@ export async function startBackground(
     nodes: () => cluster.nodes(),
     gateways: (instanceId: string) => cluster.gateways(instanceId),
   };
-  const serverLog = parts.use(
-    new LogReading({ node: serverName(config), ring, timers: systemTimers, log }),
-  );
   admin.serve(
     adminRoutes({
       config,
@@ -249,7 +250,10 @@ export async function startBackground(
       realtime,
       metrics,
       monitoring,
-      serverLog,
+      serverLog: {
+        list: (query) => cluster.log(query),
+        follow: (filter, reader) => serverLog.follow(filter, reader),
+      },
       audit: new AuditStore(database),
       log,
     }),

@@ -3,7 +3,9 @@ import type {
   ConnectionDetails,
   ConnectionFilter,
   OfAllServers,
+  OfServer,
 } from '../../../admin/channels/inspecting.ts';
+import type { LogPage, LogQuery, ShownLine } from '../../../admin/log/server-log.ts';
 import type {
   Checked,
   Condition,
@@ -22,6 +24,7 @@ import {
   mergeEndpoints,
   mergeFigures,
   mergeGateways,
+  mergeLines,
   mergeProblems,
   type ProblemOfCluster,
 } from './merge.ts';
@@ -36,6 +39,7 @@ export interface LocalServer {
   /** How addresses of webhooks have answered; `undefined`: of all owners. */
   endpoints(ownerId: string | undefined): readonly EndpointOfServer[];
   gateways(instanceId: string): GatewaysOfServer;
+  log(query: LogQuery): LogPage;
   problems(appId: string): Promise<readonly ProblemGroup[]>;
   /** `unknown`: the list that should be continued is not known any more. */
   connections(filter: ConnectionFilter): Promise<ConnectionsOfServer | 'unknown'>;
@@ -116,6 +120,15 @@ export class Cluster {
       ...mergeFigures(own, figures, { ...this.options, sinceMs }),
       servers: this.servers(asked),
     };
+  }
+
+  /** The newest lines of all logs. */
+  async log(query: LogQuery): Promise<OfAllServers & LogPage<ShownLine & OfServer>> {
+    const { node, local, others } = this.options;
+    const own = local.log(query);
+    const asked = await others?.ask({ what: 'log', ...query });
+    const merged = mergeLines([{ node, answer: own }, ...(asked?.answers ?? [])], query.limit);
+    return { servers: this.servers(asked), ...merged };
   }
 
   /** What is known of the gateways of an instance. */
@@ -248,6 +261,10 @@ export async function answerFor(local: LocalServer, question: ClusterQuestion): 
       return await local.conditions();
     case 'figures':
       return await local.figures(question.sinceMs);
+    case 'log': {
+      const { what: _, ...query } = question;
+      return local.log(query);
+    }
     case 'gateways':
       return local.gateways(question.instanceId);
     case 'problems':

@@ -10,6 +10,7 @@ import {
   mergeEndpoints,
   mergeFigures,
   mergeGateways,
+  mergeLines,
   mergeProblems,
 } from './merge.ts';
 import type { EndpointOfServer } from './questions.ts';
@@ -183,5 +184,32 @@ describe('gateways of an instance', () => {
       refusal: { atMs: 6, reason: 'at-6', words: '' },
     });
     expect(merged.morePauses.web).toBe(3);
+  });
+});
+
+describe('lines of logs', () => {
+  const page = (times: readonly number[], more = false) => ({
+    lines: times.map((atMs, n) => {
+      return { n, atMs, level: 'info', message: `${atMs}`, fields: {} } as const;
+    }),
+    more,
+  });
+  const merged = (a: ReturnType<typeof page>, b: ReturnType<typeof page>, limit: number) => {
+    const all = [
+      { node: 'a', answer: a },
+      { node: 'b', answer: b },
+    ];
+    const { lines, more } = mergeLines(all, limit);
+    return [lines.map(({ server, message }) => `${server} ${message}`), more];
+  };
+
+  it('are in the order of their times, and a page begins with a whole millisecond', () => {
+    const [a, b] = [page([1, 3, 3, 5]), page([2, 3, 4])];
+    expect(merged(a, b, 100)).toEqual([['a 1', 'b 2', 'a 3', 'a 3', 'b 3', 'b 4', 'a 5'], false]);
+    expect(merged(a, b, 3)).toEqual([['a 3', 'a 3', 'b 3', 'b 4', 'a 5'], true]);
+  });
+
+  it('are left out where another log has lines that were left out', () => {
+    expect(merged(page([5, 6], true), page([1, 2, 7]), 100)).toEqual([['a 5', 'a 6', 'b 7'], true]);
   });
 });

@@ -1,3 +1,4 @@
+import type { LogPage, ShownLine } from '../../../admin/log/server-log.ts';
 import {
   bySeries,
   type Condition,
@@ -149,6 +150,28 @@ function lastSaid(all: readonly SaidByGateway[]): SaidByGateway {
       .toSorted((a, b) => b.atMs - a.atMs)
       .at(0),
   };
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** Puts lines of several logs into the order of their times. */
+export function mergeLines(
+  all: readonly OfServer<LogPage>[],
+  limit: number,
+): LogPage<ShownLine & { readonly server: string }> {
+  const lines = all
+    .flatMap(({ node, answer }) => answer.lines.map((line) => ({ ...line, server: node })))
+    .toSorted((a, b) => a.atMs - b.atMs || compare(a.server, b.server) || a.n - b.n);
+  // What one server left out is older than its oldest line, and so are lines of others then.
+  const fromMs = Math.max(
+    lines.at(-limit)?.atMs ?? 0,
+    ...all.map(({ answer }) => (answer.more ? (answer.lines[0]?.atMs ?? 0) : 0)),
+  );
+  const shown = lines.filter(({ atMs }) => atMs >= fromMs);
+  const more = shown.length < lines.length || all.some(({ answer }) => answer.more);
+  return { lines: shown, more };
 }
 
 /** How an address has answered all servers, and those that tried it. */

@@ -22,6 +22,7 @@ export interface OpenClusterOptions {
   readonly monitor: Monitor;
   readonly readiness: Readiness;
   readonly webhooks: Pick<Webhooks, 'endpoints'>;
+  readonly log: LocalServer['log'];
   /** What the gateway of an instance said last to this server. */
   readonly saidLast: (instanceId: string, platform: Platform) => SaidByGateway;
 }
@@ -71,6 +72,7 @@ function localServer({
   monitor,
   readiness,
   webhooks,
+  log,
   saidLast,
 }: OpenClusterOptions): LocalServer {
   return {
@@ -88,6 +90,7 @@ function localServer({
     },
     conditions: () => monitor.check(),
     figures: (sinceMs) => monitor.figures(sinceMs),
+    log,
     gateways(instanceId) {
       const paused = monitor.pausesOf(instanceId);
       const of = (platform: Platform) => paused.filter((one) => one.platform === platform);

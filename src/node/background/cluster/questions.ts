@@ -3,6 +3,7 @@ import type {
   ConnectionFilter,
   ListedConnection,
 } from '../../../admin/channels/inspecting.ts';
+import type { LogPage, LogQuery } from '../../../admin/log/server-log.ts';
 import type {
   Checked,
   GatewaysOfServer,
@@ -30,6 +31,7 @@ export interface ClusterQuestions {
   conditions: { ask: Record<never, never>; answer: Checked };
   figures: { ask: { readonly sinceMs: number }; answer: KeptFigures };
   problems: { ask: { readonly appId: string }; answer: readonly ProblemGroup[] };
+  log: { ask: LogQuery; answer: LogPage };
   gateways: { ask: { readonly instanceId: string }; answer: GatewaysOfServer };
   /** Those that were tried last. */
   endpoints: { ask: { readonly ownerId: string | undefined }; answer: readonly EndpointOfServer[] };
