@@ -4,6 +4,7 @@ import { RateLimitedLog } from '../runtime/rate-limited-log.ts';
 import type { App } from './app.ts';
 import { type ChannelName, parseChannelName } from './channel-name.ts';
 import { type Topic, topicOf } from './event.ts';
+import type { EventId } from './history/event-id.ts';
 import type { Hub } from './hub.ts';
 import type { Transition } from './lifecycle/transition.ts';
 import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
@@ -70,7 +71,9 @@ export function appWith(settings: Partial<App> = {}): App {
       memberChangesPerSecond: 0,
       triggersPerSecond: 0,
       queriesPerSecond: 0,
+      historyBytes: 0,
     },
+    history: [],
     webhooks: [],
     ...settings,
   };
@@ -84,8 +87,15 @@ class FakePeer implements Peer {
     this.socketId = id;
   }
 
+  /** What the test says that waits. */
+  waiting = 0;
+
   send(frame: string): void {
     this.frames.push(frame);
+  }
+
+  waitingBytes(): number {
+    return this.waiting;
   }
 
   /** Returns the events since the last call. */
@@ -173,7 +183,7 @@ export class LateEngine implements Authority {
     return this.ask(call, () => this.memory.leave(exit));
   }
 
-  publish(publication: Publication): Promise<void> {
+  publish(publication: Publication): Promise<EventId | undefined> {
     return this.ask(`publish ${publication.channel}`, () => this.memory.publish(publication));
   }
 
@@ -323,6 +333,8 @@ export function hubWith(engine?: LateEngine): FakeHub {
     timers: clock,
     webhooks,
     broadcaster: { audience, usage },
+    meter,
+    historyBytes: 1_000_000,
     terminate: () => undefined,
   });
   if (engine !== undefined) engine.memory = memory;
@@ -339,6 +351,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
     usage,
     endConnectionOf: () => undefined,
     hastenDepartures: () => false,
+    historySendBytes: 500_000,
     subscriptionErrors: true,
     problems: new ProblemBook({ now: Date.now }),
     sessions: new UserSessions(),

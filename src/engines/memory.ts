@@ -1,6 +1,7 @@
 import type { App } from '../channels/app.ts';
 import { type Broadcaster, broadcast } from '../channels/broadcast.ts';
 import type { ChannelName } from '../channels/channel-name.ts';
+import type { EventId } from '../channels/history/event-id.ts';
 import type { WebhookEvents } from '../channels/lifecycle/webhook-events.ts';
 import type {
   Authority,
@@ -15,12 +16,15 @@ import type {
   Publication,
 } from '../channels/ports.ts';
 import type { Timers } from '../runtime/ports.ts';
+import type { HistoryMeter } from './history/histories.ts';
 import { Home } from './home.ts';
 
 export interface MemoryEngineOptions {
   readonly timers: Timers;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
+  readonly meter: HistoryMeter;
+  readonly historyBytes: number;
   /** Ends every connection of this loop that is signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
 }
@@ -33,9 +37,18 @@ export class MemoryEngine implements Authority {
   readonly home: Home;
   private readonly endUser: (app: App, userId: string) => void;
 
-  constructor({ timers, webhooks, broadcaster, terminate }: MemoryEngineOptions) {
+  constructor(options: MemoryEngineOptions) {
+    const { timers, webhooks, broadcaster, meter, historyBytes, terminate } = options;
     const send = broadcast.bind(undefined, broadcaster);
-    this.home = new Home({ timers, webhooks, homes: 1, send, notifyWatchers: send });
+    this.home = new Home({
+      timers,
+      webhooks,
+      meter,
+      homes: 1,
+      historyBytes,
+      send,
+      notifyWatchers: send,
+    });
     this.endUser = terminate;
   }
 
@@ -47,8 +60,8 @@ export class MemoryEngine implements Authority {
     this.home.leave(THIS, exit);
   }
 
-  publish(publication: Publication): void {
-    this.home.publish(publication);
+  publish(publication: Publication): EventId | undefined {
+    return this.home.publish(publication);
   }
 
   signIn(app: App, userId: string): void {

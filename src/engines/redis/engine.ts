@@ -3,6 +3,7 @@ import type { Broadcaster } from '../../channels/broadcast.ts';
 import { broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import { CACHE_TTL_MS, topicOf } from '../../channels/event.ts';
+import type { EventId } from '../../channels/history/event-id.ts';
 import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type {
@@ -21,11 +22,15 @@ import type {
 import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
+import type { HistoryMeter } from '../history/histories.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
-import { catchUp } from './catch-up.ts';
+import { readMissed } from './catch-up.ts';
 import { type RedisChannel, readCached } from './channel.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
 import { Follows } from './follows.ts';
+import { countForgotten } from './history/count-forgotten.ts';
+import { historyToKeep } from './history/kept-history.ts';
+import { statedRules } from './history/rules.ts';
 import { checkLayout } from './layout.ts';
 import { RedisRefused, type Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
@@ -46,13 +51,18 @@ import { WebhookClaims } from './webhook-claims.ts';
 
 export interface RedisEngineOptions {
   readonly apps: AppDirectory;
+  readonly allApps: () => Iterable<App>;
   readonly timers: Timers;
   readonly log: Log;
-  readonly meter: EngineMeter;
+  readonly meter: EngineMeter & HistoryMeter;
+  /** What the events of all histories may count for on all servers. */
+  readonly historyBytes: number;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Ends every connection of this loop that is signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
+  /** Ends every connection of this loop that is subscribed to the channel and can resume. */
+  readonly endResuming: (app: App, channel: ChannelText) => void;
   /** All keys and streams begin with this. */
   readonly keyPrefix: string;
   /** Started and stopped with the engine. */
@@ -105,12 +115,13 @@ export class RedisEngine implements Authority {
   private nextTick = 0;
   private stopTicks: (() => void) | undefined;
   private isClosed = false;
+  private rules: readonly string[] = [];
 
   constructor(options: RedisEngineOptions) {
     this.options = options;
-    const { timers, webhooks, broadcaster, terminate, meter } = options;
+    const { timers, webhooks, broadcaster, terminate, endResuming, meter } = options;
     const memberChanges = new MemberChanges(timers, (sent) => broadcast(broadcaster, sent));
-    this.loop = { webhooks, broadcaster, memberChanges, terminate, meter };
+    this.loop = { webhooks, broadcaster, memberChanges, terminate, endResuming, meter };
     this.topics = new Topics(this.loop, (partition) => this.followsOf(partition));
   }
 
@@ -148,16 +159,20 @@ export class RedisEngine implements Authority {
     this.topics.letGoOfChannel(channel);
   }
 
-  async publish(publication: Publication): Promise<void> {
+  async publish(publication: Publication): Promise<EventId | undefined> {
     const { app, channel, makeFrame, remember } = publication;
     const message = eventText(makeFrame(), publication);
     const cached =
       remember === undefined
         ? []
         : [app.id, remember.name, remember.data, CACHE_TTL_MS, CACHED_EVENTS_MAX, CACHED_BYTES_MAX];
-    const args = [`${app.id}/${channel}`, message, ...cached];
+    const history = historyToKeep(publication, this.options.historyBytes);
+    const args = [`${app.id}/${channel}`, message, history, ...cached];
     try {
-      await this.callSoon(this.partitionOf(app, channel), PUBLISH, args);
+      const [id, forgotten] = await this.callSoon(this.partitionOf(app, channel), PUBLISH, args);
+      if (history === '') return undefined;
+      countForgotten(this.options.meter, forgotten);
+      return id === '' ? undefined : (id as EventId);
     } catch (error) {
       this.options.meter.count('enginePublishesRefused');
       throw error;
@@ -249,10 +264,26 @@ export class RedisEngine implements Authority {
   figures(): EngineFigures {
     const links = this.servers.map(({ link }) => link);
     const now = this.options.timers.now();
+    const histories = this.partitions.map((partition) => partition.histories);
     return {
       waiting: links.reduce((sum, { commands }) => sum + commands.waiting, 0),
       awaySeconds: Math.max(0, ...links.map(({ away }) => now - (away?.sinceMs ?? now))) / 1000,
+      history: {
+        events: histories.reduce((sum, { events }) => sum + events, 0),
+        bytes: histories.reduce((sum, { bytes }) => sum + bytes, 0),
+      },
     };
+  }
+
+  /** The settings of apps have changed. */
+  appsChanged(): void {
+    const rules = statedRules(this.options.allApps());
+    if (rules.join() === this.rules.join()) return;
+    this.rules = rules;
+    for (const partition of this.partitions) {
+      // Otherwise they are stated when Redis is back.
+      if (partition.isReady) partition.stateRules().catch(() => undefined);
+    }
   }
 
   /** Ends the leases of this node, and then the connections. */
@@ -275,6 +306,7 @@ export class RedisEngine implements Authority {
   /** Connects to all servers. Nothing else may be called before. Rejects with `ServerUnusable`. */
   async start(): Promise<void> {
     const { servers, timers, keyPrefix, log, apps, webhooks, meter, quotas } = this.options;
+    this.rules = statedRules(this.options.allApps());
     for (const index of servers.keys()) {
       try {
         await this.openServer(index);
@@ -294,7 +326,8 @@ export class RedisEngine implements Authority {
       const report = (ids: readonly string[]) => claims.report(ids);
       const catchUp = (partition: Partition) => this.catchUp(partition);
       const { serverName } = quotas;
-      const parts = { link, timers, log, meter, serverName, report, catchUp };
+      const rules = () => this.rules;
+      const parts = { link, timers, log, meter, serverName, report, rules, catchUp };
       this.partitions.push(new Partition({ number, keys, ...parts }));
     }
     quotas.start({ partitions: this.partitions, usage: this.loop.broadcaster.usage, apps });
@@ -366,9 +399,10 @@ export class RedisEngine implements Authority {
   private async catchUp(partition: Partition): Promise<void> {
     // What was left while Redis was away has been stated by now.
     this.topics.letGo(partition.topics);
-    const reachMs = await catchUp(partition);
+    const { reachMs, fill } = await readMissed(partition);
     const server = this.serverOf(partition.number);
     const missedMs = this.options.timers.now() - server.gapAtMs + DEAF_MAX_MS;
+    fill({ isComplete: reachMs >= missedMs });
     if (reachMs >= missedMs || server.isLossLogged) return;
     server.isLossLogged = true;
     this.options.meter.count('engineLosses');
@@ -396,7 +430,7 @@ export class RedisEngine implements Authority {
     partition: Partition,
     script: Script,
     args: readonly (string | number)[],
-  ): Promise<void> {
+  ): Promise<readonly Reply[]> {
     if (!partition.isReady) {
       if (this.publishesWaiting >= PUBLISHES_WAITING_MAX) throw new Unavailable('Redis is away');
       this.publishesWaiting++;
@@ -406,7 +440,7 @@ export class RedisEngine implements Authority {
         this.publishesWaiting--;
       }
     }
-    await partition.call(script, args);
+    return await partition.call(script, args);
   }
 
   private ask(app: App, channel: ChannelName, script: Script): Promise<readonly Reply[]> {

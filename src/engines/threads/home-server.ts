@@ -45,9 +45,9 @@ export class HomeServer {
     const { home } = this.options;
     switch (question[0]) {
       case 'join': {
-        const [, , text, held, socketId, userId, userInfo] = question;
+        const [, , text, held, socketId, userId, userInfo, history] = question;
         const member = userId === undefined ? undefined : { userId, userInfo };
-        const entry = { app, channel: channelOf(text), held, member, socketId };
+        const entry = { app, channel: channelOf(text), held, member, socketId, history };
         const isIn = home.join(from, entry, (entered) => answers.answer(entered));
         if (!isIn) answers.answer(false);
         return;
@@ -58,8 +58,7 @@ export class HomeServer {
         return answers.took();
       }
       case 'publish':
-        home.publish(publicationOf(app, question));
-        return answers.took();
+        return answers.took(home.publish(publicationOf(app, question)));
       case 'sign-in':
         home.signIn(from, app, question[2]);
         return answers.took();

@@ -1,5 +1,7 @@
 import type { ChannelText } from '../../channels/channel-name.ts';
 import type { Cause } from '../../channels/event.ts';
+import type { EventId } from '../../channels/history/event-id.ts';
+import type { HistoryRequest } from '../../channels/history/resume.ts';
 import type { CachedEvent, ChannelCounts, ChannelPage, Entered } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 
@@ -20,6 +22,7 @@ export type Question =
       socketId: SocketId,
       userId: string | undefined,
       userInfo: string | undefined,
+      history?: HistoryRequest,
     ]
   | readonly [
       'leave',
@@ -52,6 +55,9 @@ export type Question =
       limit: number,
     ];
 
+/** The ids of events that were published, by their position among the questions that are done. */
+export type DoneIds = readonly (readonly [position: number, id: EventId])[];
+
 /** What a home answers: `undefined` if it was only told something. */
 export type Answer =
   | Entered
@@ -61,17 +67,18 @@ export type Answer =
   | ChannelCounts
   | CachedEvent
   | number
+  | EventId
   | ChannelPage
   | undefined;
 
 export type EngineMessage =
   | Question
   /** `done` questions before it needed no answer; this is the answer to the next. */
-  | readonly ['answer', done: number, answer: Answer]
+  | readonly ['answer', done: number, answer: Answer, ids?: DoneIds]
   /** The same, but the next could not be answered. */
-  | readonly ['failed', done: number, why: string]
+  | readonly ['failed', done: number, why: string, ids?: DoneIds]
   /** The next `done` questions needed no answer. */
-  | readonly ['done', done: number]
+  | readonly ['done', done: number, ids?: DoneIds]
   | readonly [
       'broadcast',
       appId: string,

@@ -4,6 +4,7 @@ import { Script } from '../../../src/engines/redis/link/script.ts';
 import { ALL_SCRIPTS } from '../../../src/engines/redis/scripts/all-scripts.ts';
 import { RELEASE } from '../../../src/engines/redis/scripts/claims.ts';
 import * as events from '../../../src/engines/redis/scripts/events.ts';
+import * as histories from '../../../src/engines/redis/scripts/histories.ts';
 import * as queries from '../../../src/engines/redis/scripts/queries.ts';
 import * as quotas from '../../../src/engines/redis/scripts/quotas.ts';
 import * as statements from '../../../src/engines/redis/scripts/statements.ts';
@@ -28,7 +29,13 @@ afterAll(async () => {
   await redis[Symbol.asyncDispose]();
 });
 
-const scripts = Object.entries({ ...statements, ...events, ...queries, ...upkeep }).flatMap(
+const scripts = Object.entries({
+  ...statements,
+  ...histories,
+  ...events,
+  ...queries,
+  ...upkeep,
+}).flatMap(
   // With EXIT, a server ends.
   ([name, one]) => (one instanceof Script && name !== 'EXIT' ? [[name, one] as const] : []),
 );
