@@ -12,8 +12,8 @@ export function resume(pusher, { after = {}, onGap } = {}) {
   const { connection, send_event: send, unsubscribe } = pusher;
 
   /**
-   * By channel: the id of the last event that its handlers got, how many missed events are still to come, and the ids that the
-   * socket has had meanwhile. Events that exclude one of these sockets are not for this client.
+   * By channel: the id of the last event that its handlers got, how many missed events are still to come, the id up to which
+   * these reach, and the ids that the socket has had meanwhile. Events that exclude one of these sockets are not for this client.
    */
   const places = new Map();
   const add = (name, id) => {
@@ -59,7 +59,8 @@ export function resume(pusher, { after = {}, onGap } = {}) {
     const { id } = place;
     place.missed = resumed?.ok ? resumed.missed : 0;
     // The missed events follow, and bring their own ids.
-    if (!place.missed) reach(place, resumed?.id ?? '');
+    place.upTo = resumed?.id ?? '';
+    if (!place.missed) reach(place, place.upTo);
     if (id && !resumed?.ok) gap(name);
   };
 
@@ -83,8 +84,9 @@ export function resume(pusher, { after = {}, onGap } = {}) {
       handled = undefined;
       const id = place && ID_AT_END.exec(data.slice(-END_CHARACTERS))?.[1];
       if (!id) return;
-      if (place.missed) place.missed--;
-      reach(place, id);
+      // After the last missed event, there may be others that exclude an earlier socket.
+      const isLast = place.missed > 0 && --place.missed === 0;
+      reach(place, isLast ? place.upTo : id);
     });
   };
   // Emitted before `connected`, on which pusher-js subscribes.

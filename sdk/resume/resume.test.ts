@@ -195,6 +195,20 @@ describe('the sockets whose own events are left out', () => {
     expect(await server.cuts()).toMatchObject({ resume_socket_ids: ['3.1', '4.1'] });
   });
 
+  it('are forgotten together with their own events after the last missed one', async () => {
+    using server = new ScriptedServer();
+    const { sends } = await inNews({ server });
+    await server.cuts();
+    // 8-d excludes the first socket.
+    server.confirms('news', { ok: true, id: '8-d', missed: 1 });
+    await sends('7-c');
+
+    expect(await server.cuts()).toMatchObject({
+      resume_after_id: '8-d',
+      resume_socket_ids: ['2.1', '3.1'],
+    });
+  });
+
   it('are the last hundred', async () => {
     using server = new ScriptedServer();
     await inNews({ server });

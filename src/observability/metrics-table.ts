@@ -360,7 +360,7 @@ export const metricRows = {
     name: 'fanfare_history_forgotten_total',
     kind: 'counter',
     help: 'Events that histories forgot, by the limit: seconds, events or bytes of the rule, `limits.historyBytes` of the app, `channels.historyBytes` of the server.',
-    label: { name: 'limit', values: ['seconds', 'events', 'bytes', 'app', 'server'] },
+    label: { name: 'why', values: ['seconds', 'events', 'bytes', 'app', 'server'] },
   },
   resumes: {
     name: 'fanfare_resumes_total',
