@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packBinaries } from './archives.ts';
 import { ROOT } from './bundle.ts';
+import { packChart } from './chart.ts';
 import { packDebian } from './debian-package.ts';
 import { packNpm } from './npm-package.ts';
 import { writeSums } from './sums.ts';
@@ -16,6 +17,7 @@ const PARTS: Readonly<Record<string, (out: string) => Promise<readonly string[]>
   npm: packNpm,
   binary: packBinaries,
   deb: packDebian,
+  chart: packChart,
 };
 
 const { values } = parseArgs({

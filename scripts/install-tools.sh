@@ -50,7 +50,7 @@ if [ -n "$paths" ] && runs test/acme && ! has pebble && [ ! -x "$HOME/go/bin/peb
   has go || { echo 'The tests need Pebble, and Go 1.24 or later to build it: https://go.dev/dl' >&2; exit 1; }
   GOBIN="$HOME/go/bin" go install github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.1 >&2
 fi
-if [ -n "$paths" ] && runs test/acme; then
+if [ -n "$paths" ] && runs test/acme test/packages; then
   has redis-server || missing="$missing redis-server"
   has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 fi

@@ -120,9 +120,9 @@ else
   sh scripts/install-tools.sh $paths ${paths:+${TEST_SERVERS:+test/cluster}}
   if [ -z "$paths" ]; then
     run --parallel=2 --no-isolate $options $unit
-    # Those of clusters are in the matrix, those of proxies in `npm run test:proxies`, and that of a real authority in
-    # `npm run test:acme`.
-    paths=$(find ./test -mindepth 1 -maxdepth 1 \( -type d ! -name acme ! -name cluster ! -name proxies -o -name '*.test.ts' \) | sort | tr '\n' ' ')
+    # Those of clusters are in the matrix, those of proxies in `npm run test:proxies`, that of a real authority in
+    # `npm run test:acme`, and the slow ones of what is shipped in `npm run test:packages`.
+    paths=$(find ./test -mindepth 1 -maxdepth 1 \( -type d ! -name acme ! -name cluster ! -name packages ! -name proxies -o -name '*.test.ts' \) | sort | tr '\n' ' ')
   fi
   bundle
   # Most of these tests wait for servers most of the time.
