@@ -7,7 +7,7 @@ const FILE = 'SHA256SUMS';
 /** Writes the sums of everything that is shipped from a folder, as `sha256sum` does. */
 export function writeSums(folder: string): void {
   const shipped = readdirSync(folder)
-    .filter((name) => /\.(?:tgz|tar\.gz|deb|sh)$/.test(name))
+    .filter((name) => /\.(?:tgz|tar|tar\.gz|deb|sh)$/.test(name))
     .sort();
   const lines = shipped.map((name) => {
     const sum = createHash('sha256')
