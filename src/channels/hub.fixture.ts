@@ -219,6 +219,14 @@ export class LateEngine implements Authority {
     throw new Error('Not needed here');
   }
 
+  history(): never {
+    throw new Error('Not needed here');
+  }
+
+  forgetHistory(): never {
+    throw new Error('Not needed here');
+  }
+
   channelCountOf(): never {
     throw new Error('Not needed here');
   }

@@ -2,6 +2,7 @@ import type { App } from './app.ts';
 import type { ChannelName, ChannelText } from './channel-name.ts';
 import type { Cause, Topic } from './event.ts';
 import type { EventId } from './history/event-id.ts';
+import type { HistoryPage, HistoryQuery } from './history/page.ts';
 import type { FoundHistory, HistoryRequest } from './history/resume.ts';
 import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
 import type { MaybePromise } from './maybe-promise.ts';
@@ -153,6 +154,10 @@ export interface Authority {
   members(app: App, channel: ChannelName): MaybePromise<readonly Member[]>;
   counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts>;
   cached(app: App, channel: ChannelName): MaybePromise<CachedEvent | undefined>;
+  /** Returns a page of the history of a channel that keeps one. */
+  history(app: App, channel: ChannelName, query: HistoryQuery): MaybePromise<HistoryPage>;
+  /** Forgets the history of a channel: every place in it becomes a gap. */
+  forgetHistory(app: App, channel: ChannelName): MaybePromise<void>;
   /** How many channels of the app have subscribers. */
   channelCountOf(app: App): MaybePromise<number>;
   /** Starts a walk through the app's occupied channels. Must return at once. */

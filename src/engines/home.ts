@@ -3,6 +3,7 @@ import type { ChannelName, ChannelText } from '../channels/channel-name.ts';
 import { CACHE_TTL_MS, type Topic, topicOf } from '../channels/event.ts';
 import type { EventId } from '../channels/history/event-id.ts';
 import { historyRuleOf } from '../channels/history/history-rule.ts';
+import type { HistoryPage, HistoryQuery } from '../channels/history/page.ts';
 import type { FoundHistory } from '../channels/history/resume.ts';
 import { LifecycleEvents } from '../channels/lifecycle/lifecycle-events.ts';
 import { MemberChanges } from '../channels/lifecycle/member-changes.ts';
@@ -181,6 +182,14 @@ export class Home {
     // Of a history that is lost, it would not be a place to go on from.
     const isNewest = id !== undefined && id === this.histories.newestOf(app, channel.text);
     return isNewest ? { ...cached, id } : cached;
+  }
+
+  history(app: App, channel: ChannelName, query: HistoryQuery): HistoryPage {
+    return this.histories.page(app, channel.text, query);
+  }
+
+  forgetHistory(app: App, channel: ChannelName): void {
+    this.histories.forget(app, channel.text);
   }
 
   channelCountOf(app: App): number {

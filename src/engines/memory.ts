@@ -2,6 +2,7 @@ import type { App } from '../channels/app.ts';
 import { type Broadcaster, broadcast } from '../channels/broadcast.ts';
 import type { ChannelName } from '../channels/channel-name.ts';
 import type { EventId } from '../channels/history/event-id.ts';
+import type { HistoryPage, HistoryQuery } from '../channels/history/page.ts';
 import type { WebhookEvents } from '../channels/lifecycle/webhook-events.ts';
 import type {
   Authority,
@@ -91,6 +92,14 @@ export class MemoryEngine implements Authority {
 
   counts(app: App, channel: ChannelName): ChannelCounts {
     return this.home.counts(app, channel);
+  }
+
+  history(app: App, channel: ChannelName, query: HistoryQuery): HistoryPage {
+    return this.home.history(app, channel, query);
+  }
+
+  forgetHistory(app: App, channel: ChannelName): void {
+    this.home.forgetHistory(app, channel);
   }
 
   cached(app: App, channel: ChannelName): CachedEvent | undefined {

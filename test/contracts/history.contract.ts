@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import type { App } from '../../src/channels/app.ts';
 import type { EventId } from '../../src/channels/history/event-id.ts';
+import type { HistoryQuery } from '../../src/channels/history/page.ts';
 import type { FoundHistory, ResumePlace } from '../../src/channels/history/resume.ts';
 import type { OpenCluster } from './authority.contract.ts';
 import type { LoopStage } from './loop-stage.ts';
@@ -182,6 +183,52 @@ export function historyContract(
       for (const n of NUMBERS) {
         const id = await at(n).publish(app, `cache-${n}`, 'a');
         expect((await at(n + 1).authority.cached(app, channel(`cache-${n}`)))?.id).toBe(id);
+      }
+    });
+
+    it('is read in pages, on whichever loop, and forgotten on all', async () => {
+      const { at, resume } = await stage();
+      for (const n of NUMBERS) {
+        const text = `few-${n}`;
+        const ids: (EventId | undefined)[] = [];
+        for (const event of ['a', 'b', 'c', 'd']) {
+          const except = event === 'd' ? ('77.7' as never) : undefined;
+          ids.push(await at(n + ids.length).publish(app, text, event, except));
+        }
+        const read = async (query: HistoryQuery) => {
+          const page = await at(n + 1).authority.history(app, channel(text), query);
+          const names = page.events.map(({ frame }) => JSON.parse(frame).event).join(' ');
+          return [names, page.more, page.complete, page.lastId];
+        };
+        const lastId = ids[3];
+        const newest = { order: 'newest-first', before: undefined } as const;
+        expect(await read({ ...newest, limit: 2 })).toEqual(['d c', true, true, lastId]);
+        expect(await read({ ...newest, limit: 0 })).toEqual(['', true, true, lastId]);
+        const older = { order: 'newest-first', before: ids[2], limit: 2 } as const;
+        expect(await read(older)).toEqual(['b', false, true, lastId]);
+        const later = { order: 'oldest-first', limit: 2 } as const;
+        expect(await read({ ...later, after: ids[1] as EventId })).toEqual([
+          ...['c d', false, true, lastId],
+        ]);
+        expect(await read({ ...later, after: ids[0] as EventId })).toEqual([
+          ...['b c', true, true, lastId],
+        ]);
+        expect(await read({ ...later, after: '9-aaaaaaaa' as EventId })).toEqual([
+          ...['b c', true, false, lastId],
+        ]);
+        const { events } = await at(n).authority.history(app, channel(text), {
+          ...newest,
+          limit: 1,
+        });
+        expect(events[0]).toMatchObject({ id: lastId, except: '77.7' });
+        await at(n + 2).authority.forgetHistory(app, channel(text));
+        expect(await read({ ...newest, limit: 2 })).toEqual([
+          '',
+          false,
+          expect.any(Boolean),
+          undefined,
+        ]);
+        expect(await resume(n, text, lastId ?? '')).toEqual({ outcome: 'forgotten', events: '' });
       }
     });
 

@@ -2,6 +2,7 @@ import type { App, HistoryRule } from '../../channels/app.ts';
 import type { ChannelText } from '../../channels/channel-name.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
 import { historyRuleOf } from '../../channels/history/history-rule.ts';
+import { EMPTY_PAGE, type HistoryPage, type HistoryQuery } from '../../channels/history/page.ts';
 import type { FoundHistory, HistoryRequest } from '../../channels/history/resume.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 import { withEventId } from '../../channels/wire.ts';
@@ -10,6 +11,7 @@ import type { Timers } from '../../runtime/ports.ts';
 import { AppHistories } from './app-histories.ts';
 import { ChannelHistory, KeptEvent } from './channel-history.ts';
 import { findPlace, lastFrames } from './find-place.ts';
+import { readPage } from './read-page.ts';
 
 /** Which bound an event was forgotten for. */
 export type HistoryLimit = 'seconds' | 'events' | 'bytes' | 'app' | 'server';
@@ -122,6 +124,22 @@ export class Histories {
       return { id: history.newest, outcome, frames };
     }
     return findPlace(history, request.place, { roomBytes: request.roomBytes, socketId });
+  }
+
+  /** Returns a page of the history of a channel. */
+  page(app: App, channel: ChannelText, query: HistoryQuery): HistoryPage {
+    const rule = historyRuleOf(app, channel);
+    const known = this.find(app, channel);
+    if (known === undefined || rule === undefined) return EMPTY_PAGE;
+    this.expire(known.of, known.history, rule);
+    this.noteIdle(known.of, known.history);
+    return readPage(known.history, query);
+  }
+
+  /** Forgets the history of a channel. */
+  forget(app: App, channel: ChannelText): void {
+    const known = this.find(app, channel);
+    if (known !== undefined) this.remove(known.of, known.history);
   }
 
   /** The last subscriber of a channel has left. */

@@ -4,6 +4,7 @@ import { broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import { CACHE_TTL_MS, topicOf } from '../../channels/event.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
+import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type {
@@ -30,7 +31,8 @@ import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
 import { Follows } from './follows.ts';
 import { countForgotten } from './history/count-forgotten.ts';
 import { historyToKeep } from './history/kept-history.ts';
-import { statedRules } from './history/rules.ts';
+import { pageToRead, readHistoryPage } from './history/page.ts';
+import { rulesText, statedRules } from './history/rules.ts';
 import { checkLayout } from './layout.ts';
 import { RedisRefused, type Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
@@ -41,6 +43,7 @@ import { persist } from './persist.ts';
 import type { ClusterQuotas } from './quotas/cluster-quotas.ts';
 import type { RedisLink } from './redis-link.ts';
 import { PUBLISH } from './scripts/events.ts';
+import { FORGET_HISTORY, READ_HISTORY } from './scripts/histories.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, USERS } from './scripts/queries.ts';
 import { TERMINATE } from './scripts/statements.ts';
 import { eventText, readNumbered, readRoster } from './stream-message.ts';
@@ -236,6 +239,15 @@ export class RedisEngine implements Authority {
   async cached(app: App, channel: ChannelName): Promise<CachedEvent | undefined> {
     const [event] = await this.ask(app, channel, CACHED);
     return readCached(event);
+  }
+
+  async history(app: App, { text }: ChannelName, page: HistoryQuery): Promise<HistoryPage> {
+    const args = [`${app.id}/${text}`, rulesText(app), ...pageToRead(page)];
+    return readHistoryPage(await query(this.partitionOf(app, text), READ_HISTORY, args));
+  }
+
+  async forgetHistory(app: App, { text }: ChannelName): Promise<void> {
+    await this.callSoon(this.partitionOf(app, text), FORGET_HISTORY, [`${app.id}/${text}`]);
   }
 
   async channelCountOf(app: App): Promise<number> {

@@ -2,6 +2,7 @@ import type { App } from '../../channels/app.ts';
 import { type Broadcaster, broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
+import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import { after, type MaybePromise, mapAll, undoIfFailed } from '../../channels/maybe-promise.ts';
 import type {
@@ -269,6 +270,22 @@ export class ThreadsEngine implements Authority {
       ['cached', app.id, channel.text],
       (answer) => answer as CachedEvent | undefined,
     );
+  }
+
+  history(app: App, channel: ChannelName, query: HistoryQuery): MaybePromise<HistoryPage> {
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) return this.home.history(app, channel, query);
+    return this.ask(
+      home,
+      ['history', app.id, channel.text, query],
+      (answer) => answer as HistoryPage,
+    );
+  }
+
+  forgetHistory(app: App, channel: ChannelName): MaybePromise<void> {
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) return this.home.forgetHistory(app, channel);
+    return this.ask(home, ['forget-history', app.id, channel.text], () => undefined);
   }
 
   channelCountOf(app: App): MaybePromise<number> {

@@ -80,6 +80,11 @@ export class HomeServer {
         return answers.answer(home.counts(app, channelOf(question[2])));
       case 'cached':
         return answers.answer(home.cached(app, channelOf(question[2])));
+      case 'history':
+        return answers.answer(home.history(app, channelOf(question[2]), question[3]));
+      case 'forget-history':
+        home.forgetHistory(app, channelOf(question[2]));
+        return answers.took();
       case 'channel-count':
         return answers.answer(home.channelCountOf(app));
       case 'page':

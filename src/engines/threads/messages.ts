@@ -1,6 +1,7 @@
 import type { ChannelText } from '../../channels/channel-name.ts';
 import type { Cause } from '../../channels/event.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
+import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { HistoryRequest } from '../../channels/history/resume.ts';
 import type { CachedEvent, ChannelCounts, ChannelPage, Entered } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
@@ -44,7 +45,12 @@ export type Question =
     ]
   | readonly ['sign-in' | 'sign-out' | 'terminate', appId: string, userId: string]
   | readonly ['watch' | 'unwatch', appId: string, userIds: readonly string[]]
-  | readonly ['members' | 'counts' | 'cached', appId: string, channel: ChannelText]
+  | readonly [
+      'members' | 'counts' | 'cached' | 'forget-history',
+      appId: string,
+      channel: ChannelText,
+    ]
+  | readonly ['history', appId: string, channel: ChannelText, query: HistoryQuery]
   | readonly ['channel-count', appId: string]
   | readonly [
       'page',
@@ -68,6 +74,7 @@ export type Answer =
   | CachedEvent
   | number
   | EventId
+  | HistoryPage
   | ChannelPage
   | undefined;
 

@@ -1,7 +1,7 @@
 import type { Script } from '../link/script.ts';
 import { RELEASE } from './claims.ts';
 import { PUBLISH, RECENT } from './events.ts';
-import { RULES } from './histories.ts';
+import { FORGET_HISTORY, READ_HISTORY, RULES } from './histories.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, NUMBERS, PAGE, ROSTER, USERS } from './queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
 import { ENTER, SIGN, STATE, TERMINATE } from './statements.ts';
@@ -11,6 +11,8 @@ import { CLAIM, EXIT, TICK } from './upkeep.ts';
 export const ALL_SCRIPTS: readonly Script[] = [
   ENTER,
   RULES,
+  READ_HISTORY,
+  FORGET_HISTORY,
   STATE,
   SIGN,
   TERMINATE,

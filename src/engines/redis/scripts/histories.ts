@@ -256,6 +256,60 @@ end
 `;
 
 /**
+ * Reads events of the history of a channel. Arguments: node, epoch, topic, the rules that the node knows, `before`, `after` or
+ * `newest`, the id that belongs to it or nothing, how many, and how many bytes. Returns the newest id or nothing, whether more
+ * are kept in this direction, whether nothing is missing before the first event, and the events in the order that was asked for.
+ */
+export const READ_HISTORY = script(`${HISTORIES}
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
+local topic, order, id, limit, left = ARGV[3], ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
+local app, L = ownerOf(topic), P .. 'HL:' .. topic
+local isOpen, why = openHistory(topic, app, ARGV[4])
+if why then return {'other rules'} end
+if not isOpen then return {'ok', '', 0, 0, {}} end
+expire(topic, app)
+local state, size = call('HMGET', P .. 'HM:' .. topic, 'n', 'b'), call('LLEN', L)
+-- The number of kept events up to this one; nothing if it is no place.
+local function countUpTo(id)
+  if id == state[2] then return 0 end
+  local oldest = call('LINDEX', L, 0)
+  local number = tonumber(string.match(id, '^%d+'))
+  local index = oldest and number and number - tonumber(string.match(oldest, '^%d+')) or -1
+  local event = index >= 0 and call('LINDEX', L, index)
+  if event and string.match(event, '^[^\\n]*') == id then return index + 1 end
+end
+local index, step, complete = size - 1, -1, 1
+if order == 'after' then
+  local count = countUpTo(id)
+  index, step, complete = count or 0, 1, count and 1 or 0
+elseif order == 'before' then index = (countUpTo(id) or 0) - 2 end
+local events = {}
+while #events < limit and index >= 0 and index < size do
+  local first = step > 0 and index or math.max(0, index - ${PAGE_EVENTS - 1})
+  local page = call('LRANGE', L, first, first + ${PAGE_EVENTS - 1})
+  local at = index - first + 1
+  while at >= 1 and at <= #page and #events < limit do
+    left = left - #page[at]
+    if left < 0 and #events > 0 then break end
+    events[#events + 1] = page[at]
+    at = at + step
+    index = index + step
+  end
+  if left < 0 then break end
+end
+return {'ok', state[1], index >= 0 and index < size and 1 or 0, complete, events}
+`);
+
+/** Forgets the history of a channel. Arguments: node, epoch, topic. */
+export const FORGET_HISTORY = script(`${HISTORIES}
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
+dropHistory(ARGV[3], ownerOf(ARGV[3]))
+return {'ok'}
+`);
+
+/**
  * States the rules for histories that a node knows. Arguments: node, epoch; then for each app with rules its id and a text that
  * changes with the names of channels in its rules. The histories of an app whose rules differ from those before begin anew.
  */
