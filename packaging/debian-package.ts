@@ -5,6 +5,7 @@ import packageJson from '../package.json';
 import { buildBinary, type Target } from './binary.ts';
 import { ROOT } from './bundle.ts';
 import { commitTime } from './commit.ts';
+import { manualPage } from './man-page.ts';
 import { run } from './run.ts';
 
 /** Debian's names of the targets. */
@@ -18,6 +19,7 @@ const FILES: readonly (readonly [string, string, number])[] = [
   ['packaging/systemd/fanfare.service', 'lib/systemd/system/fanfare.service', 0o644],
   ['packaging/etc/fanfare.yaml', 'etc/fanfare/fanfare.yaml', 0o640],
   ['LICENSE', 'usr/share/doc/fanfare/copyright', 0o644],
+  ['packaging/debian/lintian-overrides', 'usr/share/lintian/overrides/fanfare', 0o644],
   ['packaging/debian/conffiles', 'DEBIAN/conffiles', 0o644],
   ['packaging/debian/postinst', 'DEBIAN/postinst', 0o755],
   ['packaging/debian/prerm', 'DEBIAN/prerm', 0o755],
@@ -52,6 +54,13 @@ async function packOne({ target, architecture, out }: One): Promise<string> {
     cpSync(await buildBinary(target, folder), join(content, 'usr/bin/fanfare'));
     const { version } = packageJson;
     const control = await Bun.file(join(ROOT, 'packaging/debian/control')).text();
+    const compressed = {
+      'usr/share/doc/fanfare/changelog.gz': changelogOf(control),
+      'usr/share/man/man1/fanfare.1.gz': manualPage(),
+    };
+    for (const [to, text] of Object.entries(compressed)) {
+      await Bun.write(join(content, to), Bun.gzipSync(text, { level: 9 }));
+    }
     await Bun.write(
       join(content, 'DEBIAN/control'),
       control
@@ -71,6 +80,20 @@ async function packOne({ target, architecture, out }: One): Promise<string> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Debian's own changelog. Source: Debian Policy 4.4. */
+function changelogOf(control: string): string {
+  const maintainer = /^Maintainer: (.*)$/m.exec(control)?.[1];
+  const date = new Date(commitTime(ROOT) * 1_000).toUTCString().replace('GMT', '+0000');
+  return [
+    `fanfare (${packageJson.version}) stable; urgency=medium`,
+    '',
+    `  * See ${packageJson.homepage.replace(/#.*$/, '')}/blob/main/CHANGELOG.md.`,
+    '',
+    ` -- ${maintainer}  ${date}`,
+    '',
+  ].join('\n');
 }
 
 function sizeOf(folder: string): number {
