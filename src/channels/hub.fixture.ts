@@ -8,6 +8,8 @@ import type { Hub } from './hub.ts';
 import type { Transition } from './lifecycle/transition.ts';
 import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
 import { WebhookEvents } from './lifecycle/webhook-events.ts';
+import type { AskReport } from './live/ask.ts';
+import { AskedConnections } from './live/asked-connections.ts';
 import type {
   Audience,
   Authority,
@@ -300,6 +302,8 @@ export interface FakeHub extends Hub {
   readonly memory: MemoryEngine;
   /** The webhook events. */
   readonly reported: AppWebhookEvent[];
+  /** What its connections have answered to asks. */
+  readonly reports: AskReport[];
   readonly counted: string[];
   readonly logged: { level: string; message: string; fields: LogFields | undefined }[];
 }
@@ -319,10 +323,21 @@ export function hubWith(engine?: LateEngine): FakeHub {
   const reported: AppWebhookEvent[] = [];
   const sink = { emit: (event: AppWebhookEvent) => void reported.push(event) };
   const webhooks = new WebhookEvents({ clock, usage, sink });
+  const sessions = new UserSessions();
+  const reports: AskReport[] = [];
+  const asked = new AskedConnections({
+    sessions,
+    probe(session, number) {
+      session.peer.send(`{"event":"probe","data":${number}}`);
+      return 'pong';
+    },
+    report: (_origin, report) => void reports.push(report),
+    timers: clock,
+  });
   const memory = new MemoryEngine({
     timers: clock,
     webhooks,
-    broadcaster: { audience, usage },
+    broadcaster: { audience, usage, asked },
     terminate: () => undefined,
   });
   if (engine !== undefined) engine.memory = memory;
@@ -341,7 +356,9 @@ export function hubWith(engine?: LateEngine): FakeHub {
     hastenDepartures: () => false,
     subscriptionErrors: true,
     problems: new ProblemBook({ now: Date.now }),
-    sessions: new UserSessions(),
+    sessions,
+    asked,
+    reports,
     reported,
     counted,
     logged,

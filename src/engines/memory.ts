@@ -49,6 +49,7 @@ export class MemoryEngine implements Authority {
 
   publish(publication: Publication): void {
     this.home.publish(publication);
+    publication.sentTo?.(1);
   }
 
   signIn(app: App, userId: string): void {

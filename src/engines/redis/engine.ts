@@ -38,7 +38,7 @@ import type { RedisLink } from './redis-link.ts';
 import { PUBLISH } from './scripts/events.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, USERS } from './scripts/queries.ts';
 import { TERMINATE } from './scripts/statements.ts';
-import { eventText, readNumbered, readRoster } from './stream-message.ts';
+import { eventText, readChannelMessage, readNumbered, readRoster } from './stream-message.ts';
 import { Topics } from './topics.ts';
 import type { RedisUser } from './user.ts';
 import { RedisWalk } from './walk.ts';
@@ -157,7 +157,8 @@ export class RedisEngine implements Authority {
         : [app.id, remember.name, remember.data, CACHE_TTL_MS, CACHED_EVENTS_MAX, CACHED_BYTES_MAX];
     const args = [`${app.id}/${channel}`, message, ...cached];
     try {
-      await this.callSoon(this.partitionOf(app, channel), PUBLISH, args);
+      const [loops] = await this.callSoon(this.partitionOf(app, channel), PUBLISH, args);
+      publication.sentTo?.(Number(loops));
     } catch (error) {
       this.options.meter.count('enginePublishesRefused');
       throw error;
@@ -351,7 +352,12 @@ export class RedisEngine implements Authority {
   }
 
   private receive(stream: string, payload: string): void {
-    this.topics.withStream(stream)?.receive(readNumbered(payload));
+    const topic = this.topics.withStream(stream);
+    if (topic !== undefined) return topic.receive(readNumbered(payload));
+    // The stream is followed for a while after its last subscriber has left.
+    const message = readChannelMessage(readNumbered(payload));
+    const ask = message?.kind === 'event' ? message.ask : undefined;
+    if (ask !== undefined) this.loop.broadcaster.asked?.nobody(ask);
   }
 
   private onGap(index: number): void {
@@ -396,7 +402,7 @@ export class RedisEngine implements Authority {
     partition: Partition,
     script: Script,
     args: readonly (string | number)[],
-  ): Promise<void> {
+  ): Promise<readonly Reply[]> {
     if (!partition.isReady) {
       if (this.publishesWaiting >= PUBLISHES_WAITING_MAX) throw new Unavailable('Redis is away');
       this.publishesWaiting++;
@@ -406,7 +412,7 @@ export class RedisEngine implements Authority {
         this.publishesWaiting--;
       }
     }
-    await partition.call(script, args);
+    return await partition.call(script, args);
   }
 
   private ask(app: App, channel: ChannelName, script: Script): Promise<readonly Reply[]> {

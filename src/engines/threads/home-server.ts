@@ -57,9 +57,12 @@ export class HomeServer {
         home.leave(from, { app, channel: channelOf(text), held, userId });
         return answers.took();
       }
-      case 'publish':
-        home.publish(publicationOf(app, question));
-        return answers.took();
+      case 'publish': {
+        const publication = publicationOf(app, question);
+        home.publish(publication);
+        if (publication.ask === undefined) return answers.took();
+        return answers.answer(home.loopCountOf(app, publication.channel));
+      }
       case 'sign-in':
         home.signIn(from, app, question[2]);
         return answers.took();
@@ -137,7 +140,7 @@ function publicationOf(
   app: App,
   question: Extract<Question, readonly ['publish', ...unknown[]]>,
 ): Publication {
-  const [, , channel, frame, except, cause, name, data, trace] = question;
+  const [, , channel, frame, except, cause, name, data, trace, ask] = question;
   const remember = name === undefined || data === undefined ? undefined : { name, data };
-  return { app, channel, makeFrame: () => frame, except, cause, remember, trace };
+  return { app, channel, makeFrame: () => frame, except, cause, remember, trace, ask };
 }

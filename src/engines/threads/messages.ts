@@ -1,5 +1,6 @@
 import type { ChannelText } from '../../channels/channel-name.ts';
 import type { Cause } from '../../channels/event.ts';
+import type { Ask } from '../../channels/live/ask.ts';
 import type { CachedEvent, ChannelCounts, ChannelPage, Entered } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 
@@ -37,7 +38,8 @@ export type Question =
       cause: Cause | undefined,
       rememberName: string | undefined,
       rememberData: string | undefined,
-      trace?: string,
+      trace?: string | undefined,
+      ask?: Ask,
     ]
   | readonly ['sign-in' | 'sign-out' | 'terminate', appId: string, userId: string]
   | readonly ['watch' | 'unwatch', appId: string, userIds: readonly string[]]
@@ -79,7 +81,8 @@ export type EngineMessage =
       frame: string,
       except: SocketId | undefined,
       cause: Cause | undefined,
-      trace?: string,
+      trace?: string | undefined,
+      ask?: Ask,
     ]
   /** A user came online or went offline. */
   | readonly ['user', appId: string, userId: string, isOnline: boolean, frame: string]

@@ -1,6 +1,11 @@
 import type { Resolver } from '../../outgoing/resolve.ts';
 import { Pipeline, type PipelineFigures } from '../../push/delivering/pipeline.ts';
-import type { DeliveryStore, OpenCircuit, PublishEvents } from '../../push/delivering/ports.ts';
+import type {
+  DeliveryStore,
+  OpenCircuit,
+  PipelinePorts,
+  PublishEvents,
+} from '../../push/delivering/ports.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
@@ -23,6 +28,8 @@ export interface PushDeliveryOptions {
   readonly events: (
     instanceId: (instance: number) => string | undefined,
   ) => PublishEvents & AsyncDisposable;
+  /** Takes publishes with a live part when they are due. */
+  readonly live: PipelinePorts['live'];
   readonly log: Log;
   /** For lines that devices and publishes of an instance can cause at any rate. */
   readonly rateLimitedLog: RateLimitedLog;
@@ -79,6 +86,7 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
     timers: systemTimers,
     random: Math.random,
     events: publishEvents,
+    live: options.live,
     notices: {
       storeFailed,
       circuitOpened(circuit) {

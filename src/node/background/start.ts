@@ -150,6 +150,8 @@ export async function startBackground(
       tls: certificates.tls,
       config,
       instances,
+      apps,
+      realtime,
       webhooks,
       database,
       health,

@@ -383,6 +383,32 @@ export const migrations: readonly (readonly string[])[] = [
       until BIGINT NOT NULL
     ) {without rowid}`,
   ],
+  [
+    // Live parts of publishes, and what became of their users. Servers that do not know them notify everybody.
+    `CREATE TABLE publish_live_asks (
+      publish BIGINT PRIMARY KEY,
+      phase {text} NOT NULL,
+      push {text} NOT NULL,
+      wait_ms BIGINT NOT NULL,
+      users INTEGER NOT NULL,
+      reached INTEGER NOT NULL DEFAULT 0,
+      silent INTEGER NOT NULL DEFAULT 0,
+      absent INTEGER NOT NULL DEFAULT 0,
+      connections INTEGER NOT NULL DEFAULT 0,
+      why {text}
+    ) {without rowid}`,
+    `CREATE TABLE publish_live (
+      publish BIGINT NOT NULL,
+      user_id {text} NOT NULL,
+      live_state {text} NOT NULL,
+      connections INTEGER NOT NULL,
+      answered_after_ms BIGINT,
+      at BIGINT NOT NULL,
+      PRIMARY KEY (publish, user_id)
+    ) {without rowid}`,
+    // 1: the publish has a live part, so planning must look at its results.
+    'ALTER TABLE publish_plans ADD COLUMN live INTEGER',
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

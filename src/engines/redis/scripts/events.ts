@@ -12,6 +12,8 @@ const RECENT_PAGE_BYTES = 128 * 1024;
  *
  * Holders of a topic may have been swept while they could not reach Redis, or may not have stated it again after a loss of
  * data. So an event of a topic that nobody holds is published and kept too, numbered by the time.
+ *
+ * Returns how many loops follow the topic.
  */
 export const PUBLISH = script(`
 local topic = ARGV[3]
@@ -67,7 +69,7 @@ if ARGV[5] then
   call('HDEL', T, 'm')
 end
 local seq = call('EXISTS', T) == 1 and step(topic) or base()
-publish(topic, seq, ARGV[4])
+local loops = publish(topic, seq, ARGV[4])
 local bytes = call('APPEND', P .. 'G1', #topic .. ':' .. #seq + #ARGV[4] .. ':' .. topic .. seq .. ARGV[4])
 call('PEXPIRE', P .. 'G1', ${RECENT_MS})
 if bytes > ${RECENT_BYTES / 2} then
@@ -75,7 +77,7 @@ if bytes > ${RECENT_BYTES / 2} then
   call('HINCRBY', P .. 'G', 'o', bytes)
   call('HSET', P .. 'G', 'd', call('HGET', P .. 'G', 't') or '0', 't', text(nowMs()))
 end
-return {'ok'}
+return {'ok', loops}
 `);
 
 /**

@@ -10,6 +10,7 @@ import {
 } from '../../../../push/requests/idempotency.ts';
 import { readPublishRequest } from '../../../../push/requests/publish-request.ts';
 import type { Endpoint, PushAnswer } from '../../call.ts';
+import { liveRulesOf } from '../../live-rules.ts';
 import type { EndpointContext } from '../context.ts';
 import type { InstanceRates } from '../request-rate.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
@@ -44,7 +45,9 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
     const key = readIdempotencyKey(idempotencyKey ?? null);
     if (key instanceof PushRefusal) return key;
     const nowMs = now();
-    const request = readPublishRequest(kind, body, { instanceId: instance.id, nowMs });
+    const app = context.live?.appOf(instance);
+    const liveRules = app && liveRulesOf(app);
+    const request = readPublishRequest(kind, body, { instanceId: instance.id, nowMs, liveRules });
     if (request instanceof PushRefusal) {
       invalid?.();
       return request;
@@ -56,11 +59,12 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
       nowMs,
     });
     if (refused !== undefined) return refused;
+    const id = newPublishId(nowMs);
     return guard.ask(
       () =>
         publishes.accept({
           ...request,
-          id: newPublishId(nowMs),
+          id,
           instance: number,
           createdAtMs: nowMs,
           idempotency:
@@ -75,7 +79,21 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
           pendingBytesMax: limits.pendingPublishBytes,
         }),
       (acceptance) => {
-        if (acceptance.result === 'accepted') context.accepted?.();
+        if (acceptance.result === 'accepted') {
+          context.accepted?.();
+          // One that repeats another was asked then, and a scheduled one will be when it is due.
+          const isNow = acceptance.id === id && request.sendAtMs === undefined;
+          const { live, target } = request;
+          if (isNow && live !== undefined && app !== undefined) {
+            context.live?.ask({
+              id,
+              instance: number,
+              appId: app.id,
+              live,
+              userIds: target.names,
+            });
+          }
+        }
         if (acceptance.result === 'too-much-pending') logTooMuchPending(context, instance);
         return answerOf(acceptance, instance);
       },
