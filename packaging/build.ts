@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { buildBinary, ROOT, TARGETS } from './binary.ts';
+import { buildBinary, TARGETS } from './binary.ts';
+import { ROOT } from './bundle.ts';
 
 /*
  * `npm run build`: makes `dist/fanfare-linux-x64`, one file that needs nothing else of the repository. `--target linux-arm64`

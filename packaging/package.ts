@@ -1,10 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { packBinaries } from './archives.ts';
-import { ROOT } from './binary.ts';
+import { packBinaries } from './binary-archives.ts';
+import { ROOT } from './bundle.ts';
+import { packChart } from './chart.ts';
+import { packImages } from './container-image.ts';
 import { packDebian } from './debian-package.ts';
 import { packNpm } from './npm-package.ts';
+import { packSbom } from './sbom.ts';
 import { writeSums } from './sums.ts';
 
 /*
@@ -16,6 +19,9 @@ const PARTS: Readonly<Record<string, (out: string) => Promise<readonly string[]>
   npm: packNpm,
   binary: packBinaries,
   deb: packDebian,
+  image: packImages,
+  chart: packChart,
+  sbom: packSbom,
 };
 
 const { values } = parseArgs({

@@ -20,7 +20,7 @@ export function run(
   return stdout;
 }
 
-const PACKAGES: Readonly<Record<string, string>> = { 'dpkg-deb': 'dpkg' };
+const PACKAGES: Readonly<Record<string, string>> = { 'dpkg-deb': 'dpkg', buildah: 'buildah' };
 
 function hint(program: string): string {
   const name = PACKAGES[program];

@@ -22,10 +22,10 @@ runs() {
   return 1
 }
 
-if runs test/browser test/compat/pusher-js-specs; then
+if runs test/browser test/compat/pusher-js-specs test/examples/encrypted; then
   has chromium || has chromium-browser || has google-chrome || missing="$missing chromium"
 fi
-if runs test/browser/firefox test/browser/push-firefox; then
+if runs test/browser/firefox test/browser/push-firefox test/examples/web-push; then
   has firefox-esr || has firefox || missing="$missing firefox-esr"
 fi
 if runs test/contracts test/cli test/cluster test/failure; then
@@ -50,9 +50,13 @@ if [ -n "$paths" ] && runs test/acme && ! has pebble && [ ! -x "$HOME/go/bin/peb
   has go || { echo 'The tests need Pebble, and Go 1.24 or later to build it: https://go.dev/dl' >&2; exit 1; }
   GOBIN="$HOME/go/bin" go install github.com/letsencrypt/pebble/v2/cmd/pebble@v2.10.1 >&2
 fi
-if [ -n "$paths" ] && runs test/acme; then
+if [ -n "$paths" ] && runs test/acme test/packages; then
   has redis-server || missing="$missing redis-server"
   has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
+fi
+if [ -n "$paths" ] && runs test/packages/debian; then
+  for program in lintian mmdebstrap; do has $program || missing="$missing $program"; done
+  has systemd-nspawn || missing="$missing systemd-container"
 fi
 [ -n "$missing$promtool" ] || exit 0
 

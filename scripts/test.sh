@@ -1,6 +1,6 @@
 #!/bin/sh
 # npm test: installs what the tests need, as far as it may, and runs them. Without arguments all of them; with
-# paths those files or folders; other arguments go to `bun test`. `npm run unit` runs those of src, bench and testing.
+# paths those files or folders; other arguments go to `bun test`. `npm run unit` runs those of src, sdk, bench and testing.
 # `npm run test:matrix` runs those of clusters, and what clients and backends see of a server again: with two threads, over
 # the HTTP transports, and with two servers over Redis that act as one. `npm run test:binary` runs the tests of protocols and of
 # the command line against the binary that `npm run build` makes.
@@ -11,7 +11,7 @@ cd "$root"
 sh scripts/install-packages.sh develop
 
 # Unit tests start no program and touch no global state, so their files share processes.
-unit='./src ./bench ./testing'
+unit='./src ./sdk ./bench ./testing'
 paths=''
 options=''
 mode=one
@@ -23,11 +23,11 @@ for argument in "$@"; do
     *) paths="$paths $argument" ;;
   esac
 done
-# Whether everything that is to be run lies in src, bench or testing.
+# Whether everything that is to be run lies in src, sdk, bench or testing.
 is_unit() {
   [ $# -gt 0 ] || return 1
   for path in "$@"; do
-    case $path in src* | bench* | testing* | ./src* | ./bench* | ./testing*) ;; *) return 1 ;; esac
+    case $path in src* | sdk* | bench* | testing* | ./src* | ./sdk* | ./bench* | ./testing*) ;; *) return 1 ;; esac
   done
 }
 
@@ -120,9 +120,9 @@ else
   sh scripts/install-tools.sh $paths ${paths:+${TEST_SERVERS:+test/cluster}}
   if [ -z "$paths" ]; then
     run --parallel=2 --no-isolate $options $unit
-    # Those of clusters are in the matrix, those of proxies in `npm run test:proxies`, and that of a real authority in
-    # `npm run test:acme`.
-    paths=$(find ./test -mindepth 1 -maxdepth 1 \( -type d ! -name acme ! -name cluster ! -name proxies -o -name '*.test.ts' \) | sort | tr '\n' ' ')
+    # Those of clusters are in the matrix, those of proxies in `npm run test:proxies`, that of a real authority in
+    # `npm run test:acme`, and the slow ones of what is shipped in `npm run test:packages`.
+    paths=$(find ./test -mindepth 1 -maxdepth 1 \( -type d ! -name acme ! -name cluster ! -name packages ! -name proxies -o -name '*.test.ts' \) | sort | tr '\n' ' ')
   fi
   bundle
   # Most of these tests wait for servers most of the time.

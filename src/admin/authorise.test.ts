@@ -45,6 +45,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'listProblems',
     'listPublishDevices',
     'previewPublish',
+    'watchInstance',
     'watchLog',
   ],
   operator: [

@@ -18,6 +18,7 @@ import { deviceStoryOperations } from './push/device-story-operations.ts';
 import { gatewayOperations } from './push/gateway-operations.ts';
 import { instanceOperations } from './push/instance-operations.ts';
 import { publishOperations } from './push/publish-operations.ts';
+import { pushStreamOperations } from './push/stream-operations.ts';
 import { userOperations } from './user-operations.ts';
 import { webhookEndpointOperations } from './webhook-endpoint-operations.ts';
 import { webhookOperations } from './webhook-operations.ts';
@@ -35,6 +36,7 @@ export const operations: readonly Operation[] = [
   ...problemOperations,
   ...instanceOperations,
   ...gatewayOperations,
+  ...pushStreamOperations,
   ...composeOperations,
   ...deviceOperations,
   ...deviceStoryOperations,

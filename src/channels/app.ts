@@ -20,6 +20,7 @@ export interface AppLimits {
   readonly memberChangesPerSecond: number;
   readonly triggersPerSecond: number;
   readonly queriesPerSecond: number;
+  readonly historyBytes: number;
 }
 
 /** A URL that the app's webhook events are sent to. */
@@ -27,6 +28,19 @@ export interface AppWebhook {
   readonly url: string;
   readonly events: readonly string[];
   readonly batching: boolean;
+}
+
+/** Which channels of an app keep a history, and how much of it. */
+export interface HistoryRule {
+  /** The name of a channel, or the beginning of names and `*`. */
+  readonly channels: string;
+  readonly seconds: number;
+  /** Of one channel. */
+  readonly events: number;
+  /** Of one channel. About what they take in memory. */
+  readonly bytes: number;
+  /** Events for a newcomer that does not resume. */
+  readonly replay: number;
 }
 
 /**
@@ -45,6 +59,8 @@ export interface App {
   readonly watchlists: boolean;
   readonly authorizedConnectionsOnly: boolean;
   readonly limits: AppLimits;
+  /** The first rule that fits a channel counts. */
+  readonly history: readonly HistoryRule[];
   readonly webhooks: readonly AppWebhook[];
   /** Takes what happens in the app while somebody watches it. Only on live objects, never sent to another loop. */
   readonly tap?: Tap | undefined;

@@ -4,6 +4,7 @@ import { RateLimitedLog } from '../runtime/rate-limited-log.ts';
 import type { App } from './app.ts';
 import { type ChannelName, parseChannelName } from './channel-name.ts';
 import { type Topic, topicOf } from './event.ts';
+import type { EventId } from './history/event-id.ts';
 import type { Hub } from './hub.ts';
 import type { Transition } from './lifecycle/transition.ts';
 import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
@@ -72,7 +73,9 @@ export function appWith(settings: Partial<App> = {}): App {
       memberChangesPerSecond: 0,
       triggersPerSecond: 0,
       queriesPerSecond: 0,
+      historyBytes: 0,
     },
+    history: [],
     webhooks: [],
     ...settings,
   };
@@ -86,8 +89,15 @@ class FakePeer implements Peer {
     this.socketId = id;
   }
 
+  /** What the test says that waits. */
+  waiting = 0;
+
   send(frame: string): void {
     this.frames.push(frame);
+  }
+
+  waitingBytes(): number {
+    return this.waiting;
   }
 
   /** Returns the events since the last call. */
@@ -175,7 +185,7 @@ export class LateEngine implements Authority {
     return this.ask(call, () => this.memory.leave(exit));
   }
 
-  publish(publication: Publication): Promise<void> {
+  publish(publication: Publication): Promise<EventId | undefined> {
     return this.ask(`publish ${publication.channel}`, () => this.memory.publish(publication));
   }
 
@@ -208,6 +218,14 @@ export class LateEngine implements Authority {
   }
 
   cached(): never {
+    throw new Error('Not needed here');
+  }
+
+  history(): never {
+    throw new Error('Not needed here');
+  }
+
+  forgetHistory(): never {
     throw new Error('Not needed here');
   }
 
@@ -338,6 +356,8 @@ export function hubWith(engine?: LateEngine): FakeHub {
     timers: clock,
     webhooks,
     broadcaster: { audience, usage, asked },
+    meter,
+    historyBytes: 1_000_000,
     terminate: () => undefined,
   });
   if (engine !== undefined) engine.memory = memory;
@@ -354,6 +374,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
     usage,
     endConnectionOf: () => undefined,
     hastenDepartures: () => false,
+    historySendBytes: 500_000,
     subscriptionErrors: true,
     problems: new ProblemBook({ now: Date.now }),
     sessions,

@@ -26,6 +26,8 @@ export interface Hub {
   readonly endConnectionOf: (appId: string) => void;
   /** Lets ended connections leave some of their channels now; `false` if there are none left to leave. */
   readonly hastenDepartures: () => boolean;
+  /** What a connection may have waiting with everything that is sent to it at once from a history. Bytes. */
+  readonly historySendBytes: number;
   /** Whether to send `pusher:subscription_error` too when a subscription is refused. */
   readonly subscriptionErrors: boolean;
   /** The signed-in connections of this loop. */

@@ -1,6 +1,9 @@
 import type { App } from './app.ts';
 import type { ChannelName, ChannelText } from './channel-name.ts';
 import type { Cause, Topic } from './event.ts';
+import type { EventId } from './history/event-id.ts';
+import type { HistoryPage, HistoryQuery } from './history/page.ts';
+import type { FoundHistory, HistoryRequest } from './history/resume.ts';
 import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
 import type { Ask } from './live/ask.ts';
 import type { MaybePromise } from './maybe-promise.ts';
@@ -17,6 +20,8 @@ import type { SocketId } from './socket-id.ts';
 export interface Peer {
   readonly socketId: SocketId;
   send(frame: string): unknown;
+  /** Bytes that were sent and that the far end has not taken yet. */
+  waitingBytes(): number;
 }
 
 /** How a frame is sent to the subscribers of a topic. */
@@ -69,6 +74,8 @@ export interface Entry {
   /** Who enters a presence channel; `undefined` for other channels. */
   readonly member: Member | undefined;
   readonly socketId: SocketId;
+  /** What it asks of the history; `undefined` if the app has no rules for histories. */
+  readonly history?: HistoryRequest | undefined;
 }
 
 /** What a connection finds in a channel that it has entered. */
@@ -77,6 +84,8 @@ export interface Entered {
   readonly members: readonly Member[];
   /** The last event of a cache channel. */
   readonly cached: CachedEvent | undefined;
+  /** `undefined`: the channel keeps no history, or has none for a client that cannot resume. */
+  readonly history?: FoundHistory | undefined;
 }
 
 /** A connection that has left a channel. */
@@ -132,8 +141,11 @@ export interface Authority {
    */
   join(entry: Entry, entered: (entered: Entered) => void): MaybePromise<boolean>;
   leave(exit: Exit): MaybePromise<void>;
-  /** Sends an event to all subscribers. Settles once its place among the events of the channel is decided. */
-  publish(publication: Publication): MaybePromise<void>;
+  /**
+   * Sends an event to all subscribers. Settles once its place among the events of the channel is decided, with its id if the
+   * channel keeps a history. Only events of backends are kept.
+   */
+  publish(publication: Publication): MaybePromise<EventId | undefined>;
   /** This loop has connections that are signed in as the user. */
   signIn(app: App, userId: string): MaybePromise<void>;
   /** This loop has no connection left that is signed in as the user. */
@@ -147,6 +159,10 @@ export interface Authority {
   members(app: App, channel: ChannelName): MaybePromise<readonly Member[]>;
   counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts>;
   cached(app: App, channel: ChannelName): MaybePromise<CachedEvent | undefined>;
+  /** Returns a page of the history of a channel that keeps one. */
+  history(app: App, channel: ChannelName, query: HistoryQuery): MaybePromise<HistoryPage>;
+  /** Forgets the history of a channel: every place in it becomes a gap. */
+  forgetHistory(app: App, channel: ChannelName): MaybePromise<void>;
   /** How many channels of the app have subscribers. */
   channelCountOf(app: App): MaybePromise<number>;
   /** Starts a walk through the app's occupied channels. Must return at once. */
@@ -183,6 +199,8 @@ export interface CachedEvent {
   readonly data: string;
   /** How long it is still remembered. Milliseconds. A duration, because the clocks of servers may differ. */
   readonly leftMs: number;
+  /** If it is the newest event of the history of its channel. */
+  readonly id?: EventId | undefined;
 }
 
 /**
@@ -216,6 +234,8 @@ export type CoreCounter =
   | 'messagesDelivered'
   | 'deliveredBytes'
   | 'eventsPublished'
+  | 'eventsReplayed'
+  | 'resumes'
   | 'clientProblems'
   | 'quotaWarnings';
 

@@ -1,17 +1,18 @@
 import { ask } from './engine-failure.ts';
 import type { ChannelEvent } from './event.ts';
+import type { EventId } from './history/event-id.ts';
 import type { Hub } from './hub.ts';
 import { type MaybePromise, undoIfFailed } from './maybe-promise.ts';
 import { eventMessage } from './wire.ts';
 
 /**
  * Sends an event to all subscribers of its channel, and lets a cache channel remember it.
- * With an engine in memory this is done when it returns.
+ * With an engine in memory this is done when it returns. Returns the id of the event if the channel keeps a history.
  */
 export function publish(
   hub: Pick<Hub, 'authority' | 'meter'>,
   { app, channel, name, data, except, key, ask: question, sentTo }: ChannelEvent,
-): MaybePromise<void> {
+): MaybePromise<EventId | undefined> {
   hub.meter.count('eventsPublished');
   const publication = {
     app,

@@ -1,7 +1,9 @@
 import type { ChannelText } from './channel-name.ts';
+import { type EventId, parseEventId } from './history/event-id.ts';
+import type { ResumeAnswer, ResumePlace } from './history/resume.ts';
 import { memberText } from './json-slices.ts';
 import type { Member } from './ports.ts';
-import type { SocketId } from './socket-id.ts';
+import { parseSocketId, type SocketId } from './socket-id.ts';
 
 /**
  * Reads and writes frames. Nothing else in the server knows what a frame looks like.
@@ -15,6 +17,8 @@ export type ClientMessage =
       readonly channel: string;
       readonly auth: string | undefined;
       readonly channelData: string | undefined;
+      /** Where it was; `undefined`: the client cannot resume. */
+      readonly place?: ResumePlace | undefined;
     }
   | { readonly type: 'unsubscribe'; readonly channel: string }
   | { readonly type: 'signin'; readonly auth: string; readonly userData: string }
@@ -104,7 +108,34 @@ function readSubscribe(message: JsonObject): ClientMessage {
   if (channelData === 'not-a-string') {
     return malformed('Invalid pusher:subscribe message: channel_data must be a string of JSON');
   }
-  return { type: 'subscribe', channel, auth: auth?.text, channelData: channelData?.text };
+  const place = readPlace(data);
+  if (typeof place === 'string') return malformed(place);
+  const texts = { auth: auth?.text, channelData: channelData?.text };
+  return place === undefined
+    ? { type: 'subscribe', channel, ...texts }
+    : { type: 'subscribe', channel, ...texts, place };
+}
+
+/** The ids of a client's connections that count. */
+const RESUME_SOCKET_IDS_MAX = 100;
+
+/** Reads where a client was, which may be made up; a text says what is malformed. */
+function readPlace(data: JsonObject | undefined): ResumePlace | string | undefined {
+  const after = data?.['resume_after_id'];
+  if (after === undefined || after === null) return undefined;
+  if (typeof after !== 'string') {
+    return 'Invalid pusher:subscribe message: resume_after_id must be a string';
+  }
+  const ids: unknown = data?.['resume_socket_ids'] ?? [];
+  if (!Array.isArray(ids)) {
+    return 'Invalid pusher:subscribe message: resume_socket_ids must be an array of socket ids';
+  }
+  return {
+    after: after === '' ? 'none' : (parseEventId(after) ?? 'unknown'),
+    socketIds: ids
+      .slice(-RESUME_SOCKET_IDS_MAX)
+      .filter((id) => typeof id === 'string' && parseSocketId(id) !== undefined),
+  };
 }
 
 function readSignIn(message: JsonObject): ClientMessage {
@@ -254,12 +285,20 @@ export function errorMessage(code: number | null, message: string): string {
 }
 
 /** The confirmation of a subscription, without which Swift's channel never becomes subscribed. */
-export function subscriptionSucceeded(channel: ChannelText): string {
-  return `{"event":"pusher_internal:subscription_succeeded","channel":"${channel}","data":"{}"}`;
+export function subscriptionSucceeded(channel: ChannelText, resume?: ResumeAnswer): string {
+  if (resume === undefined) {
+    return `{"event":"pusher_internal:subscription_succeeded","channel":"${channel}","data":"{}"}`;
+  }
+  const data = JSON.stringify({ resume });
+  return `{"event":"pusher_internal:subscription_succeeded","channel":"${channel}","data":${JSON.stringify(data)}}`;
 }
 
 /** The confirmation of a presence subscription, with all members including the new one. Source: §6. */
-export function presenceSucceeded(channel: ChannelText, members: readonly Member[]): string {
+export function presenceSucceeded(
+  channel: ChannelText,
+  members: readonly Member[],
+  resume?: ResumeAnswer,
+): string {
   const ids: string[] = [];
   const hash: string[] = [];
   for (const member of members) {
@@ -267,7 +306,8 @@ export function presenceSucceeded(channel: ChannelText, members: readonly Member
     ids.push(id);
     hash.push(`${id}:${member.userInfo ?? 'null'}`);
   }
-  const data = `{"presence":{"count":${members.length},"ids":[${ids.join(',')}],"hash":{${hash.join(',')}}}}`;
+  const end = resume === undefined ? '' : `,"resume":${JSON.stringify(resume)}`;
+  const data = `{"presence":{"count":${members.length},"ids":[${ids.join(',')}],"hash":{${hash.join(',')}}}${end}}`;
   return `{"event":"pusher_internal:subscription_succeeded","channel":"${channel}","data":${JSON.stringify(data)}}`;
 }
 
@@ -296,6 +336,11 @@ export function memberRemoved(channel: ChannelText, userId: string): string {
 /** An event of a backend. */
 export function eventMessage(name: string, channel: ChannelText, data: string): string {
   return `{"event":${JSON.stringify(name)},"channel":"${channel}","data":${JSON.stringify(data)}}`;
+}
+
+/** The frame of an event with its id, which is always its last member: clients read it at the end of the text. */
+export function withEventId(frame: string, id: EventId): string {
+  return `${frame.slice(0, -1)},"id":"${id}"}`;
 }
 
 /** An event of a client; `userId` on presence channels only. Source: §7. */

@@ -4,7 +4,7 @@ import { backup } from './backup.ts';
 import { LOG_OPTIONS, showLog } from './channels/log.ts';
 import { SERVER_OPTIONS } from './channels/running-server.ts';
 import { SEND_OPTIONS, send } from './channels/send.ts';
-import { TAIL_OPTIONS, tail } from './channels/tail.ts';
+import { PUSH_TAIL_OPTIONS, pushTail, TAIL_OPTIONS, tail } from './channels/tail.ts';
 import { DOCTOR_OPTIONS, doctor } from './doctor.ts';
 import { FAKE_GATEWAYS_OPTIONS, fakeGateways } from './fake-gateways.ts';
 import { HEALTH_OPTIONS, health } from './health.ts';
@@ -170,7 +170,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'log',
-    help: 'Show the last lines of the log of a running server, and follow it.',
+    help: 'Show the last lines of the logs of running servers, and follow one.',
     example: 'fanfare log --level warn --follow',
     options: LOG_OPTIONS,
     run: showLog,
@@ -303,6 +303,14 @@ export const commands: readonly Command[] = [
     example: 'fanfare push status pubid-3f2b7c1e',
     options: PUSH_OPTIONS,
     run: showPublish,
+  },
+  {
+    name: 'push tail',
+    operands: 'INSTANCE',
+    help: 'Show what happens in a push instance, live, through a running server, until it is stopped.',
+    example: `fanfare push tail ${INSTANCE} --kinds failed,pruned,paused`,
+    options: PUSH_TAIL_OPTIONS,
+    run: pushTail,
   },
   {
     name: 'push explain',

@@ -1,9 +1,9 @@
+import { ownCommand } from '../config/environment/own-command.ts';
 import { messageOf } from '../runtime/error-code.ts';
 import { type Command, commands } from './commands.ts';
 import { HELP_OPTION, helpOf, helpOfAll } from './help.ts';
 import { readArguments } from './options.ts';
 import { type ExitCode, type Output, terminal, UsageError } from './output.ts';
-import { ownCommand } from './own-command.ts';
 import { versionText } from './version.ts';
 
 /** Runs one command line and returns its exit code. */

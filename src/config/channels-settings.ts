@@ -68,7 +68,35 @@ const limits = z.strictObject({
     10_000,
     'GET requests and calls of `terminate_connections` per second. A listing counts one more per 10 channels that it lists and per 50 that it looks through. More are refused with 429',
   ),
+  historyBytes: wholeNumber(
+    { min: 0, max: Number.MAX_SAFE_INTEGER },
+    33_554_432,
+    'Bytes of all kept events of this app, counted as for `history`. Beyond that, its oldest events are forgotten; each of several realtime threads keeps its share; 0 = no limit but `channels.historyBytes`.',
+  ),
 });
+
+const historyRule = z.strictObject({
+  channels: textThat(
+    /^(?=.)#?[\w\-=@,.;]{0,200}\*?$/,
+    'be the name of a channel, or the beginning of names and *',
+    'The name of a channel, or the beginning of names and `*`.',
+  ),
+  seconds: wholeNumber({ min: 1, max: 604_800 }, 120, 'Seconds for which events are kept.'),
+  events: wholeNumber({ min: 1, max: 10_000 }, 100, 'Events that one channel keeps.'),
+  bytes: wholeNumber(
+    { min: 1, max: 67_108_864 },
+    1_048_576,
+    'Bytes that one channel keeps. An event counts its frame, twice if the frame has characters beyond ASCII, and 200 bytes.',
+  ),
+  replay: wholeNumber(
+    { min: 0, max: 100 },
+    0,
+    'Events that a subscriber gets after its confirmation if it does not resume.',
+  ),
+});
+
+/** A rule is searched for with each event. */
+const HISTORY_RULES_MAX = 100;
 
 const webhook = z.strictObject({
   url: httpUrl('The http or https URL that receives the events.'),
@@ -112,6 +140,13 @@ export const appSettings = z
       'Close connections that neither sign in nor join a private channel within `channels.authorizationTimeoutSeconds`.',
     ),
     limits: limits.prefault({}),
+    history: z
+      .array(historyRule)
+      .max(HISTORY_RULES_MAX, { error: `must have at most ${HISTORY_RULES_MAX} entries` })
+      .default([])
+      .describe(
+        'Channels that keep their last events, so that clients can resume after a reconnect. The first rule that fits a channel counts.',
+      ),
     webhooks: z
       .array(webhook)
       .default([])
@@ -189,6 +224,11 @@ export const channelsSettings = z
       .describe(
         'Rates of one client address. See `trustedProxies`. Each of several realtime threads enforces its share of them.',
       ),
+    historyBytes: wholeNumber(
+      { min: 0, max: Number.MAX_SAFE_INTEGER },
+      134_217_728,
+      'Bytes of all kept events of the server, counted as for `history`. Beyond that, the app with the most forgets its oldest events; each of several realtime threads keeps its share.',
+    ),
     subscriptionErrors: onOff(
       true,
       'Also send `subscription_error` for the refused channel when a subscription is refused.',

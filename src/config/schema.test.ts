@@ -25,6 +25,7 @@ describe('a configuration', () => {
           waitingBytes: 0,
           framesPerSecond: 300,
           addressLimits: { connectionsPerSecond: 2000, framesPerSecond: 50_000 },
+          historyBytes: 134217728,
           subscriptionErrors: true,
           requestBytes: 1048576,
           unfinishedBytes: 134217728,
@@ -93,7 +94,9 @@ describe('a configuration', () => {
           memberChangesPerSecond: 10,
           triggersPerSecond: 0,
           queriesPerSecond: 10_000,
+          historyBytes: 33_554_432,
         },
+        history: [],
         webhooks: [],
       },
     ]);

@@ -23,5 +23,9 @@ function Dashboard() {
 
 const place = document.getElementById('dashboard');
 applyTheme();
-await askSession();
-if (place !== null) render(<Dashboard />, place);
+const failed = await askSession().then(
+  () => undefined,
+  (error: unknown) => (error instanceof Error ? error.message : String(error)),
+);
+const page = failed === undefined ? <Dashboard /> : <p role="alert">{failed} Reload this page.</p>;
+if (place !== null) render(page, place);

@@ -26,4 +26,6 @@ export interface EngineFigures {
   readonly waiting: number;
   /** How long a Redis server has not been usable; 0 if all are. Seconds. */
   readonly awaySeconds: number;
+  /** The events that this loop keeps, and what they count for; `undefined` if the loops keep none. */
+  readonly history?: { readonly events: number; readonly bytes: number };
 }

@@ -1,4 +1,5 @@
 import type { Topic } from '../channels/event.ts';
+import type { EventId } from '../channels/history/event-id.ts';
 import { FairBudget } from '../runtime/fair-budget.ts';
 import type { Clock } from '../runtime/ports.ts';
 
@@ -9,6 +10,8 @@ export const CHARACTERS_MAX = 128 * 1024 * 1024;
 export interface RememberedEvent {
   readonly name: string;
   readonly data: string;
+  /** If the channel keeps a history. */
+  readonly id?: EventId | undefined;
   /** By the clock of the cache. */
   readonly expiresAt: number;
 }

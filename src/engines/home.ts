@@ -1,6 +1,10 @@
 import type { App } from '../channels/app.ts';
 import type { ChannelName, ChannelText } from '../channels/channel-name.ts';
 import { CACHE_TTL_MS, type Topic, topicOf } from '../channels/event.ts';
+import type { EventId } from '../channels/history/event-id.ts';
+import { historyRuleOf } from '../channels/history/history-rule.ts';
+import type { HistoryPage, HistoryQuery } from '../channels/history/page.ts';
+import type { FoundHistory } from '../channels/history/resume.ts';
 import { LifecycleEvents } from '../channels/lifecycle/lifecycle-events.ts';
 import { MemberChanges } from '../channels/lifecycle/member-changes.ts';
 import type { WebhookEvents } from '../channels/lifecycle/webhook-events.ts';
@@ -18,6 +22,7 @@ import type {
 import { type NotifyWatchers, WatchlistEvents } from '../channels/users/watchlist-events.ts';
 import type { Timers } from '../runtime/ports.ts';
 import { CHARACTERS_MAX, EVENTS_MAX, EventCache } from './event-cache.ts';
+import { Histories, type HistoryMeter } from './history/histories.ts';
 import { Holders, type HoldersWalk } from './holders.ts';
 import { type Loop, Shares } from './shares.ts';
 
@@ -25,8 +30,11 @@ import { type Loop, Shares } from './shares.ts';
 export interface HomeOptions {
   readonly timers: Timers;
   readonly webhooks: WebhookEvents;
+  readonly meter: HistoryMeter;
   /** How many homes share the memory for remembered events; each has the same part. */
   readonly homes: number;
+  /** What the events of all histories may count for on all homes. */
+  readonly historyBytes: number;
   /** Sends a broadcast to the loops that hold subscriptions of its channel. */
   readonly send: (broadcast: Broadcast) => void;
   /** Sends a change of a user to the loops that watch the user. */
@@ -41,6 +49,7 @@ const NO_MEMBERS: readonly Member[] = [];
  */
 export class Home {
   readonly holders = new Holders();
+  readonly histories: Histories;
   /** The loops that have connections signed in as a user, by app and user. */
   private readonly users = new Map<string, Shares>();
   /** The loops that watch a user, by app and user. */
@@ -52,10 +61,18 @@ export class Home {
   private readonly memberChanges: MemberChanges;
   private readonly watchlists: WatchlistEvents;
 
-  constructor({ timers, webhooks, homes, send, notifyWatchers }: HomeOptions) {
+  constructor(options: HomeOptions) {
+    const { timers, webhooks, meter, homes, historyBytes, send, notifyWatchers } = options;
     this.timers = timers;
     this.send = send;
     this.cache = new EventCache(timers, EVENTS_MAX / homes, CHARACTERS_MAX / homes);
+    this.histories = new Histories({
+      timers,
+      meter,
+      bytesMax: historyBytes / homes,
+      homes,
+      isOccupied: (app, channel) => this.holders.loopsOf(app, channel) !== undefined,
+    });
     this.lifecycle = new LifecycleEvents({ timers, send, webhooks });
     this.memberChanges = new MemberChanges(timers, send);
     this.watchlists = new WatchlistEvents(timers, notifyWatchers);
@@ -63,7 +80,7 @@ export class Home {
 
   /** See `Authority.join`. */
   join(loop: Loop, entry: Entry, entered: (entered: Entered) => void): boolean {
-    const { app, channel, held, member, socketId } = entry;
+    const { app, channel, held, member, socketId, history: request } = entry;
     const transition = this.holders.join(app, loop, { channel: channel.text, held, member });
     if (transition === 'full') return false;
     // Before the newcomer hears the channel: a member gets no event about itself.
@@ -71,12 +88,15 @@ export class Home {
       this.memberChanges.added(app, channel, member, socketId);
     }
     this.lifecycle.joined(app, channel, member?.userId, transition);
+    const rule = request && historyRuleOf(app, channel.text);
+    const history =
+      rule && this.histories.enter({ app, channel: channel.text, rule, request, socketId });
     const cached = channel.cached ? this.cached(app, channel) : undefined;
-    if (channel.cached && cached === undefined) this.lifecycle.cacheMissed(app, channel);
-    entered({
-      members: member === undefined ? NO_MEMBERS : this.members(app, channel),
-      cached,
-    });
+    if (channel.cached && cached === undefined && !hasEvents(history)) {
+      this.lifecycle.cacheMissed(app, channel);
+    }
+    const members = member === undefined ? NO_MEMBERS : this.members(app, channel);
+    entered(history === undefined ? { members, cached } : { members, cached, history });
     // Last, because the newcomer gets the count too, and must get nothing before its confirmation.
     this.lifecycle.counted(app, channel, transition);
     return true;
@@ -88,16 +108,31 @@ export class Home {
       this.memberChanges.removed(app, channel, userId);
     }
     this.lifecycle.left(app, channel, userId, transition);
+    if (transition.vacated && app.history.length > 0) this.histories.vacated(app, channel.text);
   }
 
-  publish(publication: Publication): void {
-    const { app, channel, remember } = publication;
-    if (remember !== undefined) {
-      const topic: Topic = `${app.id}/${channel}`;
-      this.lifecycle.cached(topic);
-      this.cache.put(topic, { ...remember, expiresAt: this.timers.now() + CACHE_TTL_MS });
+  /** See `Authority.publish`. Returns the id of the event if the channel keeps a history. */
+  publish(publication: Publication): EventId | undefined {
+    const { app, channel, cause } = publication;
+    const rule = cause === 'backend' ? historyRuleOf(app, channel) : undefined;
+    if (rule === undefined) {
+      this.rememberLast(publication, undefined);
+      this.send(publication);
+      return undefined;
     }
-    this.send(publication);
+    const { except, makeFrame } = publication;
+    const { id, frame } = this.histories.append({ app, channel, frame: makeFrame(), except }, rule);
+    this.rememberLast(publication, id);
+    this.send({ ...publication, makeFrame: () => frame });
+    return id;
+  }
+
+  /** Remembers an event of a cache channel. */
+  private rememberLast({ app, channel, remember }: Publication, id: EventId | undefined): void {
+    if (remember === undefined) return;
+    const topic: Topic = `${app.id}/${channel}`;
+    this.lifecycle.cached(topic);
+    this.cache.put(topic, { ...remember, id, expiresAt: this.timers.now() + CACHE_TTL_MS });
   }
 
   signIn(loop: Loop, app: App, userId: string): void {
@@ -142,8 +177,19 @@ export class Home {
   cached(app: App, channel: ChannelName): CachedEvent | undefined {
     const event = this.cache.get(topicOf(app, channel));
     if (event === undefined) return undefined;
-    const { name, data, expiresAt } = event;
-    return { name, data, leftMs: expiresAt - this.timers.now() };
+    const { name, data, expiresAt, id } = event;
+    const cached = { name, data, leftMs: expiresAt - this.timers.now() };
+    // Of a history that is lost, it would not be a place to go on from.
+    const isNewest = id !== undefined && id === this.histories.newestOf(app, channel.text);
+    return isNewest ? { ...cached, id } : cached;
+  }
+
+  history(app: App, channel: ChannelName, query: HistoryQuery): HistoryPage {
+    return this.histories.page(app, channel.text, query);
+  }
+
+  forgetHistory(app: App, channel: ChannelName): void {
+    this.histories.forget(app, channel.text);
   }
 
   channelCountOf(app: App): number {
@@ -179,7 +225,13 @@ export class Home {
   /** Sends all delayed events now, because the server stops. */
   flush(): void {
     this.lifecycle.flush();
+    this.histories.stop();
   }
+}
+
+/** Whether a newcomer gets events without the last one of a cache channel. */
+function hasEvents(history: FoundHistory | undefined): boolean {
+  return history?.outcome === 'resumed' || (history?.frames.length ?? 0) > 0;
 }
 
 function state(shares: Map<string, Shares>, key: string, loop: Loop, held: number): void {

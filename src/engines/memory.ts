@@ -1,6 +1,8 @@
 import type { App } from '../channels/app.ts';
 import { type Broadcaster, broadcast } from '../channels/broadcast.ts';
 import type { ChannelName } from '../channels/channel-name.ts';
+import type { EventId } from '../channels/history/event-id.ts';
+import type { HistoryPage, HistoryQuery } from '../channels/history/page.ts';
 import type { WebhookEvents } from '../channels/lifecycle/webhook-events.ts';
 import type {
   Authority,
@@ -15,12 +17,15 @@ import type {
   Publication,
 } from '../channels/ports.ts';
 import type { Timers } from '../runtime/ports.ts';
+import type { HistoryMeter } from './history/histories.ts';
 import { Home } from './home.ts';
 
 export interface MemoryEngineOptions {
   readonly timers: Timers;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
+  readonly meter: HistoryMeter;
+  readonly historyBytes: number;
   /** Ends every connection of this loop that is signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
 }
@@ -33,9 +38,18 @@ export class MemoryEngine implements Authority {
   readonly home: Home;
   private readonly endUser: (app: App, userId: string) => void;
 
-  constructor({ timers, webhooks, broadcaster, terminate }: MemoryEngineOptions) {
+  constructor(options: MemoryEngineOptions) {
+    const { timers, webhooks, broadcaster, meter, historyBytes, terminate } = options;
     const send = broadcast.bind(undefined, broadcaster);
-    this.home = new Home({ timers, webhooks, homes: 1, send, notifyWatchers: send });
+    this.home = new Home({
+      timers,
+      webhooks,
+      meter,
+      homes: 1,
+      historyBytes,
+      send,
+      notifyWatchers: send,
+    });
     this.endUser = terminate;
   }
 
@@ -47,9 +61,10 @@ export class MemoryEngine implements Authority {
     this.home.leave(THIS, exit);
   }
 
-  publish(publication: Publication): void {
-    this.home.publish(publication);
+  publish(publication: Publication): EventId | undefined {
+    const id = this.home.publish(publication);
     publication.sentTo?.(1);
+    return id;
   }
 
   signIn(app: App, userId: string): void {
@@ -79,6 +94,14 @@ export class MemoryEngine implements Authority {
 
   counts(app: App, channel: ChannelName): ChannelCounts {
     return this.home.counts(app, channel);
+  }
+
+  history(app: App, channel: ChannelName, query: HistoryQuery): HistoryPage {
+    return this.home.history(app, channel, query);
+  }
+
+  forgetHistory(app: App, channel: ChannelName): void {
+    this.home.forgetHistory(app, channel);
   }
 
   cached(app: App, channel: ChannelName): CachedEvent | undefined {

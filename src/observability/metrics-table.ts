@@ -207,7 +207,7 @@ export const metricRows = {
   watchers: {
     name: 'fanfare_watchers',
     kind: 'gauge',
-    help: 'Open live streams of apps.',
+    help: 'Open live streams of apps and push instances.',
   },
   streamEventsSkipped: {
     name: 'fanfare_stream_events_skipped_total',
@@ -345,6 +345,33 @@ export const metricRows = {
     name: 'fanfare_engine_followed_again_total',
     kind: 'counter',
     help: 'Channels and users that were followed again on a new connection to Redis.',
+  },
+  historyEvents: {
+    name: 'fanfare_history_events',
+    kind: 'gauge',
+    help: 'Events in the histories of channels.',
+  },
+  historyBytes: {
+    name: 'fanfare_history_bytes',
+    kind: 'gauge',
+    help: 'Bytes of all events in histories, counted as for the setting `history` of apps.',
+  },
+  historyForgotten: {
+    name: 'fanfare_history_forgotten_total',
+    kind: 'counter',
+    help: 'Events that histories forgot, by the limit: seconds, events or bytes of the rule, `limits.historyBytes` of the app, `channels.historyBytes` of the server.',
+    label: { name: 'why', values: ['seconds', 'events', 'bytes', 'app', 'server'] },
+  },
+  resumes: {
+    name: 'fanfare_resumes_total',
+    kind: 'counter',
+    help: 'Subscriptions of clients that had a place in the history, by result. `resumed`: they got all that they missed; otherwise why not.',
+    label: { name: 'result', values: ['resumed', 'forgotten', 'too-much', 'unavailable'] },
+  },
+  eventsReplayed: {
+    name: 'fanfare_events_replayed_total',
+    kind: 'counter',
+    help: 'Events of histories that were sent to new subscribers.',
   },
   engineGaps: {
     name: 'fanfare_engine_gaps_total',

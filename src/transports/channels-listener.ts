@@ -8,6 +8,7 @@ import { isFallbackPath } from './http-fallback/session-path.ts';
 import { answerStatistics, type StatisticsMeter } from './http-fallback/statistics.ts';
 import type { FallbackTransport } from './http-fallback/transport.ts';
 import { requestTarget, withoutPrefix } from './request-target.ts';
+import { answerResumeScript } from './resume-script.ts';
 import type { HandshakeOutcome, WebSocketTransport } from './websocket/transport.ts';
 import type { SocketData } from './websocket/websocket-connection.ts';
 
@@ -93,7 +94,11 @@ export function listenForChannels({
       }
       const path = withoutPrefix(target.path, settings.pathPrefix);
       if (isFallbackPath(path)) return fallback.answer(path, { request, server, target });
-      return answerStatistics(request.method, path, meter) ?? api.answer(request, target, sender);
+      return (
+        answerStatistics(request.method, path, meter) ??
+        answerResumeScript(request, path) ??
+        api.answer(request, target, sender)
+      );
     },
     error(error) {
       hub.rateLimitedLog.error(

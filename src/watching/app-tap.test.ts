@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../testing/any-character.ts';
-import type { TapEvent, TapKind } from '../channels/watching/tap.ts';
+import type { TapEvent } from '../channels/watching/tap.ts';
 import { AppTap } from './app-tap.ts';
-import type { TapRecord, WatchFilter } from './records.ts';
+import type { TapRecord, WatchedEvent, WatchFilter } from './records.ts';
 
 function tapWith(filters: readonly WatchFilter[] = [{}], share = {}) {
   let traces = 0;
@@ -26,7 +26,7 @@ const api = (more: Partial<TapEvent> = {}): TapEvent => ({
   ...more,
 });
 
-function onlyRecord(event: TapEvent): TapRecord | undefined {
+function onlyRecord(event: WatchedEvent): TapRecord | undefined {
   const tap = tapWith();
   tap.record(event);
   return tap.tick(false)?.records[0];
@@ -63,7 +63,7 @@ describe('the tap of an app', () => {
     for (let n = 0; n < 1000; n++) tap.record(api({ channel: `c${n % 3}` }));
     for (let n = 0; n < 7; n++) tap.record({ kind: 'error', reason: 'why' });
     const tick = tap.tick(true);
-    const recorded = (kind: TapKind) => tick?.records.filter((one) => one.kind === kind).length;
+    const recorded = (kind: string) => tick?.records.filter((one) => one.kind === kind).length;
     expect([recorded('api'), recorded('error')]).toEqual([5, 5]);
     expect(tick?.skipped).toEqual({ api: 995, error: 2 });
     expect(tick?.counts).toEqual({
@@ -126,5 +126,44 @@ describe('the tap of an app', () => {
       }),
     );
     expect(onlyRecord(api({ data: '😀'.repeat(300) }))?.data).toBe('😀'.repeat(256));
+  });
+
+  it('of an instance lets no kind take more than half of the room that the others leave', () => {
+    const tap = tapWith([{}], { records: 16, events: 0 });
+    const happens = (kind: 'accepted' | 'failed', device: string) =>
+      tap.record({ kind, device, publish: 'p', reason: kind === 'failed' ? 'why' : undefined });
+    for (let n = 0; n < 100; n++) happens('accepted', `${n}`);
+    for (let n = 0; n < 100; n++) happens('failed', `${n}`);
+    tap.record({ kind: 'paused', platform: 'fcm', reason: 'why' });
+    tap.record({ kind: 'published', publish: 'q', target: 'users: ann' });
+    const tick = tap.tick(true);
+    const recorded = Map.groupBy(tick?.records ?? [], ({ kind }) => kind);
+    expect([...recorded].map(([kind, all]) => [kind, all.length])).toEqual([
+      ['accepted', 8],
+      ['failed', 4],
+      ['paused', 1],
+      ['published', 1],
+    ]);
+    expect(tick?.skipped).toEqual({ accepted: 92, failed: 96 });
+    expect(tick?.counts).toEqual({
+      kinds: { accepted: 100, failed: 100, paused: 1, published: 1 },
+      channels: [
+        { name: 'p', events: 200 },
+        { name: 'q', events: 1 },
+      ],
+      names: [{ name: 'why', events: 101 }],
+    });
+  });
+
+  it('of an instance records what a watcher wants of publishes, devices and platforms', () => {
+    const tap = tapWith([{ publish: 'p', platform: 'fcm' }, { device: 'web-1' }]);
+    const happens = (publish: string, platform: 'fcm' | 'web', device: string) =>
+      tap.record({ kind: 'accepted', publish, platform, device });
+    happens('p', 'fcm', 'fcm-1');
+    happens('p', 'web', 'web-2');
+    happens('q', 'fcm', 'fcm-1');
+    happens('q', 'web', 'web-1');
+    const devices = tap.tick(false)?.records.map(({ publish, device }) => `${publish} ${device}`);
+    expect(devices).toEqual(['p fcm-1', 'q web-1']);
   });
 });

@@ -1,5 +1,6 @@
 import { unsigned } from '../channels/signatures/unsigned.ts';
-import type { Tap, TapEvent, TapKind } from '../channels/watching/tap.ts';
+import type { Tap } from '../channels/watching/tap.ts';
+import { type PushTap, type PushTapKind, pushTapKinds } from '../push/watching/push-tap.ts';
 import type { Clock } from '../runtime/ports.ts';
 import { DATA_BYTES, HEARD_PER_TICK, NAMES_COUNTED_MAX, type RecordShare } from './limits.ts';
 import {
@@ -8,6 +9,8 @@ import {
   isWanted,
   type TapCounts,
   type TapRecord,
+  type WatchedEvent,
+  type WatchedKind,
   type WatchFilter,
 } from './records.ts';
 
@@ -26,7 +29,9 @@ export interface AppTapOptions {
 }
 
 /** Events, which may flood a stream. */
-const EVENTS: ReadonlySet<TapKind> = new Set(['api', 'client']);
+const EVENTS: ReadonlySet<WatchedKind> = new Set(['api', 'client']);
+
+const PUSH: ReadonlySet<WatchedKind> = new Set<PushTapKind>(pushTapKinds);
 
 /** Characters of a name and of a sentence. */
 const NAME_MAX = 200;
@@ -40,8 +45,8 @@ const ENCRYPTED = 'private-encrypted-';
 const bytesOfData = new Uint8Array(DATA_BYTES);
 const encoder = new TextEncoder();
 
-/** The tap of one app on one loop. */
-export class AppTap implements Tap {
+/** The tap of one app or instance on one loop. */
+export class AppTap implements Tap, PushTap {
   filters: readonly WatchFilter[] = [];
   share: TapShare = { records: 0, events: 0, characters: 0 };
 
@@ -49,11 +54,13 @@ export class AppTap implements Tap {
   private records: TapRecord[] = [];
   private events = 0;
   private characters = 0;
+  /** The records of this tick by kind, of an instance. */
+  private readonly recorded = new Map<WatchedKind, number>();
   /** The records of this tick whose receivers are counted. */
   private readonly traced = new Map<string, TapRecord>();
   private readonly heardElsewhere = new Map<string, number>();
-  private skipped = new Map<TapKind, number>();
-  private readonly kinds = new Map<TapKind, number>();
+  private skipped = new Map<WatchedKind, number>();
+  private readonly kinds = new Map<WatchedKind, number>();
   private readonly channels = new Map<string, number>();
   private readonly names = new Map<string, number>();
 
@@ -61,7 +68,7 @@ export class AppTap implements Tap {
     this.options = options;
   }
 
-  record(event: TapEvent): string | undefined {
+  record(event: WatchedEvent): string | undefined {
     this.count(event);
     if (!this.filters.some((filter) => isWanted(filter, event))) return undefined;
     if (!this.hasRoomFor(event.kind)) {
@@ -72,6 +79,7 @@ export class AppTap implements Tap {
     const trace = isEvent ? this.options.newTrace() : undefined;
     const record = recordOf(event, this.options.clock.now(), trace);
     this.records.push(record);
+    add(this.recorded, record.kind);
     this.characters += charactersOf(record);
     if (trace === undefined) return undefined;
     this.events++;
@@ -106,21 +114,26 @@ export class AppTap implements Tap {
     this.records = [];
     this.events = 0;
     this.characters = 0;
+    this.recorded.clear();
     this.traced.clear();
     heardElsewhere.clear();
     skipped.clear();
     return tick;
   }
 
-  private count({ kind, channel, event }: TapEvent): void {
+  private count({ kind, channel, event, publish, reason }: WatchedEvent): void {
     add(this.kinds, kind);
-    if (channel !== undefined) addBounded(this.channels, channel);
-    if (event !== undefined) addBounded(this.names, event);
+    const where = publish ?? channel;
+    const what = PUSH.has(kind) ? reason : event;
+    if (where !== undefined) addBounded(this.channels, where);
+    if (what !== undefined) addBounded(this.names, what);
   }
 
-  private hasRoomFor(kind: TapKind): boolean {
+  private hasRoomFor(kind: WatchedKind): boolean {
     const { records, events, characters } = this.share;
     if (this.records.length >= records || this.characters >= characters) return false;
+    // Any kind may come for each of 100,000 devices, so each takes at most half of the room that the others leave.
+    if (PUSH.has(kind)) return (this.recorded.get(kind) ?? 0) < records - this.records.length;
     if (!EVENTS.has(kind)) return true;
     // Large events must leave room for the rest too.
     return this.events < events && this.characters < (characters * events) / records;
@@ -137,7 +150,7 @@ export class AppTap implements Tap {
   }
 }
 
-function recordOf(event: TapEvent, atMs: number, trace: string | undefined): TapRecord {
+function recordOf(event: WatchedEvent, atMs: number, trace: string | undefined): TapRecord {
   const { data, channel } = event;
   const isEncrypted = channel?.startsWith(ENCRYPTED) === true;
   return {
@@ -146,6 +159,10 @@ function recordOf(event: TapEvent, atMs: number, trace: string | undefined): Tap
     channel: cut(channel, NAME_MAX),
     event: cut(event.event, NAME_MAX),
     reason: event.reason === undefined ? undefined : cut(unsigned(event.reason), SENTENCE_MAX),
+    device: cut(event.device, NAME_MAX),
+    publish: cut(event.publish, NAME_MAX),
+    target: cut(event.target, SENTENCE_MAX),
+    words: cut(event.words, SENTENCE_MAX),
     // A reader of the stream must not collect encrypted data, not even to decrypt it later.
     data: data === undefined || isEncrypted ? undefined : cutData(data),
     bytes: data === undefined ? undefined : Buffer.byteLength(data),

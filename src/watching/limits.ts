@@ -6,7 +6,7 @@ export const TICK_MS = 100;
 /** Ticks between two reports of counts. */
 export const COUNTS_TICKS = 10;
 
-/** Records of one tick, of all loops and apps of a server. */
+/** Records of one tick, of all apps and loops of a server. */
 export const RECORDS_PER_TICK = 50;
 
 /**
@@ -15,6 +15,9 @@ export const RECORDS_PER_TICK = 50;
  */
 export const REALTIME_RECORDS: RecordShare = { records: 40, events: 25 };
 export const BACKGROUND_RECORDS: RecordShare = { records: 10, events: 0 };
+
+/** Records of one tick, of all instances of a server. All of them come from the background loop. */
+export const PUSH_RECORDS: RecordShare = { records: RECORDS_PER_TICK, events: 0 };
 
 export interface RecordShare {
   readonly records: number;
@@ -34,7 +37,7 @@ export const HEARD_PER_TICK = 1000;
 /** Bytes of the data of a record. */
 export const DATA_BYTES = 1024;
 
-/** Streams of a server, and of one app. */
+/** Streams of a server, and of one app or instance. */
 export const STREAMS_MAX = 8;
 export const STREAMS_PER_APP_MAX = 4;
 

@@ -1,4 +1,3 @@
-import type { Tap } from '../channels/watching/tap.ts';
 import type { Timers } from '../runtime/ports.ts';
 import { AppTap, type TapShare } from './app-tap.ts';
 import {
@@ -12,8 +11,8 @@ import {
 import type { AppTick, WatchedApp } from './records.ts';
 
 export interface LoopTapsOptions {
-  /** Puts a tap on the live object of an app, or takes it away. */
-  readonly setTap: (appId: string, tap: Tap | undefined) => void;
+  /** Puts a tap on an app or instance, or takes it away. */
+  readonly setTap: (watched: string, tap: AppTap | undefined) => void;
   readonly timers: Timers;
   /** What may be recorded in one tick, and how many loops share it. */
   readonly share: RecordShare;

@@ -1,4 +1,3 @@
-import type { TapKind } from '../channels/watching/tap.ts';
 import {
   type AppTick,
   addByKind,
@@ -7,6 +6,7 @@ import {
   type NamedCount,
   type TapCounts,
   type TapRecord,
+  type WatchedKind,
 } from './records.ts';
 
 /** One event as it is sent to watchers. */
@@ -73,7 +73,7 @@ export class Merger {
   private readonly traced = new Map<string, Traced>();
   private early = new Map<string, { receivers: number; readonly untilMs: number }>();
   private readonly updates = new Map<number, RecordUpdate>();
-  private skipped: Partial<Record<TapKind, number>> = {};
+  private skipped: Partial<Record<WatchedKind, number>> = {};
   private counts: TapCounts[] = [];
   /** The subscription counts that were shown lately, by channel and count. */
   private readonly lastCounts = new Map<string, ShownCount>();
@@ -127,7 +127,7 @@ export class Merger {
   takeCounts(): TapCounts {
     const { counts } = this;
     this.counts = [];
-    const kinds: Partial<Record<TapKind, number>> = {};
+    const kinds: Partial<Record<WatchedKind, number>> = {};
     for (const one of counts) addByKind(kinds, one.kinds);
     return {
       kinds,

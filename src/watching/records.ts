@@ -1,8 +1,30 @@
 import type { TapEvent, TapKind } from '../channels/watching/tap.ts';
+import type { Platform } from '../push/model/device.ts';
+import type { PushTapEvent, PushTapKind } from '../push/watching/push-tap.ts';
+
+/** What can happen in an app or in a push instance. No kind is of both. */
+export type WatchedKind = TapKind | PushTapKind;
+
+/** What happens in an app or in a push instance. */
+export interface WatchedEvent extends Omit<TapEvent, 'kind'>, Omit<PushTapEvent, 'kind'> {
+  readonly kind: WatchedKind;
+}
+
+/** The start of the id by which an instance is watched. The id of an app has no slash. */
+const INSTANCE = 'push/';
+
+/** The id by which an instance is watched. */
+export function watchedInstance(instance: string): string {
+  return `${INSTANCE}${instance}`;
+}
+
+/** The instance that is watched by an id; `undefined`: it is the id of an app. */
+export function instanceIn(watched: string): string | undefined {
+  return watched.startsWith(INSTANCE) ? watched.slice(INSTANCE.length) : undefined;
+}
 
 /** One event as watchers see it. Texts are cut. */
-export interface TapRecord extends Omit<TapEvent, 'kind'> {
-  readonly kind: TapKind;
+export interface TapRecord extends WatchedEvent {
   /** Milliseconds since 1970. */
   readonly atMs: number;
   /** The true length of the data. */
@@ -14,7 +36,7 @@ export interface TapRecord extends Omit<TapEvent, 'kind'> {
 }
 
 /** Numbers by kind; a kind that is missing has none. */
-export type ByKind = Readonly<Partial<Record<TapKind, number>>>;
+export type ByKind = Readonly<Partial<Record<WatchedKind, number>>>;
 
 /** How often something occurred, by its name. */
 export interface NamedCount {
@@ -22,17 +44,18 @@ export interface NamedCount {
   readonly events: number;
 }
 
-/** What happened in an app during one second. */
+/** What happened in an app or an instance during one second. */
 export interface TapCounts {
   readonly kinds: ByKind;
-  /** The busiest ones. */
+  /** The busiest ones; of an instance, its publishes. */
   readonly channels: readonly NamedCount[];
-  /** The most frequent names of events. */
+  /** The most frequent names of events; of an instance, reasons. */
   readonly names: readonly NamedCount[];
 }
 
-/** What one loop has seen of one app since its last tick. */
+/** What one loop has seen of one app or instance since its last tick. */
 export interface AppTick {
+  /** The id by which it is watched. */
   readonly appId: string;
   /** Names the loop among those of all servers. */
   readonly loop: string;
@@ -47,33 +70,40 @@ export interface AppTick {
 
 /** What a watcher wants to see. Everything that is given must apply. */
 export interface WatchFilter {
-  readonly kinds?: readonly TapKind[] | undefined;
+  readonly kinds?: readonly WatchedKind[] | undefined;
   readonly channel?: string | undefined;
   /** The start of the channel's name. */
   readonly prefix?: string | undefined;
   readonly socket?: string | undefined;
   readonly user?: string | undefined;
+  readonly publish?: string | undefined;
+  readonly device?: string | undefined;
+  readonly platform?: Platform | undefined;
 }
 
-/** An app that is watched, and what its watchers want together: what any of the filters lets through. */
+/** An app or instance that is watched, and what its watchers want together: what any of the filters lets through. */
 export interface WatchedApp {
+  /** The id of an app, or `watchedInstance`. */
   readonly id: string;
   readonly filters: readonly WatchFilter[];
 }
 
 /** Whether a watcher wants an event. */
-export function isWanted(filter: WatchFilter, event: TapEvent): boolean {
-  const { kinds, channel, prefix, socket, user } = filter;
+export function isWanted(filter: WatchFilter, event: WatchedEvent): boolean {
+  const { kinds, channel, prefix, socket, user, publish, device, platform } = filter;
   if (kinds !== undefined && !kinds.includes(event.kind)) return false;
   if (channel !== undefined && event.channel !== channel) return false;
   if (prefix !== undefined && event.channel?.startsWith(prefix) !== true) return false;
   if (socket !== undefined && event.socket !== socket) return false;
+  if (publish !== undefined && event.publish !== publish) return false;
+  if (device !== undefined && event.device !== device) return false;
+  if (platform !== undefined && event.platform !== platform) return false;
   return user === undefined || event.user === user;
 }
 
 /** Adds numbers to those that are there. */
-export function addByKind(sums: Partial<Record<TapKind, number>>, more: ByKind): void {
-  for (const [kind, count] of Object.entries(more) as [TapKind, number][]) {
+export function addByKind(sums: Partial<Record<WatchedKind, number>>, more: ByKind): void {
+  for (const [kind, count] of Object.entries(more) as [WatchedKind, number][]) {
     sums[kind] = (sums[kind] ?? 0) + count;
   }
 }

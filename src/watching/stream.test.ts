@@ -76,6 +76,21 @@ describe('a live stream', () => {
     expect(await reads()).toEqual([['batch', { events: [shown], updates: [], skipped: {} }]]);
   });
 
+  it('hides the users of a publish from a reader who may not see payloads, and shows interests', async () => {
+    const published = (target?: string) =>
+      ({ n: 1, node: 'a', atMs: 0, kind: 'published', ...(target && { target }) }) as const;
+    const batches = async (text?: string) => {
+      const { stream, reads } = stage({ showsPayloads: false, text });
+      await reads();
+      stream.offer(batch([published('users: ann'), published('interests: annual')]));
+      const [[, data] = []] = await reads();
+      return Object(data).events;
+    };
+    const shown = published('interests: annual');
+    expect(await batches()).toEqual([published(), shown]);
+    expect(await batches('ann')).toEqual([shown]);
+  });
+
   it('gives a slow reader the newest, and tells how many it has missed', async () => {
     const { stream, reads, seen } = stage();
     await reads();

@@ -1,21 +1,28 @@
-import type { TapKind } from '../channels/watching/tap.ts';
 import { EventStream, eventText } from '../runtime/event-stream.ts';
 import { WAITING_CHARACTERS_MAX, WAITING_RECORDS_MAX } from './limits.ts';
 import type { Batch, RecordUpdate, StreamRecord } from './merger.ts';
-import { addByKind, isWanted, type TapCounts, type WatchFilter } from './records.ts';
+import {
+  addByKind,
+  instanceIn,
+  isWanted,
+  type TapCounts,
+  type WatchedKind,
+  type WatchFilter,
+} from './records.ts';
 
 /** What one reader wants to see. */
 export interface StreamQuery {
+  /** The id of an app, or `watchedInstance`. */
   readonly appId: string;
   readonly filter: WatchFilter;
   /** Must be in a name, a reason or the data; in any case. */
   readonly text?: string | undefined;
-  /** Whether the reader may see data. */
+  /** Whether the reader may see data, and which users a publish is for. */
   readonly showsPayloads: boolean;
 }
 
 /** Why a stream ends. */
-export type StreamEnd = 'time' | 'stopping' | 'app-gone' | 'session-ended';
+export type StreamEnd = 'time' | 'stopping' | 'app-gone' | 'instance-gone' | 'session-ended';
 
 /** A server, and whether it was not heard of for some seconds. */
 export interface StreamNode {
@@ -43,7 +50,7 @@ export class WatchStream {
   private readonly options: WatchStreamOptions;
   private events: { readonly record: StreamRecord; readonly characters: number }[] = [];
   private characters = 0;
-  private skipped: Partial<Record<TapKind, number>> = {};
+  private skipped: Partial<Record<WatchedKind, number>> = {};
   private updates = new Map<number, RecordUpdate>();
   /** The records that the reader has or will get, the oldest first. */
   private readonly known = new Set<number>();
@@ -63,14 +70,19 @@ export class WatchStream {
 
   /** Adds what the reader wants to see of a batch. */
   offer({ events, updates, skipped }: Batch): void {
-    for (const record of events) if (this.wants(record)) this.add(record);
+    const { filter } = this.query;
+    for (const record of events) {
+      if (!isWanted(filter, record)) continue;
+      const shown = this.shown(record);
+      if (this.hasText(shown)) this.add(shown);
+    }
     for (const update of updates) {
       if (this.known.has(update.n)) {
         this.updates.set(update.n, { ...this.updates.get(update.n), ...update });
       }
     }
-    const { kinds } = this.query.filter;
-    for (const [kind, count] of Object.entries(skipped) as [TapKind, number][]) {
+    const { kinds } = filter;
+    for (const [kind, count] of Object.entries(skipped) as [WatchedKind, number][]) {
       if (kinds === undefined || kinds.includes(kind)) addByKind(this.skipped, { [kind]: count });
     }
     this.stream.wakeUp();
@@ -91,22 +103,26 @@ export class WatchStream {
     this.stream.end(why);
   }
 
-  private wants(record: StreamRecord): boolean {
-    const { filter, text, showsPayloads } = this.query;
-    if (!isWanted(filter, record)) return false;
-    if (text === undefined) return true;
-    const { channel, event, user, reason, data } = record;
-    const wanted = text.toLowerCase();
-    return [channel, event, user, reason, showsPayloads ? data : undefined].some(
-      (shown) => shown?.toLowerCase().includes(wanted) === true,
+  /** What the reader may see of a record. */
+  private shown(record: StreamRecord): StreamRecord {
+    if (this.query.showsPayloads) return record;
+    const target = record.target?.startsWith('users:') ? undefined : record.target;
+    return { ...record, data: undefined, target };
+  }
+
+  private hasText(shown: StreamRecord): boolean {
+    const wanted = this.query.text?.toLowerCase();
+    if (wanted === undefined) return true;
+    const { channel, event, user, reason, data, publish, device, target, words } = shown;
+    return [channel, event, user, reason, data, publish, device, target, words].some(
+      (field) => field?.toLowerCase().includes(wanted) === true,
     );
   }
 
   private add(record: StreamRecord): void {
-    const shown = this.query.showsPayloads ? record : { ...record, data: undefined };
     // Names and sentences are short beside the data.
-    const characters = 500 + (shown.data?.length ?? 0);
-    this.events.push({ record: shown, characters });
+    const characters = 500 + (record.data?.length ?? 0);
+    this.events.push({ record, characters });
     this.characters += characters;
     this.known.add(record.n);
     if (this.known.size > SENT_MAX) for (const n of this.known.keys().take(1)) this.known.delete(n);
@@ -142,7 +158,7 @@ export class WatchStream {
       };
       parts.push(eventText('batch', batch));
     }
-    if (this.counts !== undefined) parts.push(eventText('counts', this.counts));
+    if (this.counts !== undefined) parts.push(eventText('counts', this.shownCounts(this.counts)));
     this.nodes = undefined;
     this.counts = undefined;
     this.events = [];
@@ -150,5 +166,11 @@ export class WatchStream {
     this.updates = new Map();
     this.skipped = {};
     return parts.join('');
+  }
+
+  private shownCounts({ kinds, channels, names }: TapCounts): object {
+    return instanceIn(this.query.appId) === undefined
+      ? { kinds, channels, names }
+      : { kinds, publishes: channels, reasons: names };
   }
 }

@@ -10,7 +10,7 @@ import {
 import { Merger } from './merger.ts';
 import { NearNames } from './near-names.ts';
 import { Nodes } from './nodes.ts';
-import type { AppTick, WatchedApp, WatchFilter } from './records.ts';
+import { type AppTick, instanceIn, type WatchedApp, type WatchFilter } from './records.ts';
 import { type StreamEnd, type StreamQuery, WatchStream } from './stream.ts';
 import { type ClusterLink, WatchersElsewhere } from './watchers-elsewhere.ts';
 
@@ -21,7 +21,7 @@ export interface WatchesOptions {
   /** How many loops of this server see events, and whether other servers do. */
   readonly loops: number;
   readonly link: ClusterLink | undefined;
-  /** Says to all loops of this server what they must watch from now on. */
+  /** Says to all loops of this server what they must watch from now on: apps and instances. */
   readonly watch: (apps: readonly WatchedApp[]) => void;
   /** Finds the occupied channel that was most likely meant. */
   readonly findNear: (appId: string, channel: string) => Promise<string | undefined>;
@@ -99,19 +99,20 @@ export class Watches {
     const ofApp = this.streamsOf(appId).length;
     if (this.open.size >= STREAMS_MAX || ofApp >= STREAMS_PER_APP_MAX) {
       throw new TooManyStreams(
-        `Too many live streams: at most ${STREAMS_MAX}, and ${STREAMS_PER_APP_MAX} of one app; close one`,
+        `Too many live streams: at most ${STREAMS_MAX}, and ${STREAMS_PER_APP_MAX} of one app or instance; close one`,
       );
     }
     const { node, timers, onSkipped } = this.options;
+    const instance = instanceIn(appId);
+    const payloads = showsPayloads ? 'show' : 'hide';
     const stream = new WatchStream({
       query,
       hello: {
         node,
-        app: appId,
+        ...(instance === undefined ? { app: appId, payloads } : { instance }),
         kinds: filter.kinds ?? null,
         perTick: RECORDS_PER_TICK,
         tickMs: TICK_MS,
-        payloads: showsPayloads ? 'show' : 'hide',
         nodes: this.nodes.list(timers.now()),
       },
       onSkipped,
@@ -148,10 +149,12 @@ export class Watches {
     this.elsewhere?.said(loop, isHeard);
   }
 
-  /** Ends the streams of apps that are gone. */
-  endGone(isThere: (appId: string) => boolean): void {
+  /** Ends the streams of apps and instances that are gone. */
+  endGone(isThere: (watched: string) => boolean): void {
     for (const { stream } of this.open) {
-      if (!isThere(stream.query.appId)) stream.end('app-gone');
+      const { appId } = stream.query;
+      const why = instanceIn(appId) === undefined ? 'app-gone' : 'instance-gone';
+      if (!isThere(appId)) stream.end(why);
     }
   }
 

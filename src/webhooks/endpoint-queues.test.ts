@@ -85,6 +85,21 @@ describe('the limits of waiting requests', () => {
     expect(queues.wanted(6)).toEqual([]);
   });
 
+  it('forget no request that became due while a claim was under way', () => {
+    const queues = new EndpointQueues();
+    const first = request(endpointOf('channels', 'app', 'a'));
+    queues.admit(first);
+    queues.dueFrom(first.endpoint, 1);
+    expect(queues.wanted(10)).toHaveLength(1);
+    // On PostgreSQL the claim may have read the store before this was written.
+    queues.addReplayed(request(first.endpoint), 5);
+    queues.addClaimed({ endpoint: first.endpoint, requests: [], dueAtMs: undefined });
+    expect(queues.nextDueAtMs()).toBe(5);
+    expect(queues.wanted(10)).toHaveLength(1);
+    queues.addClaimed({ endpoint: first.endpoint, requests: [], dueAtMs: undefined });
+    expect(queues.nextDueAtMs()).toBe(Number.POSITIVE_INFINITY);
+  });
+
   it('are counted anew from the store', () => {
     const queues = new EndpointQueues();
     queues.admit(request('gone', 5));

@@ -41,6 +41,8 @@ interface EndpointQueue {
   oldestAtMs: number;
   /** No unclaimed request is due before this. */
   dueAtMs: number;
+  /** The same for requests that became due since the last claim began, which the claim may not have seen. */
+  dueSinceClaimMs: number;
   claimed: ClaimedRequest[];
   inFlight: number;
   /** The last attempt failed: one request at a time until one succeeds. */
@@ -94,6 +96,7 @@ export class EndpointQueues {
   dueFrom(endpoint: string, atMs: number): void {
     const queue = this.queue(endpoint);
     queue.dueAtMs = Math.min(queue.dueAtMs, atMs);
+    queue.dueSinceClaimMs = Math.min(queue.dueSinceClaimMs, atMs);
   }
 
   /** Applies a settlement that has been written to the store. */
@@ -120,17 +123,18 @@ export class EndpointQueues {
       queue.bytes = 0;
       this.count(queue, entry?.rows ?? 0, entry?.bytes ?? 0);
       queue.oldestAtMs = entry?.oldestAtMs ?? Number.POSITIVE_INFINITY;
-      queue.dueAtMs = Math.min(queue.dueAtMs, entry?.dueAtMs ?? Number.POSITIVE_INFINITY);
+      this.dueFrom(queue.endpoint, entry?.dueAtMs ?? Number.POSITIVE_INFINITY);
       this.removeIfIdle(queue);
     }
   }
 
-  /** The endpoints to claim requests for now, and how many each. */
+  /** The endpoints to claim requests for now, and how many each. The claim begins after this. */
   wanted(nowMs: number): readonly WantedRequests[] {
     const wanted: WantedRequests[] = [];
     for (const queue of this.queues.values()) {
       if (queue.claimed.length > 0 || queue.dueAtMs > nowMs || !this.maySend(queue)) continue;
       wanted.push({ endpoint: queue.endpoint, limit: queue.failing ? 1 : CLAIM_ROWS });
+      queue.dueSinceClaimMs = Number.POSITIVE_INFINITY;
       if (wanted.length === CLAIM_ENDPOINTS) break;
     }
     return wanted;
@@ -140,7 +144,7 @@ export class EndpointQueues {
   addClaimed({ endpoint, requests, dueAtMs }: EndpointClaim): void {
     const queue = this.queue(endpoint);
     queue.claimed.push(...requests);
-    queue.dueAtMs = dueAtMs ?? Number.POSITIVE_INFINITY;
+    queue.dueAtMs = Math.min(dueAtMs ?? Number.POSITIVE_INFINITY, queue.dueSinceClaimMs);
     this.removeIfIdle(queue);
   }
 
@@ -240,6 +244,7 @@ export class EndpointQueues {
       bytes: 0,
       oldestAtMs: Number.POSITIVE_INFINITY,
       dueAtMs: Number.POSITIVE_INFINITY,
+      dueSinceClaimMs: Number.POSITIVE_INFINITY,
       claimed: [],
       inFlight: 0,
       failing: false,

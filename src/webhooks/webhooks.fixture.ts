@@ -26,7 +26,9 @@ export function appOf(id: string, webhooks: readonly AppWebhook[]): App {
       memberChangesPerSecond: 0,
       triggersPerSecond: 0,
       queriesPerSecond: 0,
+      historyBytes: 0,
     },
+    history: [],
     webhooks,
   };
 }

@@ -30,6 +30,7 @@ describe('the admin API tells', () => {
     );
     expect(json).toMatchObject({
       version: packageJson.version,
+      command: 'npx fanfare',
       threads: 2,
       engine: 'memory',
       store: 'sqlite',

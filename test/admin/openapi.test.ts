@@ -127,6 +127,13 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
   listUsage: async () => ({ path: { id: APP.id } }),
   listInstances: async () => ({}),
   createInstance: async () => ({ body: { name: 'x', limits: { devices: 1 }, webhooks: [] } }),
+  watchInstance: async () => {
+    const id = await makeInstance();
+    // The stream ends with its instance.
+    const opened = server.logsNext(/Live stream opened/);
+    void opened.then(() => admin(server, 'DELETE', `/instances/${id}`));
+    return { path: { id } };
+  },
   getInstance: async () => ({ path: { id: await makeInstance() } }),
   changeInstance: async () => ({ path: { id: await makeInstance() }, body: { name: 'y' } }),
   deleteInstance: async () => ({ path: { id: await makeInstance() } }),

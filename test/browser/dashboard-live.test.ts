@@ -106,7 +106,7 @@ it('is walked by keyboard: rows, panel, pause, filter', async () => {
   await page.keyboard.press('/');
   await page.keyboard.type(' nothing-like-this');
   await page.getByText('Nothing passes the filter').waitFor();
-  await page.getByRole('button', { name: 'Drop the filter' }).click();
+  await page.getByRole('button', { name: 'Remove the filter' }).click();
   await rows.first().waitFor();
   expect(complaints).toEqual([]);
   await page.close();

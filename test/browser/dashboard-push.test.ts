@@ -119,7 +119,7 @@ describe('the publishes of an instance', () => {
     // The payload is there until the publish is over.
     await page.getByRole('link', { name: 'hello' }).click();
     await page.getByText('Later').waitFor();
-    await page.getByRole('button', { name: 'Cancel what waits' }).click();
+    await page.getByRole('button', { name: 'Cancel publish' }).click();
     // The dialog has the focus in its field.
     await page.getByRole('dialog').waitFor();
     await page.keyboard.type('cancel');
@@ -196,7 +196,7 @@ it('says what there is not', async () => {
   const { page } = await openDashboard(server, browser, `/push/${id}/publishes`);
   await page.getByText('Nothing was published yet').waitFor();
   await page.getByRole('button', { name: 'cancelled' }).click();
-  await page.getByText('All publishes of the last 30 days were looked at').waitFor();
+  await page.getByText('All publishes of the last 30 days were searched').waitFor();
   expect(page.url()).toEndWith('?state=cancelled');
   expect(await lookFaults(page)).toEqual([]);
   const nowhere = `http://127.0.0.1:${server.adminPort}/dashboard/push`;

@@ -94,7 +94,7 @@ it('takes a new app to its first event: this tab connects, sends, and hears it',
 it('is walked through by keyboard alone', async () => {
   const { page, complaints } = await openDashboard(server, browser);
   // The pages of an app are found once the apps are known.
-  await page.getByRole('link', { name: 'Settings' }).waitFor();
+  await page.getByRole('link', { name: 'Settings' }).first().waitFor();
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: 'Find anything' }).waitFor();
   await page.keyboard.type('setti');

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { admin, everyServerTakes, makeApp } from '../../testing/clients/admin-api.ts';
+import { LiveStream } from '../../testing/clients/live-stream.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
 import { TestApp } from '../../testing/servers/test-app.ts';
@@ -49,6 +50,44 @@ interface Listed {
 }
 
 describe('any server of a cluster', () => {
+  it('has the lines of all logs, each with its server', async () => {
+    const names = [await nameOf(first), await nameOf(second)];
+    interface Log extends Pick<Listed, 'servers'> {
+      readonly lines: readonly { readonly atMs: number; readonly server: string }[];
+      readonly next: number | null;
+    }
+    const { here } = await newApp();
+    // That somebody watches is a line of the log.
+    for (const server of [first, second, first, second]) {
+      await (await LiveStream.open(server, here.id))[Symbol.asyncDispose]();
+    }
+    const all = await ask<Log>(first, '/log?limit=1000');
+    expect(all.servers).toEqual(names.map((name) => ({ name, away: false })));
+    expect(new Set(all.lines.map(({ server }) => server))).toEqual(new Set(names));
+    expect(all.lines).toEqual(all.lines.toSorted((a, b) => a.atMs - b.atMs));
+    // Page by page, none is left out and none comes twice.
+    const paged: unknown[] = [];
+    for (let [before, isOver] = ['', false]; !isOver; ) {
+      const page = await ask<Log>(first, `/log?limit=3${before}`);
+      paged.unshift(...page.lines);
+      isOver = page.next === null;
+      before = `&before=${page.next}`;
+    }
+    // Further lines may have been written.
+    expect(paged.slice(0, all.lines.length)).toEqual([...all.lines]);
+  });
+
+  it('knows the gateways of an instance on all servers', async () => {
+    const { json } = await admin(first, 'POST', '/instances', { body: {} });
+    const path = `/instances/${(json as { id: string }).id}`;
+    await everyServerTakes({ ...first, nodes: cluster.servers }, path);
+    const { servers } = await ask<Listed>(second, `${path}/gateways`);
+    expect(servers.map(({ name, away }) => [name, away])).toEqual([
+      [await nameOf(second), false],
+      [await nameOf(first), false],
+    ]);
+  });
+
   it('lists, shows and closes connections of all servers', async () => {
     const { here, there } = await newApp();
     const names = [await nameOf(first), await nameOf(second)];

@@ -194,7 +194,7 @@ export function authorityContract(
       const { at } = cluster;
       for (const room of ROOMS.map((text) => text.replace('presence-', ''))) {
         await at(0).join(app, room);
-        const published: Promise<void>[] = [];
+        const published: Promise<unknown>[] = [];
         for (let n = 0; n < 20; n++) published.push(at(0).publish(app, room, `e${n}`));
         const joined = at(1).join(app, room);
         for (let n = 20; n < 40; n++) published.push(at(0).publish(app, room, `e${n}`));

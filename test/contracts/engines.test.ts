@@ -5,6 +5,7 @@ import { MemoryEngine } from '../../src/engines/memory.ts';
 import { ThreadsEngine } from '../../src/engines/threads/engine.ts';
 import type { EngineMessage } from '../../src/engines/threads/messages.ts';
 import { authorityContract, type OpenCluster } from './authority.contract.ts';
+import { historyContract } from './history.contract.ts';
 import { partsOfLoop } from './loop-parts.ts';
 import { LoopStage } from './loop-stage.ts';
 
@@ -23,19 +24,20 @@ function clusterOf(
   };
 }
 
-authorityContract('MemoryEngine', async () => {
+const memory = async (): Promise<OpenCluster> => {
   const clock = new FakeClock();
   const reported: AppWebhookEvent[] = [];
-  const { webhooks, broadcaster, audience, terminated, terminate } = partsOfLoop(clock, reported);
+  const { audience, terminated, ...parts } = partsOfLoop(clock, reported);
   const authority = new MemoryEngine({
     timers: clock,
-    webhooks,
-    broadcaster,
-    terminate,
+    ...parts,
   });
   const loop = new LoopStage({ number: 0, authority, audience, terminated });
   return clusterOf([loop], clock, reported, async () => undefined);
-});
+};
+
+authorityContract('MemoryEngine', memory);
+historyContract('MemoryEngine', memory);
 
 /** Loops of one process, whose messages arrive in later turns, all of one turn together. */
 async function threads(count: number, apps: readonly App[]): Promise<OpenCluster> {
@@ -84,4 +86,5 @@ async function threads(count: number, apps: readonly App[]): Promise<OpenCluster
 
 for (const count of [1, 2, 3, 8]) {
   authorityContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
+  historyContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
 }

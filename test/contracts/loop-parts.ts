@@ -47,5 +47,21 @@ export function partsOfLoop(
   const terminate = (_: App, userId: string) => void terminated.push(userId);
   const broadcaster = { usage, audience: audience as unknown as Audience };
   const meter = new TableMeter();
-  return { webhooks, broadcaster, audience, terminated, terminate, meter, quotas, open };
+  const historyBytes = 64_000_000;
+  const ended: string[] = [];
+  return {
+    webhooks,
+    broadcaster,
+    audience,
+    terminated,
+    terminate,
+    meter,
+    historyBytes,
+    allApps: (): readonly App[] => [],
+    /** The channels whose connections were ended because events were lost. */
+    ended,
+    endResuming: (_: App, channel: string) => void ended.push(channel),
+    quotas,
+    open,
+  };
 }

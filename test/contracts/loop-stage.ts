@@ -1,5 +1,7 @@
 import type { App } from '../../src/channels/app.ts';
 import { type ChannelEvent, topicOf } from '../../src/channels/event.ts';
+import type { EventId } from '../../src/channels/history/event-id.ts';
+import type { HistoryRequest } from '../../src/channels/history/resume.ts';
 import type { Audience, Authority, Entered, SendOptions } from '../../src/channels/ports.ts';
 import type { SocketId } from '../../src/channels/socket-id.ts';
 import { LocalChannels } from '../../src/channels/subscribing/local-channels.ts';
@@ -80,13 +82,14 @@ export class LoopStage {
     text: string,
     userId?: string,
     userInfo?: string,
+    history?: HistoryRequest,
   ): Promise<Entered | 'full'> {
     const member = userId === undefined ? undefined : { userId, userInfo };
     const { subscriptions, shared } = this.channels.enter(app, channel(text), member);
     let found: Entered | undefined;
     this.connections++;
     const socketId = `${this.number + 1}.${this.connections}` as SocketId;
-    const entry = { app, channel: channel(text), held: subscriptions, member, socketId };
+    const entry = { app, channel: channel(text), held: subscriptions, member, socketId, history };
     const isIn = await this.authority.join(entry, (entered) => {
       found = entered;
       this.entryAt.set(shared.topic, this.audience.heard.get(shared.topic)?.length ?? 0);
@@ -116,9 +119,15 @@ export class LoopStage {
     });
   }
 
-  async publish(app: App, text: string, name: string, except?: SocketId): Promise<void> {
+  /** Returns the id of the event if the channel keeps a history. */
+  async publish(
+    app: App,
+    text: string,
+    name: string,
+    except?: SocketId,
+  ): Promise<EventId | undefined> {
     const event: ChannelEvent = { app, channel: channel(text), name, data: 'data', except };
-    await this.authority.publish({
+    return await this.authority.publish({
       app,
       channel: event.channel.text,
       makeFrame: () => eventMessage(event.name, event.channel.text, event.data),

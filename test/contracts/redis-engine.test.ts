@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'bun:test';
 import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
 import { authorityContract } from './authority.contract.ts';
+import { historyContract } from './history.contract.ts';
 import { RedisLoops } from './redis-loops.ts';
 
 let redis: OwnRedis;
@@ -18,14 +19,16 @@ afterAll(async () => {
   await other[Symbol.asyncDispose]();
 });
 
-authorityContract('RedisEngine of 3 loops', async (apps) => {
-  const cluster = await RedisLoops.open([redis.url], apps, 3);
-  opened.push(cluster);
-  return cluster;
-});
+for (const contract of [authorityContract, historyContract]) {
+  contract('RedisEngine of 3 loops', async (apps) => {
+    const cluster = await RedisLoops.open([redis.url], apps, 3);
+    opened.push(cluster);
+    return cluster;
+  });
 
-authorityContract('RedisEngine of 2 loops over two servers', async (apps) => {
-  const cluster = await RedisLoops.open([redis.url, other.url], apps, 2);
-  opened.push(cluster);
-  return cluster;
-});
+  contract('RedisEngine of 2 loops over two servers', async (apps) => {
+    const cluster = await RedisLoops.open([redis.url, other.url], apps, 2);
+    opened.push(cluster);
+    return cluster;
+  });
+}

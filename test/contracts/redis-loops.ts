@@ -1,4 +1,5 @@
 import type { App } from '../../src/channels/app.ts';
+import type { ChannelText } from '../../src/channels/channel-name.ts';
 import { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
 import type { Audience, WebhookSink } from '../../src/channels/ports.ts';
@@ -27,6 +28,7 @@ export interface LoopOptions {
   /** Through which each server is reached, instead of those of the cluster. */
   readonly urls?: readonly string[];
   readonly audience?: Audience;
+  readonly endResuming?: (app: App, channel: ChannelText) => void;
   /** Takes its webhook events, in place of a store that confirms each. */
   readonly emit?: WebhookSink['emit'];
 }
@@ -142,6 +144,7 @@ export class RedisLoops implements OpenCluster {
     audience,
     urls = this.urls,
     emit,
+    endResuming,
   }: LoopOptions = {}): Promise<RedisLoop> {
     const clock = new FakeClock();
     clock.setBack(clock.now() - this.clock.now() - clockAheadMs);
@@ -164,6 +167,9 @@ export class RedisLoops implements OpenCluster {
       webhooks: parts.webhooks,
       broadcaster: { ...parts.broadcaster, audience: heard },
       terminate: parts.terminate,
+      allApps: () => this.apps,
+      historyBytes: parts.historyBytes,
+      endResuming: endResuming ?? parts.endResuming,
       keyPrefix: this.prefix,
       quotas: parts.quotas,
       servers: urls.map((_, index) => ({

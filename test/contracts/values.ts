@@ -7,6 +7,15 @@ export function appWith(limits: Partial<AppLimits>, id = 'app'): App {
   return appSettings.parse({ id, keys: [{ key: `${id}-key`, secret: 'secret' }], limits });
 }
 
+/** An app whose channels keep histories by these rules. */
+export function appWithHistory(
+  history: readonly Readonly<Record<string, unknown>>[],
+  { id = 'app', ...limits }: Partial<AppLimits> & { readonly id?: string } = {},
+): App {
+  const keys = [{ key: `${id}-key`, secret: 'secret' }];
+  return appSettings.parse({ id, keys, limits, history });
+}
+
 /** The channel of a name that is known to be valid. */
 export function channel(text: string): ChannelName {
   const parsed = parseChannelName(text);

@@ -5,6 +5,8 @@ import { apnsRefusal } from '../../src/fake-gateways/apns/fake-apns.ts';
 import { fcmRefusal } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import type { Act } from '../../src/fake-gateways/script.ts';
 import { type Platform, platforms } from '../../src/push/model/device.ts';
+import { admin } from '../../testing/clients/admin-api.ts';
+import { LiveStream } from '../../testing/clients/live-stream.ts';
 import { askPush } from '../../testing/clients/push-requests.ts';
 import {
   allAccepted,
@@ -159,6 +161,7 @@ describe('a gateway', () => {
         apns: apnsRefusal(503, 'ServiceUnavailable'),
         fcm: fcmRefusal(503, 'UNAVAILABLE'),
       });
+      await using stream = await LiveStream.ofInstance(site.server, troubled.id);
       const publishId = await site.publish(troubled, newsFor());
       await site.server.logged(/sending is paused.*"platform":"apns"/);
       await site.server.logged(/sending is paused.*"platform":"fcm"/);
@@ -172,6 +175,8 @@ describe('a gateway', () => {
       expect(during.state).toBe('delivering');
       expect(during.platforms.apns).toMatchObject({ planned: apns.length, accepted: 0, failed: 0 });
       expect(during.platforms.fcm).toMatchObject({ planned: fcm.length, accepted: 0, failed: 0 });
+      const { json: list } = await admin(site.server, 'GET', `/instances/${troubled.id}/publishes`);
+      expect(list).toMatchObject({ publishes: [{ id: publishId, paused: true }, {}] });
 
       site.apns.script.clear();
       site.fcm.script.clear();
@@ -181,6 +186,17 @@ describe('a gateway', () => {
       const again = new Set(site.apns.arrivals.list().map(({ status }) => status));
       expect(again).toEqual(new Set([200, 503]));
       await site.server.logged(/Gateway recovered/);
+      for (const platform of ['apns', 'fcm'] as const) {
+        await stream.shows({ kind: 'paused', platform });
+        await stream.shows({ kind: 'resumed', platform });
+      }
+      // Also what was left out is counted.
+      const accepted = () =>
+        (stream.events.get('counts') ?? []).reduce<number>(
+          (sum, counts) => sum + (Object(counts).kinds.accepted ?? 0),
+          0,
+        );
+      await stream.tells('counts', () => accepted() === apns.length + fcm.length + web.length);
     },
     LONG_MS,
   );

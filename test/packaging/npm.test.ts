@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Glob } from 'bun';
-import packageJson from '../../package.json';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
 
 const ROOT = join(import.meta.dir, '../..');
+
+/** Each file costs time when npm unpacks and checks it. */
+const FILES_MAX = 470;
 
 /** An app of somebody, with the package and the SDKs installed. */
 const app = temporaryDirectory({
@@ -46,6 +48,16 @@ const app = temporaryDirectory({
     await server.stop();
     console.log(JSON.stringify({ data, publish: publish.status, url: channels.url, readyMs }));
   `,
+  'dashboard.mjs': `
+    import { startFanfare } from 'fanfare/testing';
+    const server = await startFanfare();
+    const page = await (await fetch(server.admin.url + '/dashboard')).text();
+    const paths = Array.from(page.matchAll(/\\b(?:src|href)="([^"]+)"/g), ([, path]) => path);
+    const statuses = [];
+    for (const path of paths) statuses.push((await fetch(server.admin.url + path)).status);
+    await server.stop();
+    console.log(JSON.stringify({ scripts: paths.length, statuses }));
+  `,
   'wrong.mjs': `
     import { startFanfare } from 'fanfare/testing';
     await startFanfare({ config: { chanels: {} } }).catch((error) => console.log(error.message));
@@ -71,7 +83,7 @@ beforeAll(async () => {
   const archive = packed.stdout.trim();
   await run(['tar', 'xzf', archive, '--strip-components=1', '-C', join(modules, 'fanfare')], ROOT);
   // What npm would put beside it.
-  for (const name of [...Object.keys(packageJson.dependencies), '@oven', 'pusher', 'pusher-js']) {
+  for (const name of ['bun', '@oven', 'pusher', 'pusher-js']) {
     const [scope] = name.split('/');
     if (scope !== undefined && scope !== name) mkdirSync(join(modules, scope), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
@@ -99,19 +111,35 @@ async function run(command: readonly string[], cwd: string) {
 }
 
 describe('the package for npm', () => {
-  it('holds the program and its documentation, and no tests', () => {
-    for (const needed of ['bin/fanfare', 'src/main.ts', 'bunfig.toml', 'LICENSE', 'docs/cli.md']) {
+  it('holds the program and its documentation in at most 470 files, and no tests or sources', () => {
+    expect(files.length).toBeLessThanOrEqual(FILES_MAX);
+    for (const needed of [
+      'bin/fanfare',
+      'bundle/main.js',
+      'bunfig.toml',
+      'LICENSE',
+      'docs/cli.md',
+    ]) {
       expect(files).toContain(needed);
     }
-    expect(files.filter((file) => /\.(test|fixture)\.|^(test|testing|bench)\//.test(file))).toEqual(
-      [],
-    );
+    expect(
+      files.filter((file) => /\.(test|fixture)\.|^(src|test|testing|bench)\//.test(file)),
+    ).toEqual([]);
   });
 
-  it('is not private, names no tools of development, and knows its commit', async () => {
+  it('may be published, needs no package but Bun, and knows its commit', async () => {
     const manifest = await Bun.file(join(modules, 'fanfare/package.json')).json();
     expect(manifest).not.toHaveProperty('private');
     expect(manifest).not.toHaveProperty('devDependencies');
+    expect(Object.keys(manifest.dependencies)).toEqual(['bun']);
+    expect(manifest).toMatchObject({
+      publishConfig: { access: 'public', provenance: true },
+      repository: { type: 'git', url: expect.stringMatching(/^git\+https:\/\/.*\.git$/) },
+      bugs: expect.stringContaining('/issues'),
+      homepage: expect.stringContaining('https://'),
+      author: expect.any(String),
+      keywords: expect.arrayContaining(['pusher', 'websocket']),
+    });
     const { stdout } = await run(
       ['sh', join(modules, 'fanfare/bin/fanfare'), '--version'],
       app.path,
@@ -130,6 +158,14 @@ describe('the package for npm', () => {
       expect(readdirSync(temporary)).toEqual([]);
     },
   );
+
+  it('has the dashboard inside', async () => {
+    const { stdout, exitCode } = await run(['node', 'dashboard.mjs'], app.path);
+    const { scripts, statuses } = JSON.parse(stdout);
+    expect(exitCode).toBe(0);
+    expect(scripts).toBeGreaterThan(1);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
 
   it('says why a server does not start', async () => {
     const { stdout } = await run(['node', 'wrong.mjs'], app.path);

@@ -7,6 +7,8 @@ export interface FirefoxTab extends AsyncDisposable {
   readonly complaints: readonly string[];
   /** Opens an address, and settles when it is loaded. */
   open(url: string): Promise<void>;
+  /** Gives the page this size, in CSS pixels. */
+  resize(width: number, height: number): Promise<void>;
   /** The value of an expression in the page: a string, a number or a boolean. */
   evaluate(expression: string): Promise<unknown>;
   /** Settles when an expression in the page is true. */
@@ -77,6 +79,9 @@ export async function startFirefoxTab(options: FirefoxOptions = {}): Promise<Fir
     evaluate,
     async open(url) {
       await command('browsingContext.navigate', { context, url, wait: 'complete' });
+    },
+    async resize(width, height) {
+      await command('browsingContext.setViewport', { context, viewport: { width, height } });
     },
     async until(expression) {
       await eventually(

@@ -7,6 +7,8 @@ import type { Autopush } from './autopush.ts';
 export interface Firefox extends AsyncDisposable {
   /** What it has printed, for the text of a failure. */
   readonly output: () => string;
+  /** Settles with the address for `driveFirstTab`, if it was started with `isDriven`. */
+  readonly driverUrl: Promise<string>;
 }
 
 export interface FirefoxOptions {
@@ -16,6 +18,8 @@ export interface FirefoxOptions {
   readonly preferences?: Readonly<Record<string, string | number | boolean>>;
   /** Further files of its profile, by name. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Whether a test drives it by WebDriver BiDi. */
+  readonly isDriven?: boolean;
 }
 
 /** How long Firefox may take to start and open a page on a busy machine. Milliseconds. */
@@ -24,7 +28,7 @@ export const FIREFOX_START_MAX_MS = 120_000;
 /** Starts Firefox with one tab for each address, and with a new profile, which is removed with it. */
 export async function startFirefox(
   urls: readonly string[],
-  { autopush, preferences, files = {} }: FirefoxOptions = {},
+  { autopush, preferences, files = {}, isDriven = false }: FirefoxOptions = {},
 ): Promise<Firefox> {
   const program = Bun.which('firefox-esr') ?? Bun.which('firefox');
   if (program === null) {
@@ -38,7 +42,11 @@ export async function startFirefox(
     writeFileSync(join(profile, name), content);
   }
   const firefox = Bun.spawn(
-    [program, '--headless', '--no-remote', '--new-instance', '--profile', profile, ...urls],
+    [
+      ...[program, '--headless', '--no-remote', '--new-instance', '--profile', profile],
+      ...(isDriven ? ['--remote-debugging-port', '0'] : []),
+      ...urls,
+    ],
     {
       // What it keeps beside the profile goes there as well.
       env: { ...process.env, HOME: profile, MOZ_CRASHREPORTER_DISABLE: '1' },
@@ -49,13 +57,19 @@ export async function startFirefox(
     },
   );
   let output = '';
+  const driver = Promise.withResolvers<string>();
   const collect = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder();
-    for await (const bytes of stream) output += decoder.decode(bytes, { stream: true });
+    for await (const bytes of stream) {
+      output += decoder.decode(bytes, { stream: true });
+      const url = /WebDriver BiDi listening on (ws:\S+)\n/.exec(output)?.[1];
+      if (url !== undefined) driver.resolve(url);
+    }
   };
   const collected = Promise.all([collect(firefox.stdout), collect(firefox.stderr)]);
   return {
     output: () => output,
+    driverUrl: driver.promise,
     async [Symbol.asyncDispose]() {
       if (firefox.exitCode === null && firefox.signalCode === null) {
         process.kill(-firefox.pid, 'SIGKILL');
@@ -82,6 +96,8 @@ function usual(
     'permissions.default.desktop-notification': 1,
     'dom.webnotifications.requireuserinteraction': false,
     'alerts.useSystemBackend': false,
+    // A driver would turn push off.
+    'remote.prefs.recommended': false,
     // It opens the address that it is given, and nothing else anywhere.
     'termsofuse.bypassNotification': true,
     'browser.aboutwelcome.enabled': false,

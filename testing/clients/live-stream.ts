@@ -11,7 +11,7 @@ interface Batch {
   readonly updates: readonly { readonly n: number }[];
 }
 
-/** A reader of the live stream of an app. */
+/** A reader of the live stream of an app or a push instance. */
 export class LiveStream implements AsyncDisposable {
   /** All records so far, with what later events told of them. */
   readonly records: ShownRecord[] = [];
@@ -29,12 +29,21 @@ export class LiveStream implements AsyncDisposable {
   }
 
   /** Opens a stream; everything that happens from then on is shown, at all servers that act as one. */
-  static async open(server: AdminServer, appId: string, query = ''): Promise<LiveStream> {
+  static open(server: AdminServer, appId: string, query = ''): Promise<LiveStream> {
+    return LiveStream.openAt(server, `/apps/${appId}/stream${query}`);
+  }
+
+  /** Opens the stream of a push instance in the same way. */
+  static ofInstance(server: AdminServer, id: string, query = ''): Promise<LiveStream> {
+    return LiveStream.openAt(server, `/instances/${id}/stream${query}`);
+  }
+
+  private static async openAt(server: AdminServer, path: string): Promise<LiveStream> {
     const client = new AbortController();
-    const response = await fetch(
-      `http://127.0.0.1:${server.adminPort}/api/v1/apps/${appId}/stream${query}`,
-      { headers: { authorization: `Bearer ${server.adminPassword}` }, signal: client.signal },
-    );
+    const response = await fetch(`http://127.0.0.1:${server.adminPort}/api/v1${path}`, {
+      headers: { authorization: `Bearer ${server.adminPassword}` },
+      signal: client.signal,
+    });
     if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
     const stream = new LiveStream(response, client);
     const nodes = server.nodes?.length ?? 1;

@@ -7,7 +7,8 @@ const optional = (description: string) => z.string().optional().describe(descrip
 
 const byKind = z.partialRecord(z.enum(tapKinds), count);
 
-const nodes = z
+/** The servers whose events a stream shows. */
+export const nodes = z
   .array(
     z.strictObject({
       name: z.string(),

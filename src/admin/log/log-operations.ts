@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { server, servers } from '../channels/server-shapes.ts';
 import { eventsOf } from '../event-shapes.ts';
 import { type Operation, operation } from '../operation.ts';
 import { listLimit } from '../query-kinds.ts';
@@ -10,7 +11,7 @@ const TEXT_MAX = 200;
 const number = z.int().min(0);
 
 const line = z.strictObject({
-  n: number.describe('Rises with every line, also over restarts.'),
+  n: number.describe('Rises with every line of a server, also over restarts.'),
   atMs: number.describe('Milliseconds since 1970.'),
   level: z.enum(logLevels),
   message: z.string(),
@@ -19,10 +20,10 @@ const line = z.strictObject({
     .describe('As the log has them. `address` is missing if payloads are hidden from the caller.'),
 });
 
-const lineNumber = (description: string) =>
+const wholeNumber = (what: string, description: string) =>
   z
     .string()
-    .regex(/^\d{1,15}$/, { error: 'must be the `n` of a line' })
+    .regex(/^\d{1,15}$/, { error: `must be ${what}` })
     .transform(Number)
     .optional()
     .describe(description);
@@ -61,24 +62,24 @@ export const logOperations: readonly Operation[] = [
     path: '/log',
     role: 'support',
     summary:
-      'List the last lines of the log of the server that is asked, the oldest first. It keeps up to 1,000 lines and 1 MiB; if one app or instance has most of them, its oldest lines go first.',
+      'List the last lines of the logs of all servers, the oldest first. Each server keeps up to 1,000 lines and 1 MiB; if one app or instance has most of them, its oldest lines go first. A page may be longer or shorter than `limit`, because it has all or none of the lines of a millisecond.',
     query: z.strictObject({
       ...filter,
-      before: lineNumber('List lines before this one, to go back.'),
+      before: wholeNumber(
+        'the `next` of an earlier response',
+        'List lines before this time, to go back. Milliseconds since 1970.',
+      ),
       limit: listLimit(100),
     }),
     answer: z.strictObject({
-      server: z.string(),
-      lines: z.array(line),
+      servers,
+      lines: z.array(line.extend({ server })),
       next: number.nullable().describe('For `before`, to go back; null at the oldest line.'),
     }),
-    act: async ({ serverLog, monitoring }, { query: { before, limit, ...query }, rights }) => {
-      const { lines, more } = serverLog.list({ ...filterOf(query, rights), before, limit });
-      return {
-        server: monitoring.server().name,
-        lines,
-        next: more ? (lines[0]?.n ?? null) : null,
-      };
+    act: async ({ serverLog }, { query: { before, limit, ...query }, rights }) => {
+      const asked = { ...filterOf(query, rights), beforeMs: before, limit };
+      const { servers: names, lines, more } = await serverLog.list(asked);
+      return { servers: names, lines, next: more ? (lines[0]?.atMs ?? null) : null };
     },
   }),
   operation({
@@ -91,7 +92,10 @@ export const logOperations: readonly Operation[] = [
       'Show the lines of the log of the server that is asked, as they are written, as server-sent events. A reader that is too slow gets the newest. At most 4 such streams are open at the same time; each ends after 30 minutes.',
     query: z.strictObject({
       ...filter,
-      after: lineNumber('Begin with the kept lines after this one. Default: with the next line.'),
+      after: wholeNumber(
+        'the `n` of a line',
+        'Begin with the kept lines after this one. Default: with the next line.',
+      ),
     }),
     answer: z
       .custom<ReadableStream<Uint8Array>>()

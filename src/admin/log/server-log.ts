@@ -1,3 +1,4 @@
+import type { OfAllServers, OfServer } from '../channels/inspecting.ts';
 import type { StreamReader } from '../stream-reader.ts';
 
 /** The levels of the log, the least first. */
@@ -25,15 +26,26 @@ export interface ShownLine {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The last lines of the log of one server. */
+/** Which of the kept lines to list. */
+export interface LogQuery extends LogFilter {
+  /** Only lines before this time. Milliseconds since 1970. */
+  readonly beforeMs?: number | undefined;
+  readonly limit: number;
+}
+
+/** The newest lines that fit, the oldest first. All lines of the first one's millisecond are in it. */
+export interface LogPage<Line = ShownLine> {
+  readonly lines: readonly Line[];
+  /** Whether there are older ones that fit. */
+  readonly more: boolean;
+}
+
+/** The logs of the servers. */
 export interface ServerLog {
-  /** The newest ones before `before`, the oldest first. `more`: there are older ones that fit. */
-  list(filter: LogFilter & { readonly before: number | undefined; readonly limit: number }): {
-    readonly lines: readonly ShownLine[];
-    readonly more: boolean;
-  };
+  /** Lists lines of all servers. */
+  list(query: LogQuery): Promise<OfAllServers & LogPage<ShownLine & OfServer>>;
   /**
-   * Opens a stream of further lines, after those that follow `after` and are still kept. Throws `OperationRefused` if there
+   * Opens a stream of further lines of the server that is asked, after those that follow `after` and are still kept. Throws `OperationRefused` if there
    * are too many.
    */
   follow(

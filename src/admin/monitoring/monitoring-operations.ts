@@ -30,6 +30,7 @@ export const monitoringOperations: readonly Operation[] = [
     answer: z.strictObject({
       name: z.string().describe('Host and port of the server.'),
       version: z.string(),
+      command: z.string().describe('How the program is called there, such as `npx fanfare`.'),
       startedAtMs: time,
       threads: z.int().min(1).describe('Realtime threads.'),
       engine: z.enum(['memory', 'redis']),

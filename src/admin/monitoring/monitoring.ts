@@ -7,6 +7,8 @@ export interface ServerFacts {
   /** Host and port. */
   readonly name: string;
   readonly version: string;
+  /** How people call the program there, such as `npx fanfare`. */
+  readonly command: string;
   readonly startedAtMs: number;
   /** Realtime loops. */
   readonly threads: number;
@@ -141,13 +143,30 @@ export type PausedRoute = Pick<
   'platform' | 'origin' | 'why' | 'reason' | 'words' | 'isUnproven' | 'sinceMs'
 >;
 
-/** What the gateway of an instance said last to this server, since its start. */
+/** What the gateway of an instance said last, since the start of a server. */
 export interface SaidByGateway {
   readonly acceptedAtMs: number | undefined;
   /** When it refused the credential, or failed. */
   readonly refusal:
     | { readonly atMs: number; readonly reason: string; readonly words: string }
     | undefined;
+}
+
+/** What one server knows of the gateways of an instance. */
+export interface GatewaysOfServer {
+  /** Some of those that it has paused now. */
+  readonly pauses: readonly PausedRoute[];
+  /** How many others it has paused, by platform. */
+  readonly morePauses: Readonly<Record<Platform, number>>;
+  readonly said: Readonly<Record<Platform, SaidByGateway>>;
+}
+
+/** A paused gateway, and the servers that have paused it. */
+export type PauseOfCluster = PausedRoute & { readonly servers: readonly string[] };
+
+/** What servers know together of the gateways of an instance. */
+export interface GatewaysOfCluster extends Omit<GatewaysOfServer, 'pauses'> {
+  readonly pauses: readonly PauseOfCluster[];
 }
 
 /** What an operator sees of this server. */
@@ -162,7 +181,6 @@ export interface Monitoring {
     OfAllServers &
       Omit<Checked, 'conditions'> & { readonly conditions: readonly ConditionOfCluster[] }
   >;
-  /** The gateways of an instance that are paused now. */
-  pauses(instanceId: string): readonly PausedRoute[];
-  saidLast(instanceId: string, platform: Platform): SaidByGateway;
+  /** What all servers know of the gateways of an instance. */
+  gateways(instanceId: string): Promise<OfAllServers & GatewaysOfCluster>;
 }

@@ -4,6 +4,7 @@ import { type DeviceId, platforms } from '../../push/model/device.ts';
 import { readDeviceId } from '../../push/model/device-id.ts';
 import type { PublishId, PublishState } from '../../push/model/publish.ts';
 import { readPublishId } from '../../push/model/publish-id.ts';
+import type { PushTaps } from '../../push/watching/push-tap.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { type KnownDevice, readKnownDevice } from '../../stores/push/devices/device-details.ts';
@@ -22,8 +23,10 @@ export interface DeviceAdminOptions {
   readonly database: Database;
   /** The number of a served instance. The id may be in any case. */
   readonly numberOf: (id: string) => number | undefined;
-  /** The gateways that this server has paused for an instance. */
-  readonly pauses: (id: string) => ExplainOptions['pauses'];
+  /** The gateways that servers have paused for an instance. */
+  readonly pauses: (id: string) => Promise<ExplainOptions['pauses']>;
+  /** Shows what is removed to those who watch. */
+  readonly taps: PushTaps;
   readonly log: Log;
 }
 
@@ -72,7 +75,7 @@ export class DeviceAdmin {
   async remove(id: string, { filter, after, dryRun }: DeviceQuery & { readonly dryRun: boolean }) {
     const instance = this.numberOf(id);
     const done = await this.devices.remove({ instance, filter, after, isDryRun: dryRun });
-    if (!dryRun && done.devices > 0) this.logRemoved(id, done.devices);
+    if (!dryRun && done.devices > 0) this.removed(id, { devices: done.devices });
     return done;
   }
 
@@ -81,7 +84,7 @@ export class DeviceAdmin {
     const { id: device, registered } = await this.find(id, deviceText);
     if (registered !== undefined) {
       await this.registered.delete({ instance: this.numberOf(id), id: device });
-      this.logRemoved(id, 1);
+      this.removed(id, { devices: 1, device });
     }
     return device;
   }
@@ -161,23 +164,22 @@ export class DeviceAdmin {
   ) {
     const instance = this.numberOf(id);
     const nowMs = Date.now();
-    const [status, story] = await Promise.all([
+    const [status, story, pauses] = await Promise.all([
       this.publishes.status({ instance, id: publish, nowMs }),
       this.stories.story({ instance, publish, device }),
+      this.options.pauses(id.toLowerCase()),
     ]);
     if (status === undefined) return undefined;
     if (story === undefined) return { story: undefined };
-    const pauses = this.options.pauses(id.toLowerCase());
     const explanation: Explanation = explain(story, status, { deviceId: device, nowMs, pauses });
     return { story: { status, explanation } };
   }
 
-  private logRemoved(id: string, devices: number): void {
-    this.options.log.info('Devices removed', {
-      instance: id.toLowerCase(),
-      devices,
-      by: 'admin-api',
-    });
+  private removed(id: string, of: { readonly devices: number; readonly device?: DeviceId }): void {
+    const { taps, log } = this.options;
+    const { devices } = of;
+    log.info('Devices removed', { instance: id.toLowerCase(), devices, by: 'admin-api' });
+    taps.watched?.get(this.numberOf(id))?.record({ kind: 'removed', ...of });
   }
 
   private numberOf(id: string): number {

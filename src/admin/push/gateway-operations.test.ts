@@ -1,17 +1,18 @@
 import { expect, it } from 'bun:test';
 import type { Platform } from '../../push/model/device.ts';
 import type { Admin } from '../admin.ts';
-import type { PausedRoute, SaidByGateway } from '../monitoring/monitoring.ts';
+import type { PauseOfCluster, SaidByGateway } from '../monitoring/monitoring.ts';
 import type { Call } from '../operation.ts';
 import { gatewayOperations } from './gateway-operations.ts';
 
-const pause = (more: Partial<PausedRoute>): PausedRoute => ({
+const pause = (more: Partial<PauseOfCluster>): PauseOfCluster => ({
   platform: 'web',
   origin: 'https://push.example',
   why: 'gateway',
   reason: 'http-503',
   words: 'busy',
   sinceMs: 7,
+  servers: ['a'],
   ...more,
 });
 
@@ -19,14 +20,19 @@ const pause = (more: Partial<PausedRoute>): PausedRoute => ({
 const NOTHING = { acceptedAtMs: null, refusal: null };
 
 async function gatewaysWith(
-  paused: readonly PausedRoute[],
+  paused: readonly PauseOfCluster[],
   said: Partial<Record<Platform, SaidByGateway>> = {},
+  more = 0,
 ) {
   const admin = {
     instances: { get: async (id: string) => ({ tenant: { id, fcm: {}, web: {} } }) },
     monitoring: {
-      pauses: (id: string) => (id === 'a-b' ? paused : []),
-      saidLast: (_: string, platform: Platform) => said[platform] ?? {},
+      gateways: async (id: string) => ({
+        servers: [{ name: 'a', away: false }],
+        pauses: id === 'a-b' ? paused : [],
+        morePauses: { apns: 0, fcm: 0, web: more },
+        said: { apns: {}, fcm: {}, web: {}, ...said },
+      }),
     },
   };
   const call = { path: { id: 'A-B' }, query: {}, body: undefined };
@@ -60,6 +66,7 @@ it('shows the pauses of each gateway with advice', async () => {
           advice: expect.any(String),
           unproven: true,
           sinceMs: 7,
+          servers: ['a'],
         },
       ],
       morePauses: 0,
@@ -71,8 +78,8 @@ it('shows the pauses of each gateway with advice', async () => {
 
 it('shows 20 push services of browsers at most', async () => {
   const paused = Array.from({ length: 50 }, (_, n) => pause({ origin: `https://${n}.example` }));
-  const [, , web] = await gatewaysWith(paused);
-  expect(web).toMatchObject({ platform: 'web', morePauses: 30 });
+  const [, , web] = await gatewaysWith(paused, {}, 5);
+  expect(web).toMatchObject({ platform: 'web', morePauses: 35 });
   expect((web as { pauses: unknown[] }).pauses).toHaveLength(20);
 });
 

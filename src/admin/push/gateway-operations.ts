@@ -6,6 +6,7 @@ import type { Platform } from '../../push/model/device.ts';
 import { checked } from '../../tenants/checked.ts';
 import { merged } from '../../tenants/merged.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
+import { servers } from '../channels/server-shapes.ts';
 import type { SaidByGateway } from '../monitoring/monitoring.ts';
 import { type Operation, operation } from '../operation.ts';
 import { hasRole } from '../rights.ts';
@@ -47,6 +48,7 @@ export const gatewayOperations: readonly Operation[] = [
   operation({
     ...onTenant(
       z.strictObject({
+        servers,
         gateways: z.array(
           z.strictObject({
             platform: gatewayPlatform,
@@ -66,11 +68,12 @@ export const gatewayOperations: readonly Operation[] = [
                     .boolean()
                     .describe('No device was ever reached, so all of them may be fakes.'),
                   sinceMs: z.int().min(0).describe('Milliseconds since 1970.'),
+                  servers: z.array(z.string()).describe('The servers that have paused it.'),
                 }),
               )
-              .describe(`Why this server sends it little or nothing now. Up to ${PAUSES_MAX}.`),
-            morePauses: z.int().min(0),
-            acceptedAtMs: moment.describe('When it last accepted a message of this server.'),
+              .describe(`Why servers send it little or nothing now. Up to ${PAUSES_MAX}.`),
+            morePauses: z.int().min(0).describe('The number of others, at least.'),
+            acceptedAtMs: moment.describe('When it last accepted a message of a server.'),
             refusal: z
               .strictObject({ atMs: z.int().min(0), ...explained })
               .nullable()
@@ -84,13 +87,14 @@ export const gatewayOperations: readonly Operation[] = [
     method: 'GET',
     path: '/instances/{id}/gateways',
     summary:
-      'Show the gateways of a push instance: whether it has a credential, and why this server has paused them.',
+      'Show the gateways of a push instance: whether it has a credential, and why servers have paused them.',
     act: async ({ instances, monitoring }, { path }) => {
       const { tenant: instance } = await instances.get(path('id').toLowerCase());
-      const paused = monitoring.pauses(instance.id);
+      const known = await monitoring.gateways(instance.id);
       return {
+        servers: known.servers,
         gateways: PLATFORMS.map((platform) => {
-          const pauses = paused.filter((one) => one.platform === platform);
+          const pauses = known.pauses.filter((one) => one.platform === platform);
           return {
             platform,
             configured: instance[platform] !== undefined,
@@ -105,10 +109,11 @@ export const gatewayOperations: readonly Operation[] = [
                 advice: advice ?? null,
                 unproven: one.isUnproven === true,
                 sinceMs: Math.round(one.sinceMs),
+                servers: one.servers,
               };
             }),
-            morePauses: Math.max(0, pauses.length - PAUSES_MAX),
-            ...lastOf(monitoring.saidLast(instance.id, platform), platform),
+            morePauses: Math.max(0, pauses.length - PAUSES_MAX) + known.morePauses[platform],
+            ...lastOf(known.said[platform], platform),
           };
         }),
       };

@@ -1,6 +1,7 @@
 import type { PublishId, PublishStatus } from '../../push/model/publish.ts';
 import { readPublishId } from '../../push/model/publish-id.ts';
 import type { AfterCancel, PublishStore } from '../../push/publish-store.ts';
+import type { PushTaps } from '../../push/watching/push-tap.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type {
   PublishDetails,
@@ -15,6 +16,8 @@ export interface PublishAdminOptions {
   readonly store: Pick<PublishStore, 'status' | 'cancel'>;
   /** The served instances. */
   readonly directory: Pick<MemoryInstanceDirectory, 'byId' | 'byNumber'>;
+  /** Shows what is cancelled to those who watch. */
+  readonly taps: PushTaps;
   readonly now: () => number;
   readonly log: Log;
 }
@@ -50,13 +53,14 @@ export class PublishAdmin {
   }
 
   async cancel(named: Named): Promise<AfterCancel> {
-    const { store, log } = this.options;
+    const { store, taps, log } = this.options;
     const at = this.find(named);
     const after = await store.cancel(at);
     if (after === undefined) throw noSuchPublish(named);
     if (after.isCancelledNow) {
       const instance = named.instance.toLowerCase();
       log.info('Publish cancelled', { instance, publish: at.id, by: 'admin-api' });
+      taps.watched?.get(at.instance)?.record({ kind: 'cancelled', publish: at.id });
     }
     return after;
   }

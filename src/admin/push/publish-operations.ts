@@ -39,11 +39,14 @@ export const publishOperations: readonly Operation[] = [
       next: z.string().nullable().describe('For `before`, to continue; null at the end.'),
     }),
     refusals: ['not-found'],
-    act: async ({ publishes }, { path, query: { state, limit, before }, rights }) => {
+    act: async ({ publishes, monitoring }, { path, query: { state, limit, before }, rights }) => {
       const from = before === undefined ? undefined : Number(before);
-      const found = await publishes.list(path('id'), { state, limit, before: from });
+      const [found, { pauses: paused }] = await Promise.all([
+        publishes.list(path('id'), { state, limit, before: from }),
+        monitoring.gateways(path('id').toLowerCase()),
+      ]);
       return {
-        publishes: found.publishes.map((one) => showPublish(one, rights)),
+        publishes: found.publishes.map((one) => showPublish(one, { rights, paused })),
         next: found.next === undefined ? null : String(found.next),
       };
     },
@@ -76,9 +79,11 @@ export const publishOperations: readonly Operation[] = [
     answer: shownPublishDetails,
     refusals: ['not-found'],
     act: async ({ publishes, monitoring }, { path, rights }) => {
-      const found = await publishes.show({ instance: path('id'), publish: path('publish') });
-      const paused = monitoring.pauses(path('id').toLowerCase());
-      return showPublishDetails(found, { rights, paused, server: monitoring.server().name });
+      const [found, gateways] = await Promise.all([
+        publishes.show({ instance: path('id'), publish: path('publish') }),
+        monitoring.gateways(path('id').toLowerCase()),
+      ]);
+      return showPublishDetails(found, { rights, gateways });
     },
   }),
   operation({

@@ -7,7 +7,9 @@ import { outlineOfBody, type PublishOutline } from '../../push/model/publish-out
 import { pausesOf, withPausedDevices } from '../../push/status/publish-pauses.ts';
 import { parseJsonObject } from '../../runtime/json-object.ts';
 import type { ListedPublish } from '../../stores/push/publishes/publish-list.ts';
-import type { PausedRoute } from '../monitoring/monitoring.ts';
+import type { OfAllServers } from '../channels/inspecting.ts';
+import { servers } from '../channels/server-shapes.ts';
+import type { GatewaysOfCluster, PauseOfCluster } from '../monitoring/monitoring.ts';
 import type { Rights } from '../rights.ts';
 import { devicePlatform } from './device-shapes.ts';
 import type { PublishAdmin } from './publish-admin.ts';
@@ -60,7 +62,11 @@ const facts = {
 };
 
 export const shownPublish = z
-  .strictObject({ ...facts, devices: counts.describe('Of all platforms together.') })
+  .strictObject({
+    ...facts,
+    devices: counts.describe('Of all platforms together.'),
+    paused: z.boolean().describe('Whether devices wait for a gateway that a server has paused.'),
+  })
   .describe('One publish.');
 
 export const shownPublishDetails = z.strictObject({
@@ -106,13 +112,14 @@ export const shownPublishDetails = z.strictObject({
           .nullable()
           .describe('How many wait; null for a single push service of browsers.'),
         sinceMs: time,
+        servers: z.array(z.string()).describe('The servers that have paused it.'),
       }),
     )
-    .describe(
-      `The gateways that \`server\` has paused and its devices wait for. Up to ${PAUSES_MAX}.`,
-    ),
-  server: z.string().describe('The server that answered.'),
+    .describe(`The paused gateways that its devices wait for. Up to ${PAUSES_MAX}.`),
+  servers,
 });
+
+const isOver = (state: ListedPublish['state']) => state === 'finished' || state === 'cancelled';
 
 function target(
   kind: PublishTarget['kind'],
@@ -128,8 +135,11 @@ function target(
 }
 
 export function showPublish(
-  { id, state, kind, outline, counts, ...publish }: ListedPublish,
-  rights: Pick<Rights, 'seesPayloads'>,
+  { id, state, kind, outline, counts, waiting, ...publish }: ListedPublish,
+  {
+    rights,
+    paused,
+  }: { readonly rights: ShownWith['rights']; readonly paused: readonly PauseOfCluster[] },
 ): DeepReadonly<z.output<typeof shownPublish>> {
   return {
     id,
@@ -141,22 +151,22 @@ export function showPublish(
     delivered: publish.delivered,
     opened: publish.opened,
     devices: onlyCounts(counts),
+    paused: !isOver(state) && paused.some(({ platform }) => waiting.includes(platform)),
   };
 }
 
 interface ShownWith {
   readonly rights: Pick<Rights, 'seesPayloads'>;
   /** Those of the instance. */
-  readonly paused: readonly PausedRoute[];
-  readonly server: string;
+  readonly gateways: OfAllServers & Pick<GatewaysOfCluster, 'pauses'>;
 }
 
 export function showPublishDetails(
   found: Awaited<ReturnType<PublishAdmin['show']>>,
-  { rights, paused, server }: ShownWith,
+  { rights, gateways }: ShownWith,
 ): DeepReadonly<z.output<typeof shownPublishDetails>> {
   const { kind, outline, body, seconds } = found;
-  const pauses = pausesOf(found.status, paused);
+  const pauses = pausesOf(found.status, gateways.pauses);
   const { id, state, createdAtMs, sendAtMs, delivered, opened, reasons, ...status } =
     withPausedDevices(found.status, pauses);
   const { apns, fcm, web } = status.platforms;
@@ -189,9 +199,10 @@ export function showPublishDetails(
         advice: advice ?? null,
         devices: pause.devices ?? null,
         sinceMs: Math.round(pause.sinceMs),
+        servers: pause.servers,
       };
     }),
-    server,
+    servers: gateways.servers,
   };
 }
 

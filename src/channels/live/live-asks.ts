@@ -163,6 +163,7 @@ export class LiveAsks {
       () => {
         attempt.group.failures++;
         for (const userId of attempt.userIds) this.decide(attempt.group, userId, 'silent');
+        return undefined;
       },
     );
   }

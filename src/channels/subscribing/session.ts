@@ -38,6 +38,8 @@ export abstract class Session {
   closed = false;
   /** The `pusher:ping`s that it was sent and has not answered. */
   pongsOwed = 0;
+  /** Whether it has said where it was when it subscribed, so that it can resume. */
+  canResume = false;
   /** Whether the app's backend has authorised it: by a sign-in, or a subscription that needs a signature. */
   authorised = false;
   /** The user that the connection is signed in as. */

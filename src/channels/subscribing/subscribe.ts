@@ -6,6 +6,7 @@ import {
   parseChannelName,
 } from '../channel-name.ts';
 import { ask } from '../engine-failure.ts';
+import { type ResumePlace, resumeAnswer } from '../history/resume.ts';
 import type { Hub } from '../hub.ts';
 import { after, attempt, type MaybePromise, mapAll, undoIfFailed } from '../maybe-promise.ts';
 import type { Entered, Member } from '../ports.ts';
@@ -26,7 +27,9 @@ import {
   subscriptionSucceeded,
   USER_ID_LENGTH_MAX,
   USER_INFO_BYTES_MAX,
+  withEventId,
 } from '../wire.ts';
+import { fittingHistory, historyRequest, sendHistory } from './catch-up.ts';
 import type { Held } from './local-channels.ts';
 import type { Session, Subscription } from './session.ts';
 
@@ -80,7 +83,7 @@ export function subscribe(
   const admitted = admit(session, parsed.channel, message);
   return 'message' in admitted
     ? refuse(hub, session, message, admitted)
-    : enter(hub, session, parsed.channel, admitted.member);
+    : enter(hub, session, parsed.channel, { member: admitted.member, place: message.place });
 }
 
 /** Decides everything that does not depend on who else is in the channel. */
@@ -122,12 +125,18 @@ function admit(
   return data.ok ? { member: data.member } : refusalOf(data.why);
 }
 
+/** Who enters a channel, and where it was. */
+interface Newcomer {
+  readonly member: Member | undefined;
+  readonly place: ResumePlace | undefined;
+}
+
 /** Enters a connection into a channel, unless the authority says that it is full. */
 function enter(
   hub: Hub,
   session: Session,
   channel: ChannelName,
-  member: Member | undefined,
+  { member, place }: Newcomer,
 ): MaybePromise<void> {
   if (!makeRoom(hub, session.app)) {
     const why = 'The server has as many subscriptions as it may have, and this app most of them';
@@ -150,7 +159,9 @@ function enter(
     // What fails here is not the engine's failure.
     confirmed = { outcome: attempt(() => confirm(hub, session, subscription, found)) };
   };
-  const entry = { app, channel, held: subscriptions, member, socketId };
+  if (place !== undefined) session.canResume = true;
+  const history = historyRequest(hub, session, place);
+  const entry = { app, channel, held: subscriptions, member, socketId, history };
   const joined = undoIfFailed(
     () => ask('join', () => hub.authority.join(entry, entered)),
     () => void notJoined(),
@@ -182,28 +193,32 @@ function confirm(
   hub: Hub,
   session: Session,
   subscription: Subscription,
-  { members, cached }: Entered,
+  { members, cached, history: found }: Entered,
 ): void {
   const { channel, topic, member } = subscription;
   session.replace(subscription);
   if (needsAuthorisation(channel)) session.authorised = true;
   hub.audience.join(session.peer, topic);
+  const history = found && fittingHistory(hub, session, found);
+  const resume = history && resumeAnswer(history);
   session.peer.send(
     member === undefined
-      ? subscriptionSucceeded(channel.text)
-      : presenceSucceeded(channel.text, members),
+      ? subscriptionSucceeded(channel.text, resume)
+      : presenceSucceeded(channel.text, members, resume),
   );
   const { tap } = session.app;
   if (tap !== undefined) {
     tap.record({ kind: 'subscribed', ...whereOf(session, subscription), data: member?.userInfo });
   }
-  if (!channel.cached) return;
+  const isCaughtUp = history !== undefined && sendHistory(hub, session, history);
+  if (!channel.cached || isCaughtUp) return;
   if (cached === undefined) {
     tap?.record({ kind: 'cache-miss', ...whereOf(session, subscription) });
     session.peer.send(cacheMiss(channel.text));
   } else {
     hub.usage.charge(session.app, 1, 'clients');
-    session.peer.send(eventMessage(cached.name, channel.text, cached.data));
+    const frame = eventMessage(cached.name, channel.text, cached.data);
+    session.peer.send(cached.id === undefined ? frame : withEventId(frame, cached.id));
   }
 }
 

@@ -16,7 +16,10 @@ export const LOG_OPTIONS: readonly Option[] = [
     help: 'Only lines with this text in the message or as field=value.',
   },
   LIMIT_OPTION,
-  { name: 'follow', help: 'Go on with the lines to come, until it is stopped.' },
+  {
+    name: 'follow',
+    help: 'Go on with the lines to come of the server that is asked, until it is stopped.',
+  },
   ...SERVER_OPTIONS,
   { ...JSON_OPTION, help: 'Print each line as one line of JSON, for programs.' },
 ];
@@ -27,9 +30,15 @@ const lineShape = z.object({
   level: z.string(),
   message: z.string(),
   fields: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  server: z.string().optional(),
 });
 
-const linesShape = z.object({ lines: z.array(lineShape), skipped: z.number().default(0) });
+const linesShape = z.object({
+  /** The one that was asked comes first. */
+  servers: z.array(z.object({ name: z.string(), away: z.boolean() })).default([]),
+  lines: z.array(lineShape),
+  skipped: z.number().default(0),
+});
 
 type Line = z.output<typeof lineShape>;
 
@@ -68,17 +77,24 @@ export const showLog = serverCommand(async (call) => {
   }
 });
 
-/** Prints lines, and gives the number of the last one. */
+/** Prints lines, and gives the number of the last one of the server that was asked. */
 function printLines({ given, output }: Invocation, data: unknown): number | undefined {
-  const { lines, skipped } = linesShape.parse(data);
+  const { servers, lines, skipped } = linesShape.parse(data);
+  const away = servers.filter((one) => one.away).map(({ name }) => name);
+  if (away.length > 0) output.complain(`fanfare: no lines of ${away.join(', ')}: no answer`);
   if (skipped > 0) output.print(`Too many to show, left out: ${skipped} lines`);
   for (const line of lines) {
-    output.print(given.has('json') ? JSON.stringify(line) : printable(textOf(line)));
+    output.print(
+      given.has('json') ? JSON.stringify(line) : printable(textOf(line, servers.length > 1)),
+    );
   }
-  return lines.at(-1)?.n;
+  const [asked] = servers;
+  return lines.findLast(({ server }) => server === asked?.name)?.n;
 }
 
-function textOf({ atMs, level, message, fields }: Line): string {
+function textOf({ atMs, level, message, fields, server }: Line, isOneOfSeveral: boolean): string {
   const words = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
-  return [`${timeOf(atMs)}  ${level.toUpperCase().padEnd(5)}  ${message}`, ...words].join('  ');
+  const where = isOneOfSeveral && server !== undefined ? [server] : [];
+  const start = `${timeOf(atMs)}  ${level.toUpperCase().padEnd(5)}  ${message}`;
+  return [start, ...words, ...where].join('  ');
 }

@@ -22,6 +22,15 @@ const record = z.object({
   host: text,
   status: z.number().optional(),
   outcome: text,
+  publish: text,
+  device: text,
+  platform: text,
+  target: text,
+  devices: z.number().optional(),
+  attempts: z.number().optional(),
+  dueAtMs: z.number().optional(),
+  words: text,
+  origin: text,
 });
 
 /** A batch of a live stream, as far as it is printed. */
@@ -41,7 +50,14 @@ const KIND_WIDTH = 14;
 export function recordLine(one: Shown): string {
   const { kind, channel, event, socket, user, receivers, bytes, data, count } = one;
   const { code, reason, host, status, outcome } = one;
+  const { publish, device, platform, target, devices, attempts, dueAtMs, words, origin } = one;
   const parts = [
+    publish,
+    device,
+    platform,
+    target,
+    origin,
+    devices === undefined ? undefined : countOf(devices, 'device'),
     channel,
     event,
     socket,
@@ -53,6 +69,9 @@ export function recordLine(one: Shown): string {
     status,
     code,
     reason,
+    words,
+    attempts === undefined ? undefined : `after ${countOf(attempts, 'attempt')}`,
+    dueAtMs === undefined ? undefined : `due ${new Date(dueAtMs).toISOString()}`,
     bytes === undefined ? undefined : countOf(bytes, 'byte'),
     data,
   ];

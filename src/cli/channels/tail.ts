@@ -1,14 +1,14 @@
+import type { AdminApi } from '../admin-api.ts';
 import { fail, type Invocation } from '../invocation.ts';
 import { JSON_OPTION, type Option, onlyOperand } from '../options.ts';
+import type { ExitCode } from '../output.ts';
 import { stopSignal } from '../serving/signals.ts';
 import { type StreamEvent, streamEvents } from './event-stream.ts';
 import { SERVER_OPTIONS, serverCommand } from './running-server.ts';
 import { batchShape, endShape, recordLine } from './shown-record.ts';
 
 /** The filters of the stream, which are options of the same name. */
-const FILTERS = ['kinds', 'channel', 'prefix', 'socket', 'user', 'text'] as const;
-
-export const TAIL_OPTIONS: readonly Option[] = [
+const APP_FILTERS: readonly Option[] = [
   {
     name: 'kinds',
     value: 'KINDS',
@@ -23,9 +23,28 @@ export const TAIL_OPTIONS: readonly Option[] = [
     value: 'TEXT',
     help: 'Only events with this text in a name, a reason or the data.',
   },
+];
+
+const INSTANCE_FILTERS: readonly Option[] = [
+  {
+    name: 'kinds',
+    value: 'KINDS',
+    help: 'Only these kinds, separated by commas, such as failed,pruned,paused; docs/admin-api.md lists them.',
+  },
+  { name: 'publish', value: 'PUBLISH-ID', help: 'Only events of this publish.' },
+  { name: 'device', value: 'DEVICE-ID', help: 'Only events of this device.' },
+  { name: 'user', value: 'USER', help: 'Only events of devices of this user.' },
+  { name: 'platform', value: 'PLATFORM', help: 'Only events of apns, fcm or web.' },
+  { name: 'text', value: 'TEXT', help: 'Only events with this text in an id, a name or a reason.' },
+];
+
+const READING: readonly Option[] = [
   ...SERVER_OPTIONS,
   { ...JSON_OPTION, help: 'Print each event as one line of JSON, for programs.' },
 ];
+
+export const TAIL_OPTIONS: readonly Option[] = [...APP_FILTERS, ...READING];
+export const PUSH_TAIL_OPTIONS: readonly Option[] = [...INSTANCE_FILTERS, ...READING];
 
 /** The number of recent records whose channels are kept, so that a later update can name its channel. */
 const REMEMBERED_MAX = 500;
@@ -33,18 +52,32 @@ const REMEMBERED_MAX = 500;
 /** `fanfare tail`: prints what happens in an app until it is stopped. */
 export const tail = serverCommand(async (call) => {
   const app = onlyOperand(call.given, 'tail needs APP');
+  return await followAll(call, `/apps/${encodeURIComponent(app)}/stream`, APP_FILTERS);
+});
+
+/** `fanfare push tail`: prints what happens in a push instance until it is stopped. */
+export const pushTail = serverCommand(async (call) => {
+  const instance = onlyOperand(call.given, 'push tail needs INSTANCE');
+  const path = `/instances/${encodeURIComponent(instance)}/stream`;
+  return await followAll(call, path, INSTANCE_FILTERS);
+});
+
+async function followAll(
+  call: Invocation & { readonly api: AdminApi },
+  path: string,
+  filters: readonly Option[],
+): Promise<ExitCode> {
   const query = new URLSearchParams();
-  for (const name of FILTERS) {
+  for (const { name } of filters) {
     const value = call.given.value(name);
     if (value !== undefined) query.set(name, value);
   }
-  const path = `/apps/${encodeURIComponent(app)}/stream?${query}`;
   const stopped = new AbortController();
   void stopSignal().first.then(() => stopped.abort());
   const { signal } = stopped;
   try {
     for (;;) {
-      const why = await follow(call, await call.api.stream(path, signal));
+      const why = await follow(call, await call.api.stream(`${path}?${query}`, signal));
       // A stream ends after half an hour, and the next one goes on.
       if (why !== 'time') return fail(call, `the stream has ended: ${WORDS[why] ?? why}`);
     }
@@ -52,10 +85,11 @@ export const tail = serverCommand(async (call) => {
     if (signal.aborted) return 0;
     throw error;
   }
-});
+}
 
 export const WORDS: Readonly<Record<string, string>> = {
   'app-gone': 'the app was disabled or deleted',
+  'instance-gone': 'the instance was deleted',
   stopping: 'the server stops',
   'session-ended': 'the password has changed',
   lost: 'the connection was lost',

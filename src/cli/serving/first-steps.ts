@@ -1,6 +1,6 @@
+import { ownCommand } from '../../config/environment/own-command.ts';
 import type { ListenerAddress } from '../../node/link/messages.ts';
 import { urlOf } from '../own-address.ts';
-import { ownCommand } from '../own-command.ts';
 
 /** An app, as far as its first steps need it. */
 export interface NewApp {

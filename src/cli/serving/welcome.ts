@@ -1,7 +1,7 @@
+import { ownCommand } from '../../config/environment/own-command.ts';
 import type { AdminPasswordSource, ListenerAddress } from '../../node/link/messages.ts';
 import { printable } from '../../runtime/printable.ts';
 import { ownAddress, urlOf } from '../own-address.ts';
-import { ownCommand } from '../own-command.ts';
 import {
   appSecretCommand,
   appSteps,

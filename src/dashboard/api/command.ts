@@ -1,4 +1,5 @@
 import { apiUrl, type Given, type OperationName } from './client.ts';
+import { serverFacts } from './server-facts.ts';
 
 /** A call of an operation for a shell. */
 export function asCurl<Name extends OperationName>(name: Name, given: Given<Name> = {}): string {
@@ -29,7 +30,8 @@ export function asFanfare(
   const given = Object.entries(options).flatMap(([name, value]) =>
     value ? [`--${name}`, value] : [],
   );
-  return `npx fanfare ${[...operands, ...given].map(word).join(' ')}`;
+  const { command = 'fanfare' } = serverFacts.value ?? {};
+  return `${command} ${[...operands, ...given].map(word).join(' ')}`;
 }
 
 /** A word of a shell. */

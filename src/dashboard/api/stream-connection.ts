@@ -68,7 +68,7 @@ export function openStream(
       isAsleep = true;
       clearTimeout(timer);
       current?.abort();
-      lost('nobody looked at this tab', undefined);
+      lost('this tab was in the background', undefined);
     }, HIDDEN_MAX_MS);
   };
   const watchVisibility = () => {

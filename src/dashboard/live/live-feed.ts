@@ -6,23 +6,18 @@ import type { Values } from '../parts/charts/series.ts';
 import { duration } from '../parts/formats.ts';
 import { LiveRows } from './live-rows.ts';
 import type { Recorder, Recording } from './recording.ts';
-import {
-  type GroupId,
-  groupOf,
-  type LiveFilter,
-  type LiveRecord,
-  passes,
-  streamQuery,
-} from './records.ts';
+import { groupOf, type LiveFilter, type LiveRecord, passes, streamQuery } from './records.ts';
+import type { LiveSubject } from './subject.ts';
 
-/** What a second of the app held. */
+/** What happened in one second. */
 export interface LiveCounts {
   /** Events of the second by group, exact. */
-  readonly groups: Readonly<Partial<Record<GroupId, number>>>;
+  readonly groups: Readonly<Record<string, number>>;
   /** How many of them the stream left out. */
-  readonly skipped: Readonly<Partial<Record<GroupId, number>>>;
+  readonly skipped: Readonly<Record<string, number>>;
   readonly total: number;
   readonly errors: number;
+  /** The busiest channel or publish. */
   readonly busiest: { readonly name: string; readonly events: number } | undefined;
 }
 
@@ -49,7 +44,7 @@ const MINUTE = 60;
 /** A filter that is being typed asks for no stream yet, because the server has few. */
 const TYPING_MS = 300;
 
-/** The live stream of one app: its rows, its counts, and whether it is open. */
+/** The live stream of one app or instance: its rows, its counts, and whether it is open. */
 export class LiveFeed {
   readonly rows: LiveRows;
   readonly state: Signal<LiveState> = signal({ is: 'opening' });
@@ -65,17 +60,17 @@ export class LiveFeed {
   readonly recording: Recording | undefined;
   /** Writes down what passes the filter. */
   readonly recorder: Signal<Recorder | undefined> = signal(undefined);
-  private readonly app: string;
+  readonly subject: LiveSubject;
   private readonly listeners = new Set<(record: LiveRecord) => void>();
   private filter: LiveFilter;
-  private skipped: Partial<Record<GroupId, number>> = {};
+  private skipped: Record<string, number> = {};
   private stop: () => void = () => undefined;
   private reopening: ReturnType<typeof setTimeout> | undefined;
   private lastEventAtMs = Date.now();
   private countedAtMs = Date.now();
 
-  constructor(app: string, filter: LiveFilter, recording?: Recording) {
-    this.app = app;
+  constructor(subject: LiveSubject, filter: LiveFilter, recording?: Recording) {
+    this.subject = subject;
     this.filter = filter;
     this.recording = recording;
     this.rows = new LiveRows(filter, recording?.rows);
@@ -122,7 +117,8 @@ export class LiveFeed {
   }
 
   private open(): void {
-    const url = apiUrl('/apps/{id}/stream', { id: this.app }, streamQuery(this.filter));
+    const { id, stream, groups } = this.subject;
+    const url = apiUrl(stream.slice('GET '.length), { id }, streamQuery(this.filter, groups));
     this.stop = openStream(() => url, {
       event: (event) => this.take(event),
       isNeeded: () => this.recorder.value !== undefined,
@@ -202,11 +198,16 @@ export class LiveFeed {
   }
 
   private takeCounts(given: Record<string, unknown>): void {
-    const { kinds = {}, channels = [] } = given as {
+    const {
+      kinds = {},
+      channels = [],
+      publishes = channels,
+    } = given as {
       kinds?: Readonly<Record<string, number>>;
       channels?: readonly { name: string; events: number }[];
+      publishes?: readonly { name: string; events: number }[];
     };
-    const byGroup: Partial<Record<GroupId, number>> = {};
+    const byGroup: Record<string, number> = {};
     let total = 0;
     for (const [kind, number] of Object.entries(kinds)) {
       const { id } = groupOf(kind);
@@ -217,8 +218,8 @@ export class LiveFeed {
       groups: byGroup,
       skipped: this.skipped,
       total,
-      errors: byGroup.error ?? 0,
-      busiest: channels[0],
+      errors: byGroup['error'] ?? 0,
+      busiest: publishes[0],
     };
     this.skipped = {};
     this.countSecond(total);

@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
+import { tapKinds } from '../../channels/watching/tap.ts';
+import { pushTapKinds } from '../../push/watching/push-tap.ts';
 import {
   groupOf,
+  groups,
   groupsIn,
   parseFilter,
   passes,
   printFilter,
+  pushFields,
+  pushGroups,
   recordFromFragment,
   recordToFragment,
   streamQuery,
@@ -48,6 +53,27 @@ describe('the filter of the live list', () => {
     expect(passes(RECORD, { ...filter, channel: 'private' })).toBe(false);
     expect(passes(RECORD, { ...filter, text: 'MESS' })).toBe(true);
     expect(passes(RECORD, { ...filter, text: 'other' })).toBe(false);
+  });
+
+  it('of an instance knows its own fields, and asks for its own kinds', () => {
+    const typed = 'publish:pubid-1 channel:x device: words';
+    const found = { publish: 'pubid-1', device: '', user: '', text: 'channel:x words' };
+    expect(parseFilter(typed, pushFields)).toEqual(found);
+    const filter = { ...found, groups: groupsIn('gateway', pushGroups) };
+    expect(streamQuery(filter, pushGroups)).toMatchObject({
+      kinds: 'paused,resumed',
+      publish: 'pubid-1',
+    });
+    const record = { n: 1, atMs: 1, kind: 'paused', publish: 'pubid-1', words: 'channel:x words' };
+    expect(passes(record, filter)).toBe(true);
+    expect(passes({ ...record, publish: 'pubid-2' }, filter)).toBe(false);
+    expect(passes({ ...record, kind: 'failed' }, filter)).toBe(false);
+  });
+
+  it('has a group for every kind of an app and of an instance', () => {
+    const kindsOf = (all: typeof groups) => all.flatMap(({ kinds }) => kinds).toSorted();
+    expect(kindsOf(groups)).toEqual([...tapKinds].toSorted());
+    expect(kindsOf(pushGroups)).toEqual([...pushTapKinds].toSorted());
   });
 
   it('shows a kind that the page does not know among the errors', () => {

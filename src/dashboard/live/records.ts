@@ -1,3 +1,5 @@
+import type { IconName } from '../parts/icons.tsx';
+
 /** One record of the live stream. */
 export interface LiveRecord {
   readonly n: number;
@@ -8,7 +10,7 @@ export interface LiveRecord {
   readonly user?: string;
   readonly channel?: string;
   readonly event?: string;
-  /** Cut at 1 KiB; `bytes` is the whole length. */
+  /** Cut at 1 KiB; `bytes` is the full length. */
   readonly data?: string;
   readonly bytes?: number;
   readonly receivers?: number;
@@ -23,127 +25,155 @@ export interface LiveRecord {
   readonly host?: string;
   readonly status?: number | null;
   readonly outcome?: string;
+  readonly publish?: string;
+  readonly device?: string;
+  readonly platform?: string;
+  /** Whom a publish is for. */
+  readonly target?: string;
+  readonly devices?: number;
+  readonly attempts?: number;
+  /** When a publish is sent, or a device is tried again. */
+  readonly dueAtMs?: number;
+  /** What a gateway said. */
+  readonly words?: string;
+  readonly origin?: string;
 }
 
-/** The eight groups in which the page shows kinds. */
-export const groups = [
-  { id: 'api', word: 'API', icon: 'api', kinds: ['api'] },
-  { id: 'client', word: 'client', icon: 'send', kinds: ['client'] },
-  {
-    id: 'subscription',
-    word: 'subscription',
-    icon: 'check',
-    kinds: ['subscribed', 'unsubscribed'],
-  },
-  {
-    id: 'connection',
-    word: 'connection',
-    icon: 'connection',
-    kinds: ['connected', 'disconnected', 'signed-in'],
-  },
-  {
-    id: 'channel',
-    word: 'channel',
-    icon: 'channel',
-    kinds: ['occupied', 'vacated', 'count', 'cache-miss'],
-  },
-  { id: 'presence', word: 'presence', icon: 'person', kinds: ['member-added', 'member-removed'] },
-  { id: 'webhook', word: 'webhook', icon: 'webhook', kinds: ['webhook'] },
-  {
-    id: 'error',
-    word: 'error',
-    icon: 'problem',
-    kinds: ['refused', 'error', 'slow', 'quota', 'terminated'],
-  },
-] as const;
+/** A group in which the page shows kinds. `look` chooses its colour. */
+export interface Group {
+  readonly id: string;
+  readonly word: string;
+  readonly icon: IconName;
+  readonly look: string;
+  readonly kinds: readonly string[];
+}
 
-export type GroupId = (typeof groups)[number]['id'];
+const group = (id: string, icon: IconName, kinds: string, look = id): Group => ({
+  id,
+  word: id === 'api' ? 'API' : id,
+  icon,
+  look,
+  kinds: kinds.split(' '),
+});
+
+/** The groups of what happens in an app. */
+export const groups: readonly Group[] = [
+  group('api', 'api', 'api'),
+  group('client', 'send', 'client'),
+  group('subscription', 'check', 'subscribed unsubscribed'),
+  group('connection', 'connection', 'connected disconnected signed-in'),
+  group('channel', 'channel', 'occupied vacated count cache-miss'),
+  group('presence', 'person', 'member-added member-removed'),
+  group('webhook', 'webhook', 'webhook'),
+  group('error', 'problem', 'refused error slow quota terminated'),
+];
+
+/** The groups of what happens in a push instance. */
+export const pushGroups: readonly Group[] = [
+  group('publish', 'publish', 'published planned cancelled finished', 'api'),
+  group('accepted', 'check', 'accepted', 'subscription'),
+  group('retry', 'play', 'retry', 'channel'),
+  group('report', 'device', 'delivered opened', 'client'),
+  group('registration', 'person', 'registered removed', 'presence'),
+  group('gateway', 'server', 'paused resumed', 'webhook'),
+  group('error', 'problem', 'failed expired pruned publish-refused'),
+];
+
+const unknown = group('error', 'problem', '');
 
 const byKind = new Map(
-  groups.flatMap((group) => group.kinds.map((kind) => [kind as string, group])),
+  [...groups, ...pushGroups].flatMap((each) => each.kinds.map((kind) => [kind, each])),
 );
 
-/** The group of a kind. A kind that this page does not know is shown as an error, so that nobody misses it. */
-export function groupOf(kind: string): (typeof groups)[number] {
-  return byKind.get(kind) ?? groups[7];
+/** The group of a kind. A kind that this page does not know is shown as an error, so that it is not overlooked. */
+export function groupOf(kind: string): Group {
+  return byKind.get(kind) ?? unknown;
 }
 
-/** The groups that `kinds=api,error` names; all of them if it names none. */
-export function groupsIn(text: string | undefined): readonly GroupId[] {
-  const named = groups.map(({ id }) => id).filter((id) => text?.split(',').includes(id));
-  return named.length === 0 ? groups.map(({ id }) => id) : named;
+/** The ids of the groups that `kinds=api,error` names; all of them if it names none. */
+export function groupsIn(text: string | undefined, all = groups): readonly string[] {
+  const ids = all.map(({ id }) => id);
+  const named = ids.filter((id) => text?.split(',').includes(id));
+  return named.length === 0 ? ids : named;
 }
+
+/** What narrows the stream to what names this exactly. */
+export type FilterField = 'channel' | 'socket' | 'user' | 'publish' | 'device';
 
 /** What narrows the stream. A channel that ends in `*` stands for all that begin with it. */
-export interface LiveFilter {
-  readonly groups: readonly GroupId[];
-  readonly channel: string;
-  readonly socket: string;
-  readonly user: string;
+export interface LiveFilter extends Readonly<Partial<Record<FilterField, string>>> {
+  readonly groups: readonly string[];
   readonly text: string;
 }
 
-/** Reads what stands in the filter field: `channel:private-* user:7 some words`. */
-export function parseFilter(typed: string): Omit<LiveFilter, 'groups'> {
-  const found = { channel: '', socket: '', user: '' };
+export const appFields: readonly FilterField[] = ['channel', 'socket', 'user'];
+export const pushFields: readonly FilterField[] = ['publish', 'device', 'user'];
+
+/** Reads the text of the filter field: `channel:private-* user:7 some words`. */
+export function parseFilter(typed: string, fields = appFields): Omit<LiveFilter, 'groups'> {
+  const found: Record<string, string> = Object.fromEntries(fields.map((field) => [field, '']));
   const words = typed.split(/\s+/).filter((word) => {
-    const [, field, value = ''] = /^(channel|socket|user):(.*)$/.exec(word) ?? [];
-    if (field === undefined) return word !== '';
-    found[field as keyof typeof found] = value;
+    const [, field = '', value = ''] = /^(\w+):(.*)$/.exec(word) ?? [];
+    if (!Object.hasOwn(found, field)) return word !== '';
+    found[field] = value;
     return false;
   });
   return { ...found, text: words.join(' ') };
 }
 
-export function printFilter({ channel, socket, user, text }: Omit<LiveFilter, 'groups'>): string {
-  return [
-    channel && `channel:${channel}`,
-    socket && `socket:${socket}`,
-    user && `user:${user}`,
-    text,
-  ]
+export function printFilter(filter: Omit<LiveFilter, 'groups'>, fields = appFields): string {
+  return [...fields.map((field) => filter[field] && `${field}:${filter[field]}`), filter.text]
     .filter(Boolean)
     .join(' ');
 }
 
 /** The query of the stream for a filter. */
-export function streamQuery(filter: LiveFilter): Readonly<Record<string, string | undefined>> {
-  const { channel, socket, user, text } = filter;
-  const isAll = filter.groups.length === groups.length;
+export function streamQuery(
+  { groups: shown, channel = '', text, ...exact }: LiveFilter,
+  all = groups,
+): Readonly<Record<string, string | undefined>> {
   return {
-    kinds: isAll
-      ? undefined
-      : groups
-          .filter(({ id }) => filter.groups.includes(id))
-          .flatMap(({ kinds }) => kinds)
-          .join(','),
+    kinds:
+      shown.length === all.length
+        ? undefined
+        : all
+            .filter(({ id }) => shown.includes(id))
+            .flatMap(({ kinds }) => kinds)
+            .join(','),
     ...(channel.endsWith('*') ? { prefix: channel.slice(0, -1) } : { channel }),
-    socket,
-    user,
+    ...exact,
     text,
   };
 }
 
 /** Whether a record is of those that a filter lets through. */
 export function passes(record: LiveRecord, filter: LiveFilter): boolean {
-  const { channel, socket, user, text } = filter;
-  if (!filter.groups.includes(groupOf(record.kind).id)) return false;
+  const { groups: shown, channel = '', text, ...exact } = filter;
+  if (!shown.includes(groupOf(record.kind).id)) return false;
   if (channel.endsWith('*')) {
     if (record.channel?.startsWith(channel.slice(0, -1)) !== true) return false;
   } else if (channel !== '' && record.channel !== channel) return false;
-  if (socket !== '' && record.socket !== socket) return false;
-  if (user !== '' && record.user !== user) return false;
+  for (const [field, value] of Object.entries(exact)) {
+    if (value && record[field as FilterField] !== value) return false;
+  }
   if (text === '') return true;
   const wanted = text.toLowerCase();
-  return [
-    record.channel,
-    record.event,
-    record.data,
-    record.reason,
-    record.socket,
-    record.user,
-  ].some((field) => field?.toLowerCase().includes(wanted));
+  return searched.some((field) => record[field]?.toLowerCase().includes(wanted));
 }
+
+/** The fields that a text is searched in. */
+const searched = [
+  'channel',
+  'event',
+  'data',
+  'reason',
+  'socket',
+  'user',
+  'publish',
+  'device',
+  'target',
+  'words',
+] as const;
 
 /** The longest record that goes into a link, in bytes of its JSON. */
 const LINK_MAX = 2048;
@@ -172,7 +202,7 @@ export function recordFromFragment(fragment: string): LiveRecord | undefined {
   }
 }
 
-const numbers = ['n', 'atMs', 'bytes', 'receivers', 'code', 'status'];
+const numbers = 'n atMs bytes receivers code status devices attempts dueAtMs'.split(' ');
 
 /** Takes a value for a record, only fields of a record with the right type. `undefined`: it is none. */
 export function recordOf(value: unknown): LiveRecord | undefined {

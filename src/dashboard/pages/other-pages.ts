@@ -1,5 +1,4 @@
 import KeysPage from './app/keys-page.tsx';
-import SettingsPage from './app/settings-page.tsx';
 import AuditPage from './audit/audit-page.tsx';
 import ChannelPage from './channels/channel-page.tsx';
 import ChannelsPage from './channels/channels-page.tsx';
@@ -17,6 +16,8 @@ import ProblemsPage from './problems/problems-page.tsx';
 import PublishPage from './publishes/publish-page.tsx';
 import PublishesPage from './publishes/publishes-page.tsx';
 import SendPage from './send/send-page.tsx';
+import AppSettingsPage from './settings/app-settings-page.tsx';
+import InstanceSettingsPage from './settings/instance-settings-page.tsx';
 import UsagePage from './usage/usage-page.tsx';
 import UserPage from './user/user-page.tsx';
 import WebhookPage from './webhooks/webhook-page.tsx';
@@ -42,7 +43,8 @@ export const otherPages = {
   publish: PublishPage,
   publishes: PublishesPage,
   send: SendPage,
-  settings: SettingsPage,
+  settings: AppSettingsPage,
+  instanceSettings: InstanceSettingsPage,
   usage: UsagePage,
   user: UserPage,
   webhook: WebhookPage,

@@ -35,8 +35,10 @@ export const pages: readonly Page[] = [
   { pattern: '/apps/:app/webhooks/:webhook', load: other('webhook') },
   { pattern: '/apps/:app/keys', load: other('keys') },
   { pattern: '/apps/:app/settings', load: other('settings') },
+  { pattern: '/push/:instance/live', load: other('live') },
   { pattern: '/push/:instance/compose', load: other('compose') },
   { pattern: '/push/:instance/credentials', load: other('credentials') },
+  { pattern: '/push/:instance/settings', load: other('instanceSettings') },
   { pattern: '/push/:instance/publishes', load: other('publishes') },
   {
     pattern: '/push/:instance/publishes/:publish',

@@ -75,6 +75,11 @@ const views: Readonly<Record<string, View>> = {
     path: instance,
     fanfare: ['instances', 'show', ':instance'],
   },
+  '/push/:instance/settings': {
+    operation: 'GET /instances/{id}',
+    path: instance,
+    fanfare: ['instances', 'show', ':instance'],
+  },
   '/push/:instance/publishes': {
     operation: 'GET /instances/{id}/publishes',
     path: instance,

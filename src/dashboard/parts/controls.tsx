@@ -94,7 +94,7 @@ export async function copy(text: string): Promise<void> {
     area.select();
     const isDone = document.execCommand('copy');
     area.remove();
-    if (!isDone) return say('The browser did not allow to copy.');
+    if (!isDone) return say('The browser does not allow copying.');
   }
   say('Copied.');
 }

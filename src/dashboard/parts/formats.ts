@@ -50,3 +50,6 @@ export function moment(time: number | string, nowMs = Date.now()): string {
   if (date.toDateString() === new Date(nowMs).toDateString()) return clock;
   return `${date.getDate()} ${date.toLocaleString('en', { month: 'short' })} ${clock}`;
 }
+
+/** Shortens an id such as `pubid-…` to what tells it from its neighbours, which may begin with the same time. */
+export const shortId = (id: string) => id.replace(/^([a-z]+-).*(.{8})$/, '$1…$2');

@@ -69,7 +69,7 @@ function adviceFor({ status, field, message }: Failed): string {
   }
 }
 
-/** What stands where there is nothing yet: what was looked at, and the next step. */
+/** An empty state: what was searched, and the next step. */
 export function Empty({
   icon,
   title,

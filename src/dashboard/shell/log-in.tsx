@@ -50,7 +50,7 @@ export function LogInForm({ says }: { readonly says: string }) {
         wrong={failed === undefined ? undefined : wordsFor(failed)}
         hint={
           <>
-            <code>npx fanfare admin password</code> shows it, on the server.
+            <code>fanfare admin password</code> shows it, on the server.
           </>
         }
       >

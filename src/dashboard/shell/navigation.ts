@@ -26,10 +26,12 @@ export const appPlaces: readonly Place[] = [
 
 /** The pages of one push instance, in the order of the navigation. */
 export const pushPlaces: readonly Place[] = [
+  { path: 'live', word: 'Live', icon: 'live', key: 'v' },
   { path: 'publishes', word: 'Publishes', icon: 'publish', key: 'u' },
   { path: 'devices', word: 'Devices', icon: 'device', key: 'd' },
   { path: 'compose', word: 'Compose', icon: 'send', key: 'e' },
   { path: 'credentials', word: 'Credentials', icon: 'key', key: 'i' },
+  { path: 'settings', word: 'Settings', icon: 'settings', key: 'j' },
 ];
 
 interface ServerPlace extends Omit<Place, 'key'> {

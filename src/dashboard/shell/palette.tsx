@@ -107,7 +107,7 @@ export function Palette({ close }: { readonly close: () => void }) {
       </div>
       <p role="status">
         {hits.length === 0
-          ? `Nothing is called “${wanted}”: looked at pages and apps, occupied channels of ${SEARCHED_APPS} apps, devices and publishes of ${SEARCHED_APPS} push instances.`
+          ? `Nothing is called “${wanted}” among pages and apps, occupied channels of ${SEARCHED_APPS} apps, devices and publishes of ${SEARCHED_APPS} push instances.`
           : '↑ ↓ to choose, ↵ to open, esc to close'}
       </p>
     </Dialog>

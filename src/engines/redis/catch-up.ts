@@ -1,6 +1,7 @@
 import { RedisChannel } from './channel.ts';
 import type { Partition } from './partition.ts';
 import { RECENT } from './scripts/events.ts';
+import { NUMBERS } from './scripts/queries.ts';
 import type { Gap } from './sequence.ts';
 import { type Numbered, readNumbered } from './stream-message.ts';
 
@@ -13,20 +14,26 @@ interface Missed {
   readonly events: Numbered[];
 }
 
-/**
- * Gives the channels of a partition the events that they have missed. Returns how far back Redis has all events, in
- * milliseconds; older ones are lost.
- */
-export async function catchUp(partition: Partition): Promise<number> {
+export interface MissedEvents {
+  /** How far back Redis has all events; older ones are lost. Milliseconds. */
+  readonly reachMs: number;
+  /** Gives the channels the events that they have missed. If those are not all, connections that resume are ended before. */
+  readonly fill: (found: { readonly isComplete: boolean }) => void;
+}
+
+/** Reads the events that the channels of a partition have missed. */
+export async function readMissed(partition: Partition): Promise<MissedEvents> {
   const missed = new Map<string, Missed>();
   for (const channel of partition.topics) {
     if (!(channel instanceof RedisChannel) || channel.gap === undefined) continue;
     missed.set(channel.topic, { channel, gap: channel.gap, events: [] });
   }
-  if (missed.size === 0) return Number.POSITIVE_INFINITY;
+  let reachMs = Number.POSITIVE_INFINITY;
+  if (missed.size === 0) return { reachMs, fill: () => undefined };
+  // First, so that every event up to these numbers is among those that are read.
+  const numbers = await readNumbers(partition, [...missed.keys()]);
   const named = missed.size > NAMED_MAX ? [] : [...missed];
   const wanted = named.flatMap(([topic, { gap }]) => [topic, gap.after]);
-  let reachMs = Number.POSITIVE_INFINITY;
   for (let position = '0'; position !== ''; ) {
     const [next, reach, rows] = await partition.call(RECENT, [position, ...wanted]);
     const page = rows as readonly string[];
@@ -36,6 +43,29 @@ export async function catchUp(partition: Partition): Promise<number> {
     reachMs = Math.min(reachMs, Number(reach));
     position = String(next);
   }
-  for (const { channel, gap, events } of missed.values()) channel.fill(gap, events);
-  return reachMs;
+  return {
+    reachMs: [...missed.values()].some(({ channel }) => channel.mayMiss)
+      ? reachMs
+      : Number.POSITIVE_INFINITY,
+    fill({ isComplete }) {
+      for (const [topic, { channel, gap, events }] of missed) {
+        if (!isComplete && channel.mayMiss) channel.lost();
+        channel.fill(gap, { events, upTo: numbers.get(topic) ?? 0 });
+      }
+    },
+  };
+}
+
+/** Reads the numbers of the last messages of topics. */
+async function readNumbers(
+  partition: Partition,
+  topics: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const numbers = new Map<string, number>();
+  for (let n = 0; n < topics.length; n += NAMED_MAX) {
+    const some = topics.slice(n, n + NAMED_MAX);
+    const found = await partition.call(NUMBERS, some);
+    for (const [index, topic] of some.entries()) numbers.set(topic, Number(found[index] ?? 0));
+  }
+  return numbers;
 }

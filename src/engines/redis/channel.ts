@@ -2,9 +2,12 @@ import type { App } from '../../channels/app.ts';
 import { broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
 import { type Topic, topicOf } from '../../channels/event.ts';
+import type { EventId } from '../../channels/history/event-id.ts';
 import type { CachedEvent, Entered, Entry, Exit, Member } from '../../channels/ports.ts';
 import type { Tap, TapKind } from '../../channels/watching/tap.ts';
 import { subscriptionCount } from '../../channels/wire.ts';
+import { countForgotten } from './history/count-forgotten.ts';
+import { historyToRead, readFound } from './history/found-history.ts';
 import type { Reply } from './link/reply.ts';
 import type { LoopParts } from './loop.ts';
 import type { Partition, RestateReason, Stated } from './partition.ts';
@@ -37,6 +40,8 @@ interface Statement {
   readonly mode?: string;
   readonly membersMax?: number;
   readonly newcomer?: string;
+  /** What the newcomer asks of the history. */
+  readonly history?: string;
 }
 
 /** How `STATE` writes transitions; the user id follows. */
@@ -57,6 +62,10 @@ export class RedisChannel implements Stated {
   readonly partition: Partition;
   /** Subscriptions of this loop, those included that are joining. */
   held = 0;
+  /** Whether messages of the open gap may have been lost on their way. */
+  private wasCut = false;
+  /** Whether a connection of this loop can resume, so that it must not miss an event without learning of it. */
+  private mayResume = false;
   private readonly app: App;
   private readonly channel: ChannelName;
   private readonly loop: LoopParts;
@@ -97,8 +106,9 @@ export class RedisChannel implements Stated {
   }
 
   /** Counts a connection that wants to enter. The caller then calls `enter`, and `failed` if Redis never answers. */
-  begin({ held, member }: Entry): void {
+  begin({ held, member, history }: Entry): void {
     this.held = held;
+    if (history?.place !== undefined) this.mayResume = true;
     if (member === undefined) return;
     const user = this.users.get(member.userId) ?? { info: '', isIn: false, joining: 0 };
     if (!user.isIn && user.joining === 0) user.info = member.userInfo ?? '';
@@ -118,6 +128,7 @@ export class RedisChannel implements Stated {
         mode: member !== undefined && this.roster === undefined ? 'r' : '',
         membersMax: app.limits.presenceMembers,
         newcomer: socketId,
+        history: historyToRead(entry),
       });
     } catch (error) {
       sequence.drop(place);
@@ -129,7 +140,7 @@ export class RedisChannel implements Stated {
       return false;
     }
     this.settleUser(entry, true);
-    const [, number, , , cached, roster] = answer;
+    const [, number, , , cached, roster, , history] = answer;
     await new Promise<void>((resolve) => {
       sequence.answer(place, Number(number), () => {
         if (member !== undefined) {
@@ -138,7 +149,12 @@ export class RedisChannel implements Stated {
           this.add(member, socketId);
         }
         const members = member === undefined ? [] : [...(this.roster?.values() ?? [])];
-        entered({ members, cached: readCached(cached) });
+        const found = readFound(history);
+        entered(
+          found === undefined
+            ? { members, cached: readCached(cached) }
+            : { members, cached: readCached(cached), history: found },
+        );
         resolve();
       });
     });
@@ -188,10 +204,14 @@ export class RedisChannel implements Stated {
       if (this.mustRead) await this.read();
       return;
     }
-    this.sequence.reset();
     // The authority holds nothing of this loop any more, so nobody need be taken back.
     this.unsureUsers.clear();
+    // What others have heard since may have been lost with the data.
+    if (reason === 'lost') this.lost();
     if (this.held === 0) return;
+    // After a cut, the clock of another server may give lower numbers. Otherwise messages are on their way that must be heard once.
+    if (reason === 'lost' && this.gap !== undefined) this.sequence.reset();
+    else this.sequence.cut();
     const again = reason === 'lost' ? 'a' : '';
     const { sequence } = this;
     const place = sequence.begin();
@@ -214,8 +234,19 @@ export class RedisChannel implements Stated {
     this.reread();
   }
 
+  /**
+   * Events are lost for the subscribers of this loop. Ends the connections that resume, before they get a later event: they come
+   * back, and are told what they missed, or that it is lost.
+   */
+  lost(): void {
+    if (!this.mayResume) return;
+    this.mayResume = false;
+    this.loop.endResuming(this.app, this.channel.text);
+  }
+
   /** Messages are missed. Holds all that come until `fill`, reads the members or the count, and sends clients what they missed. */
   missed(): void {
+    this.wasCut = true;
     this.sequence.cut();
     this.reread();
   }
@@ -225,13 +256,22 @@ export class RedisChannel implements Stated {
     return this.held > 0 ? this.sequence.gap : undefined;
   }
 
-  /** Takes the events that were missed, and perhaps others that were not. */
-  fill(gap: Gap, events: readonly Numbered[]): void {
+  /** Whether events that cannot be read any more may be missing in the gap. */
+  get mayMiss(): boolean {
+    return this.wasCut;
+  }
+
+  /** Takes the events that were missed, and perhaps others that were not: all up to a number. */
+  fill(
+    gap: Gap,
+    { events, upTo }: { readonly events: readonly Numbered[]; readonly upTo: number },
+  ): void {
     const missed = events.flatMap((event) => {
       const message = readChannelMessage(event);
       return message === undefined ? [] : [{ number: event.number, message }];
     });
-    this.sequence.fill(gap, missed);
+    this.wasCut = false;
+    this.sequence.fill(gap, { missed, upTo });
   }
 
   private reread(): void {
@@ -266,11 +306,13 @@ export class RedisChannel implements Stated {
     this.sequence = this.newSequence();
     this.roster = undefined;
     this.mustRead = false;
+    this.mayResume = false;
   }
 
   private newSequence(): Sequence<ChannelMessage> {
     return new Sequence<ChannelMessage>({
       deliver: (message, isLate) => this.deliver(message, isLate),
+      missing: () => this.lost(),
       missed: () => {
         this.loop.meter.count('engineGaps');
         this.reread();
@@ -306,7 +348,8 @@ export class RedisChannel implements Stated {
     if (this.unsureUsers.size > 0) await this.stateUnsure();
   }
 
-  private async state({ members, mode = '', membersMax = 0, newcomer = '' }: Statement) {
+  private async state(statement: Statement) {
+    const { members, mode = '', membersMax = 0, newcomer = '', history = '' } = statement;
     const { topic, held, app } = this;
     const answer = await this.partition.state(STATE, [
       topic,
@@ -316,9 +359,11 @@ export class RedisChannel implements Stated {
       app.tap === undefined ? mode : `${mode}t`,
       membersMax,
       newcomer,
+      history,
       ...members.flatMap(([sign, userId, info]) => [sign, userIdText(userId), info]),
     ]);
     if (app.tap !== undefined) this.record(app.tap, answer[6]);
+    countForgotten(this.loop.meter, answer[8]);
     return answer;
   }
 
@@ -426,9 +471,10 @@ export class RedisChannel implements Stated {
   }
 }
 
-/** Reads a cached event: the milliseconds that are left, name and data. */
+/** Reads a cached event: the milliseconds that are left, name, data, and the id or nothing. */
 export function readCached(reply: Reply | undefined): CachedEvent | undefined {
-  const [leftMs, name, data] = (reply ?? []) as readonly string[];
+  const [leftMs, name, data, id = ''] = (reply ?? []) as readonly string[];
   if (leftMs === undefined || name === undefined || data === undefined) return undefined;
-  return { name, data, leftMs: Number(leftMs) };
+  const cached = { name, data, leftMs: Number(leftMs) };
+  return id === '' ? cached : { ...cached, id: id as EventId };
 }

@@ -3,6 +3,8 @@ import type { Broadcaster } from '../../channels/broadcast.ts';
 import { broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import { CACHE_TTL_MS, topicOf } from '../../channels/event.ts';
+import type { EventId } from '../../channels/history/event-id.ts';
+import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type {
@@ -21,11 +23,16 @@ import type {
 import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
+import type { HistoryMeter } from '../history/histories.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
-import { catchUp } from './catch-up.ts';
+import { readMissed } from './catch-up.ts';
 import { type RedisChannel, readCached } from './channel.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
 import { Follows } from './follows.ts';
+import { countForgotten } from './history/count-forgotten.ts';
+import { historyToKeep } from './history/kept-history.ts';
+import { pageToRead, readHistoryPage } from './history/page.ts';
+import { rulesText, statedRules } from './history/rules.ts';
 import { checkLayout } from './layout.ts';
 import { RedisRefused, type Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
@@ -36,6 +43,7 @@ import { persist } from './persist.ts';
 import type { ClusterQuotas } from './quotas/cluster-quotas.ts';
 import type { RedisLink } from './redis-link.ts';
 import { PUBLISH } from './scripts/events.ts';
+import { FORGET_HISTORY, READ_HISTORY } from './scripts/histories.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, USERS } from './scripts/queries.ts';
 import { TERMINATE } from './scripts/statements.ts';
 import { eventText, readChannelMessage, readNumbered, readRoster } from './stream-message.ts';
@@ -46,13 +54,18 @@ import { WebhookClaims } from './webhook-claims.ts';
 
 export interface RedisEngineOptions {
   readonly apps: AppDirectory;
+  readonly allApps: () => Iterable<App>;
   readonly timers: Timers;
   readonly log: Log;
-  readonly meter: EngineMeter;
+  readonly meter: EngineMeter & HistoryMeter;
+  /** What the events of all histories may count for on all servers. */
+  readonly historyBytes: number;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Ends every connection of this loop that is signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
+  /** Ends every connection of this loop that is subscribed to the channel and can resume. */
+  readonly endResuming: (app: App, channel: ChannelText) => void;
   /** All keys and streams begin with this. */
   readonly keyPrefix: string;
   /** Started and stopped with the engine. */
@@ -105,12 +118,13 @@ export class RedisEngine implements Authority {
   private nextTick = 0;
   private stopTicks: (() => void) | undefined;
   private isClosed = false;
+  private rules: readonly string[] = [];
 
   constructor(options: RedisEngineOptions) {
     this.options = options;
-    const { timers, webhooks, broadcaster, terminate, meter } = options;
+    const { timers, webhooks, broadcaster, terminate, endResuming, meter } = options;
     const memberChanges = new MemberChanges(timers, (sent) => broadcast(broadcaster, sent));
-    this.loop = { webhooks, broadcaster, memberChanges, terminate, meter };
+    this.loop = { webhooks, broadcaster, memberChanges, terminate, endResuming, meter };
     this.topics = new Topics(this.loop, (partition) => this.followsOf(partition));
   }
 
@@ -148,17 +162,25 @@ export class RedisEngine implements Authority {
     this.topics.letGoOfChannel(channel);
   }
 
-  async publish(publication: Publication): Promise<void> {
+  async publish(publication: Publication): Promise<EventId | undefined> {
     const { app, channel, makeFrame, remember } = publication;
     const message = eventText(makeFrame(), publication);
     const cached =
       remember === undefined
         ? []
         : [app.id, remember.name, remember.data, CACHE_TTL_MS, CACHED_EVENTS_MAX, CACHED_BYTES_MAX];
-    const args = [`${app.id}/${channel}`, message, ...cached];
+    const history = historyToKeep(publication, this.options.historyBytes);
+    const args = [`${app.id}/${channel}`, message, history, ...cached];
     try {
-      const [loops] = await this.callSoon(this.partitionOf(app, channel), PUBLISH, args);
+      const [id, forgotten, loops] = await this.callSoon(
+        this.partitionOf(app, channel),
+        PUBLISH,
+        args,
+      );
       publication.sentTo?.(Number(loops));
+      if (history === '') return undefined;
+      countForgotten(this.options.meter, forgotten);
+      return id === '' ? undefined : (id as EventId);
     } catch (error) {
       this.options.meter.count('enginePublishesRefused');
       throw error;
@@ -224,6 +246,15 @@ export class RedisEngine implements Authority {
     return readCached(event);
   }
 
+  async history(app: App, { text }: ChannelName, page: HistoryQuery): Promise<HistoryPage> {
+    const args = [`${app.id}/${text}`, rulesText(app), ...pageToRead(page)];
+    return readHistoryPage(await query(this.partitionOf(app, text), READ_HISTORY, args));
+  }
+
+  async forgetHistory(app: App, { text }: ChannelName): Promise<void> {
+    await this.callSoon(this.partitionOf(app, text), FORGET_HISTORY, [`${app.id}/${text}`]);
+  }
+
   async channelCountOf(app: App): Promise<number> {
     const counts = await Promise.all(
       this.partitions.map((partition) => query(partition, CHANNEL_COUNT, [app.id])),
@@ -250,10 +281,26 @@ export class RedisEngine implements Authority {
   figures(): EngineFigures {
     const links = this.servers.map(({ link }) => link);
     const now = this.options.timers.now();
+    const histories = this.partitions.map((partition) => partition.histories);
     return {
       waiting: links.reduce((sum, { commands }) => sum + commands.waiting, 0),
       awaySeconds: Math.max(0, ...links.map(({ away }) => now - (away?.sinceMs ?? now))) / 1000,
+      history: {
+        events: histories.reduce((sum, { events }) => sum + events, 0),
+        bytes: histories.reduce((sum, { bytes }) => sum + bytes, 0),
+      },
     };
+  }
+
+  /** The settings of apps have changed. */
+  appsChanged(): void {
+    const rules = statedRules(this.options.allApps());
+    if (rules.join() === this.rules.join()) return;
+    this.rules = rules;
+    for (const partition of this.partitions) {
+      // Otherwise they are stated when Redis is back.
+      if (partition.isReady) partition.stateRules().catch(() => undefined);
+    }
   }
 
   /** Ends the leases of this node, and then the connections. */
@@ -276,6 +323,7 @@ export class RedisEngine implements Authority {
   /** Connects to all servers. Nothing else may be called before. Rejects with `ServerUnusable`. */
   async start(): Promise<void> {
     const { servers, timers, keyPrefix, log, apps, webhooks, meter, quotas } = this.options;
+    this.rules = statedRules(this.options.allApps());
     for (const index of servers.keys()) {
       try {
         await this.openServer(index);
@@ -295,7 +343,8 @@ export class RedisEngine implements Authority {
       const report = (ids: readonly string[]) => claims.report(ids);
       const catchUp = (partition: Partition) => this.catchUp(partition);
       const { serverName } = quotas;
-      const parts = { link, timers, log, meter, serverName, report, catchUp };
+      const rules = () => this.rules;
+      const parts = { link, timers, log, meter, serverName, report, rules, catchUp };
       this.partitions.push(new Partition({ number, keys, ...parts }));
     }
     quotas.start({ partitions: this.partitions, usage: this.loop.broadcaster.usage, apps });
@@ -372,9 +421,10 @@ export class RedisEngine implements Authority {
   private async catchUp(partition: Partition): Promise<void> {
     // What was left while Redis was away has been stated by now.
     this.topics.letGo(partition.topics);
-    const reachMs = await catchUp(partition);
+    const { reachMs, fill } = await readMissed(partition);
     const server = this.serverOf(partition.number);
     const missedMs = this.options.timers.now() - server.gapAtMs + DEAF_MAX_MS;
+    fill({ isComplete: reachMs >= missedMs });
     if (reachMs >= missedMs || server.isLossLogged) return;
     server.isLossLogged = true;
     this.options.meter.count('engineLosses');

@@ -1,9 +1,12 @@
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import type { EngineMeter } from '../engine-meter.ts';
+import type { HistoryMeter } from '../history/histories.ts';
+import { countForgotten } from './history/count-forgotten.ts';
 import type { Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { RedisLink } from './redis-link.ts';
+import { RULES } from './scripts/histories.ts';
 import { LEASE_MS } from './scripts/script.ts';
 import { ENTER } from './scripts/statements.ts';
 import { CLAIM, EXIT, TICK } from './scripts/upkeep.ts';
@@ -38,9 +41,11 @@ export interface PartitionOptions {
   readonly log: Log;
   /** The name of this server, for operators. */
   readonly serverName: string;
-  readonly meter: EngineMeter;
+  readonly meter: EngineMeter & HistoryMeter;
   /** Reports webhook events that this node has claimed. */
   readonly report: (ids: readonly string[]) => void;
+  /** The rules for histories of all apps; another array when they have changed. See `RULES`. */
+  readonly rules: () => readonly string[];
   /** Reads what was missed while Redis could not be reached. Called after everything was stated. */
   readonly catchUp: (partition: Partition) => Promise<void>;
 }
@@ -70,6 +75,8 @@ export class Partition {
   isReady = false;
   /** Redis has lost data, and nodes are still stating what they hold. */
   isIncomplete = false;
+  /** What the histories of all nodes hold here. */
+  histories = { events: 0, bytes: 0 };
   private readonly options: PartitionOptions;
   private node = newId();
   private epoch: string | undefined;
@@ -78,6 +85,7 @@ export class Partition {
   /** How many of this node's statements Redis has applied, as far as we know. */
   private version = 0;
   private steadyTicks = 0;
+  private statedRules: readonly string[] | undefined;
   /** Why everything must be stated again. */
   private restating: Exclude<RestateReason, 'unsure'> | undefined;
   private isRecovering = false;
@@ -191,17 +199,27 @@ export class Partition {
       const sweepMax = this.steadyTicks >= STEADY_TICKS ? SWEEP_MAX : 0;
       const answer = await this.call(TICK, [sweepMax]);
       const isLate = answer[0] === 'late';
-      const [version, dueMs, claims, swept, ended] = isLate ? answer.slice(1) : answer;
+      const [version, dueMs, claims, swept, ended, histories] = isLate ? answer.slice(1) : answer;
       this.options.meter.count('engineLeasesSwept', Number(ended ?? 0));
+      this.takeHistories(histories);
       this.steadyTicks = isLate ? 0 : this.steadyTicks + 1;
       this.take(dueMs, claims);
       if (Number(version) < applied) return this.mustRecover();
       if (this.unsure.size > 0) await this.restate(this.unsure, 'unsure');
+      await this.stateRules();
       if (swept === SWEEP_MAX) await this.tick();
     } catch (error) {
       this.steadyTicks = 0;
       this.options.log.debug('Could not renew a lease', { keys: this.keys, why: String(error) });
     }
+  }
+
+  /** States the rules for histories if they have changed. If that fails, the next tick does it. */
+  async stateRules(): Promise<void> {
+    const rules = this.options.rules();
+    if (rules === this.statedRules) return;
+    await this.call(RULES, rules);
+    this.statedRules = rules;
   }
 
   /** Forgets webhook events that are over. Otherwise a node reports them again, under the same ids. */
@@ -226,6 +244,7 @@ export class Partition {
     const found = await this.renewOrEnter();
     if (found === 'lost') this.becomeIncomplete();
     if (found !== 'unsure') this.restating = found;
+    await this.stateRules();
     if (this.restating === undefined) return this.restate(this.unsure, 'unsure');
     // If this fails halfway, all of it is repeated.
     await this.restate(this.topics, this.restating);
@@ -272,7 +291,10 @@ export class Partition {
   }
 
   private async enter(isLost: string): Promise<void> {
-    const [, epoch] = await this.run(ENTER, [this.node, newId(), isLost, this.options.serverName]);
+    const { serverName, link } = this.options;
+    const args = [this.node, newId(), isLost, serverName, link.serverId];
+    const [, epoch] = await this.run(ENTER, args);
+    this.statedRules = undefined;
     this.epoch = String(epoch);
     this.version = 0;
   }
@@ -309,6 +331,12 @@ export class Partition {
   private mustRecover(): void {
     this.away();
     void this.recover();
+  }
+
+  private takeHistories(reply: Reply | undefined): void {
+    const [events, bytes, forgotten] = (reply ?? []) as readonly Reply[];
+    this.histories = { events: Number(events ?? 0), bytes: Number(bytes ?? 0) };
+    countForgotten(this.options.meter, forgotten);
   }
 
   /** Takes what every statement returns: when something is due, and what this node has claimed. */

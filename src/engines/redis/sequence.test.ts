@@ -6,6 +6,7 @@ function stage() {
   const heard: string[] = [];
   const sequence = new Sequence<string>({
     deliver: (message, isLate) => heard.push(isLate ? `${message} late` : message),
+    missing: () => heard.push('missing'),
     missed: () => heard.push('missed'),
   });
   return {
@@ -15,16 +16,16 @@ function stage() {
     arrive: (...numbers: number[]) => {
       for (const number of numbers) sequence.receive(number, String(number));
     },
-    /** Messages are missed; the function says which. */
+    /** Messages are missed; the function says up to which number, and those that must be delivered. */
     cut: () => {
       sequence.cut();
       const { gap } = sequence;
-      return (...numbers: number[]) => {
+      return (upTo: number, ...numbers: number[]) => {
         if (gap === undefined) throw new Error('Nothing is missing');
-        sequence.fill(
-          gap,
-          numbers.map((number) => ({ number, message: String(number) })),
-        );
+        sequence.fill(gap, {
+          missed: numbers.map((number) => ({ number, message: String(number) })),
+          upTo,
+        });
       };
     },
     /** An answer is awaited; the function gives it its number. */
@@ -90,10 +91,10 @@ describe('the sequence of a topic', () => {
     const { heard, arrive, ask } = stage();
     ask('first')(10);
     arrive(11, 13);
-    expect(heard).toEqual(['first', '11', '13', 'missed']);
+    expect(heard).toEqual(['first', '11', 'missing', '13', 'missed']);
     ask('second')(14);
     arrive(15);
-    expect(heard.slice(4)).toEqual(['missed', 'second', '15']);
+    expect(heard.slice(5)).toEqual(['missing', 'missed', 'second', '15']);
   });
 
   it('holds everything after a cut until it is known what was missed', () => {
@@ -105,24 +106,35 @@ describe('the sequence of a topic', () => {
     arrive(16);
     expect(heard).toEqual(['first']);
     // Of 12 and 15, which are no events, nothing is kept.
-    fill(9, 10, 11, 13, 14, 16);
-    expect(heard.filter((one) => one !== 'missed')).toEqual([
-      ...['first', '11 late', '13 late', 'second', '14', '16'],
-    ]);
+    fill(16, 9, 10, 11, 13, 14, 16);
+    expect(heard).toEqual(['first', '11', '13', 'second', '14', '16']);
     arrive(17);
     expect(heard.at(-1)).toBe('17');
   });
 
-  it('waits for nothing that came before a cut, and gives late what came after it', () => {
+  it('waits for nothing that came before a cut, and for everything that comes after it', () => {
     const { heard, arrive, ask, cut } = stage();
     ask('first')(10);
     ask('second')(12);
-    cut()();
+    cut()(18);
     expect(heard).toEqual(['first', 'second']);
+    ask('within')(17);
     const answer = ask('read');
     answer(20);
-    arrive(19, 21);
-    expect(heard.slice(2)).toEqual(['read', '19 late', '21']);
+    arrive(19);
+    expect(heard.slice(2)).toEqual(['within', '19']);
+    arrive(20, 21);
+    expect(heard.slice(4)).toEqual(['20', 'read', '21']);
+  });
+
+  it('says before a message that others before it are missing', () => {
+    const { heard, arrive, ask, cut } = stage();
+    ask('first')(10);
+    arrive(12);
+    expect(heard).toEqual(['first', 'missing', '12', 'missed']);
+    cut()(20, 14);
+    arrive(22);
+    expect(heard.slice(4)).toEqual(['14', 'missing', '22', 'missed']);
   });
 
   it('goes back to the first cut after a second one', () => {
@@ -131,9 +143,9 @@ describe('the sequence of a topic', () => {
     const fillTooSoon = cut();
     arrive(12);
     const fill = cut();
-    fillTooSoon(11);
+    fillTooSoon(12, 11);
     expect(heard).toEqual(['first']);
-    fill(11, 12, 13);
+    fill(13, 11, 12, 13);
     expect(heard).toEqual(['first', '11', '12', '13']);
   });
 
@@ -144,8 +156,8 @@ describe('the sequence of a topic', () => {
     sequence.reset();
     ask('again')(1000);
     arrive(1001);
-    fill(9, 11, 1000, 1001);
-    expect(heard).toEqual(['first', '11 late', '1000 late', 'again', '1001']);
+    fill(1001, 9, 11, 1000, 1001);
+    expect(heard).toEqual(['first', '11', '1000', 'again', '1001']);
   });
 
   it('begins anew with lower numbers when the authority has forgotten the topic', () => {

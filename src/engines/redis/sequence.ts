@@ -21,7 +21,9 @@ export interface Gap {
 export interface SequenceOptions<Message> {
   /** `isLate`: an answer whose place is after this message has been handled already. */
   readonly deliver: (message: Message, isLate: boolean) => void;
-  /** Messages were missed. */
+  /** Messages are missing before the one that is delivered next. */
+  readonly missing?: () => void;
+  /** Messages were missed, and the one after them has been delivered. */
   readonly missed: () => void;
 }
 
@@ -35,6 +37,8 @@ export class Sequence<Message> {
   private readonly options: SequenceOptions<Message>;
   /** The last number that was delivered or is covered by an answer; `undefined` if nothing is known yet. */
   private last: number | undefined;
+  /** Up to this number, whatever has not come is known to be missing. */
+  private covered = 0;
   /** The number of the last message that has come. */
   private received = 0;
   /** Nobody here has entered yet, so what comes before the first answer is for nobody. */
@@ -90,26 +94,38 @@ export class Sequence<Message> {
     this.advance();
   }
 
-  /** Messages have been missed: delivers what has come, and holds everything else until `fill`. */
+  /** Messages may have been missed: holds everything until `fill`. */
   cut(): void {
-    this.resync();
-    const { openGap } = this;
-    const places = this.places.filter((one) => one !== openGap?.place);
-    this.openGap = { place: new Place(), after: openGap?.after ?? this.received };
-    this.places = [this.openGap.place, ...places];
+    if (this.openGap !== undefined) {
+      // What is being read may lack what was missed since.
+      this.places = this.places.filter((one) => one !== this.openGap?.place);
+      this.openGap = { place: new Place(), after: this.openGap.after };
+    } else {
+      this.openGap = { place: new Place(), after: this.received };
+    }
+    this.places.unshift(this.openGap.place);
   }
 
-  /** Puts what was missed in its place. Nothing happens if more has been missed since `gap`. */
-  fill(gap: Gap, missed: readonly Numbered<Message>[]): void {
+  /**
+   * Puts what was missed in its place: all messages up to the number `upTo` that must be delivered. Nothing happens if more has
+   * been missed since `gap`.
+   */
+  fill(
+    gap: Gap,
+    { missed, upTo }: { readonly missed: readonly Numbered<Message>[]; readonly upTo: number },
+  ): void {
     const { openGap, held } = this;
     if (openGap !== gap) return;
     this.openGap = undefined;
     const known = new Set(held.map(({ number }) => number));
-    const unknown = missed.filter(({ number }) => number > gap.after && !known.has(number));
+    // Later ones are on their way.
+    const isMissed = (number: number) => number > gap.after && (number <= upTo || upTo === 0);
+    const unknown = missed.filter(({ number }) => isMissed(number) && !known.has(number));
     this.held = [...held, ...unknown].sort((one, other) => one.number - other.number);
-    this.received = Math.max(this.received, this.held.at(-1)?.number ?? 0);
     // Only events are kept, so numbers may be missing among them.
-    this.last = undefined;
+    this.covered = upTo;
+    this.received = Math.max(this.received, this.held.at(-1)?.number ?? 0, upTo);
+    if (upTo > 0) this.last ??= Math.min(gap.after, upTo);
     this.drop(gap.place);
   }
 
@@ -117,6 +133,7 @@ export class Sequence<Message> {
   reset(): void {
     this.resync();
     this.received = 0;
+    this.covered = 0;
   }
 
   /** Messages may have been missed: delivers what has come, and waits for none that may be lost. */
@@ -153,15 +170,20 @@ export class Sequence<Message> {
     }
     const { number, run } = place;
     if (number === undefined || run === undefined) return false;
-    const isReached = this.last === undefined || this.last >= number || first !== undefined;
+    const { last, covered } = this;
+    const isReached =
+      last === undefined || Math.max(last, covered) >= number || first !== undefined;
     if (!isReached) return false;
-    if (this.last === undefined || this.last < number) {
-      if (this.last !== undefined) this.options.missed();
-      else this.held = this.held.filter((one) => one.number > number || this.late(one));
+    if (last === undefined || last < number) {
+      if (last !== undefined && covered < number) {
+        this.options.missing?.();
+        this.options.missed();
+      } else if (last === undefined)
+        this.held = this.held.filter((one) => one.number > number || this.late(one));
       if (this.isNew) this.received = Math.max(this.received, number);
-      if (!place.isBeforeCut) this.last = number;
-      this.isNew = false;
+      if (!place.isBeforeCut || covered >= number) this.last = number;
     }
+    this.isNew = false;
     this.places.shift();
     run();
     return true;
@@ -182,8 +204,9 @@ export class Sequence<Message> {
     if (this.last !== undefined && number <= this.last) {
       return this.options.deliver(message, true);
     }
-    const isMissing = this.last !== undefined && number > this.last + 1;
+    const isMissing = this.last !== undefined && number > Math.max(this.last, this.covered) + 1;
     this.last = number;
+    if (isMissing) this.options.missing?.();
     this.options.deliver(message, false);
     if (isMissing) this.options.missed();
   }

@@ -1,6 +1,8 @@
 import type { App } from '../../channels/app.ts';
 import { type Broadcaster, broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName } from '../../channels/channel-name.ts';
+import type { EventId } from '../../channels/history/event-id.ts';
+import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import { after, type MaybePromise, mapAll, undoIfFailed } from '../../channels/maybe-promise.ts';
 import type {
@@ -21,12 +23,13 @@ import type {
 import { watchChannel } from '../../channels/users/watchlist-events.ts';
 import type { Clock, Timers } from '../../runtime/ports.ts';
 import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
+import type { HistoryMeter } from '../history/histories.ts';
 import type { HoldersWalk } from '../holders.ts';
 import { Home } from '../home.ts';
 import type { Loop, Shares } from '../shares.ts';
 import { Congestion } from './congestion.ts';
 import { HomeServer } from './home-server.ts';
-import type { Answer, EngineMessage, Question } from './messages.ts';
+import type { Answer, EngineMessage, PublishedAsk, Question } from './messages.ts';
 import { homeOf } from './partition.ts';
 import { Questions } from './questions.ts';
 import { ThreadsWalk } from './walk.ts';
@@ -40,7 +43,8 @@ export interface ThreadsEngineOptions {
   readonly timers: Timers;
   /** A clock that is never set. */
   readonly monotonic: Clock;
-  readonly meter: EngineMeter;
+  readonly meter: EngineMeter & HistoryMeter;
+  readonly historyBytes: number;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Ends every connection of this loop that is signed in as the user. */
@@ -74,7 +78,7 @@ export class ThreadsEngine implements Authority {
 
   constructor(options: ThreadsEngineOptions) {
     const { loop, loops, apps, timers, webhooks, broadcaster, terminate, send, backlog } = options;
-    const { monotonic, meter } = options;
+    const { monotonic, meter, historyBytes } = options;
     this.loop = loop;
     this.loops = Array.from({ length: loops }, (_, number) => number);
     this.apps = apps;
@@ -87,7 +91,9 @@ export class ThreadsEngine implements Authority {
     this.home = new Home({
       timers,
       webhooks,
+      meter,
       homes: loops,
+      historyBytes,
       send: (sent) => this.fanOut(this.home.loopsOf(sent.app, sent.channel), sent),
       notifyWatchers: (sent, userId, isOnline) => this.notifyWatchers(sent, userId, isOnline),
     });
@@ -128,14 +134,14 @@ export class ThreadsEngine implements Authority {
         return;
       }
       case 'done':
-        this.questions[from]?.done(message[1]);
+        this.questions[from]?.done(message[1], message[2]);
         return;
       case 'answer':
-        this.questions[from]?.done(message[1]);
+        this.questions[from]?.done(message[1], message[3]);
         this.questions[from]?.answer(message[2]);
         return;
       case 'failed':
-        this.questions[from]?.done(message[1]);
+        this.questions[from]?.done(message[1], message[3]);
         this.questions[from]?.failed(message[2]);
         return;
       default:
@@ -155,19 +161,24 @@ export class ThreadsEngine implements Authority {
   }
 
   join(entry: Entry, entered: (entered: Entered) => void): MaybePromise<boolean> {
-    const { app, channel, held, member, socketId } = entry;
+    const { app, channel, held, member, socketId, history } = entry;
     const home = this.homeOf(app, channel.text);
     if (home === this.loop) return this.home.join(this.loop, entry, entered);
     const { text } = channel;
-    return this.ask(
-      home,
-      ['join', app.id, text, held, socketId, member?.userId, member?.userInfo],
-      (answer) => {
-        if (answer === false) return false;
-        entered(answer as Entered);
-        return true;
-      },
-    );
+    const question = [
+      'join',
+      app.id,
+      text,
+      held,
+      socketId,
+      member?.userId,
+      member?.userInfo,
+    ] as const;
+    return this.ask(home, history === undefined ? question : [...question, history], (answer) => {
+      if (answer === false) return false;
+      entered(answer as Entered);
+      return true;
+    });
   }
 
   leave(exit: Exit): MaybePromise<void> {
@@ -177,22 +188,28 @@ export class ThreadsEngine implements Authority {
     return this.ask(home, ['leave', app.id, channel.text, held, userId], nothing);
   }
 
-  publish(publication: Publication): MaybePromise<void> {
-    const { app, channel, makeFrame, except, cause, remember, trace, ask } = publication;
+  publish(publication: Publication): MaybePromise<EventId | undefined> {
+    const { app, channel, makeFrame, except, cause, remember, trace, ask, sentTo } = publication;
     const home = this.homeOf(app, channel);
     if (home === this.loop) {
-      this.home.publish(publication);
-      publication.sentTo?.(ask === undefined ? 0 : this.home.loopCountOf(app, channel));
-      return this.congestion.pass();
+      const id = this.home.publish(publication);
+      sentTo?.(ask === undefined ? 0 : this.home.loopCountOf(app, channel));
+      return after(this.congestion.pass(), () => id);
     }
     const { name, data } = remember ?? {};
     const question = ['publish', app.id, channel, makeFrame(), except, cause, name, data] as const;
     if (ask !== undefined) {
-      return this.ask(home, [...question, trace, ask], (loops) => {
-        publication.sentTo?.(Number(loops));
+      return this.ask(home, [...question, trace, ask], (answer) => {
+        const [id, loops] = answer as PublishedAsk;
+        sentTo?.(loops);
+        return id;
       });
     }
-    return this.ask(home, trace === undefined ? question : [...question, trace], nothing);
+    return this.ask(
+      home,
+      trace === undefined ? question : [...question, trace],
+      (answer) => answer as EventId | undefined,
+    );
   }
 
   signIn(app: App, userId: string): MaybePromise<void> {
@@ -261,6 +278,22 @@ export class ThreadsEngine implements Authority {
       ['cached', app.id, channel.text],
       (answer) => answer as CachedEvent | undefined,
     );
+  }
+
+  history(app: App, channel: ChannelName, query: HistoryQuery): MaybePromise<HistoryPage> {
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) return this.home.history(app, channel, query);
+    return this.ask(
+      home,
+      ['history', app.id, channel.text, query],
+      (answer) => answer as HistoryPage,
+    );
+  }
+
+  forgetHistory(app: App, channel: ChannelName): MaybePromise<void> {
+    const home = this.homeOf(app, channel.text);
+    if (home === this.loop) return this.home.forgetHistory(app, channel);
+    return this.ask(home, ['forget-history', app.id, channel.text], () => undefined);
   }
 
   channelCountOf(app: App): MaybePromise<number> {

@@ -45,9 +45,9 @@ export class HomeServer {
     const { home } = this.options;
     switch (question[0]) {
       case 'join': {
-        const [, , text, held, socketId, userId, userInfo] = question;
+        const [, , text, held, socketId, userId, userInfo, history] = question;
         const member = userId === undefined ? undefined : { userId, userInfo };
-        const entry = { app, channel: channelOf(text), held, member, socketId };
+        const entry = { app, channel: channelOf(text), held, member, socketId, history };
         const isIn = home.join(from, entry, (entered) => answers.answer(entered));
         if (!isIn) answers.answer(false);
         return;
@@ -59,9 +59,9 @@ export class HomeServer {
       }
       case 'publish': {
         const publication = publicationOf(app, question);
-        home.publish(publication);
-        if (publication.ask === undefined) return answers.took();
-        return answers.answer(home.loopCountOf(app, publication.channel));
+        const id = home.publish(publication);
+        if (publication.ask === undefined) return answers.took(id);
+        return answers.answer([id, home.loopCountOf(app, publication.channel)]);
       }
       case 'sign-in':
         home.signIn(from, app, question[2]);
@@ -84,6 +84,11 @@ export class HomeServer {
         return answers.answer(home.counts(app, channelOf(question[2])));
       case 'cached':
         return answers.answer(home.cached(app, channelOf(question[2])));
+      case 'history':
+        return answers.answer(home.history(app, channelOf(question[2]), question[3]));
+      case 'forget-history':
+        home.forgetHistory(app, channelOf(question[2]));
+        return answers.took();
       case 'channel-count':
         return answers.answer(home.channelCountOf(app));
       case 'page':

@@ -1,5 +1,8 @@
 import type { ChannelText } from '../../channels/channel-name.ts';
 import type { Cause } from '../../channels/event.ts';
+import type { EventId } from '../../channels/history/event-id.ts';
+import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
+import type { HistoryRequest } from '../../channels/history/resume.ts';
 import type { Ask } from '../../channels/live/ask.ts';
 import type { CachedEvent, ChannelCounts, ChannelPage, Entered } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
@@ -21,6 +24,7 @@ export type Question =
       socketId: SocketId,
       userId: string | undefined,
       userInfo: string | undefined,
+      history?: HistoryRequest,
     ]
   | readonly [
       'leave',
@@ -43,7 +47,12 @@ export type Question =
     ]
   | readonly ['sign-in' | 'sign-out' | 'terminate', appId: string, userId: string]
   | readonly ['watch' | 'unwatch', appId: string, userIds: readonly string[]]
-  | readonly ['members' | 'counts' | 'cached', appId: string, channel: ChannelText]
+  | readonly [
+      'members' | 'counts' | 'cached' | 'forget-history',
+      appId: string,
+      channel: ChannelText,
+    ]
+  | readonly ['history', appId: string, channel: ChannelText, query: HistoryQuery]
   | readonly ['channel-count', appId: string]
   | readonly [
       'page',
@@ -54,7 +63,13 @@ export type Question =
       limit: number,
     ];
 
+/** The ids of events that were published, by their position among the questions that are done. */
+export type DoneIds = readonly (readonly [position: number, id: EventId])[];
+
 /** What a home answers: `undefined` if it was only told something. */
+/** What became of an event that asks its subscribers: its id in the history, and the loops that it was sent to. */
+export type PublishedAsk = readonly [id: EventId | undefined, loops: number];
+
 export type Answer =
   | Entered
   | false
@@ -63,17 +78,20 @@ export type Answer =
   | ChannelCounts
   | CachedEvent
   | number
+  | EventId
+  | PublishedAsk
+  | HistoryPage
   | ChannelPage
   | undefined;
 
 export type EngineMessage =
   | Question
   /** `done` questions before it needed no answer; this is the answer to the next. */
-  | readonly ['answer', done: number, answer: Answer]
+  | readonly ['answer', done: number, answer: Answer, ids?: DoneIds]
   /** The same, but the next could not be answered. */
-  | readonly ['failed', done: number, why: string]
+  | readonly ['failed', done: number, why: string, ids?: DoneIds]
   /** The next `done` questions needed no answer. */
-  | readonly ['done', done: number]
+  | readonly ['done', done: number, ids?: DoneIds]
   | readonly [
       'broadcast',
       appId: string,

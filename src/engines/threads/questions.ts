@@ -1,6 +1,7 @@
+import type { EventId } from '../../channels/history/event-id.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { EngineMeter } from '../engine-meter.ts';
-import type { Answer, EngineMessage, Question } from './messages.ts';
+import type { Answer, DoneIds, EngineMessage, Question } from './messages.ts';
 
 /** Answered questions that are kept, since taking them from the front of the list one by one costs more. */
 const ANSWERED_MAX = 10_000;
@@ -47,11 +48,16 @@ export class Questions {
     return promise;
   }
 
-  /** The next `count` questions were handled and needed no answer. */
-  done(count: number): void {
+  /** The next `count` questions were handled, and needed no answer but the ids of some events. */
+  done(count: number, ids?: DoneIds): void {
     if (count === 0) return;
     const nowMs = this.options.monotonic.now();
-    for (let n = 0; n < count; n++) this.take(nowMs).answered(undefined);
+    let nextId = 0;
+    for (let n = 0; n < count; n++) {
+      const [position, id] = ids?.[nextId] ?? [];
+      if (position === n) nextId++;
+      this.take(nowMs).answered(position === n ? id : undefined);
+    }
   }
 
   answer(answer: Answer): void {
@@ -79,29 +85,41 @@ export class Questions {
 export class Answers {
   private readonly send: (message: EngineMessage) => void;
   private done = 0;
+  private ids: (readonly [position: number, id: EventId])[] = [];
 
   constructor(send: (message: EngineMessage) => void) {
     this.send = send;
   }
 
-  /** The next question needed no answer. */
-  took(): void {
+  /** The next question needed no answer, or only the id of an event. */
+  took(id?: EventId): void {
+    if (id !== undefined) this.ids.push([this.done, id]);
     this.done++;
   }
 
   answer(answer: Answer): void {
-    this.send(['answer', this.done, answer]);
-    this.done = 0;
+    const { done } = this;
+    this.send(
+      this.ids.length === 0 ? ['answer', done, answer] : ['answer', done, answer, this.ids],
+    );
+    this.sent();
   }
 
   failed(why: string): void {
-    this.send(['failed', this.done, why]);
-    this.done = 0;
+    const { done } = this;
+    this.send(this.ids.length === 0 ? ['failed', done, why] : ['failed', done, why, this.ids]);
+    this.sent();
   }
 
   /** Called after each batch of questions. */
   flush(): void {
-    if (this.done > 0) this.send(['done', this.done]);
+    const { done } = this;
+    if (done > 0) this.send(this.ids.length === 0 ? ['done', done] : ['done', done, this.ids]);
+    this.sent();
+  }
+
+  private sent(): void {
     this.done = 0;
+    if (this.ids.length > 0) this.ids = [];
   }
 }

@@ -11,6 +11,7 @@ import { PublishAdmin } from '../../admin/push/publish-admin.ts';
 import { type Rights, rightsOf, seesEverything } from '../../admin/rights.ts';
 import { isDryRun } from '../../admin/tenant-shapes.ts';
 import type { Config } from '../../config/schema.ts';
+import type { PushTaps } from '../../push/watching/push-tap.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { AuditStore } from '../../stores/admin/audit-store.ts';
 import type { Database } from '../../stores/database/database.ts';
@@ -42,6 +43,7 @@ export interface AdminParts {
   readonly usage: Admin['usage'];
   readonly webhooks: Webhooks;
   readonly watching: Watching;
+  readonly instanceTaps: PushTaps;
   readonly cluster: Cluster;
   readonly realtime: RealtimeClient;
   readonly metrics: BackgroundMetrics;
@@ -173,13 +175,15 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
     devices: new DeviceAdmin({
       database,
       numberOf,
-      pauses: (id) => monitoring.pauses(id),
+      pauses: async (id) => (await monitoring.gateways(id)).pauses,
+      taps: parts.instanceTaps,
       log,
     }),
     publishes: new PublishAdmin({
       list: new PublishList(database),
       store: new StoredPublishes(database),
       directory: instances.directory,
+      taps: parts.instanceTaps,
       now: Date.now,
       log,
     }),

@@ -6,6 +6,7 @@ import type {
   PipelinePorts,
   PublishEvents,
 } from '../../push/delivering/ports.ts';
+import type { PushTaps } from '../../push/watching/push-tap.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
@@ -19,6 +20,7 @@ export interface PushDeliveryOptions {
   readonly database: Database;
   readonly store: DeliveryStore;
   readonly served: readonly LiveInstance[];
+  readonly taps: PushTaps;
   /** Ids of the instances in the configuration. An invalid gateway of one of them stops the start. */
   readonly configured: ReadonlySet<string>;
   /** Reports what the store threw. */
@@ -55,6 +57,7 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
     database,
     store,
     served,
+    taps,
     configured,
     storeFailed,
     resolver,
@@ -78,6 +81,7 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
   const whose = ({ instance }: { readonly instance: number }) => ({
     instance: idOf(instance) ?? `number ${instance}`,
   });
+  const tapOf = ({ instance }: { readonly instance: number }) => taps.watched?.get(instance);
   const publishEvents = events(idOf);
   const pipeline = new Pipeline({
     store,
@@ -85,19 +89,31 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
     instances: gateways,
     timers: systemTimers,
     random: Math.random,
-    events: publishEvents,
     live: options.live,
+    taps,
+    events: {
+      started: (publish) => publishEvents.started(publish),
+      finished(publish) {
+        tapOf(publish)?.record({ kind: 'finished', publish: publish.id });
+        publishEvents.finished(publish);
+      },
+    },
     notices: {
       storeFailed,
       circuitOpened(circuit) {
         const fields = { ...fieldsOf(circuit), words: circuit.words };
         rateLimitedLog.warn(titleOf(circuit), whose(circuit), fields);
+        tapOf(circuit)?.record({ kind: 'paused', ...fields });
       },
-      circuitClosed: (circuit) =>
-        rateLimitedLog.info('Gateway recovered', whose(circuit), fieldsOf(circuit)),
+      circuitClosed(circuit) {
+        const fields = fieldsOf(circuit);
+        rateLimitedLog.info('Gateway recovered', whose(circuit), fields);
+        tapOf(circuit)?.record({ kind: 'resumed', ...fields });
+      },
       refused(publish, platform, reason, words) {
         const fields = { publish: publish.id, platform, reason, words };
         rateLimitedLog.warn('Gateway refuses a publish for every device', whose(publish), fields);
+        tapOf(publish)?.record({ kind: 'publish-refused', ...fields });
       },
       fault(error) {
         const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);

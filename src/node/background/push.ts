@@ -5,6 +5,7 @@ import { CompletionEvents } from '../../push/delivering/completion-events.ts';
 import type { PipelineFigures } from '../../push/delivering/pipeline.ts';
 import { RateExchange, unshared } from '../../push/rate-exchange.ts';
 import { StoreBusy } from '../../push/store-faults.ts';
+import type { PushTaps } from '../../push/watching/push-tap.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -46,6 +47,7 @@ export interface PushPartOptions {
   readonly instances: LiveInstances;
   readonly apps: LiveApps;
   readonly realtime: RealtimeClient;
+  readonly taps: PushTaps;
   readonly webhooks: Webhooks;
   readonly database: Database;
   readonly health: StoreHealth;
@@ -73,7 +75,7 @@ export interface PushPart extends AsyncDisposable {
 
 /** Opens the push API and starts to deliver. Throws `StartFailed`, or what the store throws. */
 export async function openPush(options: PushPartOptions): Promise<PushPart> {
-  const { config, database, health, instances, webhooks, log } = options;
+  const { config, database, health, instances, taps, webhooks, log } = options;
   await using parts = new AsyncDisposableStack();
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
   const reportStore = health.reporter('push');
@@ -103,6 +105,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       database,
       store: deliveries,
       served: instances.all,
+      taps,
       configured: new Set(instances.configured.map(({ id }) => id)),
       storeFailed,
       resolver: options.resolver,
@@ -147,6 +150,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     stories,
     pauses: () => delivery.figures().openCircuits,
     webhooks: sink,
+    taps,
     storeFault: () => health.fault(),
     storeFailed,
     storeWorked: () => reportStore(undefined),

@@ -8,7 +8,7 @@ import { createSystemLookup } from '../../outgoing/name-servers.ts';
 import { createSendRequest } from '../../outgoing/request.ts';
 import { Resolver } from '../../outgoing/resolve.ts';
 import { SystemNames } from '../../outgoing/system-names.ts';
-import type { Platform } from '../../push/model/device.ts';
+import { InstanceTaps } from '../../push/watching/push-tap.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -118,11 +118,14 @@ export async function startBackground(
       onAttempt: (settlement) => recordAttempt(apps.directory, settlement),
     }),
   );
+  const instanceTaps = new InstanceTaps();
   const watching = parts.use(
     openWatching({
       node: serverName(config),
       isOneOfCluster: config.engine.type === 'redis',
       apps: apps.directory,
+      instances: instances.directory,
+      instanceTaps,
       realtime,
       meter,
       log,
@@ -152,6 +155,7 @@ export async function startBackground(
       instances,
       apps,
       realtime,
+      taps: instanceTaps,
       webhooks,
       database,
       health,
@@ -201,23 +205,30 @@ export async function startBackground(
       push: push.address,
       admin: admin.address,
     });
-  const servers = openCluster({ facts, realtime, monitor, readiness, webhooks });
+  const serverLog = parts.use(
+    new LogReading({ node: serverName(config), ring, timers: systemTimers, log }),
+  );
+  const servers = openCluster({
+    facts,
+    realtime,
+    monitor,
+    readiness,
+    webhooks,
+    log: (query) => serverLog.list(query),
+    saidLast(instanceId, platform) {
+      const number = instances.directory.byId(instanceId)?.number;
+      const said = number === undefined ? undefined : push.lastOutcomes(number, platform);
+      return { acceptedAtMs: said?.acceptedAtMs || undefined, refusal: said?.refusal };
+    },
+  });
   const { cluster } = servers;
   const monitoring = {
     server: facts,
     figures: (sinceMs: number) => cluster.figures(sinceMs),
     conditions: () => cluster.conditions(),
     nodes: () => cluster.nodes(),
-    pauses: (instanceId: string) => monitor.pausesOf(instanceId),
-    saidLast(instanceId: string, platform: Platform) {
-      const number = instances.directory.byId(instanceId)?.number;
-      const said = number === undefined ? undefined : push.lastOutcomes(number, platform);
-      return { acceptedAtMs: said?.acceptedAtMs || undefined, refusal: said?.refusal };
-    },
+    gateways: (instanceId: string) => cluster.gateways(instanceId),
   };
-  const serverLog = parts.use(
-    new LogReading({ node: serverName(config), ring, timers: systemTimers, log }),
-  );
   admin.serve(
     adminRoutes({
       config,
@@ -236,11 +247,15 @@ export async function startBackground(
       }),
       webhooks,
       watching,
+      instanceTaps,
       cluster,
       realtime,
       metrics,
       monitoring,
-      serverLog,
+      serverLog: {
+        list: (query) => cluster.log(query),
+        follow: (filter, reader) => serverLog.follow(filter, reader),
+      },
       audit: new AuditStore(database),
       log,
     }),
@@ -264,10 +279,11 @@ export async function startBackground(
   // After "ready": the realtime loops do not know earlier changes.
   apps.follow((all, changes) => {
     realtime.postToAll({ type: 'apps', apps: all, changes });
-    watching.appsChanged();
+    watching.tenantsChanged();
   });
   instances.follow((all, changes) => {
     push.replaceInstances(all);
+    watching.tenantsChanged();
     log.info('Instances changed', { instances: all.length, ...changes });
   });
   health.watch();

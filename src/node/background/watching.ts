@@ -1,12 +1,15 @@
 import { nearChannel } from '../../admin/channels/near-channel.ts';
 import type { StreamReader } from '../../admin/stream-reader.ts';
 import type { TableMeter } from '../../observability/meter.ts';
+import type { InstanceTaps } from '../../push/watching/push-tap.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { systemTimers } from '../../runtime/system-timers.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
+import type { MemoryInstanceDirectory } from '../../tenants/instance-directory.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
-import { BACKGROUND_RECORDS } from '../../watching/limits.ts';
+import { BACKGROUND_RECORDS, PUSH_RECORDS } from '../../watching/limits.ts';
 import { LoopTaps } from '../../watching/loop-taps.ts';
+import { type AppTick, instanceIn, type WatchedApp } from '../../watching/records.ts';
 import type { StreamQuery, WatchStream } from '../../watching/stream.ts';
 import { TooManyStreams, Watches } from '../../watching/watches.ts';
 import type { Settlement } from '../../webhooks/outbox.ts';
@@ -19,6 +22,9 @@ export interface WatchingOptions {
   /** Whether other servers see events of the same apps. */
   readonly isOneOfCluster: boolean;
   readonly apps: MemoryAppDirectory;
+  readonly instances: Pick<MemoryInstanceDirectory, 'byId'>;
+  /** Gets a tap for each instance that is watched. */
+  readonly instanceTaps: InstanceTaps;
   readonly realtime: RealtimeClient;
   readonly meter: TableMeter;
   readonly log: Log;
@@ -30,8 +36,8 @@ export interface Watching extends Disposable {
   open(query: StreamQuery, reader: StreamReader): Promise<ReadableStream<Uint8Array>>;
   /** Handles a message of a realtime loop about what is watched. */
   receive(message: WatchingMessage): void;
-  /** The apps of this server are others than before. */
-  appsChanged(): void;
+  /** The apps or instances of this server are others than before. */
+  tenantsChanged(): void;
 }
 
 type WatchingMessage = Extract<
@@ -43,22 +49,40 @@ type WatchingMessage = Extract<
 const NEAR_AMONG_MAX = 1000;
 const PAGES_MAX = 10;
 
-/** Opens what shows apps live. It does nothing until somebody watches. */
+/** Opens what shows apps and instances live. It does nothing until somebody watches. */
 export function openWatching({
   node,
   isOneOfCluster,
   apps,
+  instances,
+  instanceTaps,
   realtime,
   meter,
   log,
 }: WatchingOptions): Watching {
   meter.set('watchers', 0);
-  const taps = new LoopTaps({
-    setTap: (appId, tap) => apps.setTap(appId, tap),
+  const common = {
     timers: systemTimers,
-    share: BACKGROUND_RECORDS,
     loops: 1,
-    send: (ticks) => watches.receive(ticks),
+    send: (ticks: readonly AppTick[]) => watches.receive(ticks),
+  };
+  const taps = new LoopTaps({
+    ...common,
+    setTap: (appId, tap) => apps.setTap(appId, tap),
+    share: BACKGROUND_RECORDS,
+  });
+  /** The number of each watched instance, also after the instance is gone. */
+  const numbers = new Map<string, number>();
+  const pushTaps = new LoopTaps({
+    ...common,
+    setTap(watched, tap) {
+      const known = instances.byId(instanceIn(watched) ?? '')?.number ?? numbers.get(watched);
+      if (known === undefined) return;
+      instanceTaps.set(known, tap);
+      if (tap === undefined) numbers.delete(watched);
+      else numbers.set(watched, known);
+    },
+    share: PUSH_RECORDS,
   });
   // One loop speaks for this server.
   const say = (to: string | undefined, text: string) =>
@@ -69,8 +93,11 @@ export function openWatching({
     loops: realtime.count,
     link: isOneOfCluster ? { toAll: (text) => say(undefined, text), to: say } : undefined,
     watch(watched) {
-      taps.watch(watched);
-      realtime.postToAll({ type: 'watch', apps: watched });
+      const isInstance = ({ id }: WatchedApp) => instanceIn(id) !== undefined;
+      const watchedApps = watched.filter((one) => !isInstance(one));
+      taps.watch(watchedApps);
+      pushTaps.watch(watched.filter(isInstance));
+      realtime.postToAll({ type: 'watch', apps: watchedApps });
     },
     findNear: async (appId, channel) => nearChannel(channel, await occupied(realtime, appId)),
     onSkipped: (records) => meter.count('streamEventsSkipped', records),
@@ -78,7 +105,9 @@ export function openWatching({
   });
   return {
     async open(query, { caller, signal }) {
-      const who = { app: query.appId, by: caller.user ?? caller.how };
+      const instance = instanceIn(query.appId);
+      const of = instance === undefined ? { app: query.appId } : { instance };
+      const who = { ...of, by: caller.user ?? caller.how };
       let stream: WatchStream;
       try {
         stream = watches.start(query, () => log.info('Live stream closed', who));
@@ -105,13 +134,20 @@ export function openWatching({
           return message satisfies never;
       }
     },
-    appsChanged() {
+    tenantsChanged() {
       taps.apply();
-      watches.endGone((appId) => apps.byId(appId)?.enabled === true);
+      pushTaps.apply();
+      watches.endGone((watched) => {
+        const instance = instanceIn(watched);
+        return instance === undefined
+          ? apps.byId(watched)?.enabled === true
+          : instances.byId(instance) !== undefined;
+      });
     },
     [Symbol.dispose]() {
       watches.stop();
       taps.stop();
+      pushTaps.stop();
     },
   };
 }

@@ -1,11 +1,13 @@
 import type { App } from '../../channels/app.ts';
 import type { Broadcaster } from '../../channels/broadcast.ts';
+import type { ChannelText } from '../../channels/channel-name.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory, Authority } from '../../channels/ports.ts';
 import type { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import type { Config } from '../../config/schema.ts';
 import type { EngineFigures, EngineMeter } from '../../engines/engine-meter.ts';
+import type { HistoryMeter } from '../../engines/history/histories.ts';
 import type { Home } from '../../engines/home.ts';
 import { MemoryEngine } from '../../engines/memory.ts';
 import { createRedisEngine } from '../../engines/redis/create-engine.ts';
@@ -37,6 +39,8 @@ export interface LoopEngine {
   /** Set if the loops of this process are one another's homes: takes what they send. */
   readonly threads: ThreadsEngine | undefined;
   figures(): EngineFigures;
+  /** The settings of apps have changed. */
+  appsChanged(): void;
   /** Connects to what several servers share. Throws `StartFailed` if that cannot be used. */
   connect(): Promise<void>;
   /** Hands over what it has delayed, and lets go of what servers share. */
@@ -54,11 +58,16 @@ export interface LoopEngineOptions {
   readonly channels: LocalChannels;
   readonly timers: Timers;
   readonly log: Log;
-  readonly meter: EngineMeter;
+  readonly meter: EngineMeter & HistoryMeter;
+  /** What the events of all histories may count for on all loops. */
+  readonly historyBytes: number;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   /** Ends every connection of this loop that is signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
+  readonly allApps: () => Iterable<App>;
+  /** Ends every connection of this loop that is subscribed to the channel and can resume. */
+  readonly endResuming: (app: App, channel: ChannelText) => void;
   /** Called when the engine cannot be used any more, and with `undefined` when it can be used again. */
   readonly onState: (away: EngineAway | undefined) => void;
 }
@@ -87,7 +96,11 @@ function ofHome(authority: Authority, home: Home, threads: LoopEngine['threads']
     authority,
     counter: home.holders,
     threads,
-    figures: () => threads?.figures() ?? { waiting: 0, awaySeconds: 0 },
+    figures: () => ({
+      ...(threads?.figures() ?? { waiting: 0, awaySeconds: 0 }),
+      history: home.histories.size,
+    }),
+    appsChanged: () => home.histories.review(),
     connect: async () => undefined,
     close: async () => home.flush(),
   };
@@ -119,6 +132,7 @@ function overRedis(
     },
     threads: undefined,
     figures: () => engine.figures(),
+    appsChanged: () => engine.appsChanged(),
     async connect() {
       try {
         await engine.start();

@@ -147,10 +147,12 @@ export class Figures {
     meter.set('channels', counter.channelCount());
     meter.set('loopDelay', loopDelay.longestSeconds(), loopName);
     meter.set('logLinesDropped', logLinesDropped(), loopName);
-    const { waiting, awaySeconds } = engineFigures();
+    const { waiting, awaySeconds, history } = engineFigures();
     meter.set('engineUp', awaySeconds === 0 ? 1 : 0, loopName);
     meter.set('engineAway', awaySeconds, loopName);
     meter.set('engineWaiting', waiting);
+    meter.set('historyEvents', history?.events ?? 0);
+    meter.set('historyBytes', history?.bytes ?? 0);
     return meter.snapshot();
   }
 

@@ -225,7 +225,10 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     meter,
     webhooks,
     broadcaster: { audience, usage, asked: live.asked },
+    historyBytes: channels.historyBytes,
     terminate: (app, userId) => clients.terminate(app, userId),
+    allApps: () => apps.all(),
+    endResuming: (app, channel) => clients.endResuming(app, channel),
     onState: (away) => options.toBackground({ type: 'engine', away }),
   });
   const hub: Hub = {
@@ -241,6 +244,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     problems: new ProblemBook(timers),
     endConnectionOf: (appId) => clients.endConnectionOf(appId),
     hastenDepartures: () => clients.departures.hasten(),
+    // A full buffer would close the connection: half of it stays free for live events.
+    historySendBytes: channels.sendBufferBytes / 2,
     subscriptionErrors: channels.subscriptionErrors,
     sessions: userSessions,
     asked: live.asked,
@@ -416,6 +421,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     },
     replaceApps(list, changes) {
       const { gone } = apps.replace(list);
+      engine.appsChanged();
       taps.apply();
       clients.endAll(new Set(gone), 'app-disabled');
       // Logged here, because from here on it is true.

@@ -207,6 +207,7 @@ export class Deliverer {
     const job = new InFlightJob(claim, recipients, {
       nowMs: this.clock.now(),
       storedPublish: stored,
+      taps: this.ports.taps,
       onUnstored: this.progress.add,
     });
     this.held.add(job);

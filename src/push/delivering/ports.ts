@@ -5,6 +5,7 @@ import type { JobStore } from '../job-store.ts';
 import type { PublishUnderWay } from '../model/delivery.ts';
 import type { Platform } from '../model/device.ts';
 import type { PlanningStore } from '../planning-store.ts';
+import type { PushTaps } from '../watching/push-tap.ts';
 import type { WorkClaims } from '../work-claims.ts';
 import type { DeliveryLimits } from './limits.ts';
 import type { CircuitFault } from './routes/circuit-breaker.ts';
@@ -78,6 +79,8 @@ export interface PipelinePorts {
   readonly notices: PipelineNotices;
   /** Takes publishes with a live part that are due now. Their plans go on when it is settled, or after its deadline. */
   readonly live?: { due(publish: PublishUnderWay): void } | undefined;
+  /** Shows pages and outcomes to those who watch. */
+  readonly taps?: PushTaps;
   /** Whether no other server uses the store. If so, claims of a server that crashed are released at the start. */
   readonly isAlone: boolean;
   /** Most sends per second to each gateway, for one instance and, on the web, for one push service. */

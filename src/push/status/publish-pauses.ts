@@ -11,18 +11,19 @@ export interface PublishPause extends Pick<OpenCircuit, 'why' | 'reason' | 'word
   readonly devices: number | undefined;
 }
 
-/** Those of an instance's paused routes that devices of the publish wait for. */
-export function pausesOf(
+/** Those of an instance's paused routes that devices of the publish wait for, with all that is known of each. */
+export function pausesOf<Route extends Omit<PublishPause, 'devices'>>(
   { state, platforms }: PublishStatus,
-  pauses: readonly Omit<OpenCircuit, 'instance'>[],
-): readonly PublishPause[] {
+  pauses: readonly Route[],
+): readonly (Route & PublishPause)[] {
   if (state === 'finished' || state === 'cancelled') return [];
-  return pauses.flatMap(({ platform, origin, why, reason, words, sinceMs }) => {
+  return pauses.flatMap((pause) => {
+    const { platform, origin } = pause;
     const { planned, accepted, failed, pruned, expired, cancelled } = platforms[platform];
     const waiting = planned - accepted - failed - pruned - expired - cancelled;
     if (waiting <= 0) return [];
     const devices = origin === undefined ? waiting : undefined;
-    return { platform, origin, why, reason, words, sinceMs, devices };
+    return { ...pause, devices };
   });
 }
 
@@ -32,8 +33,11 @@ export function withPausedDevices(
   pauses: readonly PublishPause[],
 ): PublishStatus {
   const reasons = [...status.reasons];
+  // Servers may have paused the same platform for several reasons: its devices count once.
+  const counted = new Set<Platform>();
   for (const { platform, reason, devices } of pauses) {
-    if (devices === undefined) continue;
+    if (devices === undefined || counted.has(platform)) continue;
+    counted.add(platform);
     const at = reasons.findIndex((one) => one.platform === platform && one.reason === reason);
     const known = reasons[at];
     if (known === undefined) reasons.push({ platform, reason, devices });

@@ -1,3 +1,5 @@
+import { textOf } from './body-text.ts';
+import type { Answer } from './call.ts';
 import { type ApiRefusal, invalid } from './problems.ts';
 import type { Parameter } from './query.ts';
 
@@ -9,4 +11,16 @@ export function refuseExtraneous(parameters: readonly Parameter[]): ApiRefusal |
   if (extraneous.length === 0) return undefined;
   const names = extraneous.map(({ name }) => name).join(', ');
   return invalid(`The following query string parameters are extraneous: ${names}`);
+}
+
+/** Refuses a body where none is needed, but for the empty object that libraries send. */
+export function refuseBody(body: Uint8Array): Answer | undefined {
+  const text = textOf(body);
+  if (typeof text !== 'string') return text;
+  const trimmed = text.trim();
+  return trimmed === '' || /^\{\s*\}$/.test(trimmed)
+    ? undefined
+    : invalid(
+        'The body must be empty, or an empty JSON object: no parameters are needed or allowed',
+      );
 }

@@ -95,7 +95,8 @@ export function channelStats({ hub, app, channelText }: Call): MaybePromise<Answ
   );
 }
 
-function readChannel(text: string): ChannelName | ApiRefusal {
+/** Reads the name of a channel in a path. */
+export function readChannel(text: string): ChannelName | ApiRefusal {
   const parsed = parseChannelName(text);
   return parsed.ok
     ? parsed.channel

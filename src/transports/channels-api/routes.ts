@@ -1,4 +1,5 @@
 import type { Endpoint } from './call.ts';
+import { forgetHistory, readHistory } from './history.ts';
 import { channelStats, describeChannel, listChannels, listMembers } from './query-channels.ts';
 import { terminateConnections } from './terminate-connections.ts';
 import { triggerBatch, triggerEvent, triggerRawEvent } from './trigger.ts';
@@ -14,6 +15,8 @@ const routes: readonly (readonly [method: Method, path: string, endpoint: Endpoi
   ['GET', '/apps/:app/channels/:channel/users', listMembers],
   ['POST', '/apps/:app/channels/:channel/events', triggerRawEvent],
   ['GET', '/apps/:app/channels/:channel/stats', channelStats],
+  ['GET', '/apps/:app/channels/:channel/history', readHistory],
+  ['POST', '/apps/:app/channels/:channel/forget_history', forgetHistory],
   ['POST', '/apps/:app/users/:user/terminate_connections', terminateConnections],
   // The Python library's path: the app is that of the key.
   ['POST', '/users/:user/terminate_connections', terminateConnections],

@@ -1,5 +1,6 @@
 import type { ChannelName } from '../../channels/channel-name.ts';
 import { ask } from '../../channels/engine-failure.ts';
+import type { EventId } from '../../channels/history/event-id.ts';
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import { publish } from '../../channels/publish.ts';
 import { applicableCounts } from './attributes.ts';
@@ -23,13 +24,15 @@ export type TriggerCall = Pick<Call, 'hub' | 'app' | 'body' | 'parameters'>;
 export function triggerEvent(call: Call): MaybePromise<Answer> {
   const trigger = takeTrigger(call);
   if (trigger instanceof ApiRefusal) return trigger;
-  return after(publishAll(call, [trigger]), () => {
-    if (!trigger.asked) return EMPTY;
+  return after(publishAll(call, [trigger]), (ids) => {
+    const eventIds = ids.some((id) => id !== undefined)
+      ? { event_ids: byChannel(trigger, ids) }
+      : undefined;
+    if (!trigger.asked) return eventIds === undefined ? EMPTY : { json: JSON.stringify(eventIds) };
     const counted = mapAll(trigger.channels, (channel) => countsOf(call, channel, trigger));
-    return after(counted, (counts) => {
-      const entries = trigger.channels.map(({ text }, index) => [text, counts[index] ?? {}]);
-      return { json: JSON.stringify({ channels: Object.fromEntries(entries) }) };
-    });
+    return after(counted, (counts) => ({
+      json: JSON.stringify({ channels: byChannel(trigger, counts), ...eventIds }),
+    }));
   });
 }
 
@@ -41,13 +44,17 @@ export function triggerBatch(call: Call): MaybePromise<Answer> {
   if (batch instanceof ApiRefusal) return refuseRead(call, batch);
   const refused = refuseOverLimits(call, batch, textsOfBatch);
   if (refused !== undefined) return refused;
-  return after(publishAll(call, batch), () => {
-    if (!batch.some(({ asked }) => asked)) return EMPTY;
+  return after(publishAll(call, batch), (ids) => {
+    const hasIds = ids.some((id) => id !== undefined);
+    if (!hasIds && !batch.some(({ asked }) => asked)) return EMPTY;
     const counted = mapAll(batch, (trigger) =>
       // An event of a batch has one channel.
       trigger.channels[0] === undefined ? {} : countsOf(call, trigger.channels[0], trigger),
     );
-    return after(counted, (counts) => ({ json: JSON.stringify({ batch: counts }) }));
+    return after(counted, (counts) => {
+      const items = counts.map((one, index) => ({ ...one, event_id: ids[index] }));
+      return { json: JSON.stringify({ batch: hasIds ? items : counts }) };
+    });
   });
 }
 
@@ -99,19 +106,41 @@ function refuseQuota(
  */
 const IN_ORDER_MAX = 10;
 
-/** Sends events that are counted already. Without a key, an operator has sent them. */
+/**
+ * Sends events that are counted already. Without a key, an operator has sent them. Returns their ids, in order: `undefined` for
+ * channels that keep no history.
+ */
 export function publishAll(
   { hub, app, key }: Pick<Call, 'hub' | 'app'> & Partial<Pick<Call, 'key'>>,
   triggers: readonly Trigger[],
-): MaybePromise<unknown> {
+): MaybePromise<readonly (EventId | undefined)[]> {
   const events = triggers.flatMap(({ name, data, except, channels }) =>
     channels.map((channel) => ({ app, channel, name, data, except, key })),
   );
   if (events.length > IN_ORDER_MAX) return mapAll(events, (event) => publish(hub, event));
-  return events.reduce<MaybePromise<void>>(
-    (published, event) => after(published, () => publish(hub, event)),
-    undefined,
+  const ids: (EventId | undefined)[] = [];
+  const [first, ...others] = events;
+  if (first === undefined) return ids;
+  const published = others.reduce<MaybePromise<EventId | undefined>>(
+    (before, event) =>
+      after(before, (id) => {
+        ids.push(id);
+        return publish(hub, event);
+      }),
+    publish(hub, first),
   );
+  return after(published, (id) => {
+    ids.push(id);
+    return ids;
+  });
+}
+
+/** Names the values of a trigger by its channels. Values that are `undefined` are left out. */
+function byChannel<T>(
+  { channels }: Trigger,
+  values: readonly (T | undefined)[],
+): Readonly<Record<string, T | undefined>> {
+  return Object.fromEntries(channels.map(({ text }, index) => [text, values[index]]));
 }
 
 function countsOf(

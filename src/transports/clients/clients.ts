@@ -1,5 +1,6 @@
 import { answer } from '../../channels/answer.ts';
 import type { App } from '../../channels/app.ts';
+import type { ChannelText } from '../../channels/channel-name.ts';
 import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { ExpectedAnswer } from '../../channels/live/asked-connections.ts';
@@ -346,6 +347,14 @@ export class Clients {
     for (const { socketId } of this.hub.sessions.of(app, userId)) {
       const connection = this.connections.get(socketId);
       if (connection !== undefined) endWith(connection, 'terminated');
+    }
+  }
+
+  /** Ends every connection that is subscribed to the channel and can resume: it comes back, and learns what it has missed. */
+  endResuming(app: App, channel: ChannelText): void {
+    for (const connection of this.connections.all()) {
+      if (!connection.canResume || connection.app !== app) continue;
+      if (connection.subscription(channel) !== undefined) endWith(connection, 'events-lost');
     }
   }
 

@@ -13,6 +13,7 @@ export type ConnectionProblem =
   | 'no-pong'
   | 'server-stopping'
   | 'engine-failed'
+  | 'events-lost'
   | 'message-lost'
   | 'binary-frame'
   | 'too-many-frames'
@@ -103,6 +104,13 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
     message: 'Server cannot answer now, please reconnect later',
     when: 'A subscription or sign-in could not be answered, because the server could not reach what it keeps of channels, members and users. With several servers: Redis was away for 30 to 40 s. The log has the reason.',
     advice: 'Look at `/readyz` of the server; clients come back by themselves after a pause.',
+  },
+  'events-lost': {
+    code: 4200,
+    message: 'Events may have been missed, please reconnect',
+    when: 'With several servers: this one may have missed events of a channel that keeps a history, because it could not reach Redis for long, or because Redis lost data. Only for clients that resume.',
+    advice:
+      'Nothing: clients come back at once, and get what they missed or learn that it is lost.',
   },
   'message-lost': {
     code: 4100,

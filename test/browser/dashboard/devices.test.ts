@@ -157,7 +157,7 @@ it('finds devices by user, interest and platform, and keeps the filter in the ad
   await search.fill('interest:nobody-has-this');
   await page.getByText('No device fits').waitFor();
   expect(new URL(page.url()).search).toBe('?interest=nobody-has-this');
-  await page.getByRole('button', { name: 'Drop the filter' }).click();
+  await page.getByRole('button', { name: 'Remove the filter' }).click();
   await page.getByRole('combobox', { name: 'Platform' }).selectOption('browsers');
   await page.getByText('0 devices on browsers').waitFor();
   await page.goto(page.url().replace(/\/push\/.*/, inInstance('/devices', NEIGHBOUR.id)));

@@ -29,7 +29,7 @@ beforeAll(async () => {
 }, FIREFOX_START_MAX_MS);
 afterAll(() => parts.disposeAsync());
 
-it('Firefox logs in with the password, and opens every page without a message in its console', async () => {
+it('Firefox shows every page light and dark, wide and narrow, without a message in its console', async () => {
   await tab.open(`http://127.0.0.1:${server.adminPort}/dashboard/no/such/page`);
   await tab.until(`document.querySelector('input[type=password]') !== null`);
   await tab.evaluate(`{
@@ -39,7 +39,7 @@ it('Firefox logs in with the password, and opens every page without a message in
     // Once the page has seen what was typed.
     requestAnimationFrame(() => field.form.requestSubmit());
   }`);
-  const missing: string[] = [];
+  const wrong: string[] = [];
   for (const [path, text, first] of [...fullPages(seeded), ...ownPages()]) {
     await tab.evaluate(`{
       history.pushState(null, '', ${JSON.stringify(`/dashboard${path}`)});
@@ -51,9 +51,10 @@ it('Firefox logs in with the password, and opens every page without a message in
       await tab.until(has(first));
       await seeded.sendBeside();
     }
-    await tab.until(has(text)).catch(() => missing.push(path));
+    await tab.until(has(text)).catch(() => wrong.push(`${path} has no "${text}"`));
+    wrong.push(...(await sizeFaults(path)));
   }
-  expect(missing).toEqual([]);
+  expect(wrong).toEqual([]);
   expect(tab.complaints).toEqual([]);
 });
 
@@ -84,6 +85,27 @@ it('Firefox becomes a device, and shows what the dashboard sends to it', async (
   );
   expect(tab.complaints).toEqual([]);
 });
+
+/** What does not fit in the widths and colours that a page may have. */
+async function sizeFaults(path: string): Promise<readonly string[]> {
+  const faults: string[] = [];
+  for (const width of [390, 1280]) {
+    await tab.resize(width, 844);
+    for (const theme of ['dark', 'light']) {
+      const look = await tab.evaluate(`{
+        document.documentElement.dataset.theme = '${theme}';
+        const { scrollWidth, clientWidth } = document.documentElement;
+        const [, red, green, blue] = /(\\d+), (\\d+), (\\d+)/.exec(getComputedStyle(document.body).backgroundColor);
+        const isDark = Number(red) + Number(green) + Number(blue) < 384;
+        (innerWidth === ${width} ? '' : 'not resized ') +
+          (scrollWidth > clientWidth ? 'scrolls sideways ' : '') +
+          (isDark === ${String(theme === 'dark')} ? '' : 'has the other colours');
+      }`);
+      if (look !== '') faults.push(`${path} ${theme} ${width}: ${look}`);
+    }
+  }
+  return faults;
+}
 
 /** The empty pages that look the same on a server that is in use. */
 function ownPages(): readonly Row[] {

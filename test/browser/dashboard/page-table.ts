@@ -17,7 +17,7 @@ export const emptyPages: readonly Row[] = [
   [`/apps/${APP.id}/webhooks/none`, 'There is no webhook none'],
   [`/apps/${APP.id}/usage`, 'No messages yet'],
   [`/apps/${APP.id}/keys`, APP.key],
-  [`/apps/${APP.id}/settings`, 'This app stands in the configuration file'],
+  [`/apps/${APP.id}/settings`, 'This app is in the configuration file'],
   ['/apps/none/live', 'There is no app none'],
   ['/nodes', 'is the only server'],
   ['/log', 'lines, the newest at'],
@@ -52,10 +52,12 @@ export const fullPages = ({
     [inApp('keys'), app.key],
     [inApp('settings'), 'Take it out of service'],
     [`/users/${encodeURIComponent(user)}?app=${app.id}`, socket],
+    [`/push/${instance}/live`, 'Connected and listening'],
     [`/push/${instance}/publishes`, 'Nothing was published yet'],
     [`/push/${instance}/devices`, 'No device'],
     [`/push/${instance}/devices/web-1`, 'That is no device id'],
     [`/push/${instance}/compose`, 'Send'],
     [`/push/${instance}/credentials`, 'Browsers'],
+    [`/push/${instance}/settings`, 'Publishes per second'],
   ];
 };

@@ -47,24 +47,27 @@ it('shows the servers of the cluster, and what is where', async () => {
   expect(complaints).toEqual([]);
 });
 
-it('follows the log, with its filter in the address and a way from each id', async () => {
+it('follows the logs of all servers, with its filter in the address and a way from each id', async () => {
   const { page, complaints } = await openDashboard(first, browser, '/log?text=channel%3Dprivate-x');
   await page.getByText('No line fits').waitFor();
   // A refusal is a line of the log.
-  await using client = await new TestApp(first, APP).connect();
+  await using client = await new TestApp(second, APP).connect();
   client.says({ event: 'pusher:subscribe', data: { channel: 'private-x', auth: 'wrong' } });
   const lines = page.getByRole('region', { name: /^Lines/ }).getByRole('listitem');
-  await lines.filter({ hasText: 'channel=private-x' }).waitFor();
+  const line = lines.filter({ hasText: 'channel=private-x' });
+  await line.waitFor();
+  expect(await line.textContent()).toMatch(/server=\S+:\d+$/);
   await page.getByRole('combobox', { name: 'Level' }).selectOption('error');
   await page.getByText('No line fits').waitFor();
   expect(new URL(page.url()).search).toBe('?text=channel%3Dprivate-x&level=error');
 
-  await page.getByRole('button', { name: 'Drop the filter' }).click();
-  await lines.filter({ hasText: 'Log stream opened' }).first().waitFor();
+  await page.getByRole('button', { name: 'Remove the filter' }).click();
+  await line.waitFor();
   await page.keyboard.press('p');
   await page.getByRole('button', { name: /^Go on/ }).waitFor();
   const held = await lines.count();
-  await openDashboard(first, browser, '/log');
+  // That somebody watches is a line of the log.
+  await openDashboard(first, browser, `/apps/${APP.id}/live`);
   await page.getByText(/^Paused: \d+ newer lines?\.$/).waitFor();
   expect(await lines.count()).toBe(held);
   await page.keyboard.press('p');

@@ -113,11 +113,11 @@ it('what was missed and cannot be read again is counted', async () => {
 
 it('how long it has been away is told in seconds, until it is back', async () => {
   const { clock, link, engine } = await stage();
-  expect(engine.figures()).toEqual({ waiting: 0, awaySeconds: 0 });
+  expect(engine.figures()).toMatchObject({ waiting: 0, awaySeconds: 0 });
   link.commands.waiting = 3;
   link.goAway(clock.now());
   clock.advance(12_500);
-  expect(engine.figures()).toEqual({ waiting: 3, awaySeconds: 12.5 });
+  expect(engine.figures()).toMatchObject({ waiting: 3, awaySeconds: 12.5 });
   link.comeBack();
   expect(engine.figures().awaySeconds).toBe(0);
 });

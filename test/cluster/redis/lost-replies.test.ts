@@ -4,6 +4,7 @@ import { Script } from '../../../src/engines/redis/link/script.ts';
 import { ALL_SCRIPTS } from '../../../src/engines/redis/scripts/all-scripts.ts';
 import { RELEASE } from '../../../src/engines/redis/scripts/claims.ts';
 import * as events from '../../../src/engines/redis/scripts/events.ts';
+import * as histories from '../../../src/engines/redis/scripts/histories.ts';
 import * as queries from '../../../src/engines/redis/scripts/queries.ts';
 import * as quotas from '../../../src/engines/redis/scripts/quotas.ts';
 import * as statements from '../../../src/engines/redis/scripts/statements.ts';
@@ -28,9 +29,21 @@ afterAll(async () => {
   await redis[Symbol.asyncDispose]();
 });
 
-const scripts = Object.entries({ ...statements, ...events, ...queries, ...upkeep }).flatMap(
-  // With EXIT, a server ends.
-  ([name, one]) => (one instanceof Script && name !== 'EXIT' ? [[name, one] as const] : []),
+/** With EXIT, a server ends. Backends ask again for a page of a history, and to forget one. */
+const NOT_REPEATED: ReadonlySet<Script> = new Set([
+  upkeep.EXIT,
+  histories.READ_HISTORY,
+  histories.FORGET_HISTORY,
+]);
+
+const scripts = Object.entries({
+  ...statements,
+  ...histories,
+  ...events,
+  ...queries,
+  ...upkeep,
+}).flatMap(([name, one]) =>
+  one instanceof Script && !NOT_REPEATED.has(one) ? [[name, one] as const] : [],
 );
 
 const fates = (['reply-lost', 'not-run'] as const).slice(0, runs(1, 2));
@@ -40,7 +53,7 @@ const LOST = 2;
 
 it('every script is in the table', () => {
   // Those of quotas are asked again each second, and a claim that was not released ends by itself.
-  const others = [...Object.values(quotas), RELEASE, upkeep.EXIT];
+  const others = [...Object.values(quotas), RELEASE, ...NOT_REPEATED];
   expect(new Set(scripts.map(([, one]) => one))).toEqual(
     new Set(ALL_SCRIPTS).difference(new Set(others)),
   );

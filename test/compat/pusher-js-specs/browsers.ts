@@ -49,7 +49,7 @@ export async function openInFirefox(urls: readonly string[], names: Names): Prom
     },
   });
   return {
-    output: firefox.output,
+    ...firefox,
     async [Symbol.asyncDispose]() {
       await firefox[Symbol.asyncDispose]();
       proxy[Symbol.dispose]();

@@ -62,6 +62,8 @@ describe.each(databases)('the list of publishes in $name', ({ make }) => {
   it('shows whom each is for, and what became of it', async () => {
     await using one = await open();
     await one.scene.planned({ devices: 3 });
+    const [underWay] = (await one.listed()).publishes;
+    expect(underWay?.waiting).toEqual(['fcm']);
     one.scene.nowMs += 4000;
     await one.scene.deliver('failed');
     const { publishes } = await one.listed({ nowMs: one.scene.nowMs });
@@ -74,6 +76,7 @@ describe.each(databases)('the list of publishes in $name', ({ make }) => {
         sendAtMs: undefined,
         finishedAtMs: NOW_MS + 4000,
         counts: { planned: 3, accepted: 0, failed: 3, pruned: 0 },
+        waiting: [],
         delivered: 0,
         opened: 0,
       },

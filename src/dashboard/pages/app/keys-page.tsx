@@ -65,7 +65,7 @@ export default function KeysPage({ app }: { readonly app: string }) {
       {wrong !== undefined && <FailureNotice failed={wrong} />}
       {isConfigured && (
         <Notice level="warn">
-          <p>This app stands in the configuration file. Change its keys there, then send SIGHUP.</p>
+          <p>This app is in the configuration file. Change its keys there, then send SIGHUP.</p>
         </Notice>
       )}
       {value !== undefined && (

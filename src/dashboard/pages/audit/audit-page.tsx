@@ -19,7 +19,7 @@ export default function AuditPage() {
       <PageHead
         title="Audit"
         says="Who changed what, who logged in, and who was shown secrets. The last 10,000 entries are kept."
-        actions={<Button onClick={reload}>Look again</Button>}
+        actions={<Button onClick={reload}>Refresh</Button>}
       />
       {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
       {items !== undefined && (

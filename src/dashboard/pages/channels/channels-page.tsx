@@ -48,7 +48,7 @@ export default function ChannelsPage({ app }: { readonly app: string }) {
             ? undefined
             : `${known}${hasMore ? ' and more' : ''} ${prefix === '' ? 'in use now' : `beginning with “${prefix}”`}.`
         }
-        actions={<Button onClick={reload}>Look again</Button>}
+        actions={<Button onClick={reload}>Refresh</Button>}
       />
       <div class="toolbar">
         <Search
@@ -124,14 +124,14 @@ function NoChannels({
   }
   return (
     <Empty icon="channel" title={`No channel begins with “${prefix}”`}>
-      <p>All channels that are in use now were looked at.</p>
+      <p>All channels that are in use now were searched.</p>
       <Button
         onClick={() => {
           drop();
           setQuery({ prefix: '' });
         }}
       >
-        Drop the filter
+        Remove the filter
       </Button>
     </Empty>
   );

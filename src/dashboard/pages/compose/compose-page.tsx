@@ -5,7 +5,7 @@ import { may } from '../../api/session.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, Field, Tabs } from '../../parts/controls.tsx';
 import { count, counted } from '../../parts/formats.ts';
-import { parsedJson } from '../../parts/json.ts';
+import { parsedJson } from '../../parts/json/json.ts';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { address, go, inInstance } from '../../routing/router.ts';

@@ -10,7 +10,7 @@ export const platforms = [
 
 export type Platform = (typeof platforms)[number]['platform'];
 
-/** Where each text of the form stands in the payload of each platform. */
+/** The place of each text of the form in the payload of each platform. */
 const places: Readonly<Record<string, Partial<Record<string, readonly string[]>>>> = {
   title: {
     apns: ['aps', 'alert', 'title'],

@@ -1,7 +1,7 @@
 import type { Answer } from '../../api/client.ts';
 import { Code } from '../../parts/code.tsx';
 import { count } from '../../parts/formats.ts';
-import { parsedJson } from '../../parts/json.ts';
+import { parsedJson } from '../../parts/json/json.ts';
 import { type Platform, platforms, textOf } from './draft.ts';
 
 export type Preview = Answer<'POST /instances/{id}/previews'>;

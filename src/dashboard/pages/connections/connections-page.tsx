@@ -56,7 +56,7 @@ export default function ConnectionsPage({ app }: { readonly app: string }) {
             ? undefined
             : `${counted(items.length, 'connection')}${hasMore ? ' and more' : ''}${isFiltered ? ' fit the filter' : ''}${servers.length > 1 ? `, on ${namesOf(servers)}` : ''}.`
         }
-        actions={<Button onClick={reload}>Look again</Button>}
+        actions={<Button onClick={reload}>Refresh</Button>}
       />
       <form
         class="toolbar"
@@ -78,10 +78,10 @@ export default function ConnectionsPage({ app }: { readonly app: string }) {
             <Empty icon="connection" title="No connection fits">
               <p>
                 {hasMore
-                  ? 'Some were looked at, and there are more.'
-                  : 'All connections of this app were looked at.'}
+                  ? 'Some were searched, and there are more.'
+                  : 'All connections of this app were searched.'}
               </p>
-              <Button onClick={() => search('')}>Drop the filter</Button>
+              <Button onClick={() => search('')}>Remove the filter</Button>
             </Empty>
           ) : (
             <Empty icon="connection" title="No client is connected">

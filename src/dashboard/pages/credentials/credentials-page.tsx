@@ -1,12 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
+import { asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Button } from '../../parts/controls.tsx';
 import { moment } from '../../parts/formats.ts';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { AwayServers, namesOf } from '../../parts/servers.tsx';
 import { instances } from '../../shell/instances.ts';
 import { CheckResult } from './check-result.tsx';
 import { NewCredential } from './new-credential.tsx';
@@ -39,6 +41,7 @@ export default function CredentialsPage({ instance: id }: { readonly instance: s
         }
       />
       {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <AwayServers servers={asked.value?.servers} />
       {instance.value !== undefined &&
         gateways?.map((gateway) => (
           <GatewayCard
@@ -48,9 +51,10 @@ export default function CredentialsPage({ instance: id }: { readonly instance: s
             reload={reload}
           />
         ))}
-      {gateways !== undefined && (
+      {asked.value !== undefined && (
         <p class="muted small">
-          What this server saw since its start. Each server sends on its own.
+          What {namesOf(asked.value.servers)} saw since the start. Each server sends and pauses on
+          its own.
         </p>
       )}
     </div>
@@ -117,7 +121,8 @@ function GatewayCard({
           <Notice key={`${pause.origin} ${pause.reason}`} level="bad">
             <p>
               Paused since {moment(pause.sinceMs)}
-              {pause.origin !== null && ` for ${pause.origin}`}: {pause.why}.
+              {pause.origin !== null && ` for ${pause.origin}`} by {pause.servers.join(', ')}:{' '}
+              {pause.why}.
             </p>
             {pause.advice !== null && <p class="advice">{pause.advice}</p>}
           </Notice>
@@ -192,7 +197,7 @@ function Kept({
               A stand-in, by which push services cannot reach you. Change it:{' '}
               <code>
                 {source === 'store'
-                  ? `npx fanfare instances change ${id} --vapid-subject mailto:…`
+                  ? asFanfare(['instances', 'change', id], { 'vapid-subject': 'mailto:YOU' })
                   : 'web.vapid.subject'}
               </code>
             </div>

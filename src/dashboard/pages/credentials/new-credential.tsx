@@ -151,7 +151,7 @@ export function NewCredential({
   );
 }
 
-/** What stands in the configuration file is changed there. */
+/** Settings of the configuration file are changed there. */
 function InFile({ platform, id }: { readonly platform: 'apns' | 'fcm'; readonly id: string }) {
   const setting =
     platform === 'apns'

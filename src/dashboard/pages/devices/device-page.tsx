@@ -60,7 +60,7 @@ export default function DevicePage({
         actions={
           known?.registered != null && (
             <>
-              <Button onClick={reload}>Look again</Button>
+              <Button onClick={reload}>Refresh</Button>
               {may('admin') && (
                 <Button look="danger" onClick={() => setRemoving(true)}>
                   Remove
@@ -218,12 +218,12 @@ function Publishes({ instance, device }: { readonly instance: string; readonly d
           <span class="line-of">
             <span class="muted small">
               {hasMore
-                ? `The last ${count(looked)} of the instance were looked at.`
-                : `All ${counted(looked, 'publish', 'publishes')} of the last 30 days were looked at.`}
+                ? `The last ${count(looked)} of the instance were searched.`
+                : `All ${counted(looked, 'publish', 'publishes')} of the last 30 days were searched.`}
             </span>
             {hasMore && (
               <Button look="slim" onClick={more} disabled={isAsking}>
-                Look further back
+                Search further back
               </Button>
             )}
           </span>
@@ -241,7 +241,7 @@ function Publishes({ instance, device }: { readonly instance: string; readonly d
           <Empty icon="publish" title="No publish was for this device">
             <p>
               {hasMore
-                ? 'Those that were looked at went to other devices.'
+                ? 'The publishes searched so far went to other devices.'
                 : 'A publish is for the devices that have one of its interests, or belong to one of its users, when it is sent.'}
             </p>
           </Empty>
@@ -285,7 +285,12 @@ function Facts({ instance, device }: { readonly instance: string; readonly devic
           </>
         )}
         <dt>First accepted</dt>
-        <dd>{acceptedAt === null ? (accepted ? 'long ago' : 'never') : moment(acceptedAt)}</dd>
+        <dd>
+          {acceptedAt === null ? (accepted ? 'long ago' : 'never') : moment(acceptedAt)}
+          {accepted && (
+            <div class="muted small">Later acceptances are only kept with each publish, below.</div>
+          )}
+        </dd>
         <dt>Token</dt>
         <dd>
           {token.begins !== '' && <span class="mono">{token.begins}… </span>}

@@ -63,7 +63,7 @@ function AllDevices({ instance }: { readonly instance: string }) {
             ? undefined
             : `${counted(items.length, 'device')}${hasMore ? ' and more' : ''}${sayFilter(filter)}.`
         }
-        actions={<Button onClick={reload}>Look again</Button>}
+        actions={<Button onClick={reload}>Refresh</Button>}
       />
       <form
         class="toolbar"
@@ -150,10 +150,10 @@ function NoDevices({
       <Empty icon="device" title="No device fits">
         <p>
           {hasMore
-            ? 'Some devices were looked at, and there are more.'
-            : 'All registered devices were looked at. Capitals count. A device that was removed has a page of its own by its whole id, for 30 days.'}
+            ? 'Some devices were searched, and there are more.'
+            : 'All registered devices were searched. Upper and lower case differ. A removed device has a page for 30 days: type its full id.'}
         </p>
-        <Button onClick={drop}>Drop the filter</Button>
+        <Button onClick={drop}>Remove the filter</Button>
       </Empty>
     );
   }

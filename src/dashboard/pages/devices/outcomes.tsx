@@ -1,9 +1,8 @@
 import type { Answer } from '../../api/client.ts';
-import { duration, moment } from '../../parts/formats.ts';
+import { duration, moment, shortId } from '../../parts/formats.ts';
 import { TableHead } from '../../parts/table-head.tsx';
 import { Words } from '../../parts/words.tsx';
 import { inInstance, pathTo } from '../../routing/router.ts';
-import { shortId } from '../publishes/words.ts';
 import { shortDeviceId } from './device-table.tsx';
 
 type ShownEvent =

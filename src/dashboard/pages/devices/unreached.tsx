@@ -1,7 +1,7 @@
 import { type Answer, call } from '../../api/client.ts';
 import { asCurl } from '../../api/command.ts';
 import { Button } from '../../parts/controls.tsx';
-import { counted, moment } from '../../parts/formats.ts';
+import { counted, moment, shortId } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
@@ -9,7 +9,7 @@ import { usePages } from '../../parts/use-pages.ts';
 import { Words } from '../../parts/words.tsx';
 import { address, inInstance, pathTo, setQuery } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
-import { platformNames, shortId } from '../publishes/words.ts';
+import { platformNames } from '../publishes/words.ts';
 
 type Unreached = Answer<'GET /instances/{id}/publishes/{publish}/devices'>['devices'][number];
 
@@ -65,7 +65,7 @@ export function UnreachedPage({
             <a class="button" href={pathTo(inInstance(instance, 'publishes', publish))}>
               The publish
             </a>
-            <Button onClick={reload}>Look again</Button>
+            <Button onClick={reload}>Refresh</Button>
           </>
         }
       />
@@ -79,7 +79,7 @@ export function UnreachedPage({
               </span>
             ))}
           <Button look="slim" onClick={() => setQuery({ reason: '', platform: '', state: '' })}>
-            Drop the filter
+            Remove the filter
           </Button>
         </p>
       )}
@@ -97,8 +97,8 @@ export function UnreachedPage({
             <Empty icon="check" title={isFiltered ? 'No device fits' : 'None'}>
               <p>
                 {hasMore
-                  ? 'Some were looked at, and there are more.'
-                  : 'All devices were looked at that the publish was sent to and that did not accept it at once. Those that still wait for their first attempt are not listed.'}
+                  ? 'Some were searched, and there are more.'
+                  : 'All devices that did not accept the publish at the first attempt were searched. Devices that still wait for their first attempt are not listed.'}
               </p>
             </Empty>
           )}

@@ -11,6 +11,7 @@ import {
 } from '../../client/tab-client.ts';
 import { LiveFeed } from '../../live/live-feed.ts';
 import { groupsIn } from '../../live/records.ts';
+import { appSubject } from '../../live/subject.ts';
 import { Code } from '../../parts/code.tsx';
 import { Button, Tabs } from '../../parts/controls.tsx';
 import { preciseTime } from '../../parts/formats.ts';
@@ -46,7 +47,7 @@ export function FirstSteps({
 
   const feed = useMemo(
     () =>
-      new LiveFeed(app, {
+      new LiveFeed(appSubject(app), {
         groups: groupsIn('subscription'),
         channel: '',
         socket: '',

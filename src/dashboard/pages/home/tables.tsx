@@ -1,4 +1,5 @@
 import type { Answer } from '../../api/client.ts';
+import { asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { QuotaBar } from '../../parts/charts/charts.tsx';
 import { count } from '../../parts/formats.ts';
@@ -31,7 +32,7 @@ export function AppsTable({
       {sorted.length === 0 ? (
         <Empty icon="live" title="There is no app yet">
           <p>
-            Create one: <code>npx fanfare apps create --name shop</code>
+            Create one: <code>{asFanfare(['apps', 'create'], { name: 'shop' })}</code>
           </p>
         </Empty>
       ) : (
@@ -98,7 +99,7 @@ export function InstancesTable({
       {instances.length === 0 ? (
         <Empty icon="send" title="There is no push instance yet">
           <p>
-            Create one: <code>npx fanfare instances create --name shop</code>
+            Create one: <code>{asFanfare(['instances', 'create'], { name: 'shop' })}</code>
           </p>
         </Empty>
       ) : (

@@ -1,5 +1,5 @@
 import type { LiveFeed } from '../../live/live-feed.ts';
-import { groups, type LiveFilter } from '../../live/records.ts';
+import type { LiveFilter } from '../../live/records.ts';
 import { count } from '../../parts/formats.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { setQuery } from '../../routing/router.ts';
@@ -13,7 +13,8 @@ export function KindChips({
   readonly filter: LiveFilter;
 }) {
   const counts = feed.counts.value;
-  const toggle = (id: (typeof groups)[number]['id']) => {
+  const { groups } = feed.subject;
+  const toggle = (id: string) => {
     const isAll = filter.groups.length === groups.length;
     const next = isAll
       ? [id]
@@ -24,11 +25,11 @@ export function KindChips({
   };
   return (
     <fieldset class="kinds" aria-label="Kinds to show">
-      {groups.map(({ id, word, icon }) => (
+      {groups.map(({ id, word, icon, look }) => (
         <button
           key={id}
           type="button"
-          class={`kind chip ${id}`}
+          class={`kind chip ${look}`}
           aria-pressed={filter.groups.includes(id)}
           onClick={() => toggle(id)}
         >

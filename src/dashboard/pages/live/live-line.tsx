@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { LiveFeed } from '../../live/live-feed.ts';
-import { groups, type LiveFilter } from '../../live/records.ts';
+import type { LiveFilter } from '../../live/records.ts';
 import { count, counted, preciseTime } from '../../parts/formats.ts';
 import { address, pathTo, setQuery } from '../../routing/router.ts';
 import { HeatStrip } from './heat-strip.tsx';
@@ -54,7 +54,8 @@ export function LiveLine({
     return (
       <div class="live-line warn" role="alert">
         <span>
-          The stream was lost at {preciseTime(state.sinceMs).slice(0, 8)}: {state.why}.{' '}
+          {state.nextTryAtMs === undefined ? 'No stream since' : 'The stream was lost at'}{' '}
+          {preciseTime(state.sinceMs).slice(0, 8)}: {state.why}.{' '}
           {state.nextTryAtMs === undefined
             ? ''
             : `Next try at ${preciseTime(state.nextTryAtMs).slice(0, 8)}.`}
@@ -62,10 +63,11 @@ export function LiveLine({
       </div>
     );
   }
-  const cut = groups.filter(
+  const cut = feed.subject.groups.filter(
     ({ id }) => (counts.skipped[id] ?? 0) > 0 && filter.groups.includes(id),
   );
   const { busiest } = counts;
+  const [field = 'channel'] = feed.subject.fields;
   return (
     <div class="live-line">
       <span>
@@ -76,7 +78,7 @@ export function LiveLine({
                 const all = counts.groups[id] ?? 0;
                 return `${word} ${count(Math.max(0, all - (counts.skipped[id] ?? 0)))} of ${count(all)}/s`;
               })
-              .join(', ')}; all others whole.`}
+              .join(', ')}; every other kind in full.`}
         {feed.away.value.length > 0 && (
           <strong class="warn"> Not heard from: {feed.away.value.join(', ')}.</strong>
         )}
@@ -86,10 +88,10 @@ export function LiveLine({
         <span class="cut">
           Busiest:{' '}
           <a
-            href={pathTo(address.value.path, { channel: busiest.name })}
+            href={pathTo(address.value.path, { [field]: busiest.name })}
             onClick={(event) => {
               event.preventDefault();
-              setQuery({ channel: busiest.name });
+              setQuery({ [field]: busiest.name });
             }}
           >
             {busiest.name}

@@ -7,8 +7,9 @@ import { useHotkeys } from '../../parts/hotkeys.ts';
 import { Empty } from '../../parts/notices.tsx';
 import { useMedia } from '../../parts/use-media.ts';
 import { VirtualList } from '../../parts/virtual-list.tsx';
-import { inApp, pathTo } from '../../routing/router.ts';
+import { inApp, inInstance, pathTo } from '../../routing/router.ts';
 import { nameOfId } from '../../shell/apps.ts';
+import { instances } from '../../shell/instances.ts';
 import { RecordRow } from './record-row.tsx';
 
 const ROW = 30;
@@ -16,7 +17,6 @@ const TWO_LINES = 52;
 
 interface LiveListProps {
   readonly feed: LiveFeed;
-  readonly app: string;
   readonly isPaused: boolean;
   readonly isFiltered: boolean;
   readonly opened: LiveRecord | undefined;
@@ -26,7 +26,8 @@ interface LiveListProps {
 
 /** The records, the newest at the top. Whoever has scrolled down or chosen a row reads in peace. */
 export function LiveList(props: LiveListProps) {
-  const { feed, app, isPaused, isFiltered, opened, open, dropFilter } = props;
+  const { feed, isPaused, isFiltered, opened, open, dropFilter } = props;
+  const { id, isPush } = feed.subject;
   void feed.version.value;
   const { rows } = feed;
   const isNarrow = useMedia('(width < 640px)');
@@ -71,20 +72,23 @@ export function LiveList(props: LiveListProps) {
       >
         {isFiltered ? (
           <>
-            <p>
-              {count(rows.kept)} records are here, and none of them passes. New ones are looked at
-              too.
-            </p>
-            <Button onClick={dropFilter}>Drop the filter</Button>
+            <p>None of the {count(rows.kept)} records here passes. New ones are filtered too.</p>
+            <Button onClick={dropFilter}>Remove the filter</Button>
           </>
         ) : (
           <>
             <p>
-              Connected and listening to {nameOfId(app)}. Everything that clients and backends do
-              appears here in the moment it happens.
+              Connected and listening to {isPush ? instances.nameOfId(id) : nameOfId(id)}.{' '}
+              {isPush
+                ? 'Publishes, what becomes of them at each device, and devices that come and leave'
+                : 'Everything that clients and backends do'}{' '}
+              appear{isPush ? '' : 's'} here at once.
             </p>
-            <a class="button" href={pathTo(inApp(app, 'connect'))}>
-              Connect a first client
+            <a
+              class="button"
+              href={pathTo(isPush ? inInstance(id, 'compose') : inApp(id, 'connect'))}
+            >
+              {isPush ? 'Compose a first notification' : 'Connect a first client'}
             </a>
           </>
         )}
@@ -105,7 +109,7 @@ export function LiveList(props: LiveListProps) {
       <VirtualList
         length={rows.length}
         rowHeight={isNarrow ? TWO_LINES : ROW}
-        label={`Live events of ${app}, the newest first`}
+        label={`Live events of ${id}, the newest first`}
         listRef={list}
         activeId={chosen === undefined ? undefined : `row-${chosen}`}
         onScroll={(top) => {

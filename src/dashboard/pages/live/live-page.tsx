@@ -13,13 +13,22 @@ import {
   recordToFragment,
   streamQuery,
 } from '../../live/records.ts';
+import { appSubject, instanceSubject } from '../../live/subject.ts';
 import { Button, copy, Search } from '../../parts/controls.tsx';
 import { download, fileName } from '../../parts/download.ts';
 import { useHotkeys } from '../../parts/hotkeys.ts';
 import { Key } from '../../parts/key.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { say } from '../../parts/toasts.tsx';
-import { address, go, inApp, pathTo, setFragment, setQuery } from '../../routing/router.ts';
+import {
+  address,
+  go,
+  inApp,
+  inInstance,
+  pathTo,
+  setFragment,
+  setQuery,
+} from '../../routing/router.ts';
 import { KindChips } from './kind-chips.tsx';
 import { LiveLine, LiveNews } from './live-line.tsx';
 import { LiveList } from './live-list.tsx';
@@ -27,21 +36,30 @@ import { RecordButton } from './record-button.tsx';
 import { RecordPanel } from './record-panel.tsx';
 import { RecordedBar } from './recorded-bar.tsx';
 
-/** What happens in an app this second. */
-export default function LivePage({ app }: { readonly app: string }) {
+/** What happens this second, in an app or in a push instance. */
+export default function LivePage({
+  app,
+  instance,
+}: {
+  readonly app?: string;
+  readonly instance?: string;
+}) {
   const { query, fragment } = address.value;
+  const subject = useMemo(
+    () => (instance === undefined ? appSubject(app ?? '') : instanceSubject(instance)),
+    [app, instance],
+  );
+  const { id, isPush, groups, fields } = subject;
   const filter: LiveFilter = {
-    groups: groupsIn(query['kinds']),
-    channel: query['channel'] ?? '',
-    socket: query['socket'] ?? '',
-    user: query['user'] ?? '',
+    groups: groupsIn(query['kinds'], groups),
+    ...Object.fromEntries(fields.map((field) => [field, query[field] ?? ''])),
     text: query['text'] ?? '',
   };
   const [recording, setRecording] = useState<Recording | undefined>(undefined);
-  const feed = useMemo(() => new LiveFeed(app, filter, recording), [app, recording]);
+  const feed = useMemo(() => new LiveFeed(subject, filter, recording), [subject, recording]);
   useEffect(() => feed.start(), [feed]);
   useEffect(() => feed.narrow(filter));
-  const [typed, setTyped] = useState(printFilter(filter));
+  const [typed, setTyped] = useState(printFilter(filter, fields));
   const [isPaused, setPaused] = useState(false);
   const [opened, setOpened] = useState<LiveRecord | undefined>(() => recordFromFragment(fragment));
   const search = useRef<HTMLDivElement>(null);
@@ -61,11 +79,12 @@ export default function LivePage({ app }: { readonly app: string }) {
     setPaused(false);
     setRecording(found);
   };
+  const sending = isPush ? inInstance(id, 'compose') : inApp(id, 'send');
   const copyLink = () => void copy(location.href);
 
   useHotkeys({
     ...(recording === undefined && { p: () => pause(!isPaused), c: () => feed.clear() }),
-    e: () => go(inApp(app, 'send')),
+    e: () => go(sending),
     y: copyLink,
     '/': () => search.current?.querySelector('input')?.focus(),
   });
@@ -79,20 +98,23 @@ export default function LivePage({ app }: { readonly app: string }) {
       onDrop={(event) => {
         event.preventDefault();
         const [file] = event.dataTransfer?.files ?? [];
-        if (file !== undefined) void openFile(file);
+        if (file !== undefined && !isPush) void openFile(file);
       }}
     >
       <PageHead
         title="Live"
-        of={app}
+        of={id}
         says={<LiveNews feed={feed} />}
         commands={[
           {
             name: 'curl',
             text: () =>
-              asCurl('GET /apps/{id}/stream', { path: { id: app }, query: streamQuery(filter) }),
+              asCurl(subject.stream, { path: { id }, query: streamQuery(filter, groups) }),
           },
-          { name: 'fanfare', text: () => asFanfare(['tail', app], streamQuery(filter)) },
+          {
+            name: 'fanfare',
+            text: () => asFanfare(subject.command, streamQuery(filter, groups)),
+          },
         ]}
         actions={
           <>
@@ -109,13 +131,17 @@ export default function LivePage({ app }: { readonly app: string }) {
                 <Button hotkey="c" onClick={() => feed.clear()}>
                   Clear
                 </Button>
-                <RecordButton feed={feed} app={app} />
-                <OpenButton open={(file) => void openFile(file)} />
+                {!isPush && (
+                  <>
+                    <RecordButton feed={feed} app={id} />
+                    <OpenButton open={(file) => void openFile(file)} />
+                  </>
+                )}
               </>
             )}
-            <Button onClick={() => exportRows(feed, app)}>Export</Button>
-            <a class="button" href={pathTo(inApp(app, 'send'))}>
-              Send <Key name="e" />
+            <Button onClick={() => exportRows(feed, id)}>Export</Button>
+            <a class="button" href={pathTo(sending)}>
+              {isPush ? 'Compose' : 'Send'} <Key name="e" />
             </a>
           </>
         }
@@ -123,12 +149,16 @@ export default function LivePage({ app }: { readonly app: string }) {
       <div class="live-tools">
         <div class="toolbar" ref={search}>
           <Search
-            label="Filter: words, channel:private-*, user:7, socket:1.2"
+            label={
+              isPush
+                ? 'Filter: words, publish:pubid-…, user:7, device:web-…'
+                : 'Filter: words, channel:private-*, user:7, socket:1.2'
+            }
             value={typed}
             hotkey="/"
             onInput={(value) => {
               setTyped(value);
-              setQuery(parseFilter(value));
+              setQuery(parseFilter(value, fields));
             }}
           />
           <KindChips feed={feed} filter={filter} />
@@ -140,7 +170,7 @@ export default function LivePage({ app }: { readonly app: string }) {
             key={recording.name}
             recording={recording}
             feed={feed}
-            app={app}
+            app={id}
             close={() => setRecording(undefined)}
           />
         )}
@@ -149,18 +179,17 @@ export default function LivePage({ app }: { readonly app: string }) {
         <LiveList
           key={recording?.name}
           feed={feed}
-          app={app}
           isPaused={isPaused}
           isFiltered={typed !== '' || query['kinds'] !== undefined}
           opened={opened}
           open={open}
           dropFilter={() => {
             setTyped('');
-            setQuery({ kinds: '', channel: '', socket: '', user: '', text: '' });
+            setQuery({ kinds: '', ...parseFilter('', fields) });
           }}
         />
         {opened !== undefined && (
-          <RecordPanel record={opened} app={app} feed={feed} close={() => open(undefined)} />
+          <RecordPanel record={opened} feed={feed} close={() => open(undefined)} />
         )}
       </div>
     </div>

@@ -4,11 +4,11 @@ import { may } from '../../api/session.ts';
 import type { LiveFeed } from '../../live/live-feed.ts';
 import { type LiveRecord, recordToFragment } from '../../live/records.ts';
 import { Button, CopyButton } from '../../parts/controls.tsx';
-import { bytes, preciseTime } from '../../parts/formats.ts';
-import { parsedJson } from '../../parts/json.ts';
-import { JsonTree } from '../../parts/json-tree.tsx';
+import { bytes, moment, preciseTime } from '../../parts/formats.ts';
+import { parsedJson } from '../../parts/json/json.ts';
+import { JsonTree } from '../../parts/json/json-tree.tsx';
 import { Words } from '../../parts/words.tsx';
-import { go, inApp, pathTo } from '../../routing/router.ts';
+import { go, inApp, inInstance, pathTo } from '../../routing/router.ts';
 import { UserLink } from '../../shell/user-link.tsx';
 import { sendDraft } from '../send/draft.ts';
 import { Heard, Kind } from './record-row.tsx';
@@ -16,12 +16,10 @@ import { Heard, Kind } from './record-row.tsx';
 /** Everything about one record, and what to do with it. */
 export function RecordPanel({
   record: given,
-  app,
   feed,
   close,
 }: {
   readonly record: LiveRecord;
-  readonly app: string;
   readonly feed: LiveFeed;
   readonly close: () => void;
 }) {
@@ -32,7 +30,8 @@ export function RecordPanel({
   const value = record.data === undefined ? undefined : parsedJson(record.data);
   const isCut =
     record.data !== undefined && record.bytes !== undefined && record.bytes > record.data.length;
-  const appPath = inApp(app);
+  const { id, isPush } = feed.subject;
+  const appPath = inApp(id);
   const link = () => {
     const { origin, pathname, search } = location;
     const fragment = recordToFragment(record, withData);
@@ -55,6 +54,12 @@ export function RecordPanel({
     ['Endpoint', record.host],
     ['Answer', record.status ?? undefined],
     ['Outcome', record.outcome],
+    ['To', record.target],
+    ['Platform', record.platform],
+    ['Push service', record.origin],
+    ['Devices', record.devices],
+    ['Failed attempts', record.attempts],
+    ['Due', record.dueAtMs === undefined ? undefined : moment(record.dueAtMs)],
     ['Length', record.bytes === undefined ? undefined : bytes(record.bytes)],
     ['Server', record.node],
   ];
@@ -70,6 +75,12 @@ export function RecordPanel({
         {record.reason !== undefined && (
           <p>
             <strong>{record.reason}</strong>
+            {record.words !== undefined && (
+              <>
+                <br />
+                <span class="muted">{record.words}</span>
+              </>
+            )}
             {record.advice !== undefined && (
               <>
                 <br />
@@ -101,7 +112,32 @@ export function RecordPanel({
             <>
               <dt>User</dt>
               <dd>
-                <UserLink user={record.user} app={app} channel={record.channel} />
+                <UserLink
+                  user={record.user}
+                  {...(isPush ? { instance: id } : { app: id, channel: record.channel })}
+                />
+              </dd>
+            </>
+          )}
+          {record.publish !== undefined && (
+            <>
+              <dt>Publish</dt>
+              <dd>
+                <a href={pathTo(inInstance(id, 'publishes', record.publish))}>{record.publish}</a>
+              </dd>
+            </>
+          )}
+          {record.device !== undefined && (
+            <>
+              <dt>Device</dt>
+              <dd>
+                <a
+                  href={pathTo(inInstance(id, 'devices', record.device), {
+                    publish: record.publish,
+                  })}
+                >
+                  {record.device}
+                </a>
               </dd>
             </>
           )}
@@ -155,7 +191,7 @@ export function RecordPanel({
           {record.channel !== undefined && record.event !== undefined && (
             <CopyButton text={() => pusherJs(record)}>pusher-js</CopyButton>
           )}
-          {record.kind === 'api' && <CopyButton text={() => curlOf(app, record)}>curl</CopyButton>}
+          {record.kind === 'api' && <CopyButton text={() => curlOf(id, record)}>curl</CopyButton>}
           <CopyButton text={link}>Link</CopyButton>
           {record.kind === 'refused' && (
             <a

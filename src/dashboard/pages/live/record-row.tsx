@@ -1,22 +1,30 @@
 import type { CSSProperties } from 'preact';
 import type { LiveRow } from '../../live/live-rows.ts';
 import { groupOf, type LiveRecord } from '../../live/records.ts';
-import { bytes, count, preciseTime } from '../../parts/formats.ts';
+import { bytes, count, counted, preciseTime, shortId } from '../../parts/formats.ts';
 import { Icon } from '../../parts/icons.tsx';
 
 /** A record's kind: picture, word and colour. */
 export function Kind({ kind }: { readonly kind: string }) {
-  const { id, icon } = groupOf(kind);
+  const { look, icon } = groupOf(kind);
   return (
-    <span class={`kind ${id}`}>
+    <span class={`kind ${look}`}>
       <Icon name={icon} />
       {kind === 'api' ? 'API' : kind.replaceAll('-', ' ')}
     </span>
   );
 }
 
-/** How many connections received an event. */
+/** How many connections received an event, or how many devices a record is about. */
 export function Heard({ record }: { readonly record: LiveRecord }) {
+  const { devices, platform } = record;
+  if (devices !== undefined || platform !== undefined) {
+    return (
+      <span class="muted">
+        {[platform, devices && counted(devices, 'device')].filter(Boolean).join(' · ')}
+      </span>
+    );
+  }
   if (record.receivers === undefined) {
     return <span class="muted">{record.bytes === undefined ? '' : bytes(record.bytes)}</span>;
   }
@@ -25,10 +33,10 @@ export function Heard({ record }: { readonly record: LiveRecord }) {
 }
 
 /** What a record says in words: what is wrong, or what became of it. */
-function wordsOf({ near, reason, code, kind, status, outcome }: LiveRecord): string {
+function wordsOf({ near, reason, code, kind, status, outcome, words }: LiveRecord): string {
   if (near !== undefined && near !== null) return `did you mean ${near}?`;
   if (kind === 'webhook') return [status ?? outcome, reason].filter(Boolean).join(': ');
-  return [code, reason].filter(Boolean).join(' ');
+  return [code, reason, words].filter(Boolean).join(' ');
 }
 
 export function RecordRow({
@@ -59,13 +67,17 @@ export function RecordRow({
   }
   const { record } = row;
   const words = wordsOf(record);
-  const where = record.channel ?? record.socket ?? record.host ?? '';
-  const what = record.event ?? record.user ?? (where === record.socket ? '' : record.socket) ?? '';
+  const publish = record.publish && shortId(record.publish);
+  const device = record.device && shortId(record.device);
+  const where = record.channel ?? record.socket ?? record.host ?? device ?? publish;
+  const what = [record.event, publish, record.user, record.socket].find(
+    (name) => name && name !== where,
+  );
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list walks its rows by arrow keys, j and k, and opens them by Enter.
     <div
       id={`row-${row.id}`}
-      class={`record ${groupOf(record.kind).id} ${words === '' ? '' : 'in-words'}`}
+      class={`record ${groupOf(record.kind).look} ${words === '' ? '' : 'in-words'}`}
       role="option"
       aria-selected={isChosen}
       tabIndex={-1}
@@ -79,7 +91,9 @@ export function RecordRow({
       <span class="heard">
         <Heard record={record} />
       </span>
-      <span class="data cut">{words || (record.data ?? record.transport)}</span>
+      <span class="data cut">
+        {words || (record.data ?? record.transport ?? record.target ?? record.origin)}
+      </span>
     </div>
   );
 }

@@ -1,10 +1,12 @@
 import { type Signal, signal } from '@preact/signals';
-import type { Answer } from '../../api/client.ts';
-import { apiUrl } from '../../api/client.ts';
+import { type Answer, apiUrl, call, Failed, type Given } from '../../api/client.ts';
 import type { StreamEvent } from '../../api/event-stream.ts';
 import { openStream } from '../../api/stream-connection.ts';
 
-export type LogLine = Answer<'GET /log'>['lines'][number];
+type Listed = Answer<'GET /log'>;
+
+/** A line of a stream does not name its server. */
+export type LogLine = Omit<Listed['lines'][number], 'server'> & { readonly server?: string };
 
 export interface LogQuery {
   readonly level: string;
@@ -14,30 +16,86 @@ export interface LogQuery {
 /** Lines that the page keeps. */
 const KEPT_MAX = 5_000;
 
-/** The log of the server that is asked: the lines that it keeps, and those to come. */
+/** How often several servers are asked for their newest lines, and for how many. */
+const POLL_MS = 2_000;
+const NEWEST = 300;
+
+/** The logs of all servers: the lines that they keep, and those to come. One alone is followed as it writes. */
 export class LogFeed {
   /** The oldest first. */
   readonly lines: Signal<readonly LogLine[]> = signal([]);
-  /** The server whose log it is; `undefined` until it answered. */
-  readonly server: Signal<string | undefined> = signal(undefined);
-  /** Why the stream is not open. */
+  /** The servers whose logs they are; `undefined` until one answered. */
+  readonly servers: Signal<Listed['servers'] | undefined> = signal(undefined);
+  /** Why no further lines come. */
   readonly lost: Signal<string | undefined> = signal(undefined);
   /** Lines that were left out because this page was too slow. */
   readonly skipped = signal(0);
+  /** Whether servers wrote more between two answers than one answer has. */
+  readonly hasGap = signal(false);
   private readonly query: LogQuery;
 
   constructor(query: LogQuery) {
     this.query = query;
   }
 
-  /** Opens the stream; gives how to close it. */
+  /** Asks for lines from now on; gives how to end that. */
   start(): () => void {
+    let stop: () => void = () => undefined;
+    let isStopped = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const again = () => {
+      if (isStopped) return;
+      if (document.hidden) document.addEventListener('visibilitychange', again, { once: true });
+      else void ask();
+    };
+    const ask = async () => {
+      try {
+        const { level, text } = this.query;
+        const query = { level, text, limit: String(NEWEST) } as NonNullable<
+          Given<'GET /log'>['query']
+        >;
+        const answer = await call('GET /log', { query });
+        if (isStopped) return;
+        this.servers.value = answer.servers;
+        this.lost.value = undefined;
+        if (answer.servers.length === 1) {
+          stop = this.follow();
+          return;
+        }
+        this.merge(answer);
+      } catch (error) {
+        if (!(error instanceof Failed)) throw error;
+        this.lost.value = error.message;
+      }
+      timer = setTimeout(again, POLL_MS);
+    };
+    void ask();
+    return () => {
+      isStopped = true;
+      clearTimeout(timer);
+      stop();
+    };
+  }
+
+  private follow(): () => void {
     return openStream(() => this.url(), {
       event: (event) => this.take(event),
       lost: (why) => {
         this.lost.value = why;
       },
     });
+  }
+
+  /** Adds the lines that are new. */
+  private merge({ lines, next }: Listed): void {
+    const keyOf = ({ server, n }: LogLine) => `${server} ${n}`;
+    const known = new Set(this.lines.value.map(keyOf));
+    const added = lines.filter((line) => !known.has(keyOf(line)));
+    if (known.size > 0 && added.length === lines.length && next !== null) this.hasGap.value = true;
+    if (added.length === 0) return;
+    this.lines.value = [...this.lines.value, ...added]
+      .toSorted((a, b) => a.atMs - b.atMs)
+      .slice(-KEPT_MAX);
   }
 
   /** A stream that is opened again goes on after the last line. */
@@ -48,10 +106,7 @@ export class LogFeed {
 
   private take({ name, data }: StreamEvent): void {
     const given: unknown = JSON.parse(data);
-    if (name === 'hello') {
-      this.server.value = (given as { node: string }).node;
-      this.lost.value = undefined;
-    }
+    if (name === 'hello') this.lost.value = undefined;
     if (name !== 'lines') return;
     const { lines, skipped } = given as { lines: readonly LogLine[]; skipped: number };
     this.lines.value = [...this.lines.value, ...lines].slice(-KEPT_MAX);

@@ -5,7 +5,13 @@ import type { LogLine } from './log-feed.ts';
 const looks = { debug: '', info: '', warn: 'warn', error: 'bad' } as const;
 
 /** One line of the log. Ids lead to their pages. */
-export function LogLineRow({ line: { atMs, level, message, fields } }: { readonly line: LogLine }) {
+export function LogLineRow({
+  line: { atMs, level, message, fields, server = '' },
+  showsServer,
+}: {
+  readonly line: LogLine;
+  readonly showsServer: boolean;
+}) {
   return (
     <li class="log-line">
       <time class="time" title={new Date(atMs).toISOString()}>
@@ -19,6 +25,7 @@ export function LogLineRow({ line: { atMs, level, message, fields } }: { readonl
         {Object.entries(fields).map(([name, value]) => (
           <Field key={name} name={name} value={String(value)} fields={fields} />
         ))}
+        {showsServer && <Field name="server" value={server} fields={fields} />}
       </span>
     </li>
   );

@@ -4,6 +4,7 @@ import { counted, moment } from '../../parts/formats.ts';
 import { useHotkeys } from '../../parts/hotkeys.ts';
 import { Empty, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { AwayServers, namesOf } from '../../parts/servers.tsx';
 import { address, setQuery } from '../../routing/router.ts';
 import { LogFeed, type LogLine, type LogQuery } from './log-feed.ts';
 import { LogLineRow } from './log-line-row.tsx';
@@ -19,7 +20,7 @@ const levels = [
 const DRAWN = 200;
 const TYPING_MS = 300;
 
-/** What did this server say? */
+/** What did the servers say? */
 export default function LogPage() {
   const { level = '', text = '' } = address.value.query;
   const query = useSettled({ level, text });
@@ -31,9 +32,10 @@ export default function LogPage() {
   const search = useRef<HTMLDivElement>(null);
 
   const all = feed.lines.value;
-  const lines = heldAt === undefined ? all : all.filter(({ n }) => n <= heldAt);
+  const lines = heldAt === undefined ? all : all.filter(({ atMs }) => atMs <= heldAt);
+  const servers = feed.servers.value;
   const isFiltered = level !== '' || text !== '';
-  const pause = () => setHeldAt(heldAt === undefined ? (all.at(-1)?.n ?? 0) : undefined);
+  const pause = () => setHeldAt(heldAt === undefined ? (all.at(-1)?.atMs ?? 0) : undefined);
   const filterText = (value: string) => {
     setTyped(value);
     setQuery({ text: value });
@@ -77,17 +79,18 @@ export default function LogPage() {
       {feed.lost.value !== undefined && (
         <div role="alert">
           <Notice level="warn">
-            <p>The stream of the log is not open: {feed.lost.value}. What is shown may be old.</p>
+            <p>No further lines come: {feed.lost.value}. What is shown may be old.</p>
           </Notice>
         </div>
       )}
-      {feed.server.value !== undefined && (
+      <AwayServers servers={servers} />
+      {servers !== undefined && (
         <section class="card" aria-label="Lines, the newest first">
           {lines.length === 0 ? (
             <Empty icon="log" title={isFiltered ? 'No line fits' : 'Nothing was logged yet'}>
               <p>
-                The last lines of {feed.server.value} were looked at, 1,000 at most. New ones appear
-                here by themselves.
+                The last 1,000 lines of {namesOf(servers)} were searched. New lines appear here by
+                themselves.
               </p>
               {isFiltered && (
                 <Button
@@ -96,7 +99,7 @@ export default function LogPage() {
                     setQuery({ level: '', text: '' });
                   }}
                 >
-                  Drop the filter
+                  Remove the filter
                 </Button>
               )}
             </Empty>
@@ -106,7 +109,11 @@ export default function LogPage() {
                 .slice(-drawn)
                 .toReversed()
                 .map((line) => (
-                  <LogLineRow key={line.n} line={line} />
+                  <LogLineRow
+                    key={`${line.server} ${line.n}`}
+                    line={line}
+                    showsServer={servers.length > 1}
+                  />
                 ))}
             </ol>
           )}
@@ -125,8 +132,8 @@ export default function LogPage() {
 }
 
 function sentence(feed: LogFeed, isFiltered: boolean): string | undefined {
-  const { server, lines, skipped } = feed;
-  if (server.value === undefined) return undefined;
+  const { servers, lines, skipped, hasGap } = feed;
+  if (servers.value === undefined) return undefined;
   const newest = lines.value.at(-1);
   const of = (level: LogLine['level']) => lines.value.filter((line) => line.level === level).length;
   const parts = [counted(lines.value.length, 'line')];
@@ -135,7 +142,8 @@ function sentence(feed: LogFeed, isFiltered: boolean): string | undefined {
   if (of('warn') > 0) parts.push(counted(of('warn'), 'warning'));
   if (newest !== undefined) parts.push(`the newest at ${moment(newest.atMs)}`);
   if (skipped.value > 0) parts.push(`${counted(skipped.value, 'line')} left out`);
-  return `${server.value}: ${parts.join(', ')}.`;
+  if (hasGap.value) parts.push('some lines are missing');
+  return `${namesOf(servers.value)}: ${parts.join(', ')}.`;
 }
 
 /** Gives a filter once it has stayed the same for a moment: the server has few streams. */

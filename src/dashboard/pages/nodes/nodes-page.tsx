@@ -124,7 +124,7 @@ function State({ node: { report, heardAtMs, silentSinceMs } }: { readonly node: 
       {why.length > 0 ? (
         <span class="tag bad">{notReady.length > 0 ? 'not ready' : 'engine away'}</span>
       ) : conditions.bad > 0 ? (
-        <span class="tag bad">{counted(conditions.bad, 'thing')} to mend</span>
+        <span class="tag bad">{counted(conditions.bad, 'problem')} to fix</span>
       ) : found > 0 ? (
         <span class="tag warn">{counted(found, 'thing')} to look at</span>
       ) : (

@@ -31,7 +31,7 @@ export default function ProblemsPage({ app }: { readonly app: string }) {
         of={app}
         says={
           value === undefined
-            ? 'What clients and backends of this app do wrong, and how to mend it.'
+            ? 'What clients and backends of this app do wrong, and how to fix it.'
             : value.problems.length === 0
               ? `Nothing was refused since ${namesOf(value.servers)} started.`
               : `${counted(total, 'refusal')} of ${counted(value.problems.length, 'kind')} since ${namesOf(value.servers)} started, the latest first.`
@@ -44,7 +44,7 @@ export default function ProblemsPage({ app }: { readonly app: string }) {
           {value.problems.length === 0 ? (
             <Empty icon="check" title="No problem">
               <p>
-                Connections, subscriptions, client events and requests of backends were looked at.
+                Connections, subscriptions, client events and requests of backends were checked.
                 What is refused appears here, grouped, with what to do about it.
               </p>
             </Empty>

@@ -5,18 +5,19 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { Sparkline } from '../../parts/charts/charts.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, CopyButton, Search } from '../../parts/controls.tsx';
-import { count, counted, duration, moment } from '../../parts/formats.ts';
-import { parsedJson } from '../../parts/json.ts';
-import { JsonTree } from '../../parts/json-tree.tsx';
+import { count, counted, duration, moment, shortId } from '../../parts/formats.ts';
+import { parsedJson } from '../../parts/json/json.ts';
+import { JsonTree } from '../../parts/json/json-tree.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { AwayServers } from '../../parts/servers.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
 import { say } from '../../parts/toasts.tsx';
 import { Words } from '../../parts/words.tsx';
 import { go, inInstance, pathTo } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { Funnel } from './funnel.tsx';
-import { isOver, platformNames, shortId, states, sumOf, targetWords, waiting } from './words.ts';
+import { isOver, platformNames, states, sumOf, targetWords, waiting } from './words.ts';
 
 type Details = Answer<'GET /instances/{id}/publishes/{publish}'>;
 
@@ -65,11 +66,19 @@ export default function PublishPage({
         says={value && <Sentence publish={value} />}
         actions={
           value !== undefined &&
-          !isOver(value.state) &&
-          may('operator') && (
-            <Button look="danger" onClick={() => setAsked(true)}>
-              Cancel what waits
-            </Button>
+          !isOver(value.state) && (
+            <>
+              {may('support') && (
+                <a class="button" href={pathTo(inInstance(instance, 'live'), { publish })}>
+                  Watch live
+                </a>
+              )}
+              {may('operator') && (
+                <Button look="danger" onClick={() => setAsked(true)}>
+                  Cancel publish
+                </Button>
+              )}
+            </>
           )
         }
       />
@@ -85,8 +94,9 @@ export default function PublishPage({
       {wrong !== undefined && <FailureNotice failed={wrong} />}
       {value !== undefined && (
         <>
+          <AwayServers servers={value.servers} />
           {value.pauses.map((pause) => (
-            <Pause key={`${pause.platform} ${pause.origin}`} pause={pause} server={value.server} />
+            <Pause key={`${pause.platform} ${pause.origin} ${pause.reason}`} pause={pause} />
           ))}
           <div class="two">
             <Funnel publish={value} />
@@ -103,7 +113,7 @@ export default function PublishPage({
         <Confirm
           title="Cancel this publish?"
           typed="cancel"
-          action="Cancel what waits"
+          action="Cancel publish"
           act={cancel}
           close={() => setAsked(false)}
         >
@@ -234,19 +244,14 @@ function secondsText(seconds: number): string {
   return seconds < 10 ? `${seconds.toFixed(1)} s` : duration(seconds * 1000);
 }
 
-function Pause({
-  pause,
-  server,
-}: {
-  readonly pause: Details['pauses'][number];
-  readonly server: string;
-}) {
-  const { platform, origin, why, advice, devices, sinceMs } = pause;
+function Pause({ pause }: { readonly pause: Details['pauses'][number] }) {
+  const { platform, origin, why, advice, devices, sinceMs, servers } = pause;
   const gateway = origin ?? { apns: 'Apple', fcm: 'Firebase', web: 'push services' }[platform];
   return (
     <Notice level={pause.cause === 'credential' ? 'bad' : 'warn'}>
       <p>
-        Server {server} has paused {gateway} since {moment(sinceMs)}: {why}.
+        {servers.length === 1 ? 'Server' : 'Servers'} {servers.join(', ')}{' '}
+        {servers.length === 1 ? 'has' : 'have'} paused {gateway} since {moment(sinceMs)}: {why}.
         {devices !== null &&
           ` ${counted(devices, 'device')} ${devices === 1 ? 'waits' : 'wait'} for it.`}
       </p>

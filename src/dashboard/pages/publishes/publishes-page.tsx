@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { call } from '../../api/client.ts';
+import { may } from '../../api/session.ts';
 import { Button, StateChoice } from '../../parts/controls.tsx';
 import { count, counted, moment } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
@@ -37,7 +38,16 @@ export default function PublishesPage({ instance }: { readonly instance: string 
         of={instances.nameOfId(instance)}
         failed={failed}
         says={sentence(items, hasMore)}
-        actions={<Button onClick={reload}>Look again</Button>}
+        actions={
+          <>
+            {may('support') && (
+              <a class="button" href={pathTo(inInstance(instance, 'live'))}>
+                Watch live
+              </a>
+            )}
+            <Button onClick={reload}>Refresh</Button>
+          </>
+        }
       />
       <StateChoice
         states={stateNames}
@@ -108,7 +118,7 @@ function PublishTable({
         ]}
       />
       <tbody>
-        {publishes.map(({ id, state, target, devices, opened, createdAtMs, sendAtMs }) => (
+        {publishes.map(({ id, state, target, devices, opened, createdAtMs, sendAtMs, paused }) => (
           <tr key={id}>
             <td class="name">
               <div class="cut">
@@ -120,6 +130,17 @@ function PublishTable({
               <span class={`tag ${states[state].look}`} title={states[state].means}>
                 {state}
               </span>
+              {paused && (
+                <>
+                  {' '}
+                  <span
+                    class="tag bad"
+                    title="Devices wait for a gateway that a server has paused."
+                  >
+                    paused
+                  </span>
+                </>
+              )}
             </td>
             <td class="number" data-label="devices">
               {count(devices.planned)}
@@ -160,8 +181,8 @@ function NoPublishes({
       <Empty icon="publish" title={`No publish is ${state}`}>
         <p>
           {hasMore
-            ? 'The newest 20,000 publishes were looked at. There are older ones.'
-            : 'All publishes of the last 30 days were looked at.'}
+            ? 'The newest 20,000 publishes were searched. There are older ones.'
+            : 'All publishes of the last 30 days were searched.'}
         </p>
         <Button onClick={() => setQuery({ state: '' })}>Show all states</Button>
       </Empty>

@@ -48,7 +48,4 @@ export function targetWords({ kind, count, names }: Publish['target']): string {
   return kind === 'users' ? `${names.length === 1 ? 'user' : 'users'} ${shown}` : shown;
 }
 
-/** Calls the part of an id that tells it from its neighbours, which begin with the same time. */
-export const shortId = (id: string) => `pubid-…${id.slice(-8)}`;
-
 export const platformNames = { apns: 'Apple', fcm: 'Android', web: 'browsers' } as const;

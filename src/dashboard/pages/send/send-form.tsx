@@ -4,7 +4,7 @@ import { may } from '../../api/session.ts';
 import { Button, Field } from '../../parts/controls.tsx';
 import { counted } from '../../parts/formats.ts';
 import { commandKey } from '../../parts/hotkeys.ts';
-import { parsedJson } from '../../parts/json.ts';
+import { parsedJson } from '../../parts/json/json.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
 import { channelsIn, sendDraft } from './draft.ts';

@@ -40,7 +40,7 @@ export default function UsagePage({ app }: { readonly app: string }) {
         of={app}
         failed={failed}
         says={value === undefined ? undefined : sentence(value.usage, view)}
-        actions={<Button onClick={reload}>Look again</Button>}
+        actions={<Button onClick={reload}>Refresh</Button>}
       />
       <fieldset class="kinds" aria-label="Time">
         {views.map((each) => (

@@ -32,7 +32,7 @@ export default function UserPage({ user }: { readonly user: string }) {
         title={`User ${user}`}
         failed={failed}
         says={isAsked ? value && sentence(value) : 'Choose an app, a push instance, or both.'}
-        actions={isAsked && <Button onClick={reload}>Look again</Button>}
+        actions={isAsked && <Button onClick={reload}>Refresh</Button>}
       />
       <div class="toolbar">
         <Choice
@@ -136,8 +136,8 @@ function InApp({
         ) : (
           <Empty icon="connection" title="No connection of this user">
             <p>
-              Connections of {namesOf(servers)} were looked at. Clients that have not called
-              signin() are known in presence channels only: come from the members of one.
+              Connections of {namesOf(servers)} were searched. Clients that have not called signin()
+              are known in presence channels only: come from the members of one.
             </p>
           </Empty>
         )}
@@ -184,7 +184,7 @@ function InInstance({
           <DeviceTable instance={id} devices={devices} />
         ) : (
           <Empty icon="device" title="No device belongs to this user">
-            <p>A device gets its user when the app calls setUserId. Capitals count.</p>
+            <p>A device gets its user when the app calls setUserId. Upper and lower case differ.</p>
           </Empty>
         )}
       </section>

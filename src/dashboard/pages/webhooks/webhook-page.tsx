@@ -3,8 +3,8 @@ import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Button, CopyButton } from '../../parts/controls.tsx';
 import { bytes, count, counted, moment } from '../../parts/formats.ts';
-import { parsedJson } from '../../parts/json.ts';
-import { JsonTree } from '../../parts/json-tree.tsx';
+import { parsedJson } from '../../parts/json/json.ts';
+import { JsonTree } from '../../parts/json/json-tree.tsx';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
@@ -64,7 +64,7 @@ export default function WebhookPage({
                 Send again
               </Button>
             )}
-            <Button onClick={reload}>Look again</Button>
+            <Button onClick={reload}>Refresh</Button>
           </>
         }
       />

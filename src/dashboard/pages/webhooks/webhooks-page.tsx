@@ -59,7 +59,7 @@ export default function WebhooksPage({ app }: { readonly app: string }) {
                 Send all failed again
               </Button>
             )}
-            <Button onClick={reload}>Look again</Button>
+            <Button onClick={reload}>Refresh</Button>
           </>
         }
       />

@@ -12,7 +12,7 @@ interface PlotProps {
   readonly title: string;
   /** The name of what a row is for, then the names of its figures. */
   readonly columns: readonly [string, ...string[]];
-  /** A label, then its figures; `null` where there is none. The oldest first. */
+  /** One row of the table: a label and its figures, `null` where there is none. The oldest row comes first. */
   readonly rows: readonly (readonly [string, ...(number | null)[]])[];
   readonly peak: number;
   readonly print?: (value: number) => string;

@@ -1,7 +1,8 @@
 import type { Script } from '../link/script.ts';
 import { RELEASE } from './claims.ts';
 import { PUBLISH, RECENT } from './events.ts';
-import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, ROSTER, USERS } from './queries.ts';
+import { FORGET_HISTORY, READ_HISTORY, RULES } from './histories.ts';
+import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, NUMBERS, PAGE, ROSTER, USERS } from './queries.ts';
 import { ACTIVITY, HOLD, SERVERS, USE } from './quotas.ts';
 import { ENTER, SIGN, STATE, TERMINATE } from './statements.ts';
 import { CLAIM, EXIT, TICK } from './upkeep.ts';
@@ -9,6 +10,9 @@ import { CLAIM, EXIT, TICK } from './upkeep.ts';
 /** Every script that the engine runs. */
 export const ALL_SCRIPTS: readonly Script[] = [
   ENTER,
+  RULES,
+  READ_HISTORY,
+  FORGET_HISTORY,
   STATE,
   SIGN,
   TERMINATE,
@@ -16,6 +20,7 @@ export const ALL_SCRIPTS: readonly Script[] = [
   RECENT,
   ROSTER,
   MEMBERS,
+  NUMBERS,
   COUNTS,
   CACHED,
   CHANNEL_COUNT,

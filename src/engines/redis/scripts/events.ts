@@ -1,3 +1,4 @@
+import { HISTORIES, KEEP_EVENT } from './histories.ts';
 import { script } from './script.ts';
 
 /** How long a partition keeps events for nodes that have missed them, and about how many bytes of them. */
@@ -7,16 +8,17 @@ const RECENT_BYTES = 2 * 1024 * 1024;
 const RECENT_PAGE_BYTES = 128 * 1024;
 
 /**
- * Publishes an event and remembers it for a cache channel. Arguments: node, epoch, topic, message; to remember it also app,
- * name, data, its lifetime in milliseconds, and how many events and bytes the partition may hold.
+ * Publishes an event, keeps it in the history of its channel and remembers it for a cache channel. Arguments: node, epoch, topic,
+ * message, what `historyToKeep` has written or nothing; to remember it also app, name, data, its lifetime in milliseconds, and
+ * how many events and bytes the partition may hold. Returns the id in the history or nothing, and how many events were forgotten.
  *
  * Holders of a topic may have been swept while they could not reach Redis, or may not have stated it again after a loss of
  * data. So an event of a topic that nobody holds is published and kept too, numbered by the time.
  *
  * Returns how many loops follow the topic.
  */
-export const PUBLISH = script(`
-local topic = ARGV[3]
+export const PUBLISH = script(`${HISTORIES}${KEEP_EVENT}
+local topic, message, id = ARGV[3], ARGV[4], ''
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
 local kb, KN, KB, KT = P .. 'kb', P .. 'KN', P .. 'KB', P .. 'KT'
@@ -48,8 +50,9 @@ local function makeRoom(app, amounts, limit, amount, total)
   end
 end
 local T = P .. 'T:' .. topic
-if ARGV[5] then
-  local app, name, data, ttl, eventsMax, bytesMax = ARGV[5], ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+if ARGV[5] ~= '' then id, message = keepEvent(topic, ownerOf(topic), message, ARGV[5]) end
+if ARGV[6] then
+  local app, name, data, ttl, eventsMax, bytesMax = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
   local bytes = #data
   forget(app, topic)
   forgetExpired(app)
@@ -58,7 +61,7 @@ if ARGV[5] then
   if makeRoom(app, KN, eventsMax, 1, function() return call('HLEN', kb) end)
     and makeRoom(app, KB, bytesMax, bytes, function() return tonumber(call('HGET', KT, 'b') or '0') end) then
     local expiresAt = nowMs() + ttl
-    call('HSET', P .. 'K:' .. topic, 'x', text(expiresAt), 'n', name, 'd', data)
+    call('HSET', P .. 'K:' .. topic, 'x', text(expiresAt), 'n', name, 'd', data, 'i', id)
     call('PEXPIRE', P .. 'K:' .. topic, ttl)
     call('ZADD', P .. 'k:' .. app, expiresAt, topic)
     call('HSET', kb, topic, bytes)
@@ -69,15 +72,15 @@ if ARGV[5] then
   call('HDEL', T, 'm')
 end
 local seq = call('EXISTS', T) == 1 and step(topic) or base()
-local loops = publish(topic, seq, ARGV[4])
-local bytes = call('APPEND', P .. 'G1', #topic .. ':' .. #seq + #ARGV[4] .. ':' .. topic .. seq .. ARGV[4])
+local loops = publish(topic, seq, message)
+local bytes = call('APPEND', P .. 'G1', #topic .. ':' .. #seq + #message .. ':' .. topic .. seq .. message)
 call('PEXPIRE', P .. 'G1', ${RECENT_MS})
 if bytes > ${RECENT_BYTES / 2} then
   call('RENAME', P .. 'G1', P .. 'G0')
   call('HINCRBY', P .. 'G', 'o', bytes)
   call('HSET', P .. 'G', 'd', call('HGET', P .. 'G', 't') or '0', 't', text(nowMs()))
 end
-return {'ok', loops}
+return {'ok', id, forgotten, loops}
 `);
 
 /**

@@ -22,6 +22,15 @@ local state = call('HMGET', P .. 'T:' .. ARGV[3], '!', '#')
 return {'ok', state[1] or '0', call('HGETALL', P .. 'I:' .. ARGV[3]), state[2] or '0'}
 `);
 
+/** Returns the numbers of the last messages of topics. Arguments: node, epoch, topics. Also answers while incomplete. */
+export const NUMBERS = script(`
+local refused = refusal(ARGV[1], ARGV[2])
+if refused then return {refused} end
+local answer = {'ok'}
+for i = 3, #ARGV do answer[#answer + 1] = call('HGET', P .. 'T:' .. ARGV[i], '!') or '0' end
+return answer
+`);
+
 /** Returns the members of a channel. Arguments: node, epoch, topic. */
 export const MEMBERS = script(`${COMPLETE}return {'ok', call('HGETALL', P .. 'I:' .. ARGV[3])}`);
 
@@ -30,7 +39,7 @@ export const COUNTS = script(
   `${COMPLETE}return {'ok', call('HGET', P .. 'T:' .. ARGV[3], '#') or '0', call('HLEN', P .. 'I:' .. ARGV[3])}`,
 );
 
-/** Returns the cached event of a channel: the milliseconds that are left, name and data. Arguments: node, epoch, topic. */
+/** Returns the cached event of a channel: the milliseconds that are left, name, data, and its id or nothing. Arguments: node, epoch, topic. */
 export const CACHED = script(`${COMPLETE}
 return {'ok', remembered(ARGV[3]) or {}}
 `);

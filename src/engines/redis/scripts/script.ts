@@ -38,6 +38,11 @@ const GRACE_MS = 3000;
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |
  * | `KN`, `KB`, `KT` | cached events by app, their bytes by app, and `b` the bytes of all |
+ * | `HL:topic`, `HM:topic` | the history of a channel: its events, oldest first; `g` generation, `l` last number, `b` id before the first event, `n` newest id, `y` bytes, `s` seconds that an event is kept |
+ * | `HO:app`, `HB` | channels of an app by the time of their oldest event; bytes of its histories by app |
+ * | `HE`, `HN`, `HT` | channels by the time when their oldest event is too old; events and bytes of all histories |
+ * | `HI:app`, `HC`, `HX` | empty histories of channels without subscribers by the time since when; their number by app, and of all |
+ * | `HR`, `HA`, `HG`, `HP` | by app, its rules and how often its histories were forgotten; how often all were, and the process of Redis since then |
  * | `G1`, `G0`, `G` | recent events in the order of publishing, the newer and the older half; where the newer half begins (`o`) |
  *
  * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline), `c` topic (count), and `h`
@@ -47,6 +52,8 @@ const GRACE_MS = 3000;
  */
 const PRELUDE = `
 local P, call, claims, moved, dueMs = KEYS[1], redis.call, {}, {}, -1
+-- Set by the scripts that know histories.
+local historyVacated
 local W = P .. 'W'
 local function nowMs() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
 local function text(number) return string.format('%.0f', number) end
@@ -115,6 +122,7 @@ local function count(topic, delta, flags, again)
     call('ZREM', C, channel)
     call('ZREM', W, 'c' .. topic)
     call('DEL', T, P .. 'U:' .. topic, P .. 'I:' .. topic)
+    if historyVacated then historyVacated(topic) end
     if has(flags, 'w') then later('v' .. topic, ${GRACE_MS}) end
   end
   return total
@@ -129,12 +137,14 @@ local function counted(topic, total, flags)
   if total > 0 then publish(topic, step(topic), '#' .. text(total)) end
   if has(flags, 'n') then report('n', topic .. '\\n' .. text(total)) end
 end
--- The event that a cache channel remembers: the milliseconds that are left, name and data.
+-- The event that a cache channel remembers: the milliseconds that are left, name, data, and its id if it is the newest of the
+-- history of its channel.
 local function remembered(topic)
-  local event = call('HMGET', P .. 'K:' .. topic, 'x', 'n', 'd')
+  local event = call('HMGET', P .. 'K:' .. topic, 'x', 'n', 'd', 'i')
   local left = tonumber(event[1] or '0') - nowMs()
-  if left > 0 then return {text(left), event[2], event[3]} end
-  return nil
+  if left <= 0 then return nil end
+  local isNewest = event[4] and event[4] ~= '' and call('HGET', P .. 'HM:' .. topic, 'n') == event[4]
+  return {text(left), event[2], event[3], isNewest and event[4] or ''}
 end
 local function signOut(topic)
   local T = P .. 'T:' .. topic

@@ -1,21 +1,26 @@
+import { ENTER_HISTORY, HISTORIES } from './histories.ts';
 import { LEASE_MS, script } from './script.ts';
 
 /**
  * Registers a node under a new id. Arguments: node, the epoch to begin if there is none, `1` if the node knows that data
- * were lost, the name of its server. Returns the epoch.
+ * were lost, the name of its server, the id of the process of Redis. Returns the epoch.
  */
 export const ENTER = script(`
 call('SET', P .. 'E', ARGV[2], 'NX')
 call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, ARGV[1])
 call('HSET', P .. 'V', ARGV[1], 0)
 call('HSET', P .. 'J', ARGV[1], ARGV[4])
+if call('GET', P .. 'HP') ~= ARGV[5] then
+  call('SET', P .. 'HP', ARGV[5])
+  call('INCR', P .. 'HG')
+end
 if ARGV[3] == '1' then call('SET', P .. 'Y', text(nowMs() + ${LEASE_MS})) end
 return {'ok', call('GET', P .. 'E')}
 `);
 
 /**
  * States what a node holds of a channel. Arguments: node, epoch, topic, subscriptions, flags, mode, most members or 0, socket
- * id of the newcomer; then for each member `+` or `-`, user id and info.
+ * id of the newcomer, what `historyToRead` has written for it or nothing; then for each member `+` or `-`, user id and info.
  *
  * Flags: `w` the app has webhooks, `c` it wants subscription counts, `n` it wants them as webhooks, `k` a cache channel, `m`
  * misses of it are reported. Mode: `a` stated again, so nothing is reported; `r` return the members,
@@ -23,18 +28,19 @@ return {'ok', call('GET', P .. 'E')}
  *
  * Returns `full` and has changed nothing, or: how many statements of the node were applied; the sequence number at which the
  * newcomer enters; milliseconds until something is due; claimed webhook events; the cached event; the members;
- * the transitions: `o` occupied, `v` vacated, `+` or `-` and a user id.
+ * the transitions: `o` occupied, `v` vacated, `+` or `-` and a user id; what the newcomer gets from the history; how many events
+ * of histories were forgotten.
  */
-export const STATE = script(`
+export const STATE = script(`${HISTORIES}${ENTER_HISTORY}
 local node, topic, held, flags, mode, most = ARGV[1], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], tonumber(ARGV[7])
 local refused = refusal(node, ARGV[2])
 if refused then return {refused} end
 local T, I, N, M = P .. 'T:' .. topic, P .. 'I:' .. topic, P .. 'N:' .. node, P .. 'M:' .. node
-if most > 0 and ARGV[9] == '+' and call('HEXISTS', I, ARGV[10]) == 0 and call('HLEN', I) >= most then return {'full'} end
+if most > 0 and ARGV[10] == '+' and call('HEXISTS', I, ARGV[11]) == 0 and call('HLEN', I) >= most then return {'full'} end
 local version, again = text(call('HINCRBY', P .. 'V', node, 1)), has(mode, 'a')
 local old, total = tonumber(call('HGET', N, topic) or '0'), nil
 if held > old then total = count(topic, held - old, flags, again) end
-for i = 9, #ARGV, 3 do
+for i = 10, #ARGV, 3 do
   local field = topic .. '\\n' .. ARGV[i + 1]
   if ARGV[i] == '-' then
     if call('HDEL', M, field) == 1 then go(topic, ARGV[i + 1], flags) end
@@ -44,6 +50,8 @@ for i = 9, #ARGV, 3 do
 end
 -- Members go before the last subscription does.
 if held < old then total = count(topic, held - old, flags, again) end
+local history = ARGV[9] ~= '' and enterHistory(topic, ARGV[9], ARGV[8]) or {}
+local hasEvents = history[2] == 'resumed' or #(history[3] or {}) > 0
 local cached = {}
 if held > 0 then
   call('HSET', N, topic, held)
@@ -51,14 +59,14 @@ if held > 0 then
   if has(flags, 'k') then
     local event = remembered(topic)
     if event then cached = event
-    elseif has(flags, 'm') and ARGV[8] ~= '' and call('HSETNX', T, 'm', '1') == 1 then report('m', topic) end
+    elseif has(flags, 'm') and ARGV[8] ~= '' and not hasEvents and call('HSETNX', T, 'm', '1') == 1 then report('m', topic) end
   end
 elseif old > 0 then call('HDEL', N, topic) end
 local seq = call('HGET', T, '!') or '0'
 -- After the number of the newcomer, who gets the count too, also if an earlier statement has counted it.
 if total and not again then counted(topic, total, flags)
 elseif ARGV[8] ~= '' and has(flags, 'c') then counted(topic, tonumber(call('HGET', T, '#')), 'c') end
-return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and call('HGETALL', I) or {}, has(mode, 't') and not again and moved or {}}
+return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and call('HGETALL', I) or {}, has(mode, 't') and not again and moved or {}, history, forgotten}
 `);
 
 /**

@@ -1,3 +1,4 @@
+import { HISTORIES, SWEEP_HISTORIES } from './histories.ts';
 import { CLAIM_MS, LEASE_MS, script } from './script.ts';
 
 /** How many due items one call takes, so that no script runs for long. */
@@ -39,9 +40,10 @@ export const CLAIM = script(`${CLAIM_DUE}\nclaimDue()\nreturn {'ok', dueMs, clai
  * sweep. Nothing is swept if the lease had ended: then others may have been unable to renew theirs as well.
  *
  * Returns `ok`, or `late` if the lease had ended and nobody had noticed; how many statements of the node were applied;
- * milliseconds until something is due; claimed webhook events; how much was swept; how many leases were ended.
+ * milliseconds until something is due; claimed webhook events; how much was swept; how many leases were ended; the events and
+ * bytes of histories, and how many events were forgotten.
  */
-export const TICK = script(`
+export const TICK = script(`${HISTORIES}${SWEEP_HISTORIES}
 ${CLAIM_DUE}
 local ended = 0
 local function sweep(limit)
@@ -98,7 +100,7 @@ call('ZADD', P .. 'L', nowMs() + ${LEASE_MS}, node)
 local swept = 0
 if code == 'ok' and tonumber(ARGV[3]) > 0 then swept = sweep(tonumber(ARGV[3])) end
 claimDue()
-return {code, call('HGET', P .. 'V', node) or '0', dueMs, claims, swept, ended}
+return {code, call('HGET', P .. 'V', node) or '0', dueMs, claims, swept, ended, sweepHistories()}
 `);
 
 /** Ends the lease of a node that stops, so that others need not wait for its end. Argument: node. */

@@ -3,10 +3,14 @@ import type {
   ConnectionDetails,
   ConnectionFilter,
   OfAllServers,
+  OfServer,
 } from '../../../admin/channels/inspecting.ts';
+import type { LogPage, LogQuery, ShownLine } from '../../../admin/log/server-log.ts';
 import type {
   Checked,
   Condition,
+  GatewaysOfCluster,
+  GatewaysOfServer,
   KeptFigures,
   NodeReport,
   ShownNode,
@@ -19,6 +23,8 @@ import {
   mergeConditions,
   mergeEndpoints,
   mergeFigures,
+  mergeGateways,
+  mergeLines,
   mergeProblems,
   type ProblemOfCluster,
 } from './merge.ts';
@@ -32,6 +38,8 @@ export interface LocalServer {
   figures(sinceMs: number): Promise<KeptFigures>;
   /** How addresses of webhooks have answered; `undefined`: of all owners. */
   endpoints(ownerId: string | undefined): readonly EndpointOfServer[];
+  gateways(instanceId: string): GatewaysOfServer;
+  log(query: LogQuery): LogPage;
   problems(appId: string): Promise<readonly ProblemGroup[]>;
   /** `unknown`: the list that should be continued is not known any more. */
   connections(filter: ConnectionFilter): Promise<ConnectionsOfServer | 'unknown'>;
@@ -112,6 +120,24 @@ export class Cluster {
       ...mergeFigures(own, figures, { ...this.options, sinceMs }),
       servers: this.servers(asked),
     };
+  }
+
+  /** The newest lines of all logs. */
+  async log(query: LogQuery): Promise<OfAllServers & LogPage<ShownLine & OfServer>> {
+    const { node, local, others } = this.options;
+    const own = local.log(query);
+    const asked = await others?.ask({ what: 'log', ...query });
+    const merged = mergeLines([{ node, answer: own }, ...(asked?.answers ?? [])], query.limit);
+    return { servers: this.servers(asked), ...merged };
+  }
+
+  /** What is known of the gateways of an instance. */
+  async gateways(instanceId: string): Promise<OfAllServers & GatewaysOfCluster> {
+    const { node, local, others } = this.options;
+    const own = local.gateways(instanceId);
+    const asked = await others?.ask({ what: 'gateways', instanceId });
+    const merged = mergeGateways([{ node, answer: own }, ...(asked?.answers ?? [])]);
+    return { servers: this.servers(asked), ...merged };
   }
 
   async problems(
@@ -235,6 +261,12 @@ export async function answerFor(local: LocalServer, question: ClusterQuestion): 
       return await local.conditions();
     case 'figures':
       return await local.figures(question.sinceMs);
+    case 'log': {
+      const { what: _, ...query } = question;
+      return local.log(query);
+    }
+    case 'gateways':
+      return local.gateways(question.instanceId);
     case 'problems':
       return await local.problems(question.appId);
     case 'endpoints':
@@ -248,6 +280,8 @@ export async function answerFor(local: LocalServer, question: ClusterQuestion): 
     case 'end':
       return await local.end(question.appId, question.socketId);
     default:
-      return question satisfies never;
+      // A question of a later version has no answer here.
+      question satisfies never;
+      return undefined;
   }
 }

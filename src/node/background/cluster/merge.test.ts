@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'bun:test';
-import { bySeries, type KeptFigures } from '../../../admin/monitoring/monitoring.ts';
-import { mergeConditions, mergeEndpoints, mergeFigures, mergeProblems } from './merge.ts';
+import {
+  bySeries,
+  type GatewaysOfServer,
+  type KeptFigures,
+  type PausedRoute,
+} from '../../../admin/monitoring/monitoring.ts';
+import {
+  mergeConditions,
+  mergeEndpoints,
+  mergeFigures,
+  mergeGateways,
+  mergeLines,
+  mergeProblems,
+} from './merge.ts';
 import type { EndpointOfServer } from './questions.ts';
 
 const figures = (fromMs: number, values: readonly (number | null)[]): KeptFigures => ({
@@ -130,5 +142,74 @@ describe('an endpoint that several servers have tried', () => {
 
   it('counts what waits in a shared store once', () => {
     expect(of(true, endpoint, failing)).toMatchObject([{ waiting: 4, oldestWaitingAtMs: 8 }]);
+  });
+});
+
+describe('gateways of an instance', () => {
+  const pause = (more: Partial<PausedRoute> = {}): PausedRoute => {
+    const why = { why: 'gateway', reason: 'http-503', words: 'busy' } as const;
+    return { platform: 'fcm', origin: undefined, ...why, sinceMs: 5, ...more };
+  };
+  const known = (more: Partial<GatewaysOfServer> = {}): GatewaysOfServer => {
+    const silent = { acceptedAtMs: undefined, refusal: undefined };
+    const said = { apns: silent, fcm: silent, web: silent };
+    return { pauses: [], morePauses: { apns: 0, fcm: 0, web: 0 }, said, ...more };
+  };
+
+  it('are paused by several servers once, since the first of them', () => {
+    const other = pause({ origin: 'https://push.example', platform: 'web', sinceMs: 9 });
+    const merged = mergeGateways([
+      { node: 'a', answer: known({ pauses: [pause({ sinceMs: 8 }), other] }) },
+      { node: 'b', answer: known({ pauses: [pause({ sinceMs: 3 })] }) },
+      { node: 'c', answer: known({ pauses: [pause({ reason: 'timeout', sinceMs: 4 })] }) },
+    ]);
+    expect(merged.pauses).toEqual([
+      { ...pause({ sinceMs: 3 }), servers: ['a', 'b'] },
+      { ...pause({ reason: 'timeout', sinceMs: 4 }), servers: ['c'] },
+      { ...other, servers: ['a'] },
+    ]);
+  });
+
+  it('said last what they said last to any server', () => {
+    const said = (acceptedAtMs: number | undefined, atMs: number) => ({
+      ...known().said,
+      fcm: { acceptedAtMs, refusal: { atMs, reason: `at-${atMs}`, words: '' } },
+    });
+    const merged = mergeGateways([
+      { node: 'a', answer: known({ said: said(7, 4), morePauses: { apns: 0, fcm: 0, web: 3 } }) },
+      { node: 'b', answer: known({ said: said(undefined, 6) }) },
+    ]);
+    expect(merged.said.fcm).toEqual({
+      acceptedAtMs: 7,
+      refusal: { atMs: 6, reason: 'at-6', words: '' },
+    });
+    expect(merged.morePauses.web).toBe(3);
+  });
+});
+
+describe('lines of logs', () => {
+  const page = (times: readonly number[], more = false) => ({
+    lines: times.map((atMs, n) => {
+      return { n, atMs, level: 'info', message: `${atMs}`, fields: {} } as const;
+    }),
+    more,
+  });
+  const merged = (a: ReturnType<typeof page>, b: ReturnType<typeof page>, limit: number) => {
+    const all = [
+      { node: 'a', answer: a },
+      { node: 'b', answer: b },
+    ];
+    const { lines, more } = mergeLines(all, limit);
+    return [lines.map(({ server, message }) => `${server} ${message}`), more];
+  };
+
+  it('are in the order of their times, and a page begins with a whole millisecond', () => {
+    const [a, b] = [page([1, 3, 3, 5]), page([2, 3, 4])];
+    expect(merged(a, b, 100)).toEqual([['a 1', 'b 2', 'a 3', 'a 3', 'b 3', 'b 4', 'a 5'], false]);
+    expect(merged(a, b, 3)).toEqual([['a 3', 'a 3', 'b 3', 'b 4', 'a 5'], true]);
+  });
+
+  it('are left out where another log has lines that were left out', () => {
+    expect(merged(page([5, 6], true), page([1, 2, 7]), 100)).toEqual([['a 5', 'a 6', 'b 7'], true]);
   });
 });

@@ -1,11 +1,17 @@
+import type { LogPage, ShownLine } from '../../../admin/log/server-log.ts';
 import {
   bySeries,
   type Condition,
   type ConditionOfCluster,
+  type GatewaysOfCluster,
+  type GatewaysOfServer,
   type KeptFigures,
+  type PauseOfCluster,
+  type SaidByGateway,
   type SeriesName,
 } from '../../../admin/monitoring/monitoring.ts';
 import type { ProblemGroup } from '../../../channels/problem-book.ts';
+import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { EndpointOfServer } from './questions.ts';
 
 /** What one server has answered. */
@@ -106,6 +112,66 @@ export function mergeProblems(
     }
   }
   return [...sums.values()].toSorted((a, b) => b.lastAtMs - a.lastAtMs);
+}
+
+/** Collects what servers know of gateways. A gateway that several servers have paused for the same reason is listed once. */
+export function mergeGateways(all: readonly OfServer<GatewaysOfServer>[]): GatewaysOfCluster {
+  const found = new Map<string, PauseOfCluster>();
+  for (const { node, answer } of all) {
+    for (const pause of answer.pauses) {
+      const { platform, origin, why, reason } = pause;
+      const key = JSON.stringify([platform, origin, why, reason]);
+      const other = found.get(key);
+      found.set(key, {
+        ...(other ?? pause),
+        sinceMs: Math.min(pause.sinceMs, other?.sinceMs ?? pause.sinceMs),
+        servers: [...(other?.servers ?? []), node],
+      });
+    }
+  }
+  const byPlatform = <Value>(make: (platform: Platform) => Value) =>
+    Object.fromEntries(platforms.map((one) => [one, make(one)])) as Record<Platform, Value>;
+  return {
+    pauses: [...found.values()].toSorted((a, b) => a.sinceMs - b.sinceMs),
+    // Which of them are the same is not known, so there are at least these.
+    morePauses: byPlatform((one) => Math.max(...all.map(({ answer }) => answer.morePauses[one]))),
+    said: byPlatform((one) => lastSaid(all.map(({ answer }) => answer.said[one]))),
+  };
+}
+
+function lastSaid(all: readonly SaidByGateway[]): SaidByGateway {
+  return {
+    acceptedAtMs: all.reduce<number | undefined>(
+      (last, { acceptedAtMs }) => latest(last, acceptedAtMs),
+      undefined,
+    ),
+    refusal: all
+      .flatMap(({ refusal }) => refusal ?? [])
+      .toSorted((a, b) => b.atMs - a.atMs)
+      .at(0),
+  };
+}
+
+function compare(a: string, b: string): number {
+  return a === b ? 0 : a < b ? -1 : 1;
+}
+
+/** Puts lines of several logs into the order of their times. */
+export function mergeLines(
+  all: readonly OfServer<LogPage>[],
+  limit: number,
+): LogPage<ShownLine & { readonly server: string }> {
+  const lines = all
+    .flatMap(({ node, answer }) => answer.lines.map((line) => ({ ...line, server: node })))
+    .toSorted((a, b) => a.atMs - b.atMs || compare(a.server, b.server) || a.n - b.n);
+  // What one server left out is older than its oldest line, and so are lines of others then.
+  const fromMs = Math.max(
+    lines.at(-limit)?.atMs ?? 0,
+    ...all.map(({ answer }) => (answer.more ? (answer.lines[0]?.atMs ?? 0) : 0)),
+  );
+  const shown = lines.filter(({ atMs }) => atMs >= fromMs);
+  const more = shown.length < lines.length || all.some(({ answer }) => answer.more);
+  return { lines: shown, more };
 }
 
 /** How an address has answered all servers, and those that tried it. */

@@ -1,4 +1,5 @@
-import type { ServerFacts } from '../../../admin/monitoring/monitoring.ts';
+import type { SaidByGateway, ServerFacts } from '../../../admin/monitoring/monitoring.ts';
+import { type Platform, platforms } from '../../../push/model/device.ts';
 import { redactedUrl } from '../../../runtime/redact.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
@@ -12,12 +13,18 @@ import { OtherServers } from './other-servers.ts';
 /** Webhook addresses that are named to other servers. */
 const ENDPOINTS_MAX = 1_000;
 
+/** Pauses of one platform that are named: devices of browsers name any number of push services. */
+const PAUSES_MAX = 20;
+
 export interface OpenClusterOptions {
   readonly facts: () => ServerFacts;
   readonly realtime: RealtimeClient;
   readonly monitor: Monitor;
   readonly readiness: Readiness;
   readonly webhooks: Pick<Webhooks, 'endpoints'>;
+  readonly log: LocalServer['log'];
+  /** What the gateway of an instance said last to this server. */
+  readonly saidLast: (instanceId: string, platform: Platform) => SaidByGateway;
 }
 
 /** The servers that act as one, as this one sees them. */
@@ -65,6 +72,8 @@ function localServer({
   monitor,
   readiness,
   webhooks,
+  log,
+  saidLast,
 }: OpenClusterOptions): LocalServer {
   return {
     ...inspectingLoops(realtime),
@@ -81,6 +90,18 @@ function localServer({
     },
     conditions: () => monitor.check(),
     figures: (sinceMs) => monitor.figures(sinceMs),
+    log,
+    gateways(instanceId) {
+      const paused = monitor.pausesOf(instanceId);
+      const of = (platform: Platform) => paused.filter((one) => one.platform === platform);
+      const more = (platform: Platform) => Math.max(0, of(platform).length - PAUSES_MAX);
+      const said = (platform: Platform) => saidLast(instanceId, platform);
+      return {
+        pauses: platforms.flatMap((platform) => of(platform).slice(0, PAUSES_MAX)),
+        morePauses: { apns: more('apns'), fcm: more('fcm'), web: more('web') },
+        said: { apns: said('apns'), fcm: said('fcm'), web: said('web') },
+      };
+    },
     endpoints: (ownerId) =>
       webhooks
         .endpoints()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../../../testing/fake-time.ts';
-import { stoppingWord } from '../../link/cluster-words.ts';
+import { FORM, stoppingWord } from '../../link/cluster-words.ts';
 import { OtherServers } from './other-servers.ts';
 import type { ClusterQuestion } from './questions.ts';
 
@@ -149,12 +149,12 @@ describe('the other servers of a cluster', () => {
   it('ignore what they do not understand', async () => {
     const { open, seen } = stage();
     const a = open('a');
-    const word = { type: 'ask', number: 1, question: problems, node: 'b', form: 1 };
+    const word = { type: 'ask', number: 1, question: problems, node: 'b', form: FORM };
     for (const text of [
       'x',
       'null',
       '[]',
-      JSON.stringify({ ...word, form: 2 }),
+      JSON.stringify({ ...word, form: FORM + 1 }),
       JSON.stringify({ ...word, question: null }),
       JSON.stringify({ ...word, number: 'x' }),
       JSON.stringify({ ...word, node: 1 }),

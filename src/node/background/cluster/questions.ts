@@ -3,7 +3,13 @@ import type {
   ConnectionFilter,
   ListedConnection,
 } from '../../../admin/channels/inspecting.ts';
-import type { Checked, KeptFigures, NodeReport } from '../../../admin/monitoring/monitoring.ts';
+import type { LogPage, LogQuery } from '../../../admin/log/server-log.ts';
+import type {
+  Checked,
+  GatewaysOfServer,
+  KeptFigures,
+  NodeReport,
+} from '../../../admin/monitoring/monitoring.ts';
 import type { ProblemGroup } from '../../../channels/problem-book.ts';
 import type { EndpointHealth } from '../../../webhooks/endpoint-health.ts';
 import type { WaitingFor } from '../../../webhooks/webhooks.ts';
@@ -25,6 +31,8 @@ export interface ClusterQuestions {
   conditions: { ask: Record<never, never>; answer: Checked };
   figures: { ask: { readonly sinceMs: number }; answer: KeptFigures };
   problems: { ask: { readonly appId: string }; answer: readonly ProblemGroup[] };
+  log: { ask: LogQuery; answer: LogPage };
+  gateways: { ask: { readonly instanceId: string }; answer: GatewaysOfServer };
   /** Those that were tried last. */
   endpoints: { ask: { readonly ownerId: string | undefined }; answer: readonly EndpointOfServer[] };
   /** `unknown`: the list is not known any more. */

@@ -8,13 +8,14 @@ import { LogReading } from './log-reading.ts';
 /** A server that has logged some lines. */
 function stage() {
   const ring = new LineRing(0);
+  const logged = { atMs: 17 };
   const time = new FakeTime({ nowMs: 0 });
   const log = createLog({
     level: 'debug',
     format: 'text',
     write: () => undefined,
     keep: (line) => ring.add(line),
-    now: () => 17,
+    now: () => logged.atMs,
   });
   const reading = new LogReading({ node: 'a:1', ring, timers: time, log });
   const everything: LogFilter = { level: 'debug', showsAddresses: true };
@@ -30,11 +31,13 @@ function stage() {
     const reads = async () => decoder.decode((await reader.read()).value);
     return { reader, reads };
   };
-  const list = (filter: Partial<LogFilter> = {}, page: { before?: number; limit?: number } = {}) =>
-    reading.list({ ...everything, ...filter, before: page.before, limit: page.limit ?? 100 });
+  const list = (
+    filter: Partial<LogFilter> = {},
+    page: { beforeMs?: number; limit?: number } = {},
+  ) => reading.list({ ...everything, ...filter, limit: 100, ...page });
   const messages = (filter: Partial<LogFilter> = {}) =>
     list(filter).lines.map(({ message }) => message);
-  return { ring, time, log, reading, follow, list, messages, session };
+  return { ring, time, log, reading, follow, list, messages, session, logged };
 }
 
 /** The messages of the lines in a text of events. */
@@ -44,13 +47,15 @@ function messagesIn(text: string): readonly string[] {
 
 describe('the kept lines', () => {
   it('are listed by level and text, page by page from the newest', () => {
-    const { log, list, messages } = stage();
+    const { log, list, messages, logged } = stage();
     log.info('Started');
+    logged.atMs = 18;
     log.warn('Refused', { app: 'shop', address: '1.2.3.4', times: 3 });
+    logged.atMs = 19;
     log.error('Broken', { instance: 'i-1' });
     expect(list().lines[1]).toEqual({
       n: 2,
-      atMs: 17,
+      atMs: 18,
       level: 'warn',
       message: 'Refused',
       fields: { app: 'shop', address: '1.2.3.4', times: 3 },
@@ -60,8 +65,25 @@ describe('the kept lines', () => {
     expect(messages({ text: 'start' })).toEqual(['Started']);
     const last = list({}, { limit: 2 });
     expect([last.lines.map(({ n }) => n), last.more]).toEqual([[2, 3], true]);
-    const first = list({}, { limit: 2, before: 2 });
+    const first = list({}, { limit: 2, beforeMs: 18 });
     expect([first.lines.map(({ n }) => n), first.more]).toEqual([[1], false]);
+  });
+
+  it('are in the order of their times, and those of a millisecond stay together', () => {
+    const { log, list, logged } = stage();
+    // A line of another thread arrives later.
+    for (const [n, atMs] of [30, 10, 20, 20, 40].entries()) {
+      logged.atMs = 5_000 + atMs;
+      log.info(`Line ${n}`);
+    }
+    logged.atMs = 1;
+    log.info('Oldest');
+    const page = (limit: number, beforeMs?: number) => {
+      const { lines, more } = list({}, { limit, ...(beforeMs && { beforeMs }) });
+      return [lines.map(({ message }) => message.replace('Line ', '')), more];
+    };
+    expect(page(3)).toEqual([['2', '3', '0', '4'], true]);
+    expect(page(3, 5_020)).toEqual([['Oldest', '1'], false]);
   });
 
   it('have no addresses for who may not see them, not even by a search', () => {

@@ -1,4 +1,4 @@
-import type { ServerLog, ShownLine } from '../../../admin/log/server-log.ts';
+import type { LogPage, LogQuery, ServerLog, ShownLine } from '../../../admin/log/server-log.ts';
 import type { LineRing } from '../../../observability/line-ring.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
 import { OperationRefused } from '../../../tenants/operation-refused.ts';
@@ -7,6 +7,9 @@ import { shownLine } from './shown-line.ts';
 
 /** Streams of the log that are open at the same time. */
 const LOG_STREAMS_MAX = 4;
+
+/** Lines of other threads arrive up to this much later. Milliseconds. */
+const LATE_MS = 1_000;
 
 export interface LogReadingOptions {
   /** The name of this server. */
@@ -17,7 +20,7 @@ export interface LogReadingOptions {
 }
 
 /** Shows the last lines of this server's log, and those to come. */
-export class LogReading implements ServerLog, Disposable {
+export class LogReading implements Pick<ServerLog, 'follow'>, Disposable {
   private readonly options: LogReadingOptions;
   private readonly open = new Set<LineStream>();
 
@@ -25,16 +28,19 @@ export class LogReading implements ServerLog, Disposable {
     this.options = options;
   }
 
-  list({ before, limit, ...filter }: Parameters<ServerLog['list']>[0]) {
-    const lines: ShownLine[] = [];
+  /** Lists lines of this server. */
+  list({ beforeMs = Number.POSITIVE_INFINITY, limit, ...filter }: LogQuery): LogPage {
+    const found: ShownLine[] = [];
     for (const line of this.options.ring.all().toReversed()) {
-      if (before !== undefined && line.n >= before) continue;
       const shown = shownLine(line, filter);
-      if (shown === undefined) continue;
-      if (lines.length === limit) return { lines: lines.toReversed(), more: true };
-      lines.push(shown);
+      if (shown === undefined || shown.atMs >= beforeMs) continue;
+      found.push(shown);
+      if (shown.atMs < (found[limit - 1]?.atMs ?? 0) - LATE_MS) break;
     }
-    return { lines: lines.toReversed(), more: false };
+    const sorted = found.toSorted((a, b) => a.atMs - b.atMs || a.n - b.n);
+    const fromMs = sorted.at(-limit)?.atMs ?? 0;
+    const lines = sorted.filter(({ atMs }) => atMs >= fromMs);
+    return { lines, more: lines.length < found.length };
   }
 
   follow(

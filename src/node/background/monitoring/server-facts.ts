@@ -1,5 +1,6 @@
 import packageJson from '../../../../package.json';
 import type { ServerFacts } from '../../../admin/monitoring/monitoring.ts';
+import { ownCommand } from '../../../config/environment/own-command.ts';
 import { hasTls } from '../../../config/has-tls.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
@@ -28,6 +29,7 @@ export function serverFacts({
   return {
     name: serverName(config),
     version: packageJson.version,
+    command: ownCommand(),
     startedAtMs: Math.round(performance.timeOrigin),
     threads,
     engine: config.engine.type,

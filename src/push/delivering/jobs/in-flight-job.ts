@@ -1,5 +1,6 @@
 import type { DeviceResult, Job, PublishUnderWay } from '../../model/delivery.ts';
 import type { Platform, Recipient } from '../../model/device.ts';
+import { noTaps, type PushTaps } from '../../watching/push-tap.ts';
 import { readStoredPublish, type StoredPublish } from '../stored-publish.ts';
 import { countDevices } from './memory-budget.ts';
 
@@ -8,6 +9,7 @@ export interface InFlightJobOptions {
   readonly nowMs: number;
   /** The publish, if it was read already. */
   readonly storedPublish?: StoredPublish | undefined;
+  readonly taps?: PushTaps | undefined;
   /** Called when the job has its first result that is not stored yet. */
   readonly onUnstored?: (job: InFlightJob) => void;
 }
@@ -30,6 +32,8 @@ export class InFlightJob {
   inFlight = 0;
   /** By the steady clock, and so is the time of the last send or outcome. */
   readonly claimedAtMs: number;
+  /** Shows the outcomes to those who watch. */
+  readonly taps: PushTaps;
   movedAtMs: number;
   /** Whether the job counts against the limit of jobs of its instance. */
   isCounted = true;
@@ -44,7 +48,12 @@ export class InFlightJob {
   constructor(
     claim: Job,
     recipients: readonly Recipient[],
-    { nowMs, storedPublish: value, onUnstored = () => undefined }: InFlightJobOptions,
+    {
+      nowMs,
+      storedPublish: value,
+      taps = noTaps,
+      onUnstored = () => undefined,
+    }: InFlightJobOptions,
   ) {
     this.claim = claim;
     this.recipients = recipients.slice();
@@ -53,6 +62,7 @@ export class InFlightJob {
     this.claimedAtMs = nowMs;
     this.movedAtMs = nowMs;
     this.onUnstored = onUnstored;
+    this.taps = taps;
     this.readPublish = value && { value };
     this.attempts =
       claim.what === 'page'

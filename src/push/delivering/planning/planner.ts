@@ -172,6 +172,7 @@ export class Planner {
       // Another server has continued the plan.
       if (number === undefined) return false;
       plan.after = upTo;
+      this.showPage(publish, devices);
       if (isHere) {
         const claimedUntilMs = untilMs;
         deliverer.deliverPlanned({ page: number, publish, recipients, claimedUntilMs, stored });
@@ -182,6 +183,16 @@ export class Planner {
       return true;
     } finally {
       if (isHere) budget.release(instance, devices);
+    }
+  }
+
+  /** Shows a page to those who watch the instance, by platform. */
+  private showPage({ id, instance }: PublishUnderWay, counts: DeviceCounts): void {
+    const tap = this.options.ports.taps?.watched?.get(instance);
+    if (tap === undefined) return;
+    for (const platform of platforms) {
+      const devices = counts[platform];
+      if (devices > 0) tap.record({ kind: 'planned', publish: id, platform, devices });
     }
   }
 

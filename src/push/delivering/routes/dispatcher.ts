@@ -8,7 +8,7 @@ import type { CircuitEvent, OpenCircuit, PipelineNotices } from '../ports.ts';
 import type { SteadyClock } from '../steady-clock.ts';
 import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
 import type { Ticket } from './circuit-breaker.ts';
-import { resultOf } from './device-result.ts';
+import { settleDevice } from './device-result.ts';
 import { endpointOrigin } from './endpoint-origin.ts';
 import { type AnyGateway, PreparedPublish } from './prepared-publish.ts';
 import { returnLater } from './returning-devices.ts';
@@ -420,7 +420,7 @@ export class Dispatcher {
 
   private settle(job: InFlightJob, recipient: Recipient, attempts: number, after: After): void {
     this.options.counts[after.what]++;
-    job.settle(resultOf(recipient, attempts, after));
+    settleDevice(job, recipient, attempts, after);
     if (job.inFlight === 0) this.options.onIdle(job);
   }
 

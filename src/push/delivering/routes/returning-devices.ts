@@ -2,7 +2,7 @@ import type { Recipient } from '../../model/device.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
 import type { After } from './after-outcome.ts';
 import { backOffMs } from './back-off.ts';
-import { resultOf } from './device-result.ts';
+import { settleDevice } from './device-result.ts';
 import type { Slice } from './route.ts';
 
 /** Reasons of devices whose job ended while they waited, or before they had an outcome. */
@@ -49,7 +49,7 @@ export function returnUnanswered(job: InFlightJob, wallMs: number, random: () =>
     const attempts = job.attemptsOf(recipient) + 1;
     const dueAtMs = wallMs + backOffMs(attempts, undefined, random());
     const after = retry(dueAtMs, { reason: NO_OUTCOME, words: '' });
-    job.settle(resultOf(recipient, attempts, after));
+    settleDevice(job, recipient, attempts, after);
   }
 }
 
@@ -75,7 +75,7 @@ function waitingOf(slice: Slice): readonly Recipient[] {
 }
 
 function settle(job: InFlightJob, recipient: Recipient, after: After): void {
-  job.settle(resultOf(recipient, job.attemptsOf(recipient), after));
+  settleDevice(job, recipient, job.attemptsOf(recipient), after);
 }
 
 function retry(dueAtMs: number, { reason, words }: Why): After {

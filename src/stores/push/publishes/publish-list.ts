@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Platform } from '../../../push/model/device.ts';
 import type {
   PlatformCounts,
   PublishId,
@@ -40,6 +41,8 @@ export interface ListedPublish {
   readonly outline: PublishOutline;
   /** Of all platforms together. */
   readonly counts: PlatformCounts;
+  /** The platforms of which devices have no result so far. */
+  readonly waiting: readonly Platform[];
   readonly delivered: number;
   readonly opened: number;
 }
@@ -71,7 +74,10 @@ interface Row {
   readonly outline: string | null;
 }
 
-type CountsRow = Readonly<Record<CountName, BigInteger>> & { readonly publish: BigInteger };
+type CountsRow = Readonly<Record<CountName, BigInteger>> & {
+  readonly publish: BigInteger;
+  readonly platform: Platform;
+};
 
 interface FeedbackRow {
   readonly publish: BigInteger;
@@ -164,21 +170,21 @@ export class PublishList {
         SELECT number, id, state, target, created_at, send_at, finished_at, outline FROM publishes
         WHERE ${isAmong(read, 'number', numbers)}`,
       read`
-        SELECT publish, SUM(planned) AS planned, SUM(accepted) AS accepted,
+        SELECT publish, platform, SUM(planned) AS planned, SUM(accepted) AS accepted,
           SUM(retrying) AS retrying, SUM(failed) AS failed, SUM(pruned) AS pruned,
           SUM(expired) AS expired, SUM(cancelled) AS cancelled
-        FROM publish_outcomes WHERE ${isAmong(read, 'publish', numbers)} GROUP BY publish`,
+        FROM publish_outcomes WHERE ${isAmong(read, 'publish', numbers)} GROUP BY publish, platform`,
       read`
         SELECT publish, delivered, opened FROM publish_feedback
         WHERE ${isAmong(read, 'publish', numbers)}`,
     ]);
-    const countsOf = new Map(counts.map((row) => [Number(row.publish), row]));
+    const countsOf = Map.groupBy(counts, (row) => Number(row.publish));
     const feedbackOf = new Map(feedback.map((row) => [Number(row.publish), row]));
     return rows
       .toSorted((a, b) => Number(b.number) - Number(a.number))
       .map((row) => {
         const number = Number(row.number);
-        const counted = countsOf.get(number);
+        const counted = countsOf.get(number) ?? [];
         const reported = feedbackOf.get(number);
         return {
           id: row.id,
@@ -189,8 +195,12 @@ export class PublishList {
           finishedAtMs: timeOf(row.finished_at),
           outline: readOutline(row.outline ?? ''),
           counts: Object.fromEntries(
-            countNames.map((name) => [name, Number(counted?.[name] ?? 0)]),
+            countNames.map((name) => [
+              name,
+              counted.reduce((sum, of) => sum + Number(of[name]), 0),
+            ]),
           ) as Record<CountName, number>,
+          waiting: counted.filter(isWaiting).map(({ platform }) => platform),
           delivered: Number(reported?.delivered ?? 0),
           opened: Number(reported?.opened ?? 0),
         };
@@ -206,6 +216,11 @@ export class PublishList {
     const at = (share: number) => Math.max(0, times[Math.ceil(times.length * share) - 1] ?? 0);
     return { half: at(0.5), most: at(0.95) };
   }
+}
+
+function isWaiting(row: CountsRow): boolean {
+  const over = [row.accepted, row.failed, row.pruned, row.expired, row.cancelled];
+  return over.reduce<number>((rest, devices) => rest - Number(devices), Number(row.planned)) > 0;
 }
 
 function timeOf(column: BigInteger | null): number | undefined {

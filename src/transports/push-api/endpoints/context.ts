@@ -6,6 +6,7 @@ import type { InstanceDirectory, PushInstance } from '../../../push/model/instan
 import type { PublishStore } from '../../../push/publish-store.ts';
 import type { ShareRate } from '../../../push/rate-exchange.ts';
 import type { StoryStore } from '../../../push/story-store.ts';
+import type { PushTaps } from '../../../push/watching/push-tap.ts';
 import type { PushWebhookSink } from '../../../push/webhooks/sink.ts';
 import type { LogThrottle } from '../../../runtime/log-throttle.ts';
 import type { Log } from '../../../runtime/ports.ts';
@@ -44,6 +45,8 @@ export interface EndpointContext {
   readonly pauses: () => readonly OpenCircuit[];
   /** Notified of what devices report. */
   readonly webhooks: Pick<PushWebhookSink, 'reported'>;
+  /** Shows what is accepted to those who watch. */
+  readonly taps: PushTaps;
   readonly guard: StoreGuard;
   /** Called when a publish was accepted, so that its delivery can start. */
   readonly accepted?: () => void;

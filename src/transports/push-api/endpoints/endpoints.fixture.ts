@@ -15,6 +15,7 @@ import {
 import type { PublishAt, PublishStore } from '../../../push/publish-store.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import type { StoryKey } from '../../../push/story-store.ts';
+import { InstanceTaps } from '../../../push/watching/push-tap.ts';
 import type { UserReport } from '../../../push/webhooks/beams-webhook.ts';
 import { LogThrottle } from '../../../runtime/log-throttle.ts';
 import { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
@@ -145,6 +146,7 @@ export class PushApi {
   /** By `publish-id device-id`. */
   readonly stories = new Map<string, DeviceStory>();
   pauses: readonly OpenCircuit[] = [];
+  readonly taps = new InstanceTaps();
   private readonly endpoints;
   private readonly rates: DeviceRates;
 
@@ -174,6 +176,7 @@ export class PushApi {
         reported: (instanceId, { event, publishId, deviceId, userId }) =>
           this.webhookReports.push({ instanceId, event, publishId, deviceId, userId }),
       },
+      taps: this.taps,
       storeFault: () => this.storeFault,
       storeFailed: (error) => this.failures.push(error),
       storeWorked: () => this.worked++,

@@ -1,4 +1,5 @@
 import { type ShareRate, unshared } from '../../../push/rate-exchange.ts';
+import { noTaps, type PushTaps } from '../../../push/watching/push-tap.ts';
 import type { Endpoints } from '../call.ts';
 import { BackendRates } from './backend/backend-rates.ts';
 import { deleteUser } from './backend/delete-user.ts';
@@ -21,8 +22,8 @@ import { InstanceRates } from './request-rate.ts';
 import { readServiceWorker } from './sdk.ts';
 import { StoreGuard, type StoreState } from './store-guard.ts';
 
-type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'backendRates' | 'shareRate'> &
-  StoreState & { readonly shareRate?: ShareRate };
+type PushEndpointOptions = Omit<EndpointContext, 'guard' | 'taps' | 'backendRates' | 'shareRate'> &
+  StoreState & { readonly shareRate?: ShareRate; readonly taps?: PushTaps };
 
 /** What the push API does. */
 interface PushEndpoints {
@@ -34,9 +35,9 @@ interface PushEndpoints {
 /** Makes all endpoints of the push API. */
 export function createPushEndpoints(options: PushEndpointOptions): PushEndpoints {
   const guard = new StoreGuard(options);
-  const { now, shareRate = unshared } = options;
+  const { now, shareRate = unshared, taps = noTaps } = options;
   const backendRates = new BackendRates(now, shareRate);
-  const context = { ...options, guard, backendRates, shareRate };
+  const context = { ...options, guard, taps, backendRates, shareRate };
   // Publishes to interests and to users share one rate.
   const accept = createAcceptPublish(context, new InstanceRates('publishes', shareRate));
   const endpoints: Endpoints = {

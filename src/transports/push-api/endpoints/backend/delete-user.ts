@@ -15,7 +15,7 @@ const SPACE_IS_PLUS = /-(?:ruby|php|java)\b/i;
 
 /** `DELETE …/users/ID`: deletes a user with all devices. Succeeds for an unknown user. */
 export function deleteUser(context: EndpointContext): Endpoint {
-  const { devices, guard, now, rateLimitedLog, shareRate } = context;
+  const { devices, taps, guard, now, rateLimitedLog, shareRate } = context;
   const rates = new InstanceRates('user deletions', shareRate);
   return backendEndpoint(context, 'nothing', (instance, call) => {
     const userId = call.params.rest;
@@ -33,16 +33,19 @@ export function deleteUser(context: EndpointContext): Endpoint {
       (removed) =>
         // The literal user id is tried first, as it may contain a plus sign.
         removed > 0 || spaced === undefined
-          ? deleted(instance, removed)
+          ? deleted(instance, userId, removed)
           : guard.ask(
               () => devices.deleteUser(instance.number, spaced),
-              (removedThen) => deleted(instance, removedThen),
+              (removedThen) => deleted(instance, spaced, removedThen),
             ),
     );
   });
 
-  function deleted({ id }: PushInstance, removed: number): PushAnswer {
-    if (removed > 0) rateLimitedLog.info('User deleted', { instance: id }, { devices: removed });
+  function deleted({ id, number }: PushInstance, user: string, devices: number): PushAnswer {
+    if (devices > 0) {
+      rateLimitedLog.info('User deleted', { instance: id }, { devices });
+      taps.watched?.get(number)?.record({ kind: 'removed', user, devices });
+    }
     return { empty: true };
   }
 }

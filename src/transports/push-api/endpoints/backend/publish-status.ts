@@ -49,7 +49,7 @@ function statusEndpoint(
 
 /** `DELETE …/publishes/ID`: cancels what has not been sent yet. */
 export function cancelPublish(context: EndpointContext): Endpoint {
-  const { publishes, guard, now, rateLimitedLog } = context;
+  const { publishes, taps, guard, now, rateLimitedLog } = context;
   return backendEndpoint(context, 'nothing', (instance, { params }) => {
     const id = readPublishId(params.publishId);
     if (id === undefined) return NO_PUBLISH;
@@ -58,6 +58,7 @@ export function cancelPublish(context: EndpointContext): Endpoint {
       (status) => {
         if (status?.isCancelledNow) {
           rateLimitedLog.info('Publish cancelled', { instance: instance.id }, { publish: id });
+          taps.watched?.get(instance.number)?.record({ kind: 'cancelled', publish: id });
         }
         return statusAnswer(status);
       },

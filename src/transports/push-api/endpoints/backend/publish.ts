@@ -1,6 +1,11 @@
 import type { MaybePromise } from '../../../../channels/maybe-promise.ts';
 import type { PushInstance } from '../../../../push/model/instance.ts';
-import type { Acceptance, PublishId, PublishTarget } from '../../../../push/model/publish.ts';
+import type {
+  Acceptance,
+  PublishId,
+  PublishRequest,
+  PublishTarget,
+} from '../../../../push/model/publish.ts';
 import { newPublishId } from '../../../../push/model/publish-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import {
@@ -9,6 +14,7 @@ import {
   readIdempotencyKey,
 } from '../../../../push/requests/idempotency.ts';
 import { readPublishRequest } from '../../../../push/requests/publish-request.ts';
+import type { PushTapEvent } from '../../../../push/watching/push-tap.ts';
 import type { Endpoint, PushAnswer } from '../../call.ts';
 import { liveRulesOf } from '../../live-rules.ts';
 import type { EndpointContext } from '../context.ts';
@@ -36,7 +42,7 @@ export type AcceptPublish = (
  * the rate of publishes. `invalid` is told of the others.
  */
 export function createAcceptPublish(context: EndpointContext, rates: InstanceRates) {
-  const { publishes, guard, now } = context;
+  const { publishes, taps, guard, now } = context;
   return (
     instance: PushInstance,
     { kind, body, idempotencyKey }: GivenPublish,
@@ -81,6 +87,8 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
       (acceptance) => {
         if (acceptance.result === 'accepted') {
           context.accepted?.();
+          // Another id is that of the first publish, which this one repeats.
+          if (acceptance.id === id) taps.watched?.get(number)?.record(eventOf(id, request));
           // One that repeats another was asked then, and a scheduled one will be when it is due.
           const isNow = acceptance.id === id && request.sendAtMs === undefined;
           const { live, target } = request;
@@ -120,6 +128,18 @@ export function publish(
 function answered(accepted: PublishId | PushRefusal): PushAnswer {
   // An id needs no escaping in JSON.
   return accepted instanceof PushRefusal ? accepted : { json: `{"publishId":"${accepted}"}` };
+}
+
+/** Names of a target that a live stream shows. */
+const NAMES_SHOWN = 5;
+
+function eventOf(
+  publish: PublishId,
+  { target: { kind, names }, sendAtMs }: PublishRequest,
+): PushTapEvent {
+  const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
+  const target = `${kind}: ${names.slice(0, NAMES_SHOWN).join(', ')}${more}`;
+  return { kind: 'published', publish, target, dueAtMs: sendAtMs };
 }
 
 function logTooMuchPending(

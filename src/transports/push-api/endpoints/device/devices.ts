@@ -1,3 +1,4 @@
+import type { Device } from '../../../../push/model/device.ts';
 import { newDeviceId } from '../../../../push/model/device-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import { readMetadata } from '../../../../push/requests/metadata.ts';
@@ -34,7 +35,7 @@ export function readVapidKey(context: EndpointContext): Endpoint {
 
 /** `POST …/devices/PLATFORM`: registers a device. It replaces the device with the same token. */
 export function registerDevice(context: EndpointContext): Endpoint {
-  const { devices, guard, now, rates } = context;
+  const { devices, taps, guard, now, rates } = context;
   return instanceEndpoint(context, (instance, call) => {
     const { platform } = call.params;
     if (platform === undefined) return new PushRefusal('not-found', 'There is no such platform');
@@ -59,6 +60,7 @@ export function registerDevice(context: EndpointContext): Endpoint {
         }),
       (result) => {
         if (result === 'full') return refuseFull(context, instance, 'devices');
+        taps.watched?.get(instance.number)?.record({ kind: 'registered', device: id, platform });
         // The Android SDK fails without the set; the web SDK does not know it.
         return {
           json: JSON.stringify(platform === 'web' ? { id } : { id, initialInterestSet: [] }),
@@ -95,20 +97,24 @@ export function readDevice(context: EndpointContext): Endpoint {
  * Unknown devices cost no write, since anybody may send any number of ids.
  */
 export function deleteDevice(context: EndpointContext): Endpoint {
-  const { devices, guard, rates } = context;
+  const { devices, taps, guard, rates } = context;
   return instanceEndpoint(context, (instance, call) => {
     const id = deviceIdOf(call);
     if (id === undefined) return DONE;
     const key = { instance: instance.number, id };
-    const remove = () =>
+    const remove = ({ platform, userId: user }: Device) =>
       rates.refuse('rows', call, instance) ??
       guard.ask(
         () => devices.delete(key),
-        () => DONE,
+        () => {
+          const tap = taps.watched?.get(instance.number);
+          tap?.record({ kind: 'removed', device: id, platform, user, devices: 1 });
+          return DONE;
+        },
       );
     return guard.ask(
       () => devices.get(key),
-      (device) => (device === undefined ? DONE : remove()),
+      (device) => (device === undefined ? DONE : remove(device)),
     );
   });
 }

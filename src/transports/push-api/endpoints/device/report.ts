@@ -16,7 +16,7 @@ const ACCEPTED: PushAnswer = { json: '{}' };
  * and §3.8.
  */
 export function report(context: EndpointContext): Endpoint {
-  const { instances, publishes, webhooks, guard, now, rates } = context;
+  const { instances, publishes, webhooks, taps, guard, now, rates } = context;
   return {
     checkHead(head) {
       const { instance } = head.params;
@@ -42,6 +42,14 @@ export function report(context: EndpointContext): Endpoint {
       return guard.ask(
         () => publishes.report({ instance: instance.number, report: read, nowMs: now() }),
         (kept) => {
+          if (kept !== undefined) {
+            taps.watched?.get(instance.number)?.record({
+              kind: read.event === 'open' ? 'opened' : 'delivered',
+              publish: read.publishId,
+              device: read.deviceId,
+              user: kept.userId,
+            });
+          }
           const userId = reportingUser(read.userId, kept?.userId);
           if (userId !== undefined) webhooks.reported(instance.id, { ...read, userId });
           return ACCEPTED;

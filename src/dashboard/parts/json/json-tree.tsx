@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { copy } from './controls.tsx';
+import { copy } from '../controls.tsx';
 
 /** How many entries of one object or list are drawn before a click shows more. */
 const DRAWN = 100;

@@ -2,9 +2,9 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageJson from '../package.json';
-import { buildBinary, ROOT, type Target } from './binary.ts';
-import { commitTime } from './commit.ts';
-import { run } from './run.ts';
+import { tarOf } from './archive.ts';
+import { buildBinary, type Target } from './binary.ts';
+import { ROOT } from './bundle.ts';
 
 /** The targets of releases. */
 const SHIPPED: readonly Target[] = ['linux-x64', 'linux-arm64'];
@@ -31,12 +31,7 @@ async function packBinary(target: Target, out: string): Promise<string> {
     renameSync(await buildBinary(target, folder), join(content, 'fanfare'));
     for (const file of BESIDE) cpSync(join(ROOT, file), join(content, file.replace(/^.*\//, '')));
     const archive = join(out, `${name}.tar.gz`);
-    // The same bytes for the same commit: nothing of this machine, its clock or its users.
-    const owner = ['--owner=0', '--group=0', '--numeric-owner', '--mode=u=rwX,go=rX'];
-    const tar = ['tar', '--format=ustar', '--sort=name', `--mtime=@${commitTime(ROOT)}`, ...owner];
-    run([...tar, '-cf', 'archive.tar', name], { cwd: folder });
-    const bytes = await Bun.file(join(folder, 'archive.tar')).bytes();
-    await Bun.write(archive, Bun.gzipSync(bytes, { level: 9 }));
+    await Bun.write(archive, Bun.gzipSync(await tarOf(folder, [name]), { level: 9 }));
     return archive;
   } finally {
     rmSync(folder, { recursive: true, force: true });

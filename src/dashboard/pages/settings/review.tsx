@@ -57,8 +57,8 @@ function shown(value: unknown): string {
   return value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** A change as it stands in the configuration file. JSON values are YAML too. */
-export function asYaml(id: string, change: object): string {
+/** A change as it is written in the configuration file. JSON values are YAML too. */
+export function asYaml(noun: 'app' | 'instance', id: string, change: object): string {
   const lines = (settings: object, indent: string): readonly string[] =>
     Object.entries(settings).flatMap(([name, value]: [string, unknown]) =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -66,5 +66,13 @@ export function asYaml(id: string, change: object): string {
         : [`${indent}${name}: ${JSON.stringify(value)}`],
     );
   const entry = [`    - id: ${JSON.stringify(id)}`, ...lines(change, '      ')];
-  return ['channels:', '  apps:', ...entry].join('\n');
+  const above = noun === 'app' ? ['channels:', '  apps:'] : ['push:', '  instances:'];
+  return [...above, ...entry].join('\n');
+}
+
+/** Where an app or instance is set, and what that means for a change. */
+export function sourceWords(noun: 'app' | 'instance', source: 'configuration' | 'store'): string {
+  return source === 'configuration'
+    ? `This ${noun} is in the configuration file. Edit here to see what to write there.`
+    : 'A change is in effect when it is saved, and survives a restart.';
 }

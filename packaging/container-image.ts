@@ -1,0 +1,88 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import packageJson from '../package.json';
+import { tarOf } from './archive.ts';
+import { buildBinary, type Target } from './binary.ts';
+import { ROOT } from './bundle.ts';
+import { commitOf, commitTime } from './commit.ts';
+import { run } from './run.ts';
+
+/** OCI's names of the targets. */
+const ARCHITECTURES: readonly (readonly [Target, string])[] = [
+  ['linux-x64', 'amd64'],
+  ['linux-arm64', 'arm64'],
+];
+
+/** Makes the container images as OCI archives, with buildah. Nothing is pulled, and no program of the image runs. */
+export async function packImages(out: string): Promise<readonly string[]> {
+  const archives: string[] = [];
+  for (const [target, architecture] of ARCHITECTURES) {
+    archives.push(await packImage({ target, architecture, out }));
+  }
+  return archives;
+}
+
+interface One {
+  readonly target: Target;
+  readonly architecture: string;
+  readonly out: string;
+}
+
+async function packImage({ target, architecture, out }: One): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'fanfare-image-'));
+  try {
+    const files = join(folder, 'files');
+    run(['sh', join(ROOT, 'packaging/container/rootfs.sh'), architecture, files], { cwd: folder });
+    const program = join(files, 'program/fanfare');
+    mkdirSync(join(files, 'program'));
+    renameSync(await buildBinary(target, folder), program);
+    chmodSync(program, 0o755);
+    const layout = buildLayout({ folder, files, architecture });
+    const archive = join(out, `fanfare-${packageJson.version}-image-${architecture}.tar`);
+    await Bun.write(archive, await tarOf(layout, readdirSync(layout).sort()));
+    return archive;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+interface Built {
+  readonly folder: string;
+  readonly files: string;
+  readonly architecture: string;
+}
+
+/** Runs the Containerfile on files that are there already, and gives the folder with the image in OCI's layout. */
+function buildLayout({ folder, files, architecture }: Built): string {
+  const { version } = packageJson;
+  const context = join(folder, 'context');
+  const layout = join(folder, 'layout');
+  mkdirSync(context);
+  const store = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run')];
+  const buildah = ['buildah', ...store, '--storage-driver', 'vfs'];
+  const name = `localhost/fanfare:${version}-${architecture}`;
+  run(
+    [
+      ...buildah,
+      'bud',
+      '--isolation=chroot',
+      '--format=oci',
+      `--platform=linux/${architecture}`,
+      // Takes the place of the stage with this name, so its base is not pulled.
+      `--build-context=files=${files}`,
+      `--timestamp=${commitTime(ROOT)}`,
+      `--build-arg=TARGETARCH=${architecture}`,
+      `--build-arg=VERSION=${version}`,
+      `--build-arg=COMMIT=${commitOf(ROOT) ?? 'unknown'}`,
+      `--file=${join(ROOT, 'packaging/container/Containerfile')}`,
+      `--tag=${name}`,
+      context,
+    ],
+    { cwd: folder },
+  );
+  run([...buildah, 'push', '--quiet', name, `oci:${layout}:localhost/fanfare:${version}`], {
+    cwd: folder,
+  });
+  return layout;
+}

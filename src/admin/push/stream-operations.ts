@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { platforms } from '../../push/model/device.ts';
+import { pushTapKinds } from '../../push/watching/push-tap.ts';
+import {
+  RECORDS_PER_TICK,
+  STREAM_MS,
+  STREAMS_MAX,
+  STREAMS_PER_APP_MAX,
+  TICK_MS,
+} from '../../watching/limits.ts';
+import { watchedInstance } from '../../watching/records.ts';
+import { type Operation, operation } from '../operation.ts';
+import { filterText, someOf } from '../query-kinds.ts';
+import { pushStreamEvents } from './stream-shapes.ts';
+
+/** The operation that shows an instance live. Ids of devices are secrets, so viewers may not read it. */
+export const pushStreamOperations: readonly Operation[] = [
+  operation({
+    id: 'watchInstance',
+    method: 'GET',
+    path: '/instances/{id}/stream',
+    role: 'support',
+    contentType: 'text/event-stream',
+    summary: `Show what happens in a push instance, on all servers, as server-sent events: publishes, what became of them at each device, pauses of gateways, reports and registrations. Tokens of devices and payloads are never shown. At most ${RECORDS_PER_TICK} events of a server are shown in ${TICK_MS} ms, and no kind takes more than half of the room that the others leave; what is left out is counted in \`skipped\`. A reader that is too slow gets the newest. Devices that were deleted after they were planned are not shown. At most ${STREAMS_MAX} streams of a server and ${STREAMS_PER_APP_MAX} of one app or instance are open at the same time; each ends after ${STREAM_MS / 60_000} minutes.`,
+    query: z.strictObject({
+      kinds: someOf(pushTapKinds),
+      publish: filterText('Show only events of this publish.'),
+      device: filterText('Show only events of this device.'),
+      user: filterText('Show only events of devices of this user.'),
+      platform: z.enum(platforms).optional().describe('Show only events of this platform.'),
+      text: filterText(
+        'Show only events with this text in an id, a name or a reason, in any case.',
+      ),
+    }),
+    answer: z
+      .custom<ReadableStream<Uint8Array>>()
+      .meta({ type: 'string', 'x-events': pushStreamEvents }),
+    refusals: ['not-found', 'over-limit'],
+    act: async ({ instances, watch }, { path, query, rights, caller, signal }) => {
+      const { tenant: instance } = await instances.get(path('id').toLowerCase());
+      const { text, ...filter } = query;
+      const appId = watchedInstance(instance.id);
+      const showsPayloads = rights.seesPayloads;
+      return await watch({ appId, filter, text, showsPayloads }, { caller, signal });
+    },
+  }),
+];

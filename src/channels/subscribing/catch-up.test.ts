@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'bun:test';
+import type { App } from '../app.ts';
+import type { EventId } from '../history/event-id.ts';
+import type { ResumePlace } from '../history/resume.ts';
+import { appWith, channelName, hubWith, LateEngine, sessionOf, settled } from '../hub.fixture.ts';
+import { publish } from '../publish.ts';
+import { subscribe } from './subscribe.ts';
+
+const history = [
+  { channels: 'x', seconds: 60, events: 10, bytes: 1_000_000, replay: 0 },
+  { channels: 'cache-*', seconds: 60, events: 10, bytes: 1_000_000, replay: 0 },
+  { channels: 'replayed', seconds: 60, events: 10, bytes: 1_000_000, replay: 2 },
+];
+
+function stage(app: App = appWith({ history })) {
+  const hub = hubWith();
+  let connections = 0;
+  return {
+    hub,
+    app,
+    publishes: (name: string, channel = 'x') =>
+      publish(hub, { app, channel: channelName(channel), name, data: '', except: undefined }),
+    /** What a client hears that subscribes; `waiting`: bytes that it has not read yet. */
+    subscribes(channel: string, place?: ResumePlace, waiting = 0) {
+      connections++;
+      const session = sessionOf(app, `1.${connections}`);
+      session.peer.waiting = waiting;
+      const message = { channel, auth: undefined, channelData: undefined, place };
+      void subscribe(hub, session, { type: 'subscribe', ...message });
+      return heardBy(session);
+    },
+  };
+}
+
+function heardBy({ peer }: ReturnType<typeof sessionOf>) {
+  return peer.frames.splice(0).map((frame) => {
+    const { event, data, id } = JSON.parse(frame);
+    const told = event === 'pusher_internal:subscription_succeeded';
+    return told ? JSON.parse(data).resume : id === undefined ? event : `${event} ${id}`;
+  });
+}
+
+const after = (id: unknown): ResumePlace => ({ after: id as EventId, socketIds: [] });
+
+describe('a client that resumes', () => {
+  it('gets its confirmation, and then what it missed, with the ids', () => {
+    const { publishes, subscribes } = stage();
+    const first = publishes('a');
+    const second = publishes('b');
+    const third = publishes('c');
+    expect(subscribes('x', after(first))).toEqual([
+      { ok: true, id: third, missed: 2 },
+      `b ${second}`,
+      `c ${third}`,
+    ]);
+  });
+
+  it('pays for what it gets as a delivery', () => {
+    const { publishes, subscribes, hub, app } = stage();
+    const first = publishes('a');
+    void publishes('b');
+    const before = hub.usage.knownOf(app).clients;
+    subscribes('x', after(first));
+    expect(hub.usage.knownOf(app).clients - before).toBe(1);
+    expect(hub.counted).toContain('resumes');
+    expect(hub.counted).toContain('eventsReplayed');
+  });
+
+  it('gets no more than half of its buffer, less what waits in it', () => {
+    const { publishes, subscribes, hub } = stage();
+    const first = publishes('a');
+    const second = publishes('b');
+    const bytes = '{"event":"b","channel":"x","data":"","id":"2-12345678"}'.length;
+    const { historySendBytes } = hub;
+    expect(subscribes('x', after(first), historySendBytes - bytes)).toHaveLength(2);
+    expect(subscribes('x', after(first), historySendBytes - bytes + 1)).toEqual([
+      { ok: false, id: second, missed: 0, why: 'too-much' },
+    ]);
+    // With nothing missed, a full buffer is no gap.
+    expect(subscribes('x', after(second), 2 * historySendBytes)).toEqual([
+      { ok: true, id: second, missed: 0 },
+    ]);
+  });
+
+  it('gets no last event of a cache channel besides, and no cache miss', () => {
+    const { publishes, subscribes, hub } = stage();
+    const start = subscribes('cache-x', after('none'))[0].id;
+    expect(subscribes('cache-x', after(start))).toEqual([{ ok: true, id: start, missed: 0 }]);
+    const last = publishes('a', 'cache-x');
+    expect(subscribes('cache-x', after(last))).toEqual([{ ok: true, id: last, missed: 0 }]);
+    expect(subscribes('cache-x', after('1-aaaaaaaa'))).toEqual([
+      { ok: false, id: last, missed: 0, why: 'forgotten' },
+      `a ${last}`,
+    ]);
+    hub.clock.advance(31 * 60_000);
+    expect(subscribes('cache-x', after('none'))).toEqual([
+      { ok: true, id: last, missed: 0 },
+      'pusher:cache_miss',
+    ]);
+  });
+
+  it('is sent no cached id that is not a place any more', () => {
+    const { publishes, subscribes, hub, app } = stage();
+    void publishes('a', 'cache-x');
+    Object.assign(app, { history: [] });
+    hub.memory.home.histories.review();
+    Object.assign(app, { history });
+    const [resume, event] = subscribes('cache-x', after('none'));
+    expect(resume.id).toStartWith('0-');
+    expect(event).toBe('a');
+  });
+});
+
+describe('a client that cannot resume', () => {
+  it('gets no word of it, and the last events only if the rule replays some', () => {
+    const { publishes, subscribes } = stage();
+    for (const name of ['a', 'b', 'c']) {
+      void publishes(name);
+      void publishes(name, 'replayed');
+    }
+    expect(subscribes('x')).toEqual([undefined]);
+    const [confirmation, ...events] = subscribes('replayed');
+    expect(confirmation).toBeUndefined();
+    expect(events.map((text) => text.slice(0, 1))).toEqual(['b', 'c']);
+  });
+
+  it('gets no replay instead of what it missed', () => {
+    const { publishes, subscribes } = stage();
+    const id = publishes('a', 'replayed');
+    expect(subscribes('replayed', after('unknown'))).toEqual([
+      { ok: false, id, missed: 0, why: 'forgotten' },
+    ]);
+  });
+});
+
+it('sends today’s frames in channels without a rule, whatever the client says', () => {
+  const { publishes, subscribes, hub } = stage();
+  expect(publishes('a', 'other')).toBeUndefined();
+  expect(hub.audience.sent[0]?.frame).toBe('{"event":"a","channel":"other","data":""}');
+  expect(subscribes('other', after('none'))).toEqual([undefined]);
+});
+
+it('counts what came to wait while the authority answered', async () => {
+  const engine = new LateEngine();
+  const hub = hubWith(engine);
+  const app = appWith({ history });
+  const event = { app, channel: channelName('x'), name: 'a', data: '', except: undefined };
+  for (let n = 0; n < 2; n++) {
+    void publish(hub, event);
+    await engine.answers('publish x');
+  }
+  const first = hub.audience.sent.map(({ frame }) => JSON.parse(frame).id)[0];
+  const session = sessionOf(app);
+  const message = { channel: 'x', auth: undefined, channelData: undefined, place: after(first) };
+  void subscribe(hub, session, { type: 'subscribe', ...message });
+  session.peer.waiting = hub.historySendBytes;
+  await engine.answers('join x');
+  await settled();
+  expect(heardBy(session)).toMatchObject([{ ok: false, why: 'too-much' }]);
+});

@@ -1,0 +1,119 @@
+import { type Answer, call, type Given } from '../../api/client.ts';
+import { asCurl } from '../../api/command.ts';
+import { may } from '../../api/session.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { Button } from '../../parts/controls.tsx';
+import { FailureNotice, Notice } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { go } from '../../routing/router.ts';
+import { askApps } from '../../shell/apps.ts';
+import { sourceWords } from './review.tsx';
+import { TenantForm } from './tenant-form.tsx';
+
+type App = Answer<'GET /apps/{id}'>;
+type Change = NonNullable<Given<'PATCH /apps/{id}'>['body']>;
+
+const switches = [
+  { name: 'clientEvents', word: 'Clients may send events to each other' },
+  { name: 'subscriptionCounts', word: 'Clients get the number of subscribers' },
+  { name: 'watchlists', word: 'Users may watch whether others are online' },
+  {
+    name: 'authorizedConnectionsOnly',
+    word: 'Connections must sign in or subscribe to a private channel',
+  },
+] as const;
+
+const limits: readonly { readonly name: keyof App['limits']; readonly word: string }[] = [
+  { name: 'connections', word: 'Connections' },
+  { name: 'messagesPerDay', word: 'Messages per day' },
+  { name: 'eventDataBytes', word: 'Bytes of an event' },
+  { name: 'clientEventsPerSecond', word: 'Client events per second' },
+  { name: 'presenceMembers', word: 'Members of a presence channel' },
+  { name: 'channelsPerConnection', word: 'Channels of a connection' },
+  { name: 'channelsPerTrigger', word: 'Channels of a request' },
+  { name: 'eventsPerBatch', word: 'Events of a batch' },
+  { name: 'subscriptionsPerSecond', word: 'Subscriptions per second' },
+  { name: 'memberChangesPerSecond', word: 'Member changes per second' },
+  { name: 'triggersPerSecond', word: 'Triggers per second' },
+  { name: 'queriesPerSecond', word: 'Queries per second' },
+];
+
+/** How is this app set? */
+export default function AppSettingsPage({ app }: { readonly app: string }) {
+  const { value, failed, reload } = useAnswer('GET /apps/{id}', { path: { id: app } });
+  return (
+    <div class="page">
+      <PageHead
+        title="Settings"
+        of={app}
+        failed={failed}
+        says={value && sourceWords('app', value.source)}
+      />
+      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      {value !== undefined && <AppForm key={JSON.stringify(value)} app={value} reload={reload} />}
+    </div>
+  );
+}
+
+function AppForm({ app, reload }: { readonly app: App; readonly reload: () => void }) {
+  const path = { id: app.id };
+  const isConfigured = app.source === 'configuration';
+  return (
+    <TenantForm
+      noun="app"
+      id={app.id}
+      isConfigured={isConfigured}
+      kept={{
+        name: app.name,
+        switches: Object.fromEntries(switches.map(({ name }) => [name, app[name]])),
+        limits: app.limits,
+      }}
+      switches={switches}
+      limits={limits}
+      hint="0 connections or messages per day: no limit."
+      bodyOf={({ switches: switched, ...change }): Change => ({ ...change, ...switched })}
+      patch={(body, isDryRun) =>
+        call('PATCH /apps/{id}', { path, query: isDryRun ? { 'dry-run': 'true' } : {}, body })
+      }
+      asCurl={(body) => asCurl('PATCH /apps/{id}', { path, body })}
+      remove={async () => {
+        await call('DELETE /apps/{id}', { path });
+        go('/');
+      }}
+      removed="Its connections are closed with 4003, and its keys are gone."
+      done={async () => {
+        await askApps();
+        reload();
+      }}
+      above={(act) =>
+        !app.enabled && (
+          <Notice
+            level="warn"
+            actions={
+              <Button
+                disabled={!may('admin') || isConfigured}
+                onClick={() => void act(() => call('POST /apps/{id}/enable', { path }), 'Enabled.')}
+              >
+                Enable
+              </Button>
+            }
+          >
+            <p>
+              This app is disabled. Its requests get 403, and its connections are closed with 4003.
+            </p>
+          </Notice>
+        )
+      }
+      ends={(act) =>
+        app.enabled && (
+          <Button
+            look="danger"
+            onClick={() => void act(() => call('POST /apps/{id}/disable', { path }), 'Disabled.')}
+          >
+            Disable
+          </Button>
+        )
+      }
+    />
+  );
+}

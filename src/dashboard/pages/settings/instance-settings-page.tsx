@@ -1,0 +1,93 @@
+import { type Answer, call, type Given } from '../../api/client.ts';
+import { asCurl } from '../../api/command.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { FailureNotice } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { go } from '../../routing/router.ts';
+import { instances } from '../../shell/instances.ts';
+import { sourceWords } from './review.tsx';
+import { TenantForm } from './tenant-form.tsx';
+
+type Instance = Answer<'GET /instances/{id}'>;
+type Change = NonNullable<Given<'PATCH /instances/{id}'>['body']>;
+
+const REPLACES = 'replacesOldest';
+
+const switches = [
+  {
+    name: REPLACES,
+    word: 'A user with 100 devices of a platform loses the oldest one by signing in on another',
+  },
+] as const;
+
+const limits: readonly { readonly name: keyof Instance['limits']; readonly word: string }[] = [
+  { name: 'devices', word: 'Devices' },
+  { name: 'interests', word: 'Interests of all devices' },
+  { name: 'publishesPerSecond', word: 'Publishes per second' },
+  { name: 'pendingPublishBytes', word: 'Bytes of unfinished publishes' },
+  { name: 'backendRequestsPerSecond', word: 'Other backend requests per second' },
+  { name: 'deviceRequestsPerSecond', word: 'Device requests per second' },
+  { name: 'deviceRowsPerSecond', word: 'Rows that devices change per second' },
+  { name: 'reportsPerSecond', word: 'Reports per second' },
+];
+
+/** How is this push instance set? */
+export default function InstanceSettingsPage({ instance: id }: { readonly instance: string }) {
+  const { value, failed, reload } = useAnswer('GET /instances/{id}', { path: { id } });
+  return (
+    <div class="page">
+      <PageHead
+        title="Settings"
+        of={instances.nameOfId(id)}
+        failed={failed}
+        says={value && sourceWords('instance', value.source)}
+      />
+      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      {value !== undefined && (
+        <InstanceForm key={JSON.stringify(value)} instance={value} reload={reload} />
+      )}
+    </div>
+  );
+}
+
+function InstanceForm({
+  instance,
+  reload,
+}: {
+  readonly instance: Instance;
+  readonly reload: () => void;
+}) {
+  const path = { id: instance.id };
+  return (
+    <TenantForm
+      noun="instance"
+      id={instance.id}
+      isConfigured={instance.source === 'configuration'}
+      kept={{
+        name: instance.name,
+        switches: { [REPLACES]: instance.whenUserIsFull === 'replace-oldest' },
+        limits: instance.limits,
+      }}
+      switches={switches}
+      limits={limits}
+      hint="0: no limit."
+      bodyOf={({ switches: switched, ...change }): Change => ({
+        ...change,
+        ...(switched && { whenUserIsFull: switched[REPLACES] ? 'replace-oldest' : 'refuse' }),
+      })}
+      patch={(body, isDryRun) =>
+        call('PATCH /instances/{id}', { path, query: isDryRun ? { 'dry-run': 'true' } : {}, body })
+      }
+      asCurl={(body) => asCurl('PATCH /instances/{id}', { path, body })}
+      remove={async () => {
+        await call('DELETE /instances/{id}', { path });
+        go('/');
+      }}
+      removed="Its devices, publishes and keys are gone. Apps must register their devices again."
+      done={async () => {
+        await instances.ask();
+        reload();
+      }}
+    />
+  );
+}

@@ -1,0 +1,44 @@
+import type { App } from '../../channels/app.ts';
+import type { ChannelText } from '../../channels/channel-name.ts';
+import type { ChannelHistory, KeptEvent } from './channel-history.ts';
+
+/** The histories of one app, and all events in them in the order in which they came. */
+export class AppHistories {
+  readonly app: App;
+  readonly channels = new Map<ChannelText, ChannelHistory>();
+  /** Channels with an empty history and without subscribers, with the time since which; the first one is the oldest. */
+  readonly idle = new Map<ChannelText, number>();
+  bytes = 0;
+  oldest: KeptEvent | undefined;
+  private newest: KeptEvent | undefined;
+
+  constructor(app: App) {
+    this.app = app;
+  }
+
+  /** Adds an event as the newest one of its channel and of the app. */
+  append(event: KeptEvent): void {
+    event.history.append(event);
+    this.bytes += event.bytes;
+    event.older = this.newest;
+    if (this.newest === undefined) this.oldest = event;
+    else this.newest.newer = event;
+    this.newest = event;
+  }
+
+  /** Forgets the oldest event of a channel. */
+  shift(history: ChannelHistory): KeptEvent | undefined {
+    const event = history.shift();
+    if (event === undefined) return undefined;
+    this.bytes -= event.bytes;
+    const { older, newer } = event;
+    if (older === undefined) this.oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.newest = older;
+    else newer.older = older;
+    // Answers may still hold the event, and must not hold its neighbours.
+    event.older = undefined;
+    event.newer = undefined;
+    return event;
+  }
+}

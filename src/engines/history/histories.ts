@@ -1,0 +1,301 @@
+import type { App, HistoryRule } from '../../channels/app.ts';
+import type { ChannelText } from '../../channels/channel-name.ts';
+import type { EventId } from '../../channels/history/event-id.ts';
+import { historyRuleOf } from '../../channels/history/history-rule.ts';
+import { EMPTY_PAGE, type HistoryPage, type HistoryQuery } from '../../channels/history/page.ts';
+import type { FoundHistory, HistoryRequest } from '../../channels/history/resume.ts';
+import type { SocketId } from '../../channels/socket-id.ts';
+import { withEventId } from '../../channels/wire.ts';
+import { FairBudget } from '../../runtime/fair-budget.ts';
+import type { Timers } from '../../runtime/ports.ts';
+import { AppHistories } from './app-histories.ts';
+import { ChannelHistory, KeptEvent } from './channel-history.ts';
+import { findPlace, lastFrames } from './find-place.ts';
+import { readPage } from './read-page.ts';
+
+/** Which bound an event was forgotten for. */
+export type HistoryLimit = 'seconds' | 'events' | 'bytes' | 'app' | 'server';
+
+/** Counts forgotten events. */
+export interface HistoryMeter {
+  count(counter: 'historyForgotten', by: number, bound: HistoryLimit): void;
+}
+
+export interface HistoriesOptions {
+  readonly timers: Timers;
+  readonly meter: HistoryMeter;
+  /** What the events of all apps may count for on this home. */
+  readonly bytesMax: number;
+  /** How many homes share what an app may keep. */
+  readonly homes: number;
+  /** Whether anybody is subscribed to a channel. */
+  readonly isOccupied: (app: App, channel: ChannelText) => boolean;
+}
+
+/** An event on its way into a history. */
+export interface NewEvent {
+  readonly app: App;
+  readonly channel: ChannelText;
+  /** Without its id. */
+  readonly frame: string;
+  readonly except: SocketId | undefined;
+}
+
+/** Empty histories of channels without subscribers, of all homes. Each takes about 500 bytes. */
+const IDLE_MAX = 100_000;
+
+/** How long such a history is remembered. Milliseconds. */
+const IDLE_MS = 3_600_000;
+
+/** How often some histories are searched for events that are too old. Milliseconds. */
+const SWEEP_MS = 1000;
+
+/** The part of all histories that is searched each time, and the least number of them. */
+const SWEEP_PART = 60;
+const SWEPT_MIN = 1000;
+
+/**
+ * The histories of all channels whose home is this one. Every operation takes constant time for each event that it returns or
+ * forgets. At the limit of the server, the app that keeps most loses its oldest event.
+ */
+export class Histories {
+  private readonly options: HistoriesOptions;
+  private readonly apps = new Map<string, AppHistories>();
+  private readonly bytes: FairBudget;
+  private readonly idle: FairBudget;
+  private eventCount = 0;
+  private channelCount = 0;
+  private swept: Iterator<[AppHistories, ChannelHistory]> | undefined;
+  private stopSweep: (() => void) | undefined;
+
+  constructor(options: HistoriesOptions) {
+    this.options = options;
+    this.bytes = new FairBudget(options.bytesMax);
+    this.idle = new FairBudget(Math.ceil(IDLE_MAX / options.homes));
+  }
+
+  get size(): { readonly events: number; readonly bytes: number } {
+    return { events: this.eventCount, bytes: this.bytes.total };
+  }
+
+  /** Numbers an event and keeps it. Returns its id, and the frame that has it. */
+  append({ app, channel, frame, except }: NewEvent, rule: HistoryRule): KeptEvent {
+    const { of, history } = this.open(app, channel);
+    const timeMs = this.options.timers.now();
+    const id = history.nextId();
+    const event = new KeptEvent(history, { id, frame: withEventId(frame, id), timeMs, except });
+    // First, so that nothing below takes it for an idle one.
+    this.isUsed(of, channel);
+    this.expire(of, history, rule);
+    while (history.size >= rule.events) this.shift(of, history, 'events');
+    while (history.size > 0 && history.bytes + event.bytes > rule.bytes) {
+      this.shift(of, history, 'bytes');
+    }
+    if (event.bytes <= rule.bytes && this.makeRoom(of, event)) {
+      of.append(event);
+      this.bytes.add(app.id, event.bytes);
+      this.eventCount++;
+      return event;
+    }
+    while (history.size > 0) this.shift(of, history, 'bytes');
+    history.skip(id);
+    this.noteIdle(of, history);
+    return event;
+  }
+
+  /** Returns what a connection gets that enters a channel. */
+  enter(entry: {
+    readonly app: App;
+    readonly channel: ChannelText;
+    readonly rule: HistoryRule;
+    readonly request: HistoryRequest;
+    readonly socketId: SocketId;
+  }): FoundHistory | undefined {
+    const { app, channel, rule, request, socketId } = entry;
+    const known = this.find(app, channel);
+    // A client that cannot resume needs no place, so nothing is remembered for it.
+    if (known === undefined && request.place === undefined) return undefined;
+    const { of, history } = known ?? this.open(app, channel);
+    this.isUsed(of, channel);
+    this.expire(of, history, rule);
+    if (request.place === undefined || request.place.after === 'none') {
+      const outcome = request.place && 'begun';
+      const frames = lastFrames(history, rule.replay, request.roomBytes);
+      return { id: history.newest, outcome, frames };
+    }
+    return findPlace(history, request.place, { roomBytes: request.roomBytes, socketId });
+  }
+
+  /** Returns a page of the history of a channel. */
+  page(app: App, channel: ChannelText, query: HistoryQuery): HistoryPage {
+    const rule = historyRuleOf(app, channel);
+    const known = this.find(app, channel);
+    if (known === undefined || rule === undefined) return EMPTY_PAGE;
+    this.expire(known.of, known.history, rule);
+    this.noteIdle(known.of, known.history);
+    return readPage(known.history, query);
+  }
+
+  /** Forgets the history of a channel. */
+  forget(app: App, channel: ChannelText): void {
+    const known = this.find(app, channel);
+    if (known !== undefined) this.remove(known.of, known.history);
+  }
+
+  /** The last subscriber of a channel has left. */
+  vacated(app: App, channel: ChannelText): void {
+    const known = this.find(app, channel);
+    if (known !== undefined) this.noteIdle(known.of, known.history);
+  }
+
+  /** The newest id of a channel, also of an event that is forgotten; `undefined` if the channel has no history. */
+  newestOf(app: App, channel: ChannelText): EventId | undefined {
+    return this.apps.get(app.id)?.channels.get(channel)?.newest;
+  }
+
+  /** Forgets what apps must not keep any more, because their settings have changed. */
+  review(): void {
+    for (const of of this.apps.values()) {
+      for (const history of of.channels.values()) {
+        if (historyRuleOf(of.app, history.channel) === undefined) this.remove(of, history);
+      }
+    }
+  }
+
+  /** Stops looking for old events. */
+  stop(): void {
+    this.stopSweep?.();
+    this.stopSweep = undefined;
+  }
+
+  private find(app: App, channel: ChannelText) {
+    const of = this.apps.get(app.id);
+    const history = of?.channels.get(channel);
+    return of === undefined || history === undefined ? undefined : { of, history };
+  }
+
+  private open(app: App, channel: ChannelText) {
+    let of = this.apps.get(app.id);
+    if (of === undefined) {
+      of = new AppHistories(app);
+      this.apps.set(app.id, of);
+    }
+    let history = of.channels.get(channel);
+    if (history === undefined) {
+      history = new ChannelHistory(channel);
+      of.channels.set(channel, history);
+      this.channelCount++;
+      if (this.stopSweep === undefined) this.sweepLater();
+    }
+    return { of, history };
+  }
+
+  /** Forgets events until there is room for another one; `false` if the app may not have as much. */
+  private makeRoom(of: AppHistories, { history, bytes }: KeptEvent): boolean {
+    const { historyBytes } = of.app.limits;
+    const ofApp = historyBytes === 0 ? Number.POSITIVE_INFINITY : historyBytes / this.options.homes;
+    while (of.bytes + bytes > ofApp) if (!this.shiftOldest(of, history, 'app')) return false;
+    for (;;) {
+      const yielding = this.bytes.whoYields(of.app.id, bytes);
+      if (yielding === undefined) return true;
+      const loser = this.apps.get(yielding);
+      if (loser === undefined || !this.shiftOldest(loser, history, 'server')) return false;
+    }
+  }
+
+  private shiftOldest(of: AppHistories, growing: ChannelHistory, why: HistoryLimit): boolean {
+    const { oldest } = of;
+    if (oldest === undefined) return false;
+    this.shift(of, oldest.history, why);
+    if (oldest.history !== growing) this.noteIdle(of, oldest.history);
+    return true;
+  }
+
+  private expire(of: AppHistories, history: ChannelHistory, { seconds }: HistoryRule): void {
+    const sinceMs = this.options.timers.now() - seconds * 1000;
+    for (let { oldest } = history; oldest !== undefined; oldest = history.oldest) {
+      if (oldest.timeMs > sinceMs) return;
+      this.shift(of, history, 'seconds');
+    }
+  }
+
+  private shift(of: AppHistories, history: ChannelHistory, why: HistoryLimit): void {
+    const event = of.shift(history);
+    if (event === undefined) return;
+    this.bytes.release(of.app.id, event.bytes);
+    this.eventCount--;
+    this.options.meter.count('historyForgotten', 1, why);
+  }
+
+  /** A channel with an empty history is remembered for an hour after its last subscriber has left. */
+  private noteIdle(of: AppHistories, history: ChannelHistory): void {
+    const { channel } = history;
+    if (history.size > 0 || of.idle.has(channel)) return;
+    if (this.options.isOccupied(of.app, channel)) return;
+    for (;;) {
+      const yielding = this.idle.whoYields(of.app.id);
+      if (yielding === undefined) break;
+      const loser = this.apps.get(yielding);
+      const [oldest] = loser?.idle.keys() ?? [];
+      const forgotten = oldest === undefined ? undefined : loser?.channels.get(oldest);
+      if (loser === undefined || forgotten === undefined) return this.remove(of, history);
+      this.remove(loser, forgotten);
+    }
+    // It may have been the last history of the app.
+    if (of.channels.get(channel) !== history) return;
+    of.idle.set(channel, this.options.timers.now());
+    this.idle.add(of.app.id);
+  }
+
+  private isUsed(of: AppHistories, channel: ChannelText): void {
+    if (of.idle.size > 0 && of.idle.delete(channel)) this.idle.release(of.app.id);
+  }
+
+  private remove(of: AppHistories, history: ChannelHistory): void {
+    this.isUsed(of, history.channel);
+    for (let event = of.shift(history); event !== undefined; event = of.shift(history)) {
+      this.bytes.release(of.app.id, event.bytes);
+      this.eventCount--;
+    }
+    of.channels.delete(history.channel);
+    this.channelCount--;
+    if (of.channels.size === 0) this.apps.delete(of.app.id);
+  }
+
+  private sweepLater(): void {
+    this.stopSweep = this.options.timers.after(SWEEP_MS, () => {
+      this.stopSweep = undefined;
+      this.sweep();
+      if (this.channelCount > 0) this.sweepLater();
+    });
+  }
+
+  /** Searches the next histories for events that are too old, and forgets those that are empty for long. */
+  private sweep(): void {
+    const forgottenSinceMs = this.options.timers.now() - IDLE_MS;
+    let left = Math.max(SWEPT_MIN, Math.ceil(this.channelCount / SWEEP_PART));
+    for (; left > 0; left--) {
+      this.swept ??= this.walk();
+      const { done, value } = this.swept.next();
+      if (done === true) {
+        this.swept = undefined;
+        return;
+      }
+      const [of, history] = value;
+      const rule = historyRuleOf(of.app, history.channel);
+      if (rule === undefined) this.remove(of, history);
+      else {
+        this.expire(of, history, rule);
+        this.noteIdle(of, history);
+        const idleSinceMs = of.idle.get(history.channel);
+        if (idleSinceMs !== undefined && idleSinceMs <= forgottenSinceMs) this.remove(of, history);
+      }
+    }
+  }
+
+  private *walk(): Generator<[AppHistories, ChannelHistory], undefined> {
+    for (const of of this.apps.values()) {
+      for (const history of of.channels.values()) yield [of, history];
+    }
+  }
+}

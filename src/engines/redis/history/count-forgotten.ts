@@ -1,0 +1,13 @@
+import type { HistoryLimit, HistoryMeter } from '../../history/histories.ts';
+import type { Reply } from '../link/reply.ts';
+
+/** In the order in which scripts count. */
+const LIMITS: readonly HistoryLimit[] = ['seconds', 'events', 'bytes', 'app', 'server'];
+
+/** Counts the events that a script has forgotten. */
+export function countForgotten(meter: HistoryMeter, reply: Reply | undefined): void {
+  for (const [index, count] of ((reply ?? []) as readonly number[]).entries()) {
+    const limit = LIMITS[index];
+    if (count > 0 && limit !== undefined) meter.count('historyForgotten', count, limit);
+  }
+}

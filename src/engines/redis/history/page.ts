@@ -1,0 +1,45 @@
+import type { EventId } from '../../../channels/history/event-id.ts';
+import {
+  type HistoryPage,
+  type HistoryQuery,
+  PAGE_BYTES_MAX,
+  type StoredEvent,
+} from '../../../channels/history/page.ts';
+import type { SocketId } from '../../../channels/socket-id.ts';
+import type { Reply } from '../link/reply.ts';
+import { Unavailable } from '../partition.ts';
+
+/** Writes a query for `READ_HISTORY`. */
+export function pageToRead(query: HistoryQuery): readonly (string | number)[] {
+  const { limit } = query;
+  if (query.order === 'oldest-first') return ['after', query.after, limit, PAGE_BYTES_MAX];
+  const { before } = query;
+  return [before === undefined ? 'newest' : 'before', before ?? '', limit, PAGE_BYTES_MAX];
+}
+
+/** Reads the answer of `READ_HISTORY`. Throws `Unavailable` while servers have different rules. */
+export function readHistoryPage(reply: readonly Reply[]): HistoryPage {
+  if (reply[0] === 'other rules')
+    throw new Unavailable('Servers have different rules for histories');
+  const [newest, more, complete, events] = reply;
+  return {
+    events: ((events ?? []) as readonly string[]).map(readStored),
+    lastId: newest === '' ? undefined : (newest as EventId),
+    more: more === 1,
+    complete: complete === 1,
+  };
+}
+
+/** Reads an event as scripts keep it: its id, its time, and its message, which is `e` and the excluded socket, the cause, the frame. */
+function readStored(text: string): StoredEvent {
+  const [id = '', timeMs = '', message = ''] = text.split('\n', 3);
+  const cause = text.indexOf('\n', id.length + timeMs.length + message.length + 2);
+  const frame = text.slice(text.indexOf('\n', cause + 1) + 1);
+  const except = message.slice(1);
+  return {
+    id: id as EventId,
+    frame,
+    timeMs: Number(timeMs),
+    except: except === '' ? undefined : (except as SocketId),
+  };
+}

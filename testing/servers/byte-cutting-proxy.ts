@@ -1,0 +1,93 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { Random } from '../random.ts';
+
+/** The bytes after which a connection breaks, at least and at most. */
+type Life = readonly [least: number, most: number];
+
+export interface ByteCuttingProxyOptions {
+  readonly targetPort: number;
+  readonly random: Random;
+  /** Of what the server sends. */
+  readonly received: Life;
+  /** Of what the client sends. */
+  readonly sent: Life;
+}
+
+/** Forwards TCP connections to a server of a test, and breaks each after a random number of bytes, in the middle of a frame too. */
+export class ByteCuttingProxy implements AsyncDisposable {
+  /** Whether new connections live for ever. */
+  isCalm = true;
+  /** Connections that it has broken. */
+  cuts = 0;
+  private readonly options: ByteCuttingProxyOptions;
+  private readonly listener: Server;
+  private readonly sockets = new Set<Socket>();
+
+  private constructor(options: ByteCuttingProxyOptions) {
+    this.options = options;
+    this.listener = createServer((client) => this.accept(client));
+  }
+
+  static async start(options: ByteCuttingProxyOptions): Promise<ByteCuttingProxy> {
+    const proxy = new ByteCuttingProxy(options);
+    await new Promise<void>((resolve) => proxy.listener.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  get port(): number {
+    const address = this.listener.address();
+    return typeof address === 'object' ? (address?.port ?? 0) : 0;
+  }
+
+  /** Breaks all connections now. */
+  cutAll(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cutAll();
+    await new Promise((resolve) => this.listener.close(resolve));
+  }
+
+  private accept(client: Socket): void {
+    const server = connect(this.options.targetPort, '127.0.0.1');
+    this.carry(server, client, this.lifeOf('received'));
+    this.carry(client, server, this.lifeOf('sent'));
+  }
+
+  private lifeOf(direction: 'received' | 'sent'): number {
+    return this.isCalm
+      ? Number.POSITIVE_INFINITY
+      : this.options.random.between(...this.options[direction]);
+  }
+
+  /** Passes bytes on until `life` of them are through; then the other side gets no more, and both are closed. */
+  private carry(from: Socket, to: Socket, life: number): void {
+    let left = life;
+    this.sockets.add(from);
+    from.setNoDelay(true);
+    from.on('error', () => undefined);
+    from.on('close', () => {
+      this.sockets.delete(from);
+      to.destroy();
+    });
+    from.on('data', (bytes: Buffer) => {
+      if (left <= 0) return;
+      if (bytes.length < left) {
+        left -= bytes.length;
+        if (!to.write(bytes)) {
+          from.pause();
+          to.once('drain', () => from.resume());
+        }
+        return;
+      }
+      this.cuts++;
+      // What is written before `end` still arrives, so the last frame arrives in part.
+      to.end(bytes.subarray(0, left), () => {
+        to.destroy();
+        from.destroy();
+      });
+      left = 0;
+    });
+  }
+}
