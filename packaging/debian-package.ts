@@ -18,6 +18,7 @@ const FILES: readonly (readonly [string, string, number])[] = [
   ['packaging/systemd/fanfare.service', 'lib/systemd/system/fanfare.service', 0o644],
   ['packaging/etc/fanfare.yaml', 'etc/fanfare/fanfare.yaml', 0o640],
   ['LICENSE', 'usr/share/doc/fanfare/copyright', 0o644],
+  ['packaging/debian/lintian-overrides', 'usr/share/lintian/overrides/fanfare', 0o644],
   ['packaging/debian/conffiles', 'DEBIAN/conffiles', 0o644],
   ['packaging/debian/postinst', 'DEBIAN/postinst', 0o755],
   ['packaging/debian/prerm', 'DEBIAN/prerm', 0o755],
@@ -50,6 +51,7 @@ async function packOne({ target, architecture, out }: One): Promise<string> {
     }
     mkdirSync(join(content, 'usr/bin'), { recursive: true });
     cpSync(await buildBinary(target, folder), join(content, 'usr/bin/fanfare'));
+    await writeDocuments(content);
     const { version } = packageJson;
     const control = await Bun.file(join(ROOT, 'packaging/debian/control')).text();
     await Bun.write(
@@ -70,6 +72,29 @@ async function packOne({ target, architecture, out }: One): Promise<string> {
     return file;
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The manual page, and the changelog in Debian's form: it names the version, and CHANGELOG.md for its contents. */
+async function writeDocuments(content: string): Promise<void> {
+  const { version } = packageJson;
+  const control = await Bun.file(join(ROOT, 'packaging/debian/control')).text();
+  const maintainer = /^Maintainer: (.*)$/m.exec(control)?.[1];
+  const date = new Date(commitTime(ROOT) * 1_000).toUTCString().replace('GMT', '+0000');
+  const changelog = `fanfare (${version}) unstable; urgency=medium
+
+  * See https://github.com/fanfare-server/fanfare/blob/main/CHANGELOG.md
+
+ -- ${maintainer}  ${date}
+`;
+  const manual = await Bun.file(join(ROOT, 'packaging/debian/fanfare.1')).text();
+  const documents = {
+    'usr/share/doc/fanfare/changelog.gz': changelog,
+    'usr/share/man/man1/fanfare.1.gz': manual.replace('VERSION', version),
+  };
+  for (const [path, text] of Object.entries(documents)) {
+    await Bun.write(join(content, path), Bun.gzipSync(text, { level: 9 }));
+    chmodSync(join(content, path), 0o644);
   }
 }
 

@@ -7,6 +7,7 @@ import { packChart } from './chart.ts';
 import { packImages } from './container-image.ts';
 import { packDebian } from './debian-package.ts';
 import { packNpm } from './npm-package.ts';
+import { packSbom } from './sbom.ts';
 import { writeSums } from './sums.ts';
 
 /*
@@ -20,6 +21,7 @@ const PARTS: Readonly<Record<string, (out: string) => Promise<readonly string[]>
   deb: packDebian,
   image: packImages,
   chart: packChart,
+  sbom: packSbom,
 };
 
 const { values } = parseArgs({

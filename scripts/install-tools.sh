@@ -54,6 +54,10 @@ if [ -n "$paths" ] && runs test/acme test/packages; then
   has redis-server || missing="$missing redis-server"
   has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 fi
+if [ -n "$paths" ] && runs test/packages/debian; then
+  for program in lintian mmdebstrap; do has $program || missing="$missing $program"; done
+  has systemd-nspawn || missing="$missing systemd-container"
+fi
 [ -n "$missing$promtool" ] || exit 0
 
 if ! has apt-get || [ "$(id -u)" != 0 ]; then

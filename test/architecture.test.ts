@@ -74,7 +74,7 @@ const besideMayImport: Readonly<Record<string, readonly string[]>> = {
   sdk: [],
   scripts: ['src'],
   packaging: ['src'],
-  test: ['scripts', 'sdk', 'src', 'testing'],
+  test: ['packaging', 'scripts', 'sdk', 'src', 'testing'],
   bench: ['src', 'testing'],
   examples: ['testing'],
 };
