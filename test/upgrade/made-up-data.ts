@@ -32,12 +32,12 @@ export const WAITING_CHANNEL = 'waiting';
 
 /** How long after the dump a publish is due: before the waiting webhook is given up. */
 export const SCHEDULED_MS = 60_000;
-export const SCHEDULED_INTEREST = 'tomorrow';
+const SCHEDULED_INTEREST = 'tomorrow';
 
 export const USER = 'ann';
 
 /** Tokens that the fake FCM refuses for good, and for now. */
-export const DEAD_TOKEN = 'fcm-dead';
+const DEAD_TOKEN = 'fcm-dead';
 export const BUSY_TOKEN = 'fcm-busy';
 
 export const CERTIFICATE_SUBJECT = 'made-up';

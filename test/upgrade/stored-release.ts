@@ -34,7 +34,7 @@ export function digestOf(layout: number): string {
   return createHash('sha256').update(words).digest('hex');
 }
 
-export function fileOf(release: string, dialect: Dialect): string {
+function fileOf(release: string, dialect: Dialect): string {
   return join(FOLDER, `${release}.${dialect}.sql`);
 }
 
