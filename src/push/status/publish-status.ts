@@ -24,7 +24,7 @@ function countsJson(counts: PublishStatus['platforms']['web']): object {
 }
 
 /** Only publishes with a live part have it. */
-export function liveJson(live: LiveStatus): object {
+function liveJson(live: LiveStatus): object {
   const { state, push, users, reached, silent, absent, connections, why } = live;
   return { state, push, users, reached, silent, absent, connections, why: why ?? null };
 }
