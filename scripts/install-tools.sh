@@ -28,7 +28,7 @@ fi
 if runs test/browser/firefox test/browser/push-firefox test/examples/web-push; then
   has firefox-esr || has firefox || missing="$missing firefox-esr"
 fi
-if runs test/contracts test/cli test/cluster test/failure; then
+if runs test/contracts test/cli test/cluster test/failure test/upgrade; then
   # Debian keeps PostgreSQL's own programs off the PATH.
   has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 fi

@@ -81,7 +81,8 @@ const besideMayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** Files beside src, and the folders of src that may import them. The script is served to browsers, as text. */
 const files: Readonly<Record<string, readonly string[]>> = {
-  '../package.json': ['cli', 'node'],
+  // Stores write down which version has changed them.
+  '../package.json': ['cli', 'node', 'stores'],
   '../sdk/resume/index.js': ['transports'],
 };
 

@@ -25,7 +25,12 @@ export function answer(hub: Hub, session: Session, message: ClientMessage): Mayb
       session.peer.send(PONG);
       return;
     case 'pong':
-      return; // The transport has already noted that the client is alive.
+      // The transport has already noted that the client is alive.
+      hub.asked.pongEvent(session);
+      return;
+    case 'away':
+      hub.asked.setAway(session, message.isAway);
+      return;
     case 'unsupported':
       return reportProblem(
         hub,

@@ -1,4 +1,5 @@
 import type { Topic } from './event.ts';
+import type { AskedConnections } from './live/asked-connections.ts';
 import type { Audience, Broadcast } from './ports.ts';
 import type { Usage } from './usage.ts';
 
@@ -6,6 +7,8 @@ import type { Usage } from './usage.ts';
 export interface Broadcaster {
   readonly audience: Audience;
   readonly usage: Usage;
+  /** Asks the connections that an event asks for; `undefined`: nothing asks. */
+  readonly asked?: Pick<AskedConnections, 'ask' | 'nobody'> | undefined;
 }
 
 /**
@@ -15,12 +18,14 @@ export interface Broadcaster {
  * `makeFrame` is called once however many subscribe, and not at all if nobody does. No JavaScript runs per WebSocket.
  */
 export function broadcast(
-  { audience, usage }: Broadcaster,
-  { app, channel, makeFrame, except, cause, trace }: Broadcast,
+  { audience, usage, asked }: Broadcaster,
+  { app, channel, makeFrame, except, cause, trace, ask }: Broadcast,
 ): void {
   const topic: Topic = `${app.id}/${channel}`;
   // A backend sends its next event when this one is answered, so it gains from waiting; a client event waits for nothing.
   const receivers = audience.send(topic, makeFrame, { except, mayWait: cause === 'backend' });
   if (cause !== undefined) usage.charge(app, receivers, cause);
   if (trace !== undefined) app.tap?.heard(trace, receivers);
+  // Behind the event on each connection.
+  if (ask !== undefined) asked?.ask(app, channel, ask);
 }

@@ -1,5 +1,6 @@
 import type { App } from './app.ts';
 import type { ChannelName, ChannelText } from './channel-name.ts';
+import type { Ask } from './live/ask.ts';
 import type { SocketId } from './socket-id.ts';
 
 /** An event on its way to the subscribers of one channel. */
@@ -13,6 +14,10 @@ export interface ChannelEvent {
   readonly except: SocketId | undefined;
   /** The key of the app that signed the request. */
   readonly key?: string | undefined;
+  /** Asks connections of users whether they have it. */
+  readonly ask?: Ask | undefined;
+  /** With an ask: called once with the number of loops that it was sent to. */
+  readonly sentTo?: ((loops: number) => void) | undefined;
 }
 
 /**

@@ -9,6 +9,8 @@ import type { Hub } from './hub.ts';
 import type { Transition } from './lifecycle/transition.ts';
 import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
 import { WebhookEvents } from './lifecycle/webhook-events.ts';
+import type { AskReport } from './live/ask.ts';
+import { AskedConnections } from './live/asked-connections.ts';
 import type {
   Audience,
   Authority,
@@ -318,6 +320,8 @@ export interface FakeHub extends Hub {
   readonly memory: MemoryEngine;
   /** The webhook events. */
   readonly reported: AppWebhookEvent[];
+  /** What its connections have answered to asks. */
+  readonly reports: AskReport[];
   readonly counted: string[];
   readonly logged: { level: string; message: string; fields: LogFields | undefined }[];
 }
@@ -337,10 +341,21 @@ export function hubWith(engine?: LateEngine): FakeHub {
   const reported: AppWebhookEvent[] = [];
   const sink = { emit: (event: AppWebhookEvent) => void reported.push(event) };
   const webhooks = new WebhookEvents({ clock, usage, sink });
+  const sessions = new UserSessions();
+  const reports: AskReport[] = [];
+  const asked = new AskedConnections({
+    sessions,
+    probe(session, number) {
+      session.peer.send(`{"event":"probe","data":${number}}`);
+      return 'pong';
+    },
+    report: (_origin, report) => void reports.push(report),
+    timers: clock,
+  });
   const memory = new MemoryEngine({
     timers: clock,
     webhooks,
-    broadcaster: { audience, usage },
+    broadcaster: { audience, usage, asked },
     meter,
     historyBytes: 1_000_000,
     terminate: () => undefined,
@@ -362,7 +377,9 @@ export function hubWith(engine?: LateEngine): FakeHub {
     historySendBytes: 500_000,
     subscriptionErrors: true,
     problems: new ProblemBook({ now: Date.now }),
-    sessions: new UserSessions(),
+    sessions,
+    asked,
+    reports,
     reported,
     counted,
     logged,

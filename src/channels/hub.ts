@@ -1,6 +1,7 @@
 import type { Clock, Log } from '../runtime/ports.ts';
 import type { RateLimitedLog } from '../runtime/rate-limited-log.ts';
 import type { WebhookEvents } from './lifecycle/webhook-events.ts';
+import type { AskedConnections } from './live/asked-connections.ts';
 import type { Audience, Authority, Meter } from './ports.ts';
 import type { ProblemBook } from './problem-book.ts';
 import type { LocalChannels } from './subscribing/local-channels.ts';
@@ -31,4 +32,6 @@ export interface Hub {
   readonly subscriptionErrors: boolean;
   /** The signed-in connections of this loop. */
   readonly sessions: UserSessions;
+  /** The connections of this loop that were asked whether they have an event. */
+  readonly asked: AskedConnections;
 }

@@ -5,6 +5,7 @@ import type { EventId } from './history/event-id.ts';
 import type { HistoryPage, HistoryQuery } from './history/page.ts';
 import type { FoundHistory, HistoryRequest } from './history/resume.ts';
 import type { AppWebhookEvent } from './lifecycle/webhook-event.ts';
+import type { Ask } from './live/ask.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { SocketId } from './socket-id.ts';
 
@@ -109,12 +110,16 @@ export interface Broadcast {
   readonly cause?: Cause | undefined;
   /** The record of the event, if somebody watches the app: its receivers are counted. */
   readonly trace?: string | undefined;
+  /** Asks connections of users whether they have it. */
+  readonly ask?: Ask | undefined;
 }
 
 /** An event on its way to all subscribers of a channel. */
 export interface Publication extends Broadcast {
   /** What a cache channel remembers of it; `undefined` for other channels. */
   readonly remember: { readonly name: string; readonly data: string } | undefined;
+  /** With an ask: called once with the number of loops that it was sent to, each of which reports. */
+  readonly sentTo?: ((loops: number) => void) | undefined;
 }
 
 /**

@@ -10,8 +10,8 @@ import { eventMessage } from './wire.ts';
  * With an engine in memory this is done when it returns. Returns the id of the event if the channel keeps a history.
  */
 export function publish(
-  hub: Hub,
-  { app, channel, name, data, except, key }: ChannelEvent,
+  hub: Pick<Hub, 'authority' | 'meter'>,
+  { app, channel, name, data, except, key, ask: question, sentTo }: ChannelEvent,
 ): MaybePromise<EventId | undefined> {
   hub.meter.count('eventsPublished');
   const publication = {
@@ -21,6 +21,8 @@ export function publish(
     except,
     cause: 'backend',
     remember: channel.cached ? { name, data } : undefined,
+    ask: question,
+    sentTo,
     trace: app.tap?.record({ kind: 'api', channel: channel.text, event: name, data, except, key }),
   } as const;
   const published = () => ask('publish', () => hub.authority.publish(publication));

@@ -24,6 +24,8 @@ export type ClientMessage =
   | { readonly type: 'signin'; readonly auth: string; readonly userData: string }
   | { readonly type: 'ping' }
   | { readonly type: 'pong' }
+  /** Whether nobody looks at the client. */
+  | { readonly type: 'away'; readonly isAway: boolean }
   | {
       readonly type: 'client-event';
       readonly event: string;
@@ -75,6 +77,12 @@ export function readClientMessage(frame: string): ClientMessage {
       return { type: 'ping' };
     case 'pusher:pong':
       return { type: 'pong' };
+    case 'fanfare:away': {
+      const isAway = dataOf(message)?.['away'];
+      return typeof isAway === 'boolean'
+        ? { type: 'away', isAway }
+        : malformed('Invalid fanfare:away message: data.away must be true or false');
+    }
     default:
       return event.startsWith('client-')
         ? readClientEvent(event, message, frame)
@@ -224,6 +232,8 @@ export interface UserData {
   /** JSON text, exactly as it was signed. */
   readonly userInfo: string | undefined;
   readonly watchlist: readonly string[];
+  /** `false`: no live push counts its connections, because it is a program and no person. */
+  readonly isLive?: false;
 }
 
 /** Reads `user_data`. Source: §8.1. */
@@ -240,7 +250,8 @@ export function readUserData(text: string): ParsedUserData {
     return { ok: false, why: 'bad-watchlist' };
   }
   const userInfo = hasInfo ? memberText(text, 'user_info') : undefined;
-  return { ok: true, user: { id, userInfo, watchlist } };
+  const user = { id, userInfo, watchlist };
+  return { ok: true, user: data['live'] === false ? { ...user, isLive: false } : user };
 }
 
 /** Confirms a sign-in with the same text that was signed. Source: §8.1. */

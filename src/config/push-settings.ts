@@ -180,6 +180,9 @@ export const instanceSettings = z
     id: instanceId.describe('The instance id, a UUID. SDKs are configured with it.'),
     name: z.string().default('').describe('A name for people.'),
     secretKeys: oneOrMore(text(''), 'The secret keys of backends. Use several during a rotation.'),
+    app: text(
+      'The id of the app whose users are the users of this instance, for `live` in publishes. Who has a secret key of the instance can then send events in the app.',
+    ).optional(),
     limits: z
       .strictObject({
         devices: limit(

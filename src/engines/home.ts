@@ -205,6 +205,13 @@ export class Home {
     return this.holders.loopsOf(app, channel);
   }
 
+  /** How many loops hold subscriptions of a channel. */
+  loopCountOf(app: App, channel: ChannelText): number {
+    let loops = 0;
+    this.loopsOf(app, channel)?.forEachLoop(() => loops++);
+    return loops;
+  }
+
   /** The loops that have connections signed in as the user. */
   loopsWith(app: App, userId: string): Shares | undefined {
     return this.users.get(keyOf(app, userId));

@@ -62,7 +62,9 @@ export class MemoryEngine implements Authority {
   }
 
   publish(publication: Publication): EventId | undefined {
-    return this.home.publish(publication);
+    const id = this.home.publish(publication);
+    publication.sentTo?.(1);
+    return id;
   }
 
   signIn(app: App, userId: string): void {

@@ -22,12 +22,14 @@ export async function createFirstApp(store: AppStore, config: Config): Promise<s
   return (await store.createFirst(app, Date.now())) ? app.id : undefined;
 }
 
-/** Creates the first instance and returns its id; `undefined` if the store or the configuration has instances. */
+/** Creates the first instance, for the users of the first app, and returns its id; `undefined` if the store or the configuration has instances. */
 export async function createFirstInstance(
   store: StoredInstances,
   config: Config,
+  appId: string | undefined,
 ): Promise<string | undefined> {
   if (config.push.instances !== undefined || (await store.list()).length > 0) return undefined;
   const instance = newInstance('default');
-  return (await store.createFirst(instance, Date.now())) ? instance.id : undefined;
+  const settings = appId === undefined ? instance.settings : { ...instance.settings, app: appId };
+  return (await store.createFirst({ ...instance, settings }, Date.now())) ? instance.id : undefined;
 }

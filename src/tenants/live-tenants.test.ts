@@ -164,17 +164,17 @@ describe('the live instances', () => {
 });
 
 describe('the first start', () => {
-  it('creates one instance if there is none', async () => {
+  it('creates one instance for the users of the first app if there is none', async () => {
     await using all = await open(configOf({}));
-    const id = await createFirstInstance(all.store, configOf({}));
+    const id = await createFirstInstance(all.store, configOf({}), '1');
     await all.live.poll();
-    expect(all.live.all).toMatchObject([{ instance: { id, name: 'default' } }]);
-    expect(await createFirstInstance(all.store, configOf({}))).toBeUndefined();
+    expect(all.live.all).toMatchObject([{ instance: { id, name: 'default', appId: '1' } }]);
+    expect(await createFirstInstance(all.store, configOf({}), '1')).toBeUndefined();
   });
 
   it('creates none if the configuration lists instances, even an empty list', async () => {
     await using all = await open(configOf({ instances: [] }));
-    expect(await createFirstInstance(all.store, configOf({ instances: [] }))).toBeUndefined();
+    expect(await createFirstInstance(all.store, configOf({ instances: [] }), '1')).toBeUndefined();
     expect(await all.store.list()).toEqual([]);
   });
 });

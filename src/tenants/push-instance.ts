@@ -9,12 +9,13 @@ export interface LiveInstance {
 
 /** What the push side knows of an instance. `number` identifies its rows in the store. */
 export function pushInstance(settings: InstanceSettings, number: number): PushInstance {
-  const { id, name, secretKeys, limits, whenUserIsFull, web, webhooks } = settings;
+  const { id, name, secretKeys, app, limits, whenUserIsFull, web, webhooks } = settings;
   return {
     id,
     number,
     name,
     secretKeys,
+    appId: app,
     limits,
     whenUserIsFull,
     web: web && {

@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'bun:test';
 import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { SQL } from 'bun';
 import fc from 'fast-check';
+import packageJson from '../../package.json';
 import { type Database, openDatabase, shownStore } from '../../src/stores/database/database.ts';
 import { StoreUnavailable } from '../../src/stores/database/faults.ts';
+import { migrations } from '../../src/stores/database/migrations.ts';
 import type { Batch } from '../../src/stores/database/write-queue.ts';
 import { databases, type EmptyStore, sqliteFile } from '../../testing/databases/databases.ts';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
@@ -148,13 +150,28 @@ for (const kind of databases) {
       expect(await database.lost()).toBeUndefined();
     });
 
-    it('is opened if a newer version has only added to it, and refused if more has changed', async () => {
+    it('is opened if a newer version has only added to it, and refused in words that name both versions if more has changed', async () => {
       await database.write((sql) => sql`INSERT INTO migrations (number) VALUES (999)`);
       await again();
       await make(database, 'test a');
       await database.write((sql) => sql`UPDATE compatibility SET needs = 999`);
-      await expect(openDatabase(store.url)).rejects.toThrow(
-        /cannot be opened: it was changed by a newer version \(migration 999, this one knows \d+\)$/,
+      const refusal = async (): Promise<string> => {
+        const opening = openDatabase(store.url);
+        return await opening.then(
+          () => 'opened',
+          (error: Error) => error.message,
+        );
+      };
+      const here = `and this is Fanfare ${packageJson.version} (migration ${migrations.length}).`;
+      const or = 'or restore the backup that you made before the upgrade';
+      expect(await refusal()).toEndWith(
+        `cannot be opened: it was changed by a newer version (migration 999), ${here} Start the newer version, ${or}`,
+      );
+      await database.write(
+        (sql) => sql`UPDATE migrations SET release = '7.8.9' WHERE number = 999`,
+      );
+      expect(await refusal()).toEndWith(
+        `cannot be opened: it was changed by Fanfare 7.8.9 (migration 999), ${here} Start 7.8.9 or later, ${or}`,
       );
       // A server that runs already is not stopped.
       expect(await names(database)).toEqual(['a']);

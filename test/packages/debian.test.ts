@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import packageJson from '../../package.json';
 import { eventually } from '../../testing/eventually.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
-import { bootMachine, inChroot, type Machine, makeMachine } from './machine.ts';
+import { bootMachine, inChroot, type Machine, makeMachine } from './booted-machine.ts';
 import { toEnd } from './unpacked-image.ts';
 
 /** The Debian package on a machine of its own, from its installation to its purge. */

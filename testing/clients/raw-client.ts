@@ -35,6 +35,9 @@ export const TRANSPORT = (process.env['TEST_TRANSPORT'] ?? 'ws') as 'ws' | Fallb
 /** Masked, with a mask of zeros. */
 const CLOSE_1000 = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
 
+/** In place of an event: a ping of the WebSocket protocol, which is not answered by itself. */
+export const WS_PING = 'a WebSocket ping';
+
 const MASK = [0x12, 0x34, 0x56, 0x78];
 
 /** One frame as a client must send it: masked. `opcode` 1 text, 2 binary, 8 close, 9 ping, 10 pong. */
@@ -321,6 +324,7 @@ export class RawClient implements AsyncDisposable {
     const payload = buffer.subarray(start, start + length);
     const opcode = (buffer[0] ?? 0) & 0x0f;
     if (opcode === 1) this.hear(payload.toString('utf8'));
+    else if (opcode === 9) this.hear(JSON.stringify({ event: WS_PING, data: payload.toString() }));
     else if (opcode === 10) this.pongs.push(payload.toString('utf8'));
     else if (opcode === 8) {
       this.closeFrame = {

@@ -1,5 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SQL } from 'bun';
@@ -142,14 +150,24 @@ function postgresUser(): { uid: number; gid: number } | undefined {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-function run(program: string, args: readonly string[]): void {
+/** The whole database as statements of SQL. */
+export function dumpPostgres(url: string): string {
+  return run('pg_dump', ['--inserts', '--no-owner', '--no-privileges', url], 'pipe');
+}
+
+/** Gives what the program prints, if that is kept: the server of PostgreSQL would hold a pipe open. */
+function run(
+  program: string,
+  args: readonly string[],
+  printed: 'ignore' | 'pipe' = 'ignore',
+): string {
   const [command, given] = asPostgres(program, args);
-  const { status, stderr, error } = spawnSync(command, given, {
-    stdio: ['ignore', 'ignore', 'pipe'],
+  const { status, stdout, stderr, error } = spawnSync(command, given, {
+    stdio: ['ignore', printed, 'pipe'],
     cwd: '/',
     encoding: 'utf8',
   });
-  if (status === 0) return;
+  if (status === 0) return stdout ?? '';
   throw new Error(`${program} failed: ${error?.message ?? stderr}`, { cause: error });
 }
 
@@ -174,7 +192,8 @@ export function hasPostgres(): boolean {
 /** Where initdb is; Debian keeps it out of the PATH. */
 function programs(): string {
   const onPath = Bun.which('initdb');
-  if (onPath !== null) return join(onPath, '..');
+  // A link may stand alone, without the other programs.
+  if (onPath !== null) return join(realpathSync(onPath), '..');
   const root = '/usr/lib/postgresql';
   try {
     const [newest] = readdirSync(root).sort((a, b) => Number(b) - Number(a));

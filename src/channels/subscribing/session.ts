@@ -36,6 +36,8 @@ export abstract class Session {
   /** Recent attempts to subscribe or sign in; goes down by `limits.subscriptionsPerSecond` each second. */
   private attempts = 0;
   closed = false;
+  /** The `pusher:ping`s that it was sent and has not answered. */
+  pongsOwed = 0;
   /** Whether it has said where it was when it subscribed, so that it can resume. */
   canResume = false;
   /** Whether the app's backend has authorised it: by a sign-in, or a subscription that needs a signature. */

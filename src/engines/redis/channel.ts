@@ -454,9 +454,9 @@ export class RedisChannel implements Stated {
     const { broadcaster } = this.loop;
     switch (message.kind) {
       case 'event': {
-        const { frame, except, cause, trace } = message;
+        const { frame, except, cause, trace, ask } = message;
         const makeFrame = () => frame;
-        return broadcast(broadcaster, { app, channel, makeFrame, except, cause, trace });
+        return broadcast(broadcaster, { app, channel, makeFrame, except, cause, trace, ask });
       }
       case 'count':
         return this.sendCount(message.count);

@@ -46,7 +46,7 @@ import { PUBLISH } from './scripts/events.ts';
 import { FORGET_HISTORY, READ_HISTORY } from './scripts/histories.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, USERS } from './scripts/queries.ts';
 import { TERMINATE } from './scripts/statements.ts';
-import { eventText, readNumbered, readRoster } from './stream-message.ts';
+import { eventText, readChannelMessage, readNumbered, readRoster } from './stream-message.ts';
 import { Topics } from './topics.ts';
 import type { RedisUser } from './user.ts';
 import { RedisWalk } from './walk.ts';
@@ -172,7 +172,12 @@ export class RedisEngine implements Authority {
     const history = historyToKeep(publication, this.options.historyBytes);
     const args = [`${app.id}/${channel}`, message, history, ...cached];
     try {
-      const [id, forgotten] = await this.callSoon(this.partitionOf(app, channel), PUBLISH, args);
+      const [id, forgotten, loops] = await this.callSoon(
+        this.partitionOf(app, channel),
+        PUBLISH,
+        args,
+      );
+      publication.sentTo?.(Number(loops));
       if (history === '') return undefined;
       countForgotten(this.options.meter, forgotten);
       return id === '' ? undefined : (id as EventId);
@@ -396,7 +401,12 @@ export class RedisEngine implements Authority {
   }
 
   private receive(stream: string, payload: string): void {
-    this.topics.withStream(stream)?.receive(readNumbered(payload));
+    const topic = this.topics.withStream(stream);
+    if (topic !== undefined) return topic.receive(readNumbered(payload));
+    // The stream is followed for a while after its last subscriber has left.
+    const message = readChannelMessage(readNumbered(payload));
+    const ask = message?.kind === 'event' ? message.ask : undefined;
+    if (ask !== undefined) this.loop.broadcaster.asked?.nobody(ask);
   }
 
   private onGap(index: number): void {

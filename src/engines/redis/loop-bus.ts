@@ -32,6 +32,8 @@ export class LoopBus {
   private readonly onWord: ((word: LoopWord) => void) | undefined;
   private link: RedisLink | undefined;
   private listener: LoopBusListener | undefined;
+  /** Takes reports, which have no order among the messages. */
+  onReport: (text: string) => void = () => undefined;
   /** Messages sent to each loop, and received from each. */
   private readonly sent = new Map<string, number>();
   private readonly received = new Map<string, number>();
@@ -126,6 +128,13 @@ export class LoopBus {
     }
   }
 
+  /** Sends a report to another loop. It may be lost, and nobody notices. */
+  report(to: string, text: string): void {
+    void this.run(['PUBLISH', this.streamOf(to), `${this.self}\n${REPORT}\n${text}`]).catch(
+      ignored,
+    );
+  }
+
   /** Handles a message on a stream that is for this loop. */
   receive(payload: string): void {
     const [from = '', number = ''] = payload.split('\n', 2);
@@ -134,6 +143,7 @@ export class LoopBus {
       if (from !== this.self) this.onWord?.({ from, text });
       return;
     }
+    if (number === REPORT) return this.onReport(payload.slice(from.length + number.length + 2));
     const expected = (this.received.get(from) ?? 0) + 1;
     this.received.set(from, Number(number));
     if (Number(number) !== expected) this.listener?.onLoss(from);
@@ -165,8 +175,11 @@ const ALL = 'all';
 /** In place of the number of a message. */
 const WORD = '0';
 
+/** In place of the number of a message: a report. */
+const REPORT = 'r';
+
 const EXPIRY = ['EX', String(CLAIM_SECONDS)];
 
 function ignored(): void {
-  // Redis is away: a claim that is missing there is made again by the next renewal.
+  // Redis is away: a missing claim is made again by the next renewal, and a lost report counts as no answer.
 }

@@ -18,7 +18,15 @@ describe('messages of a stream', () => {
   it('carry any frame', () => {
     const except = fc.constantFrom(undefined, '1.2' as SocketId);
     const cause = fc.constantFrom(undefined, 'backend' as const, 'clients' as const);
-    const sent = fc.record({ except, cause, trace: fc.constantFrom(undefined, 'a1b2') });
+    const trace = fc.constantFrom(undefined, 'a1b2');
+    const asked = fc.record({
+      attempt: fc.nat(),
+      origin: fc.uuid(),
+      waitMs: fc.nat(),
+      connectionsMax: fc.nat(),
+      userIds: fc.array(anyText),
+    });
+    const sent = fc.record({ except, cause, trace, ask: fc.option(asked, { nil: undefined }) });
     fc.assert(
       fc.property(anyText, sent, fc.maxSafeNat(), (frame, how, number) => {
         const numbered = readNumbered(`${number}${eventText(frame, how)}`);

@@ -1,4 +1,5 @@
 import type { Cause } from '../../channels/event.ts';
+import type { Ask } from '../../channels/live/ask.ts';
 import type { Member, Publication } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 import type { Reply } from './link/reply.ts';
@@ -12,6 +13,7 @@ export type ChannelMessage =
       readonly cause: Cause | undefined;
       /** The record whose receivers are counted. */
       readonly trace: string | undefined;
+      readonly ask: Ask | undefined;
     }
   | { readonly kind: 'count'; readonly count: number }
   | { readonly kind: 'added'; readonly member: Member; readonly newcomer: SocketId | undefined }
@@ -40,13 +42,15 @@ export function readChannelMessage({ kind, rest }: Numbered): ChannelMessage | u
   switch (kind) {
     case 'e': {
       const [except, caused, frame] = splitTwice(rest);
-      const [cause = '', trace] = caused.split(' ', 2);
+      // Servers of the release before read the first two.
+      const [cause = '', trace = '', ask] = caused.split(' ', 3);
       return {
         kind: 'event',
         frame,
         except: except === '' ? undefined : (except as SocketId),
         cause: cause === '' ? undefined : (cause as Cause),
-        trace,
+        trace: trace === '' ? undefined : trace,
+        ask: ask === undefined ? undefined : readAsk(ask),
       };
     }
     case '#':
@@ -69,10 +73,25 @@ export function readChannelMessage({ kind, rest }: Numbered): ChannelMessage | u
 /** Writes an event as the authority publishes it; its number is put before it. */
 export function eventText(
   frame: string,
-  { except, cause, trace }: Pick<Publication, 'except' | 'cause' | 'trace'>,
+  { except, cause, trace, ask }: Pick<Publication, 'except' | 'cause' | 'trace' | 'ask'>,
 ): string {
-  const caused = trace === undefined ? (cause ?? '') : `${cause ?? ''} ${trace}`;
+  const caused =
+    ask !== undefined
+      ? `${cause ?? ''} ${trace ?? ''} ${askText(ask)}`
+      : trace === undefined
+        ? (cause ?? '')
+        : `${cause ?? ''} ${trace}`;
   return `e${except ?? ''}\n${caused}\n${frame}`;
+}
+
+/** Without spaces and line feeds. */
+function askText(ask: Ask): string {
+  return Buffer.from(JSON.stringify(ask)).toString('base64url');
+}
+
+/** Only servers of this cluster write it. */
+function readAsk(text: string): Ask {
+  return JSON.parse(Buffer.from(text, 'base64url').toString());
 }
 
 /** Reads members from `HGETALL` of user id to number, line feed and info. Returns them in the order of joining. */

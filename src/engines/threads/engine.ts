@@ -29,7 +29,7 @@ import { Home } from '../home.ts';
 import type { Loop, Shares } from '../shares.ts';
 import { Congestion } from './congestion.ts';
 import { HomeServer } from './home-server.ts';
-import type { Answer, EngineMessage, Question } from './messages.ts';
+import type { Answer, EngineMessage, PublishedAsk, Question } from './messages.ts';
 import { homeOf } from './partition.ts';
 import { Questions } from './questions.ts';
 import { ThreadsWalk } from './walk.ts';
@@ -112,11 +112,11 @@ export class ThreadsEngine implements Authority {
   receive(from: Loop, message: EngineMessage): void {
     switch (message[0]) {
       case 'broadcast': {
-        const [, appId, channel, frame, except, cause, trace] = message;
+        const [, appId, channel, frame, except, cause, trace, ask] = message;
         const app = this.apps.byId(appId);
         if (app === undefined) return;
         const makeFrame = () => frame;
-        broadcast(this.broadcaster, { app, channel, makeFrame, except, cause, trace });
+        broadcast(this.broadcaster, { app, channel, makeFrame, except, cause, trace, ask });
         return;
       }
       case 'user': {
@@ -189,14 +189,22 @@ export class ThreadsEngine implements Authority {
   }
 
   publish(publication: Publication): MaybePromise<EventId | undefined> {
-    const { app, channel, makeFrame, except, cause, remember, trace } = publication;
+    const { app, channel, makeFrame, except, cause, remember, trace, ask, sentTo } = publication;
     const home = this.homeOf(app, channel);
     if (home === this.loop) {
       const id = this.home.publish(publication);
+      sentTo?.(ask === undefined ? 0 : this.home.loopCountOf(app, channel));
       return after(this.congestion.pass(), () => id);
     }
     const { name, data } = remember ?? {};
     const question = ['publish', app.id, channel, makeFrame(), except, cause, name, data] as const;
+    if (ask !== undefined) {
+      return this.ask(home, [...question, trace, ask], (answer) => {
+        const [id, loops] = answer as PublishedAsk;
+        sentTo?.(loops);
+        return id;
+      });
+    }
     return this.ask(
       home,
       trace === undefined ? question : [...question, trace],
@@ -316,13 +324,14 @@ export class ThreadsEngine implements Authority {
 
   /** Sends a broadcast to the loops that hold subscriptions of its channel. */
   private fanOut(loops: Shares | undefined, sent: Broadcast): void {
-    const { app, channel, makeFrame, except, cause, trace } = sent;
+    const { app, channel, makeFrame, except, cause, trace, ask } = sent;
     let frame: string | undefined;
     loops?.forEachLoop((to) => {
       if (to === this.loop) return broadcast(this.broadcaster, sent);
       frame ??= makeFrame();
       const message = ['broadcast', app.id, channel, frame, except, cause] as const;
-      this.send(to, trace === undefined ? message : [...message, trace]);
+      if (ask !== undefined) this.send(to, [...message, trace, ask]);
+      else this.send(to, trace === undefined ? message : [...message, trace]);
     });
   }
 

@@ -57,8 +57,12 @@ export class HomeServer {
         home.leave(from, { app, channel: channelOf(text), held, userId });
         return answers.took();
       }
-      case 'publish':
-        return answers.took(home.publish(publicationOf(app, question)));
+      case 'publish': {
+        const publication = publicationOf(app, question);
+        const id = home.publish(publication);
+        if (publication.ask === undefined) return answers.took(id);
+        return answers.answer([id, home.loopCountOf(app, publication.channel)]);
+      }
       case 'sign-in':
         home.signIn(from, app, question[2]);
         return answers.took();
@@ -141,7 +145,7 @@ function publicationOf(
   app: App,
   question: Extract<Question, readonly ['publish', ...unknown[]]>,
 ): Publication {
-  const [, , channel, frame, except, cause, name, data, trace] = question;
+  const [, , channel, frame, except, cause, name, data, trace, ask] = question;
   const remember = name === undefined || data === undefined ? undefined : { name, data };
-  return { app, channel, makeFrame: () => frame, except, cause, remember, trace };
+  return { app, channel, makeFrame: () => frame, except, cause, remember, trace, ask };
 }

@@ -3,6 +3,7 @@ import type { Cause } from '../../channels/event.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { HistoryRequest } from '../../channels/history/resume.ts';
+import type { Ask } from '../../channels/live/ask.ts';
 import type { CachedEvent, ChannelCounts, ChannelPage, Entered } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 
@@ -41,7 +42,8 @@ export type Question =
       cause: Cause | undefined,
       rememberName: string | undefined,
       rememberData: string | undefined,
-      trace?: string,
+      trace?: string | undefined,
+      ask?: Ask,
     ]
   | readonly ['sign-in' | 'sign-out' | 'terminate', appId: string, userId: string]
   | readonly ['watch' | 'unwatch', appId: string, userIds: readonly string[]]
@@ -65,6 +67,9 @@ export type Question =
 export type DoneIds = readonly (readonly [position: number, id: EventId])[];
 
 /** What a home answers: `undefined` if it was only told something. */
+/** What became of an event that asks its subscribers: its id in the history, and the loops that it was sent to. */
+export type PublishedAsk = readonly [id: EventId | undefined, loops: number];
+
 export type Answer =
   | Entered
   | false
@@ -74,6 +79,7 @@ export type Answer =
   | CachedEvent
   | number
   | EventId
+  | PublishedAsk
   | HistoryPage
   | ChannelPage
   | undefined;
@@ -93,7 +99,8 @@ export type EngineMessage =
       frame: string,
       except: SocketId | undefined,
       cause: Cause | undefined,
-      trace?: string,
+      trace?: string | undefined,
+      ask?: Ask,
     ]
   /** A user came online or went offline. */
   | readonly ['user', appId: string, userId: string, isOnline: boolean, frame: string]

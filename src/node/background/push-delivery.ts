@@ -1,6 +1,11 @@
 import type { Resolver } from '../../outgoing/resolve.ts';
 import { Pipeline, type PipelineFigures } from '../../push/delivering/pipeline.ts';
-import type { DeliveryStore, OpenCircuit, PublishEvents } from '../../push/delivering/ports.ts';
+import type {
+  DeliveryStore,
+  OpenCircuit,
+  PipelinePorts,
+  PublishEvents,
+} from '../../push/delivering/ports.ts';
 import type { PushTaps } from '../../push/watching/push-tap.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
@@ -25,6 +30,8 @@ export interface PushDeliveryOptions {
   readonly events: (
     instanceId: (instance: number) => string | undefined,
   ) => PublishEvents & AsyncDisposable;
+  /** Takes publishes with a live part when they are due. */
+  readonly live: PipelinePorts['live'];
   readonly log: Log;
   /** For lines that devices and publishes of an instance can cause at any rate. */
   readonly rateLimitedLog: RateLimitedLog;
@@ -82,6 +89,7 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
     instances: gateways,
     timers: systemTimers,
     random: Math.random,
+    live: options.live,
     taps,
     events: {
       started: (publish) => publishEvents.started(publish),

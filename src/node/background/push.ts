@@ -18,10 +18,11 @@ import { StoredDevices } from '../../stores/push/devices/device-store.ts';
 import { GarbageCollector } from '../../stores/push/garbage-collector.ts';
 import { StoredDeliveries } from '../../stores/push/jobs/delivery-store.ts';
 import { StoredStories } from '../../stores/push/publishes/device-story.ts';
+import { StoredLive } from '../../stores/push/publishes/live-results.ts';
 import { StoredPendingCompletionEvents } from '../../stores/push/publishes/pending-completion-events.ts';
 import { StoredPublishes } from '../../stores/push/publishes/publish-store.ts';
 import { StoredRates } from '../../stores/push/shared-rates.ts';
-import type { LiveInstances } from '../../tenants/live-tenants.ts';
+import type { LiveApps, LiveInstances } from '../../tenants/live-tenants.ts';
 import type { LiveInstance } from '../../tenants/push-instance.ts';
 import { pushBounds } from '../../transports/push-api/bounds.ts';
 import type { AcceptPublish } from '../../transports/push-api/endpoints/backend/publish.ts';
@@ -32,9 +33,11 @@ import { RUNTIME_LIMIT_FACTOR } from '../../transports/push-api/server/http-serv
 import { PushWebhooks } from '../../webhooks/push-events.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import type { ListenerAddress } from '../link/messages.ts';
+import type { RealtimeClient } from '../link/realtime-client.ts';
 import { listenError } from '../listen-error.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { GarbageLoop } from './garbage-loop.ts';
+import { LivePushes } from './live-pushes.ts';
 import { openPushDelivery, type PushDelivery } from './push-delivery.ts';
 import type { StoreHealth } from './store-health.ts';
 
@@ -42,6 +45,8 @@ export interface PushPartOptions {
   readonly config: Config;
   readonly tls: Certificate | undefined;
   readonly instances: LiveInstances;
+  readonly apps: LiveApps;
+  readonly realtime: RealtimeClient;
   readonly taps: PushTaps;
   readonly webhooks: Webhooks;
   readonly database: Database;
@@ -85,8 +90,18 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const deliveries = new StoredDeliveries(database);
   const stories = new StoredStories(database);
   const sink = new PushWebhooks({ instances: instances.directory, webhooks, now: Date.now });
-  const delivery = parts.use(
+  const live: LivePushes = new LivePushes({
+    realtime: options.realtime,
+    apps: options.apps.directory,
+    instance: (number) => instances.directory.byNumber(number),
+    store: new StoredLive(database),
+    meter: options.meter,
+    wake: () => delivery.wake(),
+    storeFailed,
+  });
+  const delivery: PushDelivery = parts.use(
     openPushDelivery({
+      live,
       database,
       store: deliveries,
       served: instances.all,
@@ -139,6 +154,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     storeFault: () => health.fault(),
     storeFailed,
     storeWorked: () => reportStore(undefined),
+    live,
     accepted: () => delivery.wake(),
     now: Date.now,
     log,

@@ -153,6 +153,8 @@ export async function startBackground(
       tls: certificates.tls,
       config,
       instances,
+      apps,
+      realtime,
       taps: instanceTaps,
       webhooks,
       database,

@@ -52,7 +52,7 @@ export async function openTenants({
     await openLiveApps({ store: appStore, config, log, storeState: health.reporter('apps') }),
   );
   const instanceStore = new StoredInstances(database);
-  const createdInstance = await createFirstInstance(instanceStore, config);
+  const createdInstance = await createFirstInstance(instanceStore, config, apps.all[0]?.id);
   const instances = parts.use(
     await openLiveInstances({
       store: instanceStore,

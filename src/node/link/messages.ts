@@ -1,6 +1,7 @@
 import type { ChannelPage, ChannelQuery, LiveFigures, ReachedChannel } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
+import type { AskReport, LiveAnswer, LiveEvent } from '../../channels/live/ask.ts';
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
 import type { ProblemGroup } from '../../channels/problem-book.ts';
 import type { TakenUsage } from '../../channels/unshared-usage.ts';
@@ -69,6 +70,8 @@ export interface Questions {
   'live-channels': { ask: ChannelQuery; answer: ChannelPage };
   /** Triggers an event; `json` is the body of `POST /events`. */
   send: { ask: { readonly appId: string; readonly json: string }; answer: SendAnswer };
+  /** Sends an event to users, and asks their connections whether they have it. */
+  'ask-live': { ask: { readonly appId: string; readonly event: LiveEvent }; answer: LiveAnswer };
   problems: { ask: { readonly appId: string }; answer: readonly ProblemGroup[] };
   'inspect-channel': {
     ask: { readonly appId: string; readonly channel: string };
@@ -110,7 +113,13 @@ export type LoopPorts = readonly (MessagePort | undefined)[];
 /** From a realtime loop to another one. */
 export type LoopMessage =
   /** What the engines of two loops have to say to each other; the only messages that are arrays. */
-  EngineMessage | UsageMessage | SessionMessage;
+  EngineMessage | UsageMessage | SessionMessage | LiveReportMessage;
+
+/** What connections have answered to an ask of the other loop. */
+export interface LiveReportMessage {
+  readonly type: 'live-report';
+  readonly report: AskReport;
+}
 
 /** What a loop has taken from quotas and rates since its last message. */
 export interface UsageMessage {

@@ -52,15 +52,19 @@ export class RealtimeClient {
     });
   }
 
-  /** Asks one loop. Rejects if no answer comes within 5 s. */
-  async ask<What extends keyof Questions>(question: Ask<What>, loop = 0): Promise<Answer<What>> {
+  /** Asks one loop. Rejects if no answer comes within 5 s, or the time that the question takes. */
+  async ask<What extends keyof Questions>(
+    question: Ask<What>,
+    loop = 0,
+    timeoutMs = ANSWER_TIMEOUT_MS,
+  ): Promise<Answer<What>> {
     const number = ++this.asked;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const timer = setTimeout(() => {
       this.pending.delete(number);
-      const why = `The ${loopName(loop)} loop did not answer within ${ANSWER_TIMEOUT_MS} ms`;
+      const why = `The ${loopName(loop)} loop did not answer within ${timeoutMs} ms`;
       reject(new Error(why));
-    }, ANSWER_TIMEOUT_MS);
+    }, timeoutMs);
     this.pending.set(number, { resolve, reject, timer });
     // The compiler cannot see that a union member picked by its own key belongs to the union.
     this.post(loop, { type: 'ask', number, question: question as Question });

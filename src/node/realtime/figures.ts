@@ -1,6 +1,7 @@
 import type { LiveFigures } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
 import { parseChannelName } from '../../channels/channel-name.ts';
+import type { LiveAsks } from '../../channels/live/live-asks.ts';
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import type { Authority } from '../../channels/ports.ts';
 import type { ProblemBook } from '../../channels/problem-book.ts';
@@ -30,6 +31,7 @@ export interface FiguresOptions {
   readonly authority: Authority;
   readonly counter: ChannelCounter;
   readonly inspector: Inspector;
+  readonly live: Pick<LiveAsks, 'ask'>;
   readonly problems: ProblemBook;
   readonly api: Pick<ChannelsApi, 'send'>;
   /** What apps do on all servers, if there are several. */
@@ -80,6 +82,8 @@ export class Figures {
         return this.liveChannels(question);
       case 'send':
         return this.send(question);
+      case 'ask-live':
+        return this.options.live.ask(this.options.apps.byId(question.appId), question.event);
       case 'problems':
         return this.options.problems.of(question.appId);
       case 'inspect-channel':

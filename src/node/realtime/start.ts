@@ -67,6 +67,7 @@ import {
   waitingBytesLimit,
 } from './limits.ts';
 import { Listeners } from './listeners.ts';
+import { LiveLoop } from './live-loop.ts';
 import { QuotaExchange } from './quota-exchange.ts';
 
 /**
@@ -201,6 +202,17 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     subscriptionLimit(channels),
     isOneOfSeveral ? totalOf(options.totals.subscriptions) : undefined,
   );
+  const userSessions = new UserSessions();
+  const live = new LiveLoop({
+    sessions: userSessions,
+    probe({ socketId }, number) {
+      const connection = connections.get(socketId);
+      return connection && clients.probe(connection, number);
+    },
+    links,
+    bus,
+    timers: monotonicTimers,
+  });
   const engine = openEngine({
     settings: config.engine,
     links,
@@ -212,7 +224,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     log,
     meter,
     webhooks,
-    broadcaster: { audience, usage },
+    broadcaster: { audience, usage, asked: live.asked },
     historyBytes: channels.historyBytes,
     terminate: (app, userId) => clients.terminate(app, userId),
     allApps: () => apps.all(),
@@ -235,7 +247,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     // A full buffer would close the connection: half of it stays free for live events.
     historySendBytes: channels.sendBufferBytes / 2,
     subscriptionErrors: channels.subscriptionErrors,
-    sessions: new UserSessions(),
+    sessions: userSessions,
+    asked: live.asked,
   };
   const addresses = new ClientAddresses({
     proxies: new TrustedProxies(config.trustedProxies),
@@ -363,6 +376,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     for (const message of messages) {
       if (isOfEngine(message)) engine.threads?.receive(from, message);
       else if (message.type === 'session') sessionLinks.receive(from, message);
+      else if (message.type === 'live-report') live.take(message.report);
       else quotas?.receive(message, apps, usage);
     }
     engine.threads?.received(from);
@@ -377,6 +391,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     authority: engine.authority,
     counter: engine.counter,
     api,
+    live: live.openAsks(hub),
     problems: hub.problems,
     inspector: new Inspector({
       connections,

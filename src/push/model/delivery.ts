@@ -32,7 +32,12 @@ export interface ClaimedPlan {
   readonly publish: PublishUnderWay;
   /** The last device that was read; 0: none. */
   readonly after: number;
+  /** `undefined`: the publish has no live part. */
+  readonly live?: PlanLive | undefined;
 }
+
+/** How the live part of a publish changes its plan: its users must be asked first, or some were reached and are left out. */
+export type PlanLive = 'to-be-asked' | { readonly reached: readonly string[] };
 
 /** Devices of one publish that are delivered together. */
 export interface NewPage {

@@ -37,6 +37,8 @@ export interface PushInstance {
   readonly name: string;
   /** All of them are valid. At least one. */
   readonly secretKeys: readonly string[];
+  /** The app whose users are those of the instance; `undefined`: it has none. */
+  readonly appId?: string | undefined;
   readonly limits: {
     /** Refuses registrations at the limit, and publishes if a gateway has accepted more devices. 0: no limit, as below. */
     readonly devices: number;

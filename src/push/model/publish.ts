@@ -1,5 +1,6 @@
 import type { Branded } from '../../runtime/branded.ts';
 import type { Platform } from './device.ts';
+import type { LiveRequest, LiveStatus } from './live.ts';
 
 /** One accepted publish, for example `pubid-0b8e7c9c-…`. */
 export type PublishId = Branded<'PublishId'>;
@@ -17,6 +18,8 @@ export interface PublishRequest {
   readonly webhookUrl: string | undefined;
   /** When to send it; `undefined`: at once. */
   readonly sendAtMs: number | undefined;
+  /** The event that its users get in the app. */
+  readonly live?: LiveRequest | undefined;
   /** The part of the body that is kept, as JSON. Payloads are read from it again for sending. */
   readonly body: string;
 }
@@ -81,6 +84,8 @@ export interface PublishStatus {
   /** `undefined`: at once. */
   readonly sendAtMs: number | undefined;
   readonly platforms: Readonly<Record<Platform, PlatformCounts>>;
+  /** What became of it in the app; `undefined`: it has no live part. */
+  readonly live?: LiveStatus | undefined;
   /** Devices that reported the notification delivered, and opened. */
   readonly delivered: number;
   readonly opened: number;

@@ -6,6 +6,7 @@ import type { PublishRequest, PublishTarget } from '../model/publish.ts';
 import { readUserId } from '../model/user-id.ts';
 import { readPayloads } from '../payloads/payloads.ts';
 import { FieldFault, PushRefusal, refuseField } from '../refusal.ts';
+import { type LiveRules, readLive } from './live.ts';
 import { readSendAt } from './send-at.ts';
 import { bodyToKeep } from './stored-body.ts';
 
@@ -19,6 +20,14 @@ const WEBHOOK_URL_LENGTH_MAX = 2048;
 /** Stricter than the URL parser, which repairs blanks, slashes and lone surrogates. */
 const WEBHOOK_URL = /^https?:\/\/[^/\\?#\s\p{Cc}\p{Cs}][^\s\p{Cc}\p{Cs}]*$/iu;
 
+/** What a publish is read for. */
+export interface PublishContext {
+  readonly instanceId: string;
+  readonly nowMs: number;
+  /** What the app of the instance allows; `undefined`: the instance has no app. */
+  readonly liveRules?: LiveRules | undefined;
+}
+
 /**
  * Reads the body of a publish. Ignores undocumented fields and those of the other kind of publish. Refuses what no
  * gateway could deliver, while the backend can still see the error.
@@ -26,7 +35,7 @@ const WEBHOOK_URL = /^https?:\/\/[^/\\?#\s\p{Cc}\p{Cs}][^\s\p{Cc}\p{Cs}]*$/iu;
 export function readPublishRequest(
   kind: Kind,
   body: Uint8Array,
-  context: { readonly instanceId: string; readonly nowMs: number },
+  context: PublishContext,
 ): PublishRequest | PushRefusal {
   const read = readJsonObjectText(body);
   if (read === undefined) {
@@ -42,7 +51,7 @@ function readFields(
   kind: Kind,
   fields: JsonObject,
   bodyBytes: number,
-  { instanceId, nowMs }: { readonly instanceId: string; readonly nowMs: number },
+  { instanceId, nowMs, liveRules }: PublishContext,
 ): Omit<PublishRequest, 'body'> | FieldFault {
   const target = readTarget(kind, fields);
   if (target instanceof FieldFault) return target;
@@ -54,8 +63,11 @@ function readFields(
   if (webhook instanceof FieldFault) return webhook;
   const sendAt = readSendAtField(fields['sendAt'], nowMs);
   if (sendAt instanceof FieldFault) return sendAt;
+  const live = readLive(kind, fields['live'], liveRules);
+  if (live instanceof FieldFault) return live;
   return {
     target,
+    live: live.live,
     platforms: platforms.filter((platform) => payloads[platform] !== undefined),
     webhookUrl: webhook.url,
     sendAtMs: sendAt.ms,

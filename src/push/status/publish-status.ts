@@ -1,3 +1,4 @@
+import type { LiveStatus } from '../model/live.ts';
 import type { PublishStatus } from '../model/publish.ts';
 
 /** The status of a publish as JSON. Times are RFC 3339 in UTC. */
@@ -9,6 +10,7 @@ export function publishStatusJson(status: PublishStatus): object {
     createdAt: timeText(status.createdAtMs),
     sendAt: status.sendAtMs === undefined ? null : timeText(status.sendAtMs),
     platforms: { apns: countsJson(apns), fcm: countsJson(fcm), web: countsJson(web) },
+    ...(status.live !== undefined && { live: liveJson(status.live) }),
     delivered: status.delivered,
     opened: status.opened,
     reasons: status.reasons.map(({ platform, reason, devices }) => ({ platform, reason, devices })),
@@ -19,6 +21,12 @@ export function publishStatusJson(status: PublishStatus): object {
 function countsJson(counts: PublishStatus['platforms']['web']): object {
   const { planned, accepted, retrying, failed, pruned, expired, cancelled } = counts;
   return { planned, accepted, retrying, failed, pruned, expired, cancelled };
+}
+
+/** Only publishes with a live part have it. */
+function liveJson(live: LiveStatus): object {
+  const { state, push, users, reached, silent, absent, connections, why } = live;
+  return { state, push, users, reached, silent, absent, connections, why: why ?? null };
 }
 
 function timeText(ms: number): string {

@@ -1,4 +1,5 @@
 import type { TransactionSQL } from 'bun';
+import packageJson from '../../../package.json';
 import type { Backend } from './backend.ts';
 import { exclusively, inDialect } from './dialect.ts';
 import { revised } from './revisions.ts';
@@ -383,6 +384,36 @@ export const migrations: readonly (readonly string[])[] = [
       until BIGINT NOT NULL
     ) {without rowid}`,
   ],
+  [
+    // The release that applied a migration, so that a refusal can name it.
+    "ALTER TABLE migrations ADD COLUMN release TEXT NOT NULL DEFAULT ''",
+  ],
+  [
+    // Live parts of publishes, and what became of their users. Servers that do not know them notify everybody.
+    `CREATE TABLE publish_live_asks (
+      publish BIGINT PRIMARY KEY,
+      phase {text} NOT NULL,
+      push {text} NOT NULL,
+      wait_ms BIGINT NOT NULL,
+      users INTEGER NOT NULL,
+      reached INTEGER NOT NULL DEFAULT 0,
+      silent INTEGER NOT NULL DEFAULT 0,
+      absent INTEGER NOT NULL DEFAULT 0,
+      connections INTEGER NOT NULL DEFAULT 0,
+      why {text}
+    ) {without rowid}`,
+    `CREATE TABLE publish_live (
+      publish BIGINT NOT NULL,
+      user_id {text} NOT NULL,
+      live_state {text} NOT NULL,
+      connections INTEGER NOT NULL,
+      answered_after_ms BIGINT,
+      at BIGINT NOT NULL,
+      PRIMARY KEY (publish, user_id)
+    ) {without rowid}`,
+    // 1: the publish has a live part, so planning must look at its results.
+    'ALTER TABLE publish_plans ADD COLUMN live INTEGER',
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */
@@ -401,6 +432,9 @@ export async function migrate({
       for (const statement of statements) await transaction.unsafe(inDialect(dialect, statement));
       await transaction`INSERT INTO migrations (number) VALUES (${number})`;
     }
+    // At the end, because the column is added by one of these migrations.
+    await transaction`UPDATE migrations SET release = ${packageJson.version}
+      WHERE number > ${done} AND number <= ${migrations.length}`;
     // If the tables were emptied, changes would never be noticed.
     for (const what of revised) {
       await transaction`INSERT INTO revisions (what, revision) VALUES (${what}, 0)
@@ -414,8 +448,16 @@ async function requireCompatible(sql: TransactionSQL): Promise<void> {
   const rows: { needs: number }[] = await sql`SELECT needs FROM compatibility`;
   const needs = rows[0]?.needs ?? 0;
   if (needs <= migrations.length) return;
+  const { version } = packageJson;
+  const newer: { release: string }[] = await sql`
+    SELECT release FROM migrations WHERE number = ${needs} AND release <> ''`;
+  const release = newer[0]?.release;
+  const [changedBy, start] =
+    release === undefined
+      ? ['a newer version', 'the newer version']
+      : [`Fanfare ${release}`, `${release} or later`];
   throw new Error(
-    `it was changed by a newer version (migration ${needs}, this one knows ${migrations.length})`,
+    `it was changed by ${changedBy} (migration ${needs}), and this is Fanfare ${version} (migration ${migrations.length}). Start ${start}, or restore the backup that you made before the upgrade`,
   );
 }
 

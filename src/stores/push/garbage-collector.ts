@@ -146,6 +146,7 @@ const rowsOfPublishes = [
   { table: 'publish_reports', key: 'device' },
   { table: 'publish_devices', key: 'device' },
   { table: 'publish_users', key: 'user_id' },
+  { table: 'publish_live', key: 'user_id' },
   { table: 'publish_pages', key: 'last_device' },
 ] as const;
 
@@ -160,6 +161,7 @@ async function forgetPublishes(sql: TransactionSQL, publishes: readonly number[]
   await sql`DELETE FROM publish_reasons WHERE publish IN ${sql(publishes)}`;
   await sql`DELETE FROM publish_feedback WHERE publish IN ${sql(publishes)}`;
   await sql`DELETE FROM publish_plans WHERE publish IN ${sql(publishes)}`;
+  await sql`DELETE FROM publish_live_asks WHERE publish IN ${sql(publishes)}`;
   await sql`DELETE FROM untold_ends WHERE publish IN ${sql(publishes)}`;
   await sql`DELETE FROM publishes WHERE number IN ${sql(publishes)}`;
 }

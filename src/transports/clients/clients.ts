@@ -3,12 +3,13 @@ import type { App } from '../../channels/app.ts';
 import type { ChannelText } from '../../channels/channel-name.ts';
 import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
+import type { ExpectedAnswer } from '../../channels/live/asked-connections.ts';
 import { after, type MaybePromise, recover } from '../../channels/maybe-promise.ts';
 import type { ConnectionQuota } from '../../channels/ports.ts';
 import type { Problem } from '../../channels/problem-book.ts';
 import { reportProblem } from '../../channels/report-problem.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
-import { connectionEstablished, PONG, readClientMessage } from '../../channels/wire.ts';
+import { connectionEstablished, PING, PONG, readClientMessage } from '../../channels/wire.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { type AddressLimits, AddressRates } from './address-rates.ts';
@@ -67,6 +68,9 @@ export interface RefusedClient {
   readonly address: string;
   readonly app?: App | undefined;
 }
+
+/** Digits of a number that is asked for. */
+const PROBE_LENGTH_MAX = 16;
 
 /** In place of the deadline of an authorised connection that waits for a place in the quota of its app. */
 const TAKING_PLACE = -1;
@@ -217,6 +221,28 @@ export class Clients {
     this.mayAnswer(connection, bytes);
   }
 
+  /** Takes a pong of the WebSocket protocol. Only those that were not asked for count as frames. */
+  receivedPong(connection: Connection, payload: Uint8Array): void {
+    const isOwed =
+      payload.length <= PROBE_LENGTH_MAX &&
+      this.hub.asked.pong(connection, Buffer.from(payload).toString('latin1'));
+    if (isOwed) this.heard(connection);
+    else this.receivedControl(connection, payload.length);
+  }
+
+  /** Asks a client to answer, behind everything that it was sent. Clients of pusher-js answer when their handlers have run. */
+  probe(connection: Connection, number: number): ExpectedAnswer {
+    if (!connection.isOpen) return undefined;
+    const hasPing = connection.ping(String(number));
+    const isPusherJs = this.libraries.of(connection.library)?.name === 'js';
+    if (hasPing && !isPusherJs) return 'pong';
+    connection.send(PING);
+    connection.pongsOwed++;
+    // The answer costs the client nothing: it was asked for.
+    connection.frameDebt = Math.max(0, connection.frameDebt - 1);
+    return connection.pongsOwed;
+  }
+
   /** Forgets a connection that has closed, and takes it out of its channels. Returns whether it read too slowly. */
   closed(connection: Connection): boolean {
     // Before its departure is published: that may make the slow consumers be looked for again.
@@ -227,6 +253,7 @@ export class Clients {
       user: connection.user?.id,
       transport: connection.transport,
     });
+    this.hub.asked.closed(connection);
     this.connections.remove(connection);
     if (!this.authoriseByMs.delete(connection)) this.quota.release(connection.app);
     this.frameQueue.forget(connection);

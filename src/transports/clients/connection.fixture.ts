@@ -31,6 +31,11 @@ export class FakeConnection extends Connection {
     this.sent.push(frame);
   }
 
+  ping(payload: string): boolean {
+    this.sent.push(`ping ${payload}`);
+    return true;
+  }
+
   close(code: number, reason: string): void {
     if (!this.isOpen) return;
     this.sent.push(`closed with ${code}: ${reason}`);

@@ -64,6 +64,12 @@ export abstract class Connection extends Session implements Peer {
   /** Queues a frame behind everything that was sent or published to this client before. */
   abstract send(frame: string): void;
 
+  /**
+   * Sends a ping of the carrier itself behind everything that was sent or published before; `false`: the carrier has none.
+   * The answer goes to `Clients.receivedPong`.
+   */
+  abstract ping(payload: string): boolean;
+
   /** Closes the connection once the client has got everything that was sent. */
   abstract close(code: number, reason: string): void;
 

@@ -25,6 +25,7 @@ export function checkHeartbeats(
     if (connection.pingedAtMs === 0) {
       if (nowMs - connection.heardAtMs < pingAfterMs) continue;
       connection.pingedAtMs = nowMs;
+      connection.pongsOwed++;
       connection.send(PING);
     } else if (nowMs - connection.pingedAtMs >= endAfterMs) {
       end(connection, 'no-pong');

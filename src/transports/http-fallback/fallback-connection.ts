@@ -80,6 +80,10 @@ export class FallbackConnection extends Connection {
     this.events.queued(this);
   }
 
+  ping(): boolean {
+    return false;
+  }
+
   close(code: number, reason: string): void {
     if (this.isOver) return;
     this.ending = closeLine(code, reason);

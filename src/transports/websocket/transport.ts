@@ -96,7 +96,7 @@ export class WebSocketTransport {
       open: (socket) => this.opened(socket),
       message: (socket, frame) => this.received(socket, frame),
       ping: (socket, payload) => this.receivedControl(socket, payload),
-      pong: (socket, payload) => this.receivedControl(socket, payload),
+      pong: (socket, payload) => this.receivedPong(socket, payload),
       close: (socket, code, reason) => this.closed(socket, code, reason),
     };
   }
@@ -138,7 +138,12 @@ export class WebSocketTransport {
     else endWith(socket.data, 'binary-frame');
   }
 
-  /** Pings and pongs of WebSocket itself: Bun answers them, but they count like all frames. */
+  /** A pong that was asked for costs its client nothing. */
+  private receivedPong(socket: AnySocket, payload: Buffer): void {
+    if (isInUse(socket)) this.clients.receivedPong(socket.data, payload);
+  }
+
+  /** Pings of WebSocket itself: Bun answers them, but they count like all frames. */
   private receivedControl(socket: AnySocket, payload: Buffer): void {
     if (isInUse(socket)) this.clients.receivedControl(socket.data, payload.length);
   }

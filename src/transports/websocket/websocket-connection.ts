@@ -51,6 +51,12 @@ export class WebSocketConnection extends Connection {
     this.socket?.send(frame);
   }
 
+  ping(payload: string): boolean {
+    this.coalescer.flush();
+    this.socket?.ping(payload);
+    return true;
+  }
+
   close(code: number, reason: string): void {
     this.coalescer.flush();
     this.socket?.close(code, reason);

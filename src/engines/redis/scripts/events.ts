@@ -14,6 +14,8 @@ const RECENT_PAGE_BYTES = 128 * 1024;
  *
  * Holders of a topic may have been swept while they could not reach Redis, or may not have stated it again after a loss of
  * data. So an event of a topic that nobody holds is published and kept too, numbered by the time.
+ *
+ * Returns how many loops follow the topic.
  */
 export const PUBLISH = script(`${HISTORIES}${KEEP_EVENT}
 local topic, message, id = ARGV[3], ARGV[4], ''
@@ -70,7 +72,7 @@ if ARGV[6] then
   call('HDEL', T, 'm')
 end
 local seq = call('EXISTS', T) == 1 and step(topic) or base()
-publish(topic, seq, message)
+local loops = publish(topic, seq, message)
 local bytes = call('APPEND', P .. 'G1', #topic .. ':' .. #seq + #message .. ':' .. topic .. seq .. message)
 call('PEXPIRE', P .. 'G1', ${RECENT_MS})
 if bytes > ${RECENT_BYTES / 2} then
@@ -78,7 +80,7 @@ if bytes > ${RECENT_BYTES / 2} then
   call('HINCRBY', P .. 'G', 'o', bytes)
   call('HSET', P .. 'G', 'd', call('HGET', P .. 'G', 't') or '0', 't', text(nowMs()))
 end
-return {'ok', id, forgotten}
+return {'ok', id, forgotten, loops}
 `);
 
 /**

@@ -70,7 +70,7 @@ local function number()
   if call('EXISTS', P .. 'S') == 0 then call('SET', P .. 'S', base()) end
   return text(call('INCR', P .. 'S'))
 end
-local function publish(topic, seq, message) call('PUBLISH', P .. 't:' .. topic, seq .. message) end
+local function publish(topic, seq, message) return call('PUBLISH', P .. 't:' .. topic, seq .. message) end
 local function later(id, delay)
   call('ZADD', W, nowMs() + delay, id)
   if dueMs < 0 or delay < dueMs then dueMs = delay end

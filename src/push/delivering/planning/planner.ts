@@ -69,11 +69,15 @@ export class Planner {
   }
 
   /** Plans a claimed publish to its end. Never rejects. */
-  async plan({ publish, after }: ClaimedPlan): Promise<void> {
+  async plan({ publish, after, live }: ClaimedPlan): Promise<void> {
+    if (live === 'to-be-asked') {
+      this.options.ports.live?.due(publish);
+      return;
+    }
     // The claim expired, and this server has claimed the plan again while it is still in progress.
     if (this.plans.has(publish.number)) return;
     this.plans.set(publish.number, publish.instance);
-    await this.planToEnd(publish, after);
+    await this.planToEnd(publish, after, new Set(live?.reached));
     this.plans.delete(publish.number);
     if (this.plans.size === 0) this.onEmpty?.();
   }
@@ -87,7 +91,12 @@ export class Planner {
     });
   }
 
-  private async planToEnd(publish: PublishUnderWay, after: number): Promise<void> {
+  /** Without the users of `reached`, who got it in the app. */
+  private async planToEnd(
+    publish: PublishUnderWay,
+    after: number,
+    reached: ReadonlySet<string>,
+  ): Promise<void> {
     const { ports, access } = this.options;
     // Another server knows the instance, or this one will when the claim has expired.
     if (ports.instances.byNumber(publish.instance) === undefined) return;
@@ -98,7 +107,7 @@ export class Planner {
       return;
     }
     if (after === 0) ports.events.started(publish);
-    const plan: Plan = { publish, stored, after };
+    const plan: Plan = { publish, stored: without(stored, reached), after };
     while (!this.isStopping) {
       try {
         await this.addPages(plan);
@@ -220,4 +229,13 @@ export class Planner {
       recipients: (...query) => access.ask(() => audience.recipients(...query)),
     };
   }
+}
+
+function without(stored: StoredPublish, names: ReadonlySet<string>): StoredPublish {
+  if (names.size === 0) return stored;
+  const { target } = stored;
+  return {
+    ...stored,
+    target: { ...target, names: target.names.filter((name) => !names.has(name)) },
+  };
 }

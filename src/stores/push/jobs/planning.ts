@@ -5,6 +5,7 @@ import type { Database } from '../../database/database.ts';
 import { isPostgres, skipLocked } from '../../database/dialect.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import type { Later } from '../../database/write-queue.ts';
+import { liveOfPlan } from '../publishes/live-results.ts';
 import type { Answer } from '../publishes/locked-publish.ts';
 import { changeTogether, publishChanges } from '../publishes/publish-changes.ts';
 import { addPages, type PageToAdd } from './add-pages.ts';
@@ -15,6 +16,7 @@ interface PlanRow {
   readonly instance: BigInteger;
   readonly publish: BigInteger;
   readonly planned_to: BigInteger;
+  readonly live: number | null;
 }
 
 /** Claims plans, and adds the pages that are made of them. */
@@ -41,7 +43,7 @@ export class Planning {
         limitPerOwner: limitPerInstance,
         claim: async (instances, count) => {
           const plans = await this.claimRows(sql, { instances, count, ...wanted });
-          for (const plan of plans) pending.push(this.confirmLater(later, plan));
+          for (const plan of plans) pending.push(this.confirmLater(later, plan, wanted.nowMs));
           const byInstance = Map.groupBy(plans, ({ instance }) => Number(instance));
           return new Map([...byInstance].map(([instance, some]) => [instance, some.length]));
         },
@@ -110,14 +112,14 @@ export class Planning {
       WITH due AS MATERIALIZED (${due})
       UPDATE publish_plans SET ready_at = ${untilMs}, leased_by = ${this.server}
       WHERE ready_at <= ${nowMs} AND publish IN (SELECT publish FROM due)
-      RETURNING instance, publish, planned_to`;
+      RETURNING instance, publish, planned_to, live`;
     const turn = new Map(instances.map((instance, at) => [instance, at]));
     const turnOf = ({ instance }: PlanRow) => turn.get(Number(instance)) ?? 0;
     return claimed.sort((a, b) => turnOf(a) - turnOf(b) || Number(a.publish) - Number(b.publish));
   }
 
   /** Completes the claim once the publish is locked, unless it is over. */
-  private confirmLater(later: Later, plan: PlanRow): PendingClaim<ClaimedPlan> {
+  private confirmLater(later: Later, plan: PlanRow, nowMs: number): PendingClaim<ClaimedPlan> {
     const publish = Number(plan.publish);
     const claim: PendingClaim<ClaimedPlan> = { work: undefined };
     later(publishChanges, {
@@ -128,7 +130,8 @@ export class Planning {
           await sql`UPDATE publish_plans SET ready_at = NULL WHERE publish = ${publish}`;
           return;
         }
-        claim.work = { publish: locked.underWay, after: Number(plan.planned_to) };
+        const live = plan.live === null ? undefined : await liveOfPlan(sql, publish, nowMs);
+        claim.work = { publish: locked.underWay, after: Number(plan.planned_to), live };
       },
     });
     return claim;

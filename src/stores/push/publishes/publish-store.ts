@@ -24,13 +24,15 @@ import { requireInstance, requireInstances } from '../../tenants/instance-presen
 import { readCounts } from '../devices/instance-counts.ts';
 import { audiencePageOf } from './audience-page.ts';
 import { cancelPublish } from './cancel-publish.ts';
+import { liveAskRow, untilAnswered } from './live-results.ts';
+import { type LiveColumns, liveStatusOf } from './live-status.ts';
 import { countedBytes, PendingBodies } from './pending-bodies.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type CountName, countNames } from './publish-counts.ts';
 import { stateAt } from './publish-row.ts';
 
 /** A publish with the counts of one platform and one of its reasons. */
-interface StatusRow extends Readonly<Record<CountName, BigInteger | null>> {
+interface StatusRow extends Readonly<Record<CountName, BigInteger | null>>, LiveColumns {
   readonly state: PublishState;
   readonly created_at: BigInteger;
   readonly send_at: BigInteger | null;
@@ -67,9 +69,37 @@ const insertPublishes: Batch<NewPublish> = {
     await requireInstances(sql, new Set(publishes.map(({ instance }) => instance)));
     const made: PlanRow[] = await sql`
       INSERT INTO publishes ${sql(publishes.map(publishRow))} RETURNING number, instance, due_at`;
-    await sql`INSERT INTO publish_plans ${sql(made.map(planRow))}`;
+    const live = publishes.filter((publish) => publish.live !== undefined);
+    if (live.length === 0) await sql`INSERT INTO publish_plans ${sql(made.map(planRow))}`;
+    else await insertWithLive(sql, made, live);
   },
 };
+
+/** Inserts the plans of publishes, some of which have a live part: they wait until its answers have come. */
+async function insertWithLive(
+  sql: TransactionSQL,
+  made: readonly PlanRow[],
+  publishes: readonly NewPublish[],
+): Promise<void> {
+  const numbers: { number: BigInteger; id: PublishId }[] = await sql`
+    SELECT number, id FROM publishes WHERE id IN ${sql(publishes.map(({ id }) => id))}`;
+  const numberOf = new Map(numbers.map(({ number, id }) => [id, Number(number)]));
+  const readyAt = new Map<number, number>();
+  const asks = publishes.flatMap(({ id, live, target, createdAtMs, sendAtMs }) => {
+    const number = numberOf.get(id);
+    if (number === undefined || live === undefined) return [];
+    readyAt.set(number, sendAtMs ?? untilAnswered(live, createdAtMs));
+    const isScheduled = sendAtMs !== undefined;
+    return [liveAskRow(number, { live, users: target.names.length, isScheduled })];
+  });
+  const plans = made.map((plan) => {
+    const ready_at = readyAt.get(Number(plan.number));
+    const row = planRow(plan);
+    return ready_at === undefined ? { ...row, live: null } : { ...row, ready_at, live: 1 };
+  });
+  await sql`INSERT INTO publish_plans ${sql(plans)}`;
+  await sql`INSERT INTO publish_live_asks ${sql(asks)}`;
+}
 
 /** Counts all reports of a commit, by the number of their publish, so that two servers never deadlock. */
 const countReports: Batch<{ readonly publish: number; readonly event: Report['event'] }> = {
@@ -133,8 +163,10 @@ export class StoredPublishes implements PublishStore {
     // One statement, so that the answer is of one moment. A platform with reasons has counts.
     const rows: StatusRow[] = await read`
       SELECT state, created_at, send_at, delivered, opened, outcomes.platform, planned, accepted,
-        retrying, failed, pruned, expired, cancelled, reason, reasons.devices
+        retrying, failed, pruned, expired, cancelled, reason, reasons.devices,
+        phase, push, users, reached, silent, absent, connections, why
       FROM publishes
+      LEFT JOIN publish_live_asks AS live ON live.publish = publishes.number
       LEFT JOIN publish_feedback AS feedback ON feedback.publish = publishes.number
       LEFT JOIN publish_outcomes AS outcomes ON outcomes.publish = publishes.number
       LEFT JOIN publish_reasons AS reasons
@@ -153,6 +185,7 @@ export class StoredPublishes implements PublishStore {
       createdAtMs: Number(row.created_at),
       sendAtMs,
       platforms: countsOf(rows),
+      live: liveStatusOf(row),
       delivered: Number(row.delivered ?? 0),
       opened: Number(row.opened ?? 0),
       reasons: rows.flatMap(({ platform, reason, devices }) =>

@@ -1,6 +1,8 @@
+import type { App } from '../../../channels/app.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { DeviceStore } from '../../../push/device-store.ts';
-import type { InstanceDirectory } from '../../../push/model/instance.ts';
+import type { LivePublish } from '../../../push/live/live-stage.ts';
+import type { InstanceDirectory, PushInstance } from '../../../push/model/instance.ts';
 import type { PublishStore } from '../../../push/publish-store.ts';
 import type { ShareRate } from '../../../push/rate-exchange.ts';
 import type { StoryStore } from '../../../push/story-store.ts';
@@ -25,6 +27,14 @@ export interface PushEndpointSettings {
   readonly tls: boolean;
 }
 
+/** What a publish with a live part needs of the server. */
+export interface LivePublishes {
+  /** The app of an instance; `undefined`: it has none. */
+  appOf(instance: PushInstance): App | undefined;
+  /** Asks the users of an accepted publish. Never fails. */
+  ask(publish: LivePublish): void;
+}
+
 /** What the endpoints share. */
 export interface EndpointContext {
   readonly instances: InstanceDirectory;
@@ -40,6 +50,8 @@ export interface EndpointContext {
   readonly guard: StoreGuard;
   /** Called when a publish was accepted, so that its delivery can start. */
   readonly accepted?: () => void;
+  /** Publishes whose users get an event in the app; `undefined`: no instance has an app. */
+  readonly live?: LivePublishes | undefined;
   readonly now: () => number;
   readonly log: Pick<Log, 'warn'>;
   /** For lines that backends can cause at any rate. */

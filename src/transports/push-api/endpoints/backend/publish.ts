@@ -16,6 +16,7 @@ import {
 import { readPublishRequest } from '../../../../push/requests/publish-request.ts';
 import type { PushTapEvent } from '../../../../push/watching/push-tap.ts';
 import type { Endpoint, PushAnswer } from '../../call.ts';
+import { liveRulesOf } from '../../live-rules.ts';
 import type { EndpointContext } from '../context.ts';
 import type { InstanceRates } from '../request-rate.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
@@ -50,7 +51,9 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
     const key = readIdempotencyKey(idempotencyKey ?? null);
     if (key instanceof PushRefusal) return key;
     const nowMs = now();
-    const request = readPublishRequest(kind, body, { instanceId: instance.id, nowMs });
+    const app = context.live?.appOf(instance);
+    const liveRules = app && liveRulesOf(app);
+    const request = readPublishRequest(kind, body, { instanceId: instance.id, nowMs, liveRules });
     if (request instanceof PushRefusal) {
       invalid?.();
       return request;
@@ -86,6 +89,18 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
           context.accepted?.();
           // Another id is that of the first publish, which this one repeats.
           if (acceptance.id === id) taps.watched?.get(number)?.record(eventOf(id, request));
+          // One that repeats another was asked then, and a scheduled one will be when it is due.
+          const isNow = acceptance.id === id && request.sendAtMs === undefined;
+          const { live, target } = request;
+          if (isNow && live !== undefined && app !== undefined) {
+            context.live?.ask({
+              id,
+              instance: number,
+              appId: app.id,
+              live,
+              userIds: target.names,
+            });
+          }
         }
         if (acceptance.result === 'too-much-pending') logTooMuchPending(context, instance);
         return answerOf(acceptance, instance);

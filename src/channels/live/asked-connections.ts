@@ -1,0 +1,146 @@
+import type { Timers } from '../../runtime/ports.ts';
+import type { App } from '../app.ts';
+import type { ChannelText } from '../channel-name.ts';
+import type { Session } from '../subscribing/session.ts';
+import type { UserSessions } from '../users/user-sessions.ts';
+import type { Ask, SendReport } from './ask.ts';
+
+/**
+ * How a connection answers a probe: `pong`, the WebSocket pong with the number; a number: the last of so many `pusher:pong`s,
+ * because those that were owed before come first; `undefined`: it cannot answer, because it has closed.
+ */
+export type ExpectedAnswer = 'pong' | number | undefined;
+
+/** Asks the far end of a connection to answer, behind everything that was sent to it before. */
+export type Probe = (session: Session, number: number) => ExpectedAnswer;
+
+export interface AskedConnectionsOptions {
+  readonly sessions: Pick<UserSessions, 'of'>;
+  readonly probe: Probe;
+  readonly report: SendReport;
+  readonly timers: Timers;
+}
+
+/** An answer that a connection owes. */
+interface Pending {
+  readonly ask: Ask;
+  readonly userId: string;
+  readonly number: number;
+  readonly untilMs: number;
+  /** The `pusher:pong`s that must come until it counts; 0: the WebSocket pong counts. */
+  pongsLeft: number;
+}
+
+/** Answers that one connection may owe. It is asked no more until some have come or are too late. */
+const PENDING_MAX = 10;
+
+/** How often answers that are too late are forgotten. */
+const SWEEP_MS = 1000;
+
+/** The connections of this loop that were asked whether they have an event. */
+export class AskedConnections {
+  private readonly options: AskedConnectionsOptions;
+  private readonly pending = new Map<Session, Pending[]>();
+  private readonly away = new WeakSet<Session>();
+  private numbers = 0;
+  private isSweeping = false;
+
+  constructor(options: AskedConnectionsOptions) {
+    this.options = options;
+  }
+
+  /** Asks the connections of users that hear the channel. To be called behind the event that the ask belongs to. */
+  ask(app: App, channel: ChannelText, ask: Ask): void {
+    const { sessions, report, timers } = this.options;
+    const untilMs = timers.now() + ask.waitMs;
+    const connections: (readonly [string, number])[] = [];
+    for (const userId of ask.userIds) {
+      let asked = 0;
+      for (const session of sessions.of(app, userId)) {
+        if (asked === ask.connectionsMax) break;
+        if (!this.counts(session, channel)) continue;
+        asked++;
+        this.probe(session, { ask, userId, untilMs });
+      }
+      if (asked > 0) connections.push([userId, asked]);
+    }
+    report(ask.origin, { what: 'asked', attempt: ask.attempt, connections });
+  }
+
+  /** Reports that no connection here hears the channel of an ask. */
+  nobody({ origin, attempt }: Ask): void {
+    this.options.report(origin, { what: 'asked', attempt, connections: [] });
+  }
+
+  /** A WebSocket pong has come. Returns whether it was owed. */
+  pong(session: Session, payload: string): boolean {
+    const pending = this.pending.get(session);
+    const answered = pending?.find((one) => one.pongsLeft === 0 && String(one.number) === payload);
+    if (answered === undefined) return false;
+    this.answered(session, [answered]);
+    return true;
+  }
+
+  /** A `pusher:pong` has come. */
+  pongEvent(session: Session): void {
+    if (session.pongsOwed > 0) session.pongsOwed--;
+    const pending = this.pending.get(session);
+    if (pending === undefined) return;
+    const answered = pending.filter((one) => one.pongsLeft > 0 && --one.pongsLeft === 0);
+    if (answered.length > 0) this.answered(session, answered);
+  }
+
+  /** The client says whether nobody looks at it. An away connection hears everything, and is not asked. */
+  setAway(session: Session, isAway: boolean): void {
+    if (isAway) this.away.add(session);
+    else this.away.delete(session);
+  }
+
+  /** Forgets a connection that has closed. */
+  closed(session: Session): void {
+    this.pending.delete(session);
+  }
+
+  /** Whether the connection stands for its user in a channel. */
+  private counts(session: Session, channel: ChannelText): boolean {
+    if (session.closed || session.user?.isLive === false || this.away.has(session)) return false;
+    return session.subscription(channel)?.state === 'joined';
+  }
+
+  private probe(session: Session, asked: Pick<Pending, 'ask' | 'userId' | 'untilMs'>): void {
+    const pending = this.pending.get(session) ?? [];
+    if (pending.length >= PENDING_MAX) return;
+    const number = ++this.numbers;
+    const expected = this.options.probe(session, number);
+    if (expected === undefined) return;
+    pending.push({ ...asked, number, pongsLeft: expected === 'pong' ? 0 : expected });
+    this.pending.set(session, pending);
+    this.sweepLater();
+  }
+
+  private answered(session: Session, answered: readonly Pending[]): void {
+    this.keep(session, (one) => !answered.includes(one));
+    for (const { ask, userId } of answered) {
+      this.options.report(ask.origin, { what: 'answered', attempt: ask.attempt, userId });
+    }
+  }
+
+  private keep(session: Session, isKept: (one: Pending) => boolean): void {
+    const kept = this.pending.get(session)?.filter(isKept) ?? [];
+    if (kept.length === 0) this.pending.delete(session);
+    else this.pending.set(session, kept);
+  }
+
+  private sweepLater(): void {
+    if (this.isSweeping) return;
+    this.isSweeping = true;
+    this.options.timers.after(SWEEP_MS, () => {
+      this.isSweeping = false;
+      const nowMs = this.options.timers.now();
+      for (const session of [...this.pending.keys()]) {
+        this.keep(session, ({ untilMs }) => untilMs > nowMs);
+      }
+      if (this.pending.size > 0) this.sweepLater();
+    });
+  }
+}

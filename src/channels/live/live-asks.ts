@@ -1,0 +1,228 @@
+import type { Timers } from '../../runtime/ports.ts';
+import type { App } from '../app.ts';
+import { type ChannelName, parseChannelName } from '../channel-name.ts';
+import type { Hub } from '../hub.ts';
+import { recover } from '../maybe-promise.ts';
+import { publish } from '../publish.ts';
+import { userChannel } from '../users/sign-in.ts';
+import type { Ask, AskReport, LiveAnswer, LiveEvent, LiveUser } from './ask.ts';
+
+export interface LiveAsksOptions {
+  readonly hub: Pick<Hub, 'authority' | 'meter' | 'usage'>;
+  /** Names this loop for the answers of others. */
+  readonly origin: string;
+  /** A clock that is never set. */
+  readonly timers: Timers;
+}
+
+/** Connections that are asked: of one user, and of one event for all of its users. */
+const CONNECTIONS_OF_USER_MAX = 20;
+const CONNECTIONS_MAX = 10_000;
+
+/** Users whose channels get the event in one turn of the loop. */
+const USERS_AT_ONCE = 50;
+
+/** What is known of one user so far. */
+interface Known {
+  connections: number;
+  state: 'open' | 'reached' | 'absent' | 'silent';
+  answeredAfterMs: number | undefined;
+}
+
+/** An event for some users. */
+interface Attempt {
+  readonly group: Group;
+  readonly userIds: readonly string[];
+  /** The loops that the event was sent to; `undefined`: not known yet. */
+  loops: number | undefined;
+  /** The loops that have said how many connections they have asked. */
+  reports: number;
+}
+
+/** Everything that is asked for one `LiveEvent`. */
+interface Group {
+  readonly users: Map<string, Known>;
+  readonly attempts: number[];
+  readonly startedAtMs: number;
+  /** Users that are not decided. */
+  open: number;
+  failures: number;
+  readonly end: () => void;
+}
+
+/** Sends events to users, and asks their connections whether they have them. The origin of asks on this loop. */
+export class LiveAsks {
+  private readonly options: LiveAsksOptions;
+  private readonly attempts = new Map<number, Attempt>();
+  private numbers = 0;
+
+  constructor(options: LiveAsksOptions) {
+    this.options = options;
+  }
+
+  /** Sends an event, and settles when all connections have answered, or when the time is over. Never rejects. */
+  async ask(app: App | undefined, event: LiveEvent): Promise<LiveAnswer> {
+    const { hub, timers } = this.options;
+    if (app === undefined || !app.enabled) return { skipped: 'app-disabled' };
+    const targets = targetsOf(event);
+    if (!hub.usage.take(app, targets.length)) return { skipped: 'over-quota' };
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const group: Group = {
+      users: new Map(
+        event.userIds.map((userId) => [
+          userId,
+          { connections: 0, state: 'open', answeredAfterMs: undefined },
+        ]),
+      ),
+      attempts: [],
+      startedAtMs: timers.now(),
+      open: event.userIds.length,
+      failures: 0,
+      end: resolve,
+    };
+    const named = new Set(targets.flatMap(({ userIds }) => userIds));
+    for (const userId of group.users.keys()) {
+      if (!named.has(userId)) this.decide(group, userId, 'absent');
+    }
+    const cancel = timers.after(event.waitMs, resolve);
+    this.sendSome({ app, event, group, targets, from: 0 });
+    await promise;
+    cancel();
+    const silent = this.forget(group);
+    const isAway = targets.length > 0 && group.failures === targets.length;
+    return isAway ? { skipped: 'engine-away' } : { users: usersOf(group, silent) };
+  }
+
+  /** Takes what a loop reports. Reports of asks that are over are ignored. */
+  take(report: AskReport): void {
+    const attempt = this.attempts.get(report.attempt);
+    if (attempt === undefined) return;
+    const { group } = attempt;
+    if (report.what === 'answered') {
+      const known = group.users.get(report.userId);
+      if (known?.state !== 'open' || !attempt.userIds.includes(report.userId)) return;
+      known.answeredAfterMs = this.options.timers.now() - group.startedAtMs;
+      // An answer may overtake the report of its loop.
+      known.connections = Math.max(1, known.connections);
+      this.decide(group, report.userId, 'reached');
+      return;
+    }
+    for (const [userId, connections] of report.connections) {
+      const known = group.users.get(userId);
+      if (known !== undefined) known.connections += connections;
+    }
+    attempt.reports++;
+    this.check(attempt);
+  }
+
+  /** A slice of a turn each, so that a thousand users do not delay the loop. */
+  private sendSome(sending: {
+    readonly app: App;
+    readonly event: LiveEvent;
+    readonly group: Group;
+    readonly targets: readonly Target[];
+    readonly from: number;
+  }): void {
+    const { app, event, group, targets, from } = sending;
+    const until = from + USERS_AT_ONCE;
+    const { waitMs } = event;
+    const perUser = Math.floor(CONNECTIONS_MAX / Math.max(1, group.users.size));
+    const connectionsMax = Math.max(1, Math.min(CONNECTIONS_OF_USER_MAX, perUser));
+    for (const { channel, userIds } of targets.slice(from, until)) {
+      const number = ++this.numbers;
+      const attempt: Attempt = { group, userIds, loops: undefined, reports: 0 };
+      this.attempts.set(number, attempt);
+      group.attempts.push(number);
+      const { origin } = this.options;
+      const ask: Ask = { attempt: number, origin, waitMs, connectionsMax, userIds };
+      this.send({ app, event, channel, attempt, ask });
+    }
+    if (until >= targets.length) return;
+    this.options.timers.after(0, () => this.sendSome({ ...sending, from: until }));
+  }
+
+  private send({
+    app,
+    event: { name, data },
+    channel,
+    attempt,
+    ask,
+  }: {
+    readonly app: App;
+    readonly event: LiveEvent;
+    readonly channel: ChannelName;
+    readonly attempt: Attempt;
+    readonly ask: Ask;
+  }): void {
+    const sentTo = (loops: number) => {
+      attempt.loops = loops;
+      this.check(attempt);
+    };
+    void recover(
+      () => publish(this.options.hub, { app, channel, name, data, except: undefined, ask, sentTo }),
+      () => {
+        attempt.group.failures++;
+        for (const userId of attempt.userIds) this.decide(attempt.group, userId, 'silent');
+        return undefined;
+      },
+    );
+  }
+
+  /** Decides who is absent, once all loops have reported. */
+  private check({ group, loops, reports, userIds }: Attempt): void {
+    if (loops === undefined || reports < loops) return;
+    for (const userId of userIds) {
+      if (group.users.get(userId)?.connections === 0) this.decide(group, userId, 'absent');
+    }
+  }
+
+  private decide(group: Group, userId: string, state: 'reached' | 'absent' | 'silent'): void {
+    const known = group.users.get(userId);
+    if (known?.state !== 'open') return;
+    known.state = state;
+    group.open--;
+    if (group.open === 0) group.end();
+  }
+
+  /** Ends the attempts of a group. Returns the users of those that did not hear from all loops. */
+  private forget(group: Group): ReadonlySet<string> {
+    const unsure = new Set<string>();
+    for (const number of group.attempts) {
+      const attempt = this.attempts.get(number);
+      if (attempt === undefined) continue;
+      const isSure = attempt.loops !== undefined && attempt.reports >= attempt.loops;
+      for (const userId of isSure ? [] : attempt.userIds) unsure.add(userId);
+      this.attempts.delete(number);
+    }
+    return unsure;
+  }
+}
+
+interface Target {
+  readonly channel: ChannelName;
+  readonly userIds: readonly string[];
+}
+
+/** The channels of an event. A user whose id no channel name can have cannot sign in, and has none. */
+function targetsOf({ channel, userIds }: LiveEvent): readonly Target[] {
+  if (channel !== undefined) {
+    const parsed = parseChannelName(channel);
+    return parsed.ok ? [{ channel: parsed.channel, userIds }] : [];
+  }
+  return userIds.flatMap((userId) => {
+    const parsed = parseChannelName(userChannel(userId));
+    return parsed.ok ? [{ channel: parsed.channel, userIds: [userId] }] : [];
+  });
+}
+
+function usersOf({ users }: Group, unsure: ReadonlySet<string>): readonly LiveUser[] {
+  return Array.from(users, ([userId, { connections, state, answeredAfterMs }]) => {
+    const isSilent = connections > 0 || unsure.has(userId);
+    return {
+      userId,
+      state: state === 'open' ? (isSilent ? 'silent' : 'absent') : state,
+      connections,
+      answeredAfterMs,
+    };
+  });
+}

@@ -1,0 +1,76 @@
+import type { App } from '../../channels/app.ts';
+import type { TableMeter } from '../../observability/meter.ts';
+import { LiveStage } from '../../push/live/live-stage.ts';
+import type { LiveStore } from '../../push/live-store.ts';
+import type { PublishUnderWay } from '../../push/model/delivery.ts';
+import type { PushInstance } from '../../push/model/instance.ts';
+import { LIVE_GRACE_MS } from '../../push/model/live.ts';
+import { FieldFault } from '../../push/refusal.ts';
+import { readLive } from '../../push/requests/live.ts';
+import { readTarget } from '../../push/requests/publish-request.ts';
+import { parseJsonObject } from '../../runtime/json-object.ts';
+import type { LivePublishes } from '../../transports/push-api/endpoints/context.ts';
+import { liveRulesOf } from '../../transports/push-api/live-rules.ts';
+import type { RealtimeClient } from '../link/realtime-client.ts';
+
+export interface LivePushesOptions {
+  readonly realtime: Pick<RealtimeClient, 'ask' | 'count'>;
+  readonly apps: { byId(id: string): App | undefined };
+  /** `undefined`: this server does not serve it. */
+  readonly instance: (number: number) => PushInstance | undefined;
+  readonly store: LiveStore;
+  readonly meter: TableMeter;
+  /** Lets planning begin. */
+  readonly wake: () => void;
+  readonly storeFailed: (error: unknown) => void;
+}
+
+/** The live parts of publishes: they go from the push API and the pipeline to the realtime loops, and back into the store. */
+export class LivePushes implements LivePublishes {
+  private readonly options: LivePushesOptions;
+  private readonly stage: LiveStage;
+  private asked = 0;
+
+  constructor(options: LivePushesOptions) {
+    const { realtime, store, wake, storeFailed } = options;
+    this.options = options;
+    this.stage = new LiveStage({
+      store,
+      now: Date.now,
+      settled: wake,
+      failed: storeFailed,
+      counted: () => undefined,
+      ask: async ({ appId, live, userIds }) => {
+        const { event: name, data, channel, waitSeconds } = live;
+        const waitMs = waitSeconds * 1000;
+        // Each loop in turn counts the answers of a publish.
+        const loop = this.asked++ % realtime.count;
+        const event = { name, data, channel, userIds, waitMs };
+        return await realtime.ask({ what: 'ask-live', appId, event }, loop, waitMs + LIVE_GRACE_MS);
+      },
+    });
+  }
+
+  appOf({ appId }: PushInstance): App | undefined {
+    return appId === undefined ? undefined : this.options.apps.byId(appId);
+  }
+
+  ask(publish: Parameters<LiveStage['add']>[0]): void {
+    this.stage.add(publish);
+  }
+
+  /** A scheduled publish is due. */
+  due({ id, instance, kind, body }: PublishUnderWay): void {
+    const served = this.options.instance(instance);
+    const app = served && this.appOf(served);
+    const fields = parseJsonObject(body) ?? {};
+    const target = readTarget(kind, fields);
+    const read = readLive(kind, fields['live'], app && liveRulesOf(app));
+    const isRefused = target instanceof FieldFault || read instanceof FieldFault;
+    if (isRefused || app === undefined || read.live === undefined) {
+      this.stage.skip({ id, instance }, 'not-allowed');
+      return;
+    }
+    this.stage.add({ id, instance, appId: app.id, live: read.live, userIds: target.names });
+  }
+}

@@ -1,0 +1,58 @@
+import type { Hub } from '../../channels/hub.ts';
+import type { Ask, AskReport } from '../../channels/live/ask.ts';
+import { AskedConnections, type Probe } from '../../channels/live/asked-connections.ts';
+import { LiveAsks } from '../../channels/live/live-asks.ts';
+import type { UserSessions } from '../../channels/users/user-sessions.ts';
+import type { LoopBus } from '../../engines/redis/loop-bus.ts';
+import type { Timers } from '../../runtime/ports.ts';
+import type { LoopLinks } from '../link/loop-links.ts';
+
+export interface LiveLoopOptions {
+  readonly sessions: UserSessions;
+  readonly probe: Probe;
+  /** To the other loops of this process. */
+  readonly links: LoopLinks;
+  /** To the loops of all servers, if there are several servers. */
+  readonly bus: LoopBus | undefined;
+  /** A clock that is never set. */
+  readonly timers: Timers;
+}
+
+/** What one loop does for live pushes: it asks its own connections, and counts the answers to what it asks. */
+export class LiveLoop {
+  readonly asked: AskedConnections;
+  private readonly options: LiveLoopOptions;
+  private readonly origin: Ask['origin'];
+  private asks: LiveAsks | undefined;
+
+  constructor(options: LiveLoopOptions) {
+    const { sessions, probe, links, bus, timers } = options;
+    this.options = options;
+    this.origin = bus?.self ?? String(links.index);
+    this.asked = new AskedConnections({
+      sessions,
+      probe,
+      timers,
+      report: (origin, report) => this.report(origin, report),
+    });
+    if (bus !== undefined) bus.onReport = (text) => this.take(JSON.parse(text));
+  }
+
+  /** Makes what asks. Called once there is a hub. */
+  openAsks(hub: Hub): LiveAsks {
+    this.asks = new LiveAsks({ hub, origin: this.origin, timers: this.options.timers });
+    return this.asks;
+  }
+
+  /** Takes what another loop reports. */
+  take(report: AskReport): void {
+    this.asks?.take(report);
+  }
+
+  private report(origin: string, report: AskReport): void {
+    const { links, bus } = this.options;
+    if (origin === this.origin) this.take(report);
+    else if (bus !== undefined) bus.report(origin, JSON.stringify(report));
+    else links.send(Number(origin), { type: 'live-report', report });
+  }
+}

@@ -1,0 +1,124 @@
+import { FairBudget } from '../../runtime/fair-budget.ts';
+import type { LiveStore } from '../live-store.ts';
+import type { LiveRequest, LiveResult } from '../model/live.ts';
+import type { PublishId } from '../model/publish.ts';
+
+/** A publish whose users are to be asked. */
+export interface LivePublish {
+  readonly id: PublishId;
+  readonly instance: number;
+  /** The app whose connections are asked. */
+  readonly appId: string;
+  readonly live: LiveRequest;
+  readonly userIds: readonly string[];
+}
+
+/** Sends the event of a publish, and asks the connections of its users. Settles a moment after the deadline at the latest. */
+export type AskUsers = (publish: LivePublish) => Promise<LiveResult>;
+
+export interface LiveStageOptions {
+  readonly ask: AskUsers;
+  readonly store: LiveStore;
+  readonly now: () => number;
+  /** Called when a result was stored, so that planning can begin. */
+  readonly settled: () => void;
+  readonly counted: (result: LiveResult) => void;
+  /** Called when a result could not be stored. Planning then begins by itself. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** Publishes and users that are asked at once. Beyond it, nobody is asked, and all get notifications. */
+const PUBLISHES_MAX = 10_000;
+const USERS_MAX = 100_000;
+
+/** What a publish takes of the room for users, at least: so many small ones reach both limits together. */
+const USERS_MIN = USERS_MAX / PUBLISHES_MAX;
+
+interface Staged {
+  readonly publish: LivePublish;
+  readonly weight: number;
+  isOver: boolean;
+}
+
+/**
+ * The live publishes that are asked now. Nothing here must survive: planning begins by itself after the deadline. While it
+ * is full, the instance with most users in it gives up its newest publish, so that no instance keeps others out.
+ */
+export class LiveStage {
+  private readonly options: LiveStageOptions;
+  private readonly budget = new FairBudget<number>(USERS_MAX);
+  /** In the order in which they came. */
+  private readonly byInstance = new Map<number, Set<Staged>>();
+
+  constructor(options: LiveStageOptions) {
+    this.options = options;
+  }
+
+  /** Publishes in it. */
+  get size(): number {
+    return this.byInstance.values().reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Asks the users of an accepted publish. Never fails. */
+  add(publish: LivePublish): void {
+    const { instance, userIds } = publish;
+    const staged = { publish, weight: Math.max(USERS_MIN, userIds.length), isOver: false };
+    if (!this.makeRoom(instance, staged.weight)) {
+      this.settle(staged, { skipped: 'too-many' });
+      return;
+    }
+    this.budget.add(instance, staged.weight);
+    const others = this.byInstance.get(instance);
+    if (others === undefined) this.byInstance.set(instance, new Set([staged]));
+    else others.add(staged);
+    this.options.ask(publish).then(
+      (result) => this.end(staged, result),
+      () => this.end(staged, { skipped: 'no-result' }),
+    );
+  }
+
+  /** Settles a publish that cannot be asked. */
+  skip(publish: Pick<LivePublish, 'id' | 'instance'>, why: 'not-allowed'): void {
+    void this.store(publish, { skipped: why });
+  }
+
+  private makeRoom(instance: number, weight: number): boolean {
+    for (;;) {
+      const yielding = this.budget.whoYields(instance, weight);
+      if (yielding === undefined) return true;
+      const staged = yielding === instance ? [] : [...(this.byInstance.get(yielding) ?? [])];
+      const newest = staged.at(-1);
+      if (newest === undefined) return false;
+      this.end(newest, { skipped: 'too-many' });
+    }
+  }
+
+  private end(staged: Staged, result: LiveResult): void {
+    if (staged.isOver) return;
+    const { instance } = staged.publish;
+    const ofInstance = this.byInstance.get(instance);
+    ofInstance?.delete(staged);
+    if (ofInstance?.size === 0) this.byInstance.delete(instance);
+    this.budget.release(instance, staged.weight);
+    this.settle(staged, result);
+  }
+
+  private settle(staged: Staged, result: LiveResult): void {
+    staged.isOver = true;
+    void this.store(staged.publish, result);
+  }
+
+  private async store(
+    { id, instance }: Pick<LivePublish, 'id' | 'instance'>,
+    result: LiveResult,
+  ): Promise<void> {
+    const { store, now, settled, counted, failed } = this.options;
+    counted(result);
+    try {
+      await store.settleLive({ instance, publish: id, result, nowMs: now() });
+      settled();
+    } catch (error) {
+      failed(error);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import type { LivePhase, LiveSkip, LiveStatus } from '../../../push/model/live.ts';
+import type { BigInteger } from '../../database/rows.ts';
+
+/** The columns of `publish_live_asks AS live` that a status needs. */
+export interface LiveColumns {
+  /** `null`: the publish has no live part, and so below. */
+  readonly phase: LivePhase | null;
+  readonly push: LiveStatus['push'] | null;
+  readonly users: BigInteger | null;
+  readonly reached: BigInteger | null;
+  readonly silent: BigInteger | null;
+  readonly absent: BigInteger | null;
+  readonly connections: BigInteger | null;
+  readonly why: LiveSkip | null;
+}
+
+export function liveStatusOf(row: LiveColumns): LiveStatus | undefined {
+  const { phase, push, users, reached, silent, absent, connections, why } = row;
+  if (phase === null) return undefined;
+  return {
+    state: phase,
+    push: push ?? 'absent',
+    users: Number(users),
+    reached: Number(reached),
+    silent: Number(silent),
+    absent: Number(absent),
+    connections: Number(connections),
+    why: why ?? undefined,
+  };
+}
