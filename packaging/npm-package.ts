@@ -24,6 +24,8 @@ export async function packNpm(out: string): Promise<readonly string[]> {
     const { bun } = packageJson.dependencies;
     const manifest = { ...published, dependencies: { bun }, gitHead: commitOf(ROOT) };
     await Bun.write(join(folder, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+    // npm keeps the modes, and those of a clone depend on its owner.
+    run(['chmod', '-R', 'u=rwX,go=rX', folder], { cwd: folder });
     const pack = ['npm', 'pack', '--json', '--pack-destination', out];
     const [packed] = JSON.parse(run(pack, { cwd: folder }));
     return [join(out, packed.filename)];
