@@ -17,7 +17,7 @@ interface LockedPackage {
 
 /** Writes the list of everything that a release contains: packages, versions, licences and sums, as CycloneDX 1.6. */
 export async function packSbom(out: string): Promise<readonly string[]> {
-  const file = join(out, `fanfare-${packageJson.version}.cdx.json`);
+  const file = join(out, 'sbom.cdx.json');
   await Bun.write(file, `${JSON.stringify(sbom(), undefined, 2)}\n`);
   return [file];
 }
