@@ -60,3 +60,45 @@ describe('the documentation', () => {
     expect(dead).toEqual([]);
   });
 });
+
+describe('the version', () => {
+  const { version } = packageJson;
+  const textOf = (path: string) => Bun.file(join(ROOT, path)).text();
+
+  it('is that of package.json wherever a file must repeat it', async () => {
+    const lock = JSON.parse(await textOf('package-lock.json'));
+    const plugin = JSON.parse(await textOf('sdk/resume/package.json'));
+    expect([lock.version, lock.packages[''].version, plugin.version]).toEqual([
+      version,
+      version,
+      version,
+    ]);
+  });
+
+  it('is that of package.json in the names of files that pages tell to install', async () => {
+    const wrong: string[] = [];
+    let found = 0;
+    for (const page of ['README.md', ...new Glob('docs/*.md').scanSync(ROOT)]) {
+      const text = await textOf(page);
+      for (const name of text.matchAll(/\bfanfare[-_](?:chart-)?(?=\d+\.\d+\.\d+)/g)) {
+        found++;
+        const rest = text.slice(name.index + name[0].length);
+        if (!/^[-_.]/.test(rest.replace(version, ''))) wrong.push(`${page}: ${rest.slice(0, 20)}`);
+      }
+    }
+    expect(found).toBeGreaterThan(3);
+    expect(wrong).toEqual([]);
+  });
+
+  it('is written nowhere else in what is shipped', async () => {
+    const repeated = new RegExp(`(?<![\\d.v])${RegExp.escape(version)}(?![\\d.])`);
+    const files = new Glob('{src,packaging,scripts,sdk,bin}/**/*.{ts,tsx,js,sh,yaml,yml,tpl,json}');
+    const wrong: string[] = [];
+    for (const file of files.scanSync(ROOT)) {
+      if (file === 'sdk/resume/package.json' || file.includes('.test.')) continue;
+      if (file.includes('node_modules') || !repeated.test(await textOf(file))) continue;
+      wrong.push(file);
+    }
+    expect(wrong).toEqual([]);
+  });
+});
