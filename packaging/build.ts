@@ -8,6 +8,9 @@ import { ROOT } from './bundle.ts';
  * makes another one: npm then downloads the Bun of that platform. `--out FOLDER` replaces `dist`.
  */
 
+// The modes of files are part of what is made.
+process.umask(0o022);
+
 const { values } = parseArgs({
   options: {
     target: { type: 'string', default: 'linux-x64' },

@@ -5,6 +5,7 @@ import packageJson from '../package.json';
 import { buildBinary, type Target } from './binary.ts';
 import { ROOT } from './bundle.ts';
 import { commitTime } from './commit.ts';
+import { manualPage } from './man-page.ts';
 import { run } from './run.ts';
 
 /** Debian's names of the targets. */
@@ -51,9 +52,15 @@ async function packOne({ target, architecture, out }: One): Promise<string> {
     }
     mkdirSync(join(content, 'usr/bin'), { recursive: true });
     cpSync(await buildBinary(target, folder), join(content, 'usr/bin/fanfare'));
-    await writeDocuments(content);
     const { version } = packageJson;
     const control = await Bun.file(join(ROOT, 'packaging/debian/control')).text();
+    const compressed = {
+      'usr/share/doc/fanfare/changelog.gz': changelogOf(control),
+      'usr/share/man/man1/fanfare.1.gz': manualPage(),
+    };
+    for (const [to, text] of Object.entries(compressed)) {
+      await Bun.write(join(content, to), Bun.gzipSync(text, { level: 9 }));
+    }
     await Bun.write(
       join(content, 'DEBIAN/control'),
       control
@@ -75,27 +82,18 @@ async function packOne({ target, architecture, out }: One): Promise<string> {
   }
 }
 
-/** The manual page, and the changelog in Debian's form: it names the version, and CHANGELOG.md for its contents. */
-async function writeDocuments(content: string): Promise<void> {
-  const { version } = packageJson;
-  const control = await Bun.file(join(ROOT, 'packaging/debian/control')).text();
+/** Debian's own changelog. Source: Debian Policy 4.4. */
+function changelogOf(control: string): string {
   const maintainer = /^Maintainer: (.*)$/m.exec(control)?.[1];
   const date = new Date(commitTime(ROOT) * 1_000).toUTCString().replace('GMT', '+0000');
-  const changelog = `fanfare (${version}) unstable; urgency=medium
-
-  * See https://github.com/fanfare-server/fanfare/blob/main/CHANGELOG.md
-
- -- ${maintainer}  ${date}
-`;
-  const manual = await Bun.file(join(ROOT, 'packaging/debian/fanfare.1')).text();
-  const documents = {
-    'usr/share/doc/fanfare/changelog.gz': changelog,
-    'usr/share/man/man1/fanfare.1.gz': manual.replace('VERSION', version),
-  };
-  for (const [path, text] of Object.entries(documents)) {
-    await Bun.write(join(content, path), Bun.gzipSync(text, { level: 9 }));
-    chmodSync(join(content, path), 0o644);
-  }
+  return [
+    `fanfare (${packageJson.version}) stable; urgency=medium`,
+    '',
+    `  * See ${packageJson.homepage.replace(/#.*$/, '')}/blob/main/CHANGELOG.md.`,
+    '',
+    ` -- ${maintainer}  ${date}`,
+    '',
+  ].join('\n');
 }
 
 function sizeOf(folder: string): number {

@@ -24,6 +24,9 @@ const PARTS: Readonly<Record<string, (out: string) => Promise<readonly string[]>
   sbom: packSbom,
 };
 
+// The modes of files are part of what is made.
+process.umask(0o022);
+
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: Object.keys(PARTS).join(',') },

@@ -6,7 +6,6 @@ import { SUMS_FILE } from './sums.ts';
 /** What a release of a version consists of; see `docs/install.md`. */
 export function releaseFiles(version: string): readonly string[] {
   return [
-    `fanfare-${version}.cdx.json`,
     `fanfare-${version}.tgz`,
     `fanfare-${version}-image-amd64.tar`,
     `fanfare-${version}-image-arm64.tar`,
@@ -16,6 +15,7 @@ export function releaseFiles(version: string): readonly string[] {
     `fanfare_${version}_amd64.deb`,
     `fanfare_${version}_arm64.deb`,
     'install.sh',
+    'sbom.cdx.json',
   ];
 }
 

@@ -5,7 +5,7 @@ import packageJson from '../package.json';
 import { ROOT } from './bundle.ts';
 import { commitOf, commitTime } from './commit.ts';
 
-/** What `package-lock.json` says of a package. */
+/** A package in `package-lock.json`. */
 interface LockedPackage {
   readonly version?: string;
   readonly integrity?: string;
@@ -17,7 +17,7 @@ interface LockedPackage {
 
 /** Writes the list of everything that a release contains: packages, versions, licences and sums, as CycloneDX 1.6. */
 export async function packSbom(out: string): Promise<readonly string[]> {
-  const file = join(out, `fanfare-${packageJson.version}.cdx.json`);
+  const file = join(out, 'sbom.cdx.json');
   await Bun.write(file, `${JSON.stringify(sbom(), undefined, 2)}\n`);
   return [file];
 }

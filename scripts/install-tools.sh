@@ -54,8 +54,9 @@ if [ -n "$paths" ] && runs test/acme test/packages; then
   has redis-server || missing="$missing redis-server"
   has initdb || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 fi
-if [ -n "$paths" ] && runs test/packages/debian; then
-  for program in lintian mmdebstrap; do has $program || missing="$missing $program"; done
+if [ -n "$paths" ] && runs test/packages; then
+  for program in buildah lintian mmdebstrap; do has $program || missing="$missing $program"; done
+  has qemu-aarch64-static || missing="$missing qemu-user-static"
   has systemd-nspawn || missing="$missing systemd-container"
 fi
 [ -n "$missing$promtool" ] || exit 0

@@ -7,6 +7,8 @@
 # the other architecture runs. DEBIAN_MIRROR replaces http://deb.debian.org.
 set -eu
 umask 022
+# The order of names, also of the certificates below, is the same in every language.
+export LC_ALL=C
 
 architecture=$1
 mkdir -p "$2"

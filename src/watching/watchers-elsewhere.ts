@@ -115,7 +115,7 @@ export class WatchersElsewhere {
     }
   }
 
-  /** Sends what waits. Called with each tick. */
+  /** Sends queued messages. Called with each tick. */
   flush(): void {
     const { node, timers, link } = this.options;
     const nowMs = timers.now();

@@ -251,7 +251,7 @@ export class Webhooks implements AsyncDisposable {
     this.cancelFlush ??= this.timers.after(ms, () => void this.flush());
   }
 
-  /** Writes what waits in memory. Never throws; a failed write is repeated a second later. */
+  /** Writes the requests that are in memory. Never throws; a failed write is repeated a second later. */
   private flush(): Promise<void> {
     this.cancelFlush?.();
     this.cancelFlush = undefined;

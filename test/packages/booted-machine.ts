@@ -1,86 +1,84 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { eventually } from '../../testing/eventually.ts';
 import { toEnd } from './unpacked-image.ts';
 
-/** How long a small Debian takes to boot, in milliseconds, with much to spare. */
-const BOOT_MAX_MS = 60_000;
-const LOOK_AGAIN_MS = 100;
+/** What the machine has beside the least of Debian. */
+const PACKAGES = 'systemd,systemd-sysv,adduser,procps';
 
-export interface Answer {
+/** Nothing of this machine's environment. */
+const ENVIRONMENT = {
+  PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
+  DEBIAN_FRONTEND: 'noninteractive',
+  LC_ALL: 'C',
+};
+
+export interface Ran {
   readonly exitCode: number;
+  /** What it printed to both outputs. */
   readonly output: string;
 }
 
-/** A Debian with systemd as its first process, and with a network of its own. */
-export interface BootedMachine extends AsyncDisposable {
-  /** Runs a line of shell in it as root, and gives what it prints. */
-  run(line: string): Answer;
-  /** Runs a line until it succeeds. The last answer is in the error if it never does. */
-  until(line: string): Promise<string>;
-}
-
-/** Makes a Debian in a folder from its packages. Only root can do that. */
+/** Unpacks a Debian system into a folder that is not there yet. */
 export function makeMachine(root: string): void {
-  if (process.getuid?.() !== 0) throw new Error('Only root can boot a machine');
-  const include = 'systemd,systemd-sysv,adduser,procps';
-  toEnd(['mmdebstrap', '--quiet', '--variant=minbase', `--include=${include}`, 'bookworm', root]);
+  if (process.getuid?.() !== 0) throw new Error('Only root can make a machine');
+  toEnd(['mmdebstrap', '--quiet', '--variant=minbase', `--include=${PACKAGES}`, 'bookworm', root]);
 }
 
-export async function bootMachine(root: string): Promise<BootedMachine> {
+/** Runs a program in a machine that is switched off. */
+export function inChroot(root: string, command: readonly string[]): Ran {
+  return ran(['/usr/sbin/chroot', root, ...command]);
+}
+
+/** A machine that is switched on: with its own init, processes, users, and a network without a way out. */
+export interface Machine extends AsyncDisposable {
+  /** Runs a program as root. */
+  run(command: readonly string[]): Ran;
+}
+
+/** Boots a machine, and waits until all of its services have started. */
+export async function bootMachine(root: string): Promise<Machine> {
   const nspawn = Bun.spawn(
     [
-      ...['systemd-nspawn', '--directory', root, '--boot', '--quiet', '--register=no'],
-      ...['--keep-unit', '--private-network', '--console=pipe', '--link-journal=no'],
+      ...['systemd-nspawn', '--quiet', '-D', root, '--boot', '--register=no', '--keep-unit'],
+      ...['--private-network', '--console=pipe', '--link-journal=no'],
     ],
     { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' },
   );
-  let first: number | undefined;
-  const run = (line: string): Answer => {
-    first ??= firstChild(nspawn.pid);
-    if (first === undefined) return { exitCode: 1, output: 'It has no process yet.' };
-    const { exitCode, stdout, stderr } = Bun.spawnSync([
-      ...['nsenter', '-t', String(first), '-m', '-u', '-i', '-p', '-n'],
-      ...['sh', '-c', line],
-    ]);
-    return { exitCode, output: `${stdout}${stderr}`.trim() };
-  };
-  const until = async (line: string): Promise<string> => {
-    const deadline = Date.now() + BOOT_MAX_MS;
-    for (;;) {
-      const { exitCode, output } = run(line);
-      if (exitCode === 0) return output;
-      if (Date.now() > deadline) throw new Error(`${line} never succeeded: ${output}`);
-      await Bun.sleep(LOOK_AGAIN_MS);
-    }
-  };
-  const machine = {
+  const init = await eventually(
+    () => {
+      if (nspawn.exitCode !== null) throw new Error(`systemd-nspawn ended: ${nspawn.exitCode}`);
+      return childrenOf(nspawn.pid).find((pid) => commandOf(pid) === 'systemd');
+    },
+    (pid) => pid !== undefined,
+  );
+  const namespaces = ['--mount', '--uts', '--ipc', '--pid', '--net'];
+  const run = (command: readonly string[]) =>
+    ran(['nsenter', `--target=${init}`, ...namespaces, ...command]);
+  await eventually(
+    () => run(['systemctl', 'is-system-running']).output.trim(),
+    (state) => state === 'running',
+  );
+  return {
     run,
-    until,
     async [Symbol.asyncDispose]() {
-      run('systemctl poweroff');
-      const stuck = setTimeout(() => nspawn.kill('SIGKILL'), BOOT_MAX_MS);
+      // All of the machine ends with its init.
+      process.kill(Number(init), 'SIGKILL');
       await nspawn.exited;
-      clearTimeout(stuck);
     },
   };
-  await until('systemctl is-active multi-user.target');
-  return machine;
 }
 
-/** The process that a process has started, from Linux's own list of all. */
-function firstChild(parent: number): number | undefined {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .find((pid) => parentOf(pid) === parent);
+function ran(command: readonly string[]): Ran {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { env: ENVIRONMENT });
+  return { exitCode, output: `${stdout}${stderr}` };
 }
 
-function parentOf(pid: number): number | undefined {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ');
-    return Number(fields[1]);
-  } catch {
-    return undefined;
-  }
+function childrenOf(pid: number): readonly string[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').trim().split(' '),
+  );
+}
+
+function commandOf(pid: string): string {
+  return pid === '' ? '' : readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
 }

@@ -13,7 +13,7 @@ import { ChannelHistory, KeptEvent } from './channel-history.ts';
 import { findPlace, lastFrames } from './find-place.ts';
 import { readPage } from './read-page.ts';
 
-/** Which bound an event was forgotten for. */
+/** The limit that an event was forgotten for. */
 export type HistoryLimit = 'seconds' | 'events' | 'bytes' | 'app' | 'server';
 
 /** Counts forgotten events. */
@@ -24,33 +24,33 @@ export interface HistoryMeter {
 export interface HistoriesOptions {
   readonly timers: Timers;
   readonly meter: HistoryMeter;
-  /** What the events of all apps may count for on this home. */
+  /** The limit of the events of all apps on this home. */
   readonly bytesMax: number;
-  /** How many homes share what an app may keep. */
+  /** The number of homes that share the limit of an app. */
   readonly homes: number;
   /** Whether anybody is subscribed to a channel. */
   readonly isOccupied: (app: App, channel: ChannelText) => boolean;
 }
 
-/** An event on its way into a history. */
+/** An event that is about to enter a history. */
 export interface NewEvent {
   readonly app: App;
   readonly channel: ChannelText;
-  /** Without its id. */
+  /** The frame, without the id of the event. */
   readonly frame: string;
   readonly except: SocketId | undefined;
 }
 
-/** Empty histories of channels without subscribers, of all homes. Each takes about 500 bytes. */
+/** The limit of empty histories of channels without subscribers, on all homes. Each takes about 500 bytes. */
 const IDLE_MAX = 100_000;
 
-/** How long such a history is remembered. Milliseconds. */
+/** How long an empty history is remembered without subscribers. Milliseconds. */
 const IDLE_MS = 3_600_000;
 
-/** How often some histories are searched for events that are too old. Milliseconds. */
+/** The pause between two searches for events that are too old. Milliseconds. */
 const SWEEP_MS = 1000;
 
-/** The part of all histories that is searched each time, and the least number of them. */
+/** Each search covers a sixtieth of all histories, and at least this many. */
 const SWEEP_PART = 60;
 const SWEPT_MIN = 1000;
 
@@ -84,7 +84,7 @@ export class Histories {
     const timeMs = this.options.timers.now();
     const id = history.nextId();
     const event = new KeptEvent(history, { id, frame: withEventId(frame, id), timeMs, except });
-    // First, so that nothing below takes it for an idle one.
+    // This comes first: otherwise, making room below could remove this history as an idle one.
     this.isUsed(of, channel);
     this.expire(of, history, rule);
     while (history.size >= rule.events) this.shift(of, history, 'events');
@@ -103,7 +103,7 @@ export class Histories {
     return event;
   }
 
-  /** Returns what a connection gets that enters a channel. */
+  /** Returns what a new subscriber of a channel gets from its history. */
   enter(entry: {
     readonly app: App;
     readonly channel: ChannelText;
@@ -113,7 +113,7 @@ export class Histories {
   }): FoundHistory | undefined {
     const { app, channel, rule, request, socketId } = entry;
     const known = this.find(app, channel);
-    // A client that cannot resume needs no place, so nothing is remembered for it.
+    // A client that cannot resume needs no place, so no history is created for it.
     if (known === undefined && request.place === undefined) return undefined;
     const { of, history } = known ?? this.open(app, channel);
     this.isUsed(of, channel);
@@ -142,7 +142,7 @@ export class Histories {
     if (known !== undefined) this.remove(known.of, known.history);
   }
 
-  /** The last subscriber of a channel has left. */
+  /** Must be called when the last subscriber of a channel has left. */
   vacated(app: App, channel: ChannelText): void {
     const known = this.find(app, channel);
     if (known !== undefined) this.noteIdle(known.of, known.history);
@@ -190,7 +190,7 @@ export class Histories {
     return { of, history };
   }
 
-  /** Forgets events until there is room for another one; `false` if the app may not have as much. */
+  /** Forgets events until there is room for another one; `false` if there cannot be enough room. */
   private makeRoom(of: AppHistories, { history, bytes }: KeptEvent): boolean {
     const { historyBytes } = of.app.limits;
     const ofApp = historyBytes === 0 ? Number.POSITIVE_INFINITY : historyBytes / this.options.homes;
@@ -227,7 +227,7 @@ export class Histories {
     this.options.meter.count('historyForgotten', 1, why);
   }
 
-  /** A channel with an empty history is remembered for an hour after its last subscriber has left. */
+  /** Marks an empty history without subscribers as idle. It is removed an hour later. */
   private noteIdle(of: AppHistories, history: ChannelHistory): void {
     const { channel } = history;
     if (history.size > 0 || of.idle.has(channel)) return;
@@ -270,7 +270,7 @@ export class Histories {
     });
   }
 
-  /** Searches the next histories for events that are too old, and forgets those that are empty for long. */
+  /** Removes events that are too old from the next histories, and histories that have been idle for an hour. */
   private sweep(): void {
     const forgottenSinceMs = this.options.timers.now() - IDLE_MS;
     let left = Math.max(SWEPT_MIN, Math.ceil(this.channelCount / SWEEP_PART));

@@ -442,7 +442,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     watch: (watched) => taps.watch(watched),
     say(to, text) {
       void bus?.say(to, text).then((hearers) => {
-        // While Redis is away, whoever must hear it is told again.
+        // While Redis is away, `hearers` is undefined. The message counts as heard, because it will be repeated.
         const isHeard = hearers !== 0;
         if (to !== undefined) options.toBackground({ type: 'cluster-said', to, isHeard });
       });

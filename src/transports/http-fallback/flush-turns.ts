@@ -10,7 +10,7 @@ const FLUSHED_AT_ONCE = 8;
 /** The share of a core from which on the loop is busy. */
 const BUSY_FROM = 0.6;
 
-/** The pause of a busy loop between two rounds: so many times what the last one took, and at most so many milliseconds. */
+/** The pause of a busy loop between two rounds: this many times the last round, and at most this many milliseconds. */
 const PAUSE_TIMES = 20;
 const PAUSE_MS_MAX = 50;
 

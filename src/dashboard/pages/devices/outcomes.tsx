@@ -33,7 +33,7 @@ const words: Readonly<Record<ShownEvent['what'], readonly [word: string, look: s
   opened: ['opened', 'ok'],
 };
 
-/** Outcomes whose advice is only for those who ask: nothing is wrong at the server. */
+/** Outcomes whose advice is hidden at first, because nothing is wrong at the server. */
 const reached: readonly ShownEvent['what'][] = ['accepted', 'delivered', 'opened', 'live-reached'];
 
 function WhatTag({ what }: { readonly what: ShownEvent['what'] }) {

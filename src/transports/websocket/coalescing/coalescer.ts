@@ -33,7 +33,7 @@ const NO_WAIT_MS_MAX = 200;
 /** Bun merges this many publishes of one topic into one write. Waiting for more saves nothing. */
 const MERGED_MAX = 32;
 
-/** Bounds of what waits, in publishes and in characters of their frames. */
+/** Limits of the queue, in publishes and in characters of their frames. */
 const WAITING_MAX = 4096;
 const WAITING_CHARACTERS_MAX = 1024 * 1024;
 

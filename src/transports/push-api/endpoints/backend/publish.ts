@@ -31,7 +31,7 @@ export interface GivenPublish {
   readonly idempotencyKey: string | undefined;
 }
 
-/** Accepts a publish of an instance, for whoever may send one. It is durable when this settles. */
+/** Accepts a publish of an instance. The caller has checked who sent it. The publish is durable when this settles. */
 export type AcceptPublish = (
   instance: PushInstance,
   given: GivenPublish,
