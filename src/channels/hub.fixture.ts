@@ -25,6 +25,7 @@ import type {
 import { ProblemBook } from './problem-book.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
 import { LocalChannels } from './subscribing/local-channels.ts';
+import { MemberSessions } from './subscribing/member-sessions.ts';
 import { Session, type Subscription } from './subscribing/session.ts';
 import { Usage } from './usage.ts';
 import { UserSessions } from './users/user-sessions.ts';
@@ -342,9 +343,11 @@ export function hubWith(engine?: LateEngine): FakeHub {
   const sink = { emit: (event: AppWebhookEvent) => void reported.push(event) };
   const webhooks = new WebhookEvents({ clock, usage, sink });
   const sessions = new UserSessions();
+  const members = new MemberSessions();
   const reports: AskReport[] = [];
   const asked = new AskedConnections({
     sessions,
+    members,
     probe(session, number) {
       session.peer.send(`{"event":"probe","data":${number}}`);
       return 'pong';
@@ -378,6 +381,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
     subscriptionErrors: true,
     problems: new ProblemBook({ now: Date.now }),
     sessions,
+    members,
     asked,
     reports,
     reported,

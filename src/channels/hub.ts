@@ -5,6 +5,7 @@ import type { AskedConnections } from './live/asked-connections.ts';
 import type { Audience, Authority, Meter } from './ports.ts';
 import type { ProblemBook } from './problem-book.ts';
 import type { LocalChannels } from './subscribing/local-channels.ts';
+import type { MemberSessions } from './subscribing/member-sessions.ts';
 import type { Usage } from './usage.ts';
 import type { UserSessions } from './users/user-sessions.ts';
 
@@ -32,6 +33,7 @@ export interface Hub {
   readonly subscriptionErrors: boolean;
   /** The signed-in connections of this loop. */
   readonly sessions: UserSessions;
+  readonly members: MemberSessions;
   /** The connections of this loop that were asked whether they have an event. */
   readonly asked: AskedConnections;
 }

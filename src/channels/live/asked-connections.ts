@@ -1,6 +1,8 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { App } from '../app.ts';
 import type { ChannelText } from '../channel-name.ts';
+import type { Topic } from '../event.ts';
+import type { MemberSessions } from '../subscribing/member-sessions.ts';
 import type { Session } from '../subscribing/session.ts';
 import type { UserSessions } from '../users/user-sessions.ts';
 import type { Ask, SendReport } from './ask.ts';
@@ -15,7 +17,10 @@ export type ExpectedAnswer = 'pong' | number | undefined;
 export type Probe = (session: Session, number: number) => ExpectedAnswer;
 
 export interface AskedConnectionsOptions {
+  /** Connections that are signed in. */
   readonly sessions: Pick<UserSessions, 'of'>;
+  /** Members of presence channels, who need not be signed in. */
+  readonly members: Pick<MemberSessions, 'of'>;
   readonly probe: Probe;
   readonly report: SendReport;
   readonly timers: Timers;
@@ -51,12 +56,14 @@ export class AskedConnections {
 
   /** Asks the connections of users that hear the channel. To be called behind the event that the ask belongs to. */
   ask(app: App, channel: ChannelText, ask: Ask): void {
-    const { sessions, report, timers } = this.options;
+    const { sessions, members, report, timers } = this.options;
+    const topic: Topic = `${app.id}/${channel}`;
     const untilMs = timers.now() + ask.waitMs;
     const connections: (readonly [string, number])[] = [];
     for (const userId of ask.userIds) {
       let asked = 0;
-      for (const session of sessions.of(app, userId)) {
+      const ofUser = new Set([...sessions.of(app, userId), ...members.of(topic, userId)]);
+      for (const session of ofUser) {
         if (asked === ask.connectionsMax) break;
         if (!this.counts(session, channel)) continue;
         asked++;

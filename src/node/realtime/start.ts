@@ -4,6 +4,7 @@ import { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import { ProblemBook } from '../../channels/problem-book.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
+import { MemberSessions } from '../../channels/subscribing/member-sessions.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Config } from '../../config/schema.ts';
@@ -203,8 +204,10 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     isOneOfSeveral ? totalOf(options.totals.subscriptions) : undefined,
   );
   const userSessions = new UserSessions();
+  const members = new MemberSessions();
   const live = new LiveLoop({
     sessions: userSessions,
+    members,
     probe({ socketId }, number) {
       const connection = connections.get(socketId);
       return connection && clients.probe(connection, number);
@@ -248,6 +251,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     historySendBytes: channels.sendBufferBytes / 2,
     subscriptionErrors: channels.subscriptionErrors,
     sessions: userSessions,
+    members,
     asked: live.asked,
   };
   const addresses = new ClientAddresses({

@@ -22,7 +22,8 @@ export interface LiveStageOptions {
   readonly now: () => number;
   /** Called when a result was stored, so that planning can begin. */
   readonly settled: () => void;
-  readonly counted: (result: LiveResult) => void;
+  /** Called once for each publish that is settled, with the number of its users. */
+  readonly counted: (result: LiveResult, users: number) => void;
   /** Called when a result could not be stored. Planning then begins by itself. */
   readonly failed: (error: unknown) => void;
 }
@@ -78,7 +79,7 @@ export class LiveStage {
   }
 
   /** Settles a publish that cannot be asked. */
-  skip(publish: Pick<LivePublish, 'id' | 'instance'>, why: 'not-allowed'): void {
+  skip(publish: Pick<LivePublish, 'id' | 'instance' | 'userIds'>, why: 'not-allowed'): void {
     void this.store(publish, { skipped: why });
   }
 
@@ -109,11 +110,11 @@ export class LiveStage {
   }
 
   private async store(
-    { id, instance }: Pick<LivePublish, 'id' | 'instance'>,
+    { id, instance, userIds }: Pick<LivePublish, 'id' | 'instance' | 'userIds'>,
     result: LiveResult,
   ): Promise<void> {
     const { store, now, settled, counted, failed } = this.options;
-    counted(result);
+    counted(result, userIds.length);
     try {
       await store.settleLive({ instance, publish: id, result, nowMs: now() });
       settled();

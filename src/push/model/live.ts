@@ -40,6 +40,11 @@ export interface LiveUserResult {
   readonly answeredAfterMs: number | undefined;
 }
 
+/** The same, with the time at which the result was stored. */
+export interface StoredLiveUser extends LiveUserResult {
+  readonly atMs: number;
+}
+
 /** What became of the live part of a publish. */
 export type LiveResult =
   | { readonly users: readonly LiveUserResult[] }
@@ -49,6 +54,7 @@ export type LiveResult =
 export interface LiveStatus {
   readonly state: LivePhase;
   readonly push: LiveRequest['push'];
+  readonly waitSeconds: number;
   readonly users: number;
   readonly reached: number;
   readonly silent: number;

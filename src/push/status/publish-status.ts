@@ -10,7 +10,7 @@ export function publishStatusJson(status: PublishStatus): object {
     createdAt: timeText(status.createdAtMs),
     sendAt: status.sendAtMs === undefined ? null : timeText(status.sendAtMs),
     platforms: { apns: countsJson(apns), fcm: countsJson(fcm), web: countsJson(web) },
-    ...(status.live !== undefined && { live: liveJson(status.live) }),
+    ...(status.live !== undefined && { live: liveStatusJson(status.live) }),
     delivered: status.delivered,
     opened: status.opened,
     reasons: status.reasons.map(({ platform, reason, devices }) => ({ platform, reason, devices })),
@@ -23,8 +23,8 @@ function countsJson(counts: PublishStatus['platforms']['web']): object {
   return { planned, accepted, retrying, failed, pruned, expired, cancelled };
 }
 
-/** Only publishes with a live part have it. */
-function liveJson(live: LiveStatus): object {
+/** What became of the live part of a publish, as JSON. Only publishes with a live part have it. */
+export function liveStatusJson(live: LiveStatus): object {
   const { state, push, users, reached, silent, absent, connections, why } = live;
   return { state, push, users, reached, silent, absent, connections, why: why ?? null };
 }

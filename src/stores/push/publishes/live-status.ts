@@ -6,6 +6,7 @@ export interface LiveColumns {
   /** `null`: the publish has no live part, and so below. */
   readonly phase: LivePhase | null;
   readonly push: LiveStatus['push'] | null;
+  readonly wait_ms: BigInteger | null;
   readonly users: BigInteger | null;
   readonly reached: BigInteger | null;
   readonly silent: BigInteger | null;
@@ -15,11 +16,12 @@ export interface LiveColumns {
 }
 
 export function liveStatusOf(row: LiveColumns): LiveStatus | undefined {
-  const { phase, push, users, reached, silent, absent, connections, why } = row;
+  const { phase, push, wait_ms, users, reached, silent, absent, connections, why } = row;
   if (phase === null) return undefined;
   return {
     state: phase,
     push: push ?? 'absent',
+    waitSeconds: Number(wait_ms) / 1000,
     users: Number(users),
     reached: Number(reached),
     silent: Number(silent),

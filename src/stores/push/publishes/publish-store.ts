@@ -164,7 +164,7 @@ export class StoredPublishes implements PublishStore {
     const rows: StatusRow[] = await read`
       SELECT state, created_at, send_at, delivered, opened, outcomes.platform, planned, accepted,
         retrying, failed, pruned, expired, cancelled, reason, reasons.devices,
-        phase, push, users, reached, silent, absent, connections, why
+        phase, push, wait_ms, users, reached, silent, absent, connections, why
       FROM publishes
       LEFT JOIN publish_live_asks AS live ON live.publish = publishes.number
       LEFT JOIN publish_feedback AS feedback ON feedback.publish = publishes.number
