@@ -150,7 +150,7 @@ export class Home {
     if (wasOnline && !this.users.has(key)) this.watchlists.offline(app, userId);
   }
 
-  /** Returns which of the users are online; one who went offline a moment ago still counts. */
+  /** Returns which of the users are online. A user who went offline a moment ago still counts. */
   online(app: App, userIds: readonly string[]): ReadonlySet<string> {
     const isOnline = (userId: string) =>
       this.users.has(keyOf(app, userId)) || this.watchlists.isLeaving(app, userId);

@@ -199,7 +199,7 @@ export class Webhooks implements AsyncDisposable {
     }
   }
 
-  /** How the addresses answer that were tried in the last 24 h, and what waits for each. */
+  /** How the addresses tried in the last 24 h answer, and the requests that wait for each. */
   endpoints(): readonly (EndpointHealth & WaitingFor)[] {
     return Array.from(this.health.all(), (one) => {
       const { rows, oldestAtMs } = this.queues.waitingFor(one.endpoint);

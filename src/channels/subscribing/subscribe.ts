@@ -311,7 +311,7 @@ function refuse(
   session.peer.send(subscriptionError(channel, type, status, refusal.message));
 }
 
-/** Whose subscription it is, for those who watch the app. */
+/** Names the subscriber for live streams of the app. */
 function whereOf({ socketId, user }: Session, { channel, member }: Subscription) {
   return { socket: socketId, user: member?.userId ?? user?.id, channel: channel.text };
 }

@@ -17,7 +17,7 @@ const PAUSE_MS_MAX = 50;
 export interface FlushTurnsOptions {
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** The share of a core that the loop used lately, from 0 to 1. */
+  /** The share of a core that the loop used recently, from 0 to 1. */
   readonly busyShare: (nowMs: number) => number;
   /** Runs something once the loop has handled everything that arrived in this turn. */
   readonly afterTurn: (run: () => void) => void;

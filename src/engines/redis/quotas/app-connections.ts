@@ -116,7 +116,7 @@ export class AppConnections implements ConnectionQuota, Stated {
     });
   }
 
-  /** Makes statements one after the other: those who wait are counted in one of them. */
+  /** Makes statements one after the other. Each counts all connections that wait. */
   private state(): Promise<void> {
     if (this.stating !== undefined) return this.stating.then(() => this.state());
     const stating = this.stateAll();

@@ -33,7 +33,7 @@ const GRACE_MS = 3000;
  * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `x` last termination |
  * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |
  * | `C:app`, `A` | sorted set of the occupied channels, in the order in which they became so; the last number by app |
- * | `R:topic` | how many subscription counts were sent lately |
+ * | `R:topic` | how many subscription counts were sent recently |
  * | `W` | sorted set by the time they are due: what is reported later, and webhook events that were claimed |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |

@@ -186,7 +186,7 @@ export class Planner {
     }
   }
 
-  /** Shows a page to those who watch the instance, by platform. */
+  /** Shows a page in the live streams of the instance, by platform. */
   private showPage({ id, instance }: PublishUnderWay, counts: DeviceCounts): void {
     const tap = this.options.ports.taps?.watched?.get(instance);
     if (tap === undefined) return;

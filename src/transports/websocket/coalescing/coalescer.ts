@@ -40,7 +40,7 @@ const WAITING_CHARACTERS_MAX = 1024 * 1024;
 export interface CoalescerPorts {
   /** Milliseconds that never go back. */
   readonly now: () => number;
-  /** The share of a core that the loop used lately, from 0 to 1. */
+  /** The share of a core that the loop used recently, from 0 to 1. */
   readonly busyShare: (nowMs: number) => number;
   readonly after: (delayMs: number, run: () => void) => unknown;
   /** Runs at the end of this turn, after the loop has sent what the turn published. */
