@@ -22,7 +22,8 @@ import type {
 import { type NotifyWatchers, WatchlistEvents } from '../channels/users/watchlist-events.ts';
 import type { Timers } from '../runtime/ports.ts';
 import { CHARACTERS_MAX, EVENTS_MAX, EventCache } from './event-cache.ts';
-import { Histories, type HistoryMeter } from './history/histories.ts';
+import { Histories, type HistoryMeter, type RestoreOptions } from './history/histories.ts';
+import { decodeSaved, encodeSaved } from './history/saved-history.ts';
 import { Holders, type HoldersWalk } from './holders.ts';
 import { type Loop, Shares } from './shares.ts';
 
@@ -220,6 +221,16 @@ export class Home {
   /** The loops that watch the user. */
   loopsWatching(app: App, userId: string): Shares | undefined {
     return this.watchers.get(keyOf(app, userId));
+  }
+
+  /** What a restart must not lose of the histories. From now on, no event is numbered any more. */
+  saveHistories(): Uint8Array {
+    return encodeSaved(this.histories.save());
+  }
+
+  /** Restores what `saveHistories` of all homes before returned. Throws, and keeps nothing, if it is something else. */
+  restoreHistories(bytes: Uint8Array, options: RestoreOptions): void {
+    this.histories.restore(decodeSaved(bytes), options);
   }
 
   /** Sends all delayed events now, because the server stops. */

@@ -45,6 +45,11 @@ export class ChannelHistory {
     return newEventId(this.lastNumber + 1);
   }
 
+  /** Whether this is the number of the next event. */
+  isNext(id: EventId): boolean {
+    return numberOf(id) === this.lastNumber + 1;
+  }
+
   append(event: KeptEvent): void {
     this.events.push(event);
     this.bytes += event.bytes;

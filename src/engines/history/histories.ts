@@ -12,6 +12,7 @@ import { AppHistories } from './app-histories.ts';
 import { ChannelHistory, KeptEvent } from './channel-history.ts';
 import { findPlace, lastFrames } from './find-place.ts';
 import { readPage } from './read-page.ts';
+import type { SavedChannel, SavedEvent } from './saved-history.ts';
 
 /** The limit that an event was forgotten for. */
 export type HistoryLimit = 'seconds' | 'events' | 'bytes' | 'app' | 'server';
@@ -41,6 +42,14 @@ export interface NewEvent {
   readonly except: SocketId | undefined;
 }
 
+/** Where histories that were saved are restored to. */
+export interface RestoreOptions {
+  /** `undefined`: the app is gone. */
+  readonly appOf: (id: string) => App | undefined;
+  /** Whether this is the home of a channel. */
+  readonly isHome: (app: App, channel: ChannelText) => boolean;
+}
+
 /** The limit of empty histories of channels without subscribers, on all homes. Each takes about 500 bytes. */
 const IDLE_MAX = 100_000;
 
@@ -67,6 +76,7 @@ export class Histories {
   private channelCount = 0;
   private swept: Iterator<[AppHistories, ChannelHistory]> | undefined;
   private stopSweep: (() => void) | undefined;
+  private isSaved = false;
 
   constructor(options: HistoriesOptions) {
     this.options = options;
@@ -80,12 +90,21 @@ export class Histories {
 
   /** Numbers an event and keeps it. Returns its id, and the frame that has it. */
   append({ app, channel, frame, except }: NewEvent, rule: HistoryRule): KeptEvent {
+    // Clients that resume after the restart would miss it.
+    if (this.isSaved) throw new Error('The server is about to stop, and has saved its histories');
     const { of, history } = this.open(app, channel);
     const timeMs = this.options.timers.now();
     const id = history.nextId();
     const event = new KeptEvent(history, { id, frame: withEventId(frame, id), timeMs, except });
+    this.keep(of, event, rule);
+    return event;
+  }
+
+  /** Keeps the newest event of its channel, unless it is larger than everything that may be kept. */
+  private keep(of: AppHistories, event: KeptEvent, rule: HistoryRule): void {
+    const { history, id } = event;
     // This comes first: otherwise, making room below could remove this history as an idle one.
-    this.isUsed(of, channel);
+    this.isUsed(of, history.channel);
     this.expire(of, history, rule);
     while (history.size >= rule.events) this.shift(of, history, 'events');
     while (history.size > 0 && history.bytes + event.bytes > rule.bytes) {
@@ -93,14 +112,65 @@ export class Histories {
     }
     if (event.bytes <= rule.bytes && this.makeRoom(of, event)) {
       of.append(event);
-      this.bytes.add(app.id, event.bytes);
+      this.bytes.add(of.app.id, event.bytes);
       this.eventCount++;
-      return event;
+      return;
     }
     while (history.size > 0) this.shift(of, history, 'bytes');
     history.skip(id);
     this.noteIdle(of, history);
-    return event;
+  }
+
+  /** Everything that a restart must not lose. From now on, no event is numbered any more. */
+  *save(): Generator<SavedChannel | SavedEvent> {
+    this.isSaved = true;
+    for (const of of this.apps.values()) {
+      const appId = of.app.id;
+      for (const { channel, before } of of.channels.values()) {
+        yield { kind: 'channel', appId, channel, before };
+      }
+      for (let event = of.oldest; event !== undefined; event = event.newer) {
+        const { id, timeMs, except, frame } = event;
+        yield { kind: 'event', appId, channel: event.history.channel, id, timeMs, except, frame };
+      }
+    }
+  }
+
+  /**
+   * Keeps what was saved, as far as today's rules and limits allow. Called before anything else is numbered. Throws if an
+   * event does not follow the one before it: then nothing is kept.
+   */
+  restore(saved: Iterable<SavedChannel | SavedEvent>, options: RestoreOptions): void {
+    try {
+      this.restoreAll(saved, options);
+    } catch (error) {
+      for (const [of, history] of [...this.walk()]) this.remove(of, history);
+      throw error;
+    }
+  }
+
+  private restoreAll(
+    saved: Iterable<SavedChannel | SavedEvent>,
+    { appOf, isHome }: RestoreOptions,
+  ): void {
+    const nowMs = this.options.timers.now();
+    for (const one of saved) {
+      const app = appOf(one.appId);
+      const rule = app && historyRuleOf(app, one.channel);
+      if (app === undefined || rule === undefined || !isHome(app, one.channel)) continue;
+      if (one.kind === 'channel') {
+        this.open(app, one.channel, one.before);
+        continue;
+      }
+      const known = this.find(app, one.channel);
+      if (known === undefined) throw new Error(`${one.channel} has an event before its history`);
+      const { of, history } = known;
+      if (!history.isNext(one.id)) throw new Error(`${one.id} does not follow ${history.newest}`);
+      // The clock may have been set back.
+      const timeMs = Math.min(one.timeMs, nowMs);
+      this.keep(of, new KeptEvent(history, { ...one, timeMs }), rule);
+    }
+    for (const [of, history] of [...this.walk()]) this.noteIdle(of, history);
   }
 
   /** Returns what a new subscriber of a channel gets from its history. */
@@ -174,7 +244,7 @@ export class Histories {
     return of === undefined || history === undefined ? undefined : { of, history };
   }
 
-  private open(app: App, channel: ChannelText) {
+  private open(app: App, channel: ChannelText, before?: EventId) {
     let of = this.apps.get(app.id);
     if (of === undefined) {
       of = new AppHistories(app);
@@ -182,7 +252,7 @@ export class Histories {
     }
     let history = of.channels.get(channel);
     if (history === undefined) {
-      history = new ChannelHistory(channel);
+      history = new ChannelHistory(channel, before);
       of.channels.set(channel, history);
       this.channelCount++;
       if (this.stopSweep === undefined) this.sweepLater();

@@ -1,6 +1,6 @@
 import type { App } from '../../channels/app.ts';
 import { type Broadcaster, broadcast } from '../../channels/broadcast.ts';
-import type { ChannelName } from '../../channels/channel-name.ts';
+import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
@@ -359,6 +359,11 @@ export class ThreadsEngine implements Authority {
     const questions = this.questions[home];
     if (questions === undefined) throw new Error(`There is no loop ${home}`);
     return questions.ask(question, answered);
+  }
+
+  /** Whether this loop is the home of a channel. */
+  isHomeOf(app: App, channel: ChannelText): boolean {
+    return this.homeOf(app, channel) === this.loop;
   }
 
   private homeOf(app: App, channel: string): Loop {

@@ -39,6 +39,7 @@ import { adminRoutes } from './admin-routes.ts';
 import { openCertificates } from './certificates.ts';
 import { openCluster } from './cluster/open-cluster.ts';
 import { Composer } from './composing/composer.ts';
+import { HistoryFile } from './history-file.ts';
 import { LogReading } from './log/log-reading.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { BackgroundMetrics } from './metrics.ts';
@@ -261,8 +262,12 @@ export async function startBackground(
     }),
   );
   if (realtime.count > 1) parts.use(new LoopWatch({ realtime, readiness, log }));
+  // Stops first: the loops have handed over their histories, and other parts may take long.
+  const historyFile = parts.use(await HistoryFile.open({ config, database, log }));
   const running = parts.move();
 
+  const saved = historyFile.take();
+  if (saved !== undefined) post({ type: 'saved-histories', saved });
   post({
     type: 'ready',
     apps: apps.all,
@@ -318,6 +323,9 @@ export async function startBackground(
       case 'tapped':
       case 'cluster-said':
         watching.receive(message);
+        return;
+      case 'histories':
+        historyFile.add(message.saved);
         return;
       case 'goodbye':
         realtime.post(loop, message);

@@ -149,7 +149,9 @@ export type LoopToBackground =
   | { readonly type: 'cluster-heard'; readonly word: LoopWord }
   /** A word was said to a loop of another server; `isHeard`: it is there. */
   | { readonly type: 'cluster-said'; readonly to: string; readonly isHeard: boolean }
-  | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] };
+  | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] }
+  /** The server stops: what the next start must know of the loop's histories. */
+  | { readonly type: 'histories'; readonly saved: Uint8Array };
 
 /** From the background loop to a realtime loop. */
 export type BackgroundToLoop =
@@ -217,6 +219,8 @@ export type FromBackground =
       readonly tls: Certificate | undefined;
     }
   | { readonly type: 'failed'; readonly fault: StartFault }
+  /** The histories that all loops had at the last stop. Comes before "ready". */
+  | { readonly type: 'saved-histories'; readonly saved: SharedArrayBuffer }
   /** There is another certificate for the channels listener. */
   | { readonly type: 'certificate'; readonly tls: Certificate }
   /** The readiness check knows that clients can connect. */
@@ -243,6 +247,8 @@ export interface RealtimeStart {
   readonly apps: readonly App[];
   /** The usage of today before this start. */
   readonly usage: readonly DayUsage[];
+  /** The histories that all loops had at the last stop. */
+  readonly histories: SharedArrayBuffer | undefined;
   /** For the channels listener; `undefined` for plain HTTP. */
   readonly tls: Certificate | undefined;
 }

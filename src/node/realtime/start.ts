@@ -14,6 +14,7 @@ import { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
+import { messageOf } from '../../runtime/error-code.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { SharedCounts } from '../../runtime/shared-memory/shared-counts.ts';
@@ -58,7 +59,7 @@ import {
 } from '../link/messages.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { readOpenFiles } from '../open-files.ts';
-import { openEngine } from './engine.ts';
+import { type LoopEngine, openEngine } from './engine.ts';
 import { Figures } from './figures.ts';
 import {
   connectionLimit,
@@ -92,6 +93,8 @@ export interface RealtimeOptions {
   readonly apps: readonly App[];
   /** The usage of today before this start. */
   readonly usage: readonly DayUsage[];
+  /** The histories that all loops had at the last stop; this one takes those whose home it is. */
+  readonly histories: SharedArrayBuffer | undefined;
   readonly tls: Certificate | undefined;
   readonly timers: Timers;
   readonly log: Log;
@@ -234,6 +237,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     endResuming: (app, channel) => clients.endResuming(app, channel),
     onState: (away) => options.toBackground({ type: 'engine', away }),
   });
+  restoreHistories(options, engine);
   const hub: Hub = {
     audience,
     authority: engine.authority,
@@ -476,6 +480,10 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       // With a limit: Redis may be away.
       await withTimeout(STOP_WAIT_MS, engine.close());
       webhookRelay.flush();
+      const saved = engine.saveHistories();
+      if (saved !== undefined && saved.length > 0) {
+        options.toBackground({ type: 'histories', saved });
+      }
       keepUsage();
       if (!isFirst) {
         // The main thread stops the background loop, and only its own messages are sure to come before that.
@@ -490,6 +498,17 @@ export function openRealtime(options: RealtimeOptions): Realtime {
 
 /** The time for requests and closing handshakes in flight when the server stops. Milliseconds. */
 const STOP_WAIT_MS = 1000;
+
+function restoreHistories({ histories, log }: RealtimeOptions, engine: LoopEngine): void {
+  if (histories === undefined) return;
+  try {
+    engine.restoreHistories(new Uint8Array(histories));
+  } catch (error) {
+    log.warn('Histories of before the restart cannot be used: clients that resume learn of a gap', {
+      why: messageOf(error),
+    });
+  }
+}
 
 function coalescerOfThisLoop(share: LoopShare): Coalescer {
   return new Coalescer({

@@ -414,6 +414,10 @@ export const migrations: readonly (readonly string[])[] = [
     // 1: the publish has a live part, so planning must look at its results.
     'ALTER TABLE publish_plans ADD COLUMN live INTEGER',
   ],
+  [
+    // Names the file with the histories of the last clean stop. No row: there was none since the last start.
+    'CREATE TABLE saved_histories (token {text} PRIMARY KEY) {without rowid}',
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */
