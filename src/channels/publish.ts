@@ -11,7 +11,7 @@ import { eventMessage } from './wire.ts';
  */
 export function publish(
   hub: Pick<Hub, 'authority' | 'meter'>,
-  { app, channel, name, data, except, key, ask: question, sentTo }: ChannelEvent,
+  { app, channel, name, data, except, key, idempotencyKey, ask: question, sentTo }: ChannelEvent,
 ): MaybePromise<EventId | undefined> {
   hub.meter.count('eventsPublished');
   const publication = {
@@ -20,6 +20,7 @@ export function publish(
     makeFrame: () => eventMessage(name, channel.text, data),
     except,
     cause: 'backend',
+    idempotencyKey,
     remember: channel.cached ? { name, data } : undefined,
     ask: question,
     sentTo,

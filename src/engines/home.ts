@@ -25,6 +25,7 @@ import { CHARACTERS_MAX, EVENTS_MAX, EventCache } from './event-cache.ts';
 import { Histories, type HistoryMeter, type RestoreOptions } from './history/histories.ts';
 import { decodeSaved, encodeSaved } from './history/saved-history.ts';
 import { Holders, type HoldersWalk } from './holders.ts';
+import { PUBLISHED_KEYS_MAX, PublishedKeys } from './published-keys.ts';
 import { type Loop, Shares } from './shares.ts';
 
 /** How a home reaches the loops. */
@@ -51,6 +52,7 @@ const NO_MEMBERS: readonly Member[] = [];
 export class Home {
   readonly holders = new Holders();
   readonly histories: Histories;
+  private readonly keys: PublishedKeys;
   /** The loops that have connections signed in as a user, by app and user. */
   private readonly users = new Map<string, Shares>();
   /** The loops that watch a user, by app and user. */
@@ -67,6 +69,7 @@ export class Home {
     this.timers = timers;
     this.send = send;
     this.cache = new EventCache(timers, EVENTS_MAX / homes, CHARACTERS_MAX / homes);
+    this.keys = new PublishedKeys(timers, PUBLISHED_KEYS_MAX / homes);
     this.histories = new Histories({
       timers,
       meter,
@@ -114,6 +117,15 @@ export class Home {
 
   /** See `Authority.publish`. Returns the id of the event if the channel keeps a history. */
   publish(publication: Publication): EventId | undefined {
+    const { app, channel, idempotencyKey: key } = publication;
+    const known = key === undefined ? undefined : this.keys.find(app.id, channel, key);
+    if (known !== undefined) return known.id;
+    const id = this.publishOnce(publication);
+    if (key !== undefined) this.keys.add(app.id, channel, { key, id });
+    return id;
+  }
+
+  private publishOnce(publication: Publication): EventId | undefined {
     const { app, channel, cause } = publication;
     const rule = cause === 'backend' ? historyRuleOf(app, channel) : undefined;
     if (rule === undefined) {

@@ -170,7 +170,13 @@ export class RedisEngine implements Authority {
         ? []
         : [app.id, remember.name, remember.data, CACHE_TTL_MS, CACHED_EVENTS_MAX, CACHED_BYTES_MAX];
     const history = historyToKeep(publication, this.options.historyBytes);
-    const args = [`${app.id}/${channel}`, message, history, ...cached];
+    const args = [
+      `${app.id}/${channel}`,
+      message,
+      history,
+      publication.idempotencyKey ?? '',
+      ...cached,
+    ];
     try {
       const [id, forgotten, loops] = await this.callSoon(
         this.partitionOf(app, channel),

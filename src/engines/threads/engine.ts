@@ -190,6 +190,7 @@ export class ThreadsEngine implements Authority {
 
   publish(publication: Publication): MaybePromise<EventId | undefined> {
     const { app, channel, makeFrame, except, cause, remember, trace, ask, sentTo } = publication;
+    const { idempotencyKey } = publication;
     const home = this.homeOf(app, channel);
     if (home === this.loop) {
       const id = this.home.publish(publication);
@@ -205,9 +206,10 @@ export class ThreadsEngine implements Authority {
         return id;
       });
     }
+    const isPlain = trace === undefined && idempotencyKey === undefined;
     return this.ask(
       home,
-      trace === undefined ? question : [...question, trace],
+      isPlain ? question : [...question, trace, undefined, idempotencyKey],
       (answer) => answer as EventId | undefined,
     );
   }

@@ -43,7 +43,8 @@ export type Question =
       rememberName: string | undefined,
       rememberData: string | undefined,
       trace?: string | undefined,
-      ask?: Ask,
+      ask?: Ask | undefined,
+      idempotencyKey?: string | undefined,
     ]
   | readonly ['sign-in' | 'sign-out' | 'terminate', appId: string, userId: string]
   | readonly ['watch' | 'unwatch', appId: string, userIds: readonly string[]]
