@@ -299,6 +299,15 @@ export const metricRows = {
     help: 'Time from the event of a publish with `live` until the first connection of a user answered.',
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   },
+  ruleEvents: {
+    name: 'fanfare_push_rule_events_total',
+    kind: 'counter',
+    help: 'Events that fit a push rule, by what became of them. `unfit`: their data lacks what the rule needs; `refused`: the push instance refused the publish.',
+    label: {
+      name: 'result',
+      values: ['published', 'over-rate', 'too-many', 'unfit', 'refused', 'failed'],
+    },
+  },
   pushPauses: {
     name: 'fanfare_push_pauses',
     kind: 'gauge',

@@ -18,7 +18,7 @@ export type Probe = (session: Session, number: number) => ExpectedAnswer;
 
 export interface AskedConnectionsOptions {
   /** Connections that are signed in. */
-  readonly sessions: Pick<UserSessions, 'of'>;
+  readonly sessions: Pick<UserSessions, 'of' | 'usersOf'>;
   /** Members of presence channels, who need not be signed in. */
   readonly members: Pick<MemberSessions, 'of'>;
   readonly probe: Probe;
@@ -38,6 +38,10 @@ interface Pending {
 
 /** Answers that one connection may owe. It is asked no more until some have come or are too late. */
 const PENDING_MAX = 10;
+
+/** Signed-in users of an app, if all are asked: so many are looked at, and so many of those who hear the channel are asked. */
+const USERS_LOOKED_AT_MAX = 10_000;
+const USERS_ASKED_MAX = 1_000;
 
 /** How often answers that are too late are forgotten. */
 const SWEEP_MS = 1000;
@@ -60,7 +64,7 @@ export class AskedConnections {
     const topic: Topic = `${app.id}/${channel}`;
     const untilMs = timers.now() + ask.waitMs;
     const connections: (readonly [string, number])[] = [];
-    for (const userId of ask.userIds) {
+    for (const userId of this.usersOf(app, channel, ask)) {
       let asked = 0;
       const ofUser = new Set([...sessions.of(app, userId), ...members.of(topic, userId)]);
       for (const session of ofUser) {
@@ -106,6 +110,17 @@ export class AskedConnections {
   /** Forgets a connection that has closed. */
   closed(session: Session): void {
     this.pending.delete(session);
+  }
+
+  private usersOf(app: App, channel: ChannelText, { userIds }: Ask): readonly string[] {
+    if (userIds !== 'signed-in') return userIds;
+    const { sessions } = this.options;
+    return sessions
+      .usersOf(app)
+      .take(USERS_LOOKED_AT_MAX)
+      .filter((userId) => sessions.of(app, userId).some((one) => this.counts(one, channel)))
+      .take(USERS_ASKED_MAX)
+      .toArray();
   }
 
   /** Whether the connection stands for its user in a channel. */

@@ -1,6 +1,7 @@
 import { expect, it } from 'bun:test';
 import type { App } from '../app.ts';
 import { appWith, channelName, hubWith, sessionOf, subscriptionTo } from '../hub.fixture.ts';
+import type { AskedUsers } from './ask.ts';
 import { LiveAsks } from './live-asks.ts';
 
 const WAIT_MS = 4_000;
@@ -46,6 +47,13 @@ function scene(app: App = appWith()) {
     },
     asksFor(userIds: readonly string[], channel?: string) {
       const event = { name: 'job-done', data: '{}', channel, userIds, waitMs: WAIT_MS };
+      const answer = asks.ask(app, event);
+      this.delivers();
+      return answer;
+    },
+    /** Asks about an event that was sent before. */
+    asksAgain(userIds: AskedUsers, channel: string) {
+      const event = { name: '', data: '', channel, userIds, waitMs: WAIT_MS, isSent: true };
       const answer = asks.ask(app, event);
       this.delivers();
       return answer;
@@ -147,6 +155,48 @@ it('asks a connection no more that owes ten answers, until they are too late', a
   on.hub.clock.advance(2_000);
   void on.asksFor(['ann']);
   expect(phone.peer.frames).toHaveLength(11);
+});
+
+it('asks about an event that was sent before without sending it, and uses up no quota', async () => {
+  const limits = { ...appWith().limits, messagesPerDay: 1 };
+  const on = scene(appWith({ limits }));
+  const phone = on.connects('ann', { channel: 'private-room' });
+  for (let n = 0; n < 3; n++) {
+    const answer = on.asksAgain(['ann', 'bob'], 'private-room');
+    on.hub.asked.pong(phone, lastProbe(phone));
+    on.delivers();
+    expect(await answer).toMatchObject({ users: [{ state: 'reached' }, { state: 'absent' }] });
+  }
+  expect(on.hub.audience.sent).toEqual([]);
+});
+
+it('asks every signed-in user who hears the channel, and ends when all have answered', async () => {
+  const on = scene();
+  const ann = on.connects('ann', { channel: 'news' });
+  const bob = on.connects('bob', { channel: 'news' });
+  on.connects('cid', { channel: 'other' });
+  on.hub.asked.setAway(on.connects('dan', { channel: 'news' }), true);
+  const answer = on.asksAgain('signed-in', 'news');
+  for (const phone of [ann, bob]) on.hub.asked.pong(phone, lastProbe(phone));
+  on.delivers();
+  expect(await answer).toMatchObject({
+    users: [
+      { userId: 'ann', state: 'reached', connections: 1 },
+      { userId: 'bob', state: 'reached', connections: 1 },
+    ],
+  });
+});
+
+it('ends at once if no signed-in user hears the channel', async () => {
+  expect(await scene().asksAgain('signed-in', 'news')).toEqual({ users: [] });
+});
+
+it('calls those silent whom a loop has named and who do not answer', async () => {
+  const on = scene();
+  on.connects('ann', { channel: 'news' });
+  const answer = on.asksAgain('signed-in', 'news');
+  on.hub.clock.advance(WAIT_MS);
+  expect(await answer).toMatchObject({ users: [{ userId: 'ann', state: 'silent' }] });
 });
 
 it('skips an app that is disabled, gone, or over its quota', async () => {

@@ -37,6 +37,7 @@ export const publishStatus = z.object({
       why: text.nullable(),
     })
     .optional(),
+  rule: z.object({ app: text, channel: text, event: text }).optional(),
   delivered: count,
   opened: count,
   reasons: z.array(
@@ -97,6 +98,7 @@ export function describeStatus(
     `  state      ${state}${meaning === undefined ? '' : `: ${meaning}`}`,
     `  published  ${createdAt}`,
     `  send at    ${sendAt ?? 'once accepted'}`,
+    ...ruleOf(status),
     ...liveOf(status),
     `  reported   delivered by ${countOf(delivered, 'device')}, opened by ${countOf(opened, 'device')}`,
     '',
@@ -113,6 +115,12 @@ export function describeStatus(
     '',
     `For one device: fanfare push explain ${publishId} DEVICE-ID`,
   ].join('\n');
+}
+
+/** The event that became a publish, in a line. */
+function ruleOf({ rule }: Status): readonly string[] {
+  if (rule === undefined) return [];
+  return [`  by a rule  of the app ${rule.app}: ${rule.event} in ${rule.channel}`];
 }
 
 /** What became of the live part of a publish, in a line. */

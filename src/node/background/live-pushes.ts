@@ -41,11 +41,11 @@ export class LivePushes implements LivePublishes {
       failed: storeFailed,
       counted: (result, users) => countUsers(options.meter, result, users),
       ask: async ({ appId, live, userIds }) => {
-        const { event: name, data, channel, waitSeconds } = live;
+        const { event: name, data, channel, waitSeconds, isSent } = live;
         const waitMs = waitSeconds * 1000;
         // Each loop in turn counts the answers of a publish.
         const loop = this.asked++ % realtime.count;
-        const event = { name, data, channel, userIds, waitMs };
+        const event = { name, data, channel, userIds, waitMs, isSent };
         return await realtime.ask({ what: 'ask-live', appId, event }, loop, waitMs + LIVE_GRACE_MS);
       },
     });

@@ -46,6 +46,7 @@ import { BackgroundMetrics } from './metrics.ts';
 import { Monitor } from './monitoring/monitor.ts';
 import { serverFacts } from './monitoring/server-facts.ts';
 import { openPush, type PushPart } from './push.ts';
+import { PushRules } from './push-rules.ts';
 import { refusedChanges } from './refused-changes.ts';
 import { StoreHealth } from './store-health.ts';
 import { openTenants } from './tenants.ts';
@@ -263,6 +264,16 @@ export async function startBackground(
   );
   if (realtime.count > 1) parts.use(new LoopWatch({ realtime, readiness, log }));
   // Stops first: the loops have handed over their histories, and other parts may take long.
+  const pushRules = parts.use(
+    new PushRules({
+      apps: apps.directory,
+      instances: instances.directory,
+      accept: push.acceptPublish,
+      meter,
+      clock: monotonicTimers,
+      log,
+    }),
+  );
   const historyFile = parts.use(await HistoryFile.open({ config, database, log }));
   const running = parts.move();
 
@@ -314,6 +325,12 @@ export async function startBackground(
       case 'webhook-events':
         webhooks.accept(message.events, (id) => realtime.webhookEventOver(loop, id));
         realtime.post(loop, { type: 'webhook-events-taken', events: message.events.length });
+        return;
+      case 'rule-event':
+        void pushRules.take(message.event).finally(() => {
+          const { appId, data } = message.event;
+          realtime.post(loop, { type: 'rule-event-done', appId, dataLength: data.length });
+        });
         return;
       case 'cluster-heard':
         // Each ignores what is for the other.

@@ -4,6 +4,7 @@ import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts'
 import type { AskReport, LiveAnswer, LiveEvent } from '../../channels/live/ask.ts';
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
 import type { ProblemGroup } from '../../channels/problem-book.ts';
+import type { RuleEvent } from '../../channels/push-rules/push-rule.ts';
 import type { TakenUsage } from '../../channels/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
@@ -150,6 +151,8 @@ export type LoopToBackground =
   /** A word was said to a loop of another server; `isHeard`: it is there. */
   | { readonly type: 'cluster-said'; readonly to: string; readonly isHeard: boolean }
   | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] }
+  /** An event that fits a push rule of its app. */
+  | { readonly type: 'rule-event'; readonly event: RuleEvent }
   /** The server stops: what the next start must know of the loop's histories. */
   | { readonly type: 'histories'; readonly saved: Uint8Array };
 
@@ -161,6 +164,8 @@ export type BackgroundToLoop =
   | { readonly type: 'webhook-events-taken'; readonly events: number }
   /** The background loop has stored the webhook events with these ids, or has dropped them. */
   | { readonly type: 'webhook-events-over'; readonly ids: readonly string[] }
+  /** An event that fits a push rule was handled. `dataLength`: characters of its data. */
+  | { readonly type: 'rule-event-done'; readonly appId: string; readonly dataLength: number }
   /** The push listener has this many connections now. */
   | { readonly type: 'push-connections'; readonly open: number }
   /** What is watched from now on. */

@@ -57,6 +57,7 @@ import {
   type Question,
   type Questions,
 } from '../link/messages.ts';
+import { RuleEventRelay } from '../link/rule-event-relay.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { type LoopEngine, openEngine } from './engine.ts';
@@ -118,6 +119,7 @@ export interface Realtime {
   replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
   webhookEventsOver(ids: readonly string[]): void;
+  ruleEventDone(event: { readonly appId: string; readonly dataLength: number }): void;
   /** Sets how many connections the push listener has. */
   pushConnectionsAre(open: number): void;
   /** Sets which apps are watched, and what watchers want to see of them. */
@@ -181,6 +183,12 @@ export function openRealtime(options: RealtimeOptions): Realtime {
           bytes: totalOf(options.totals.webhookCharacters),
         }
       : undefined,
+  });
+
+  const ruleEvents = new RuleEventRelay({
+    send: (event) => options.toBackground({ type: 'rule-event', event }),
+    clock: monotonicTimers,
+    meter,
   });
 
   const openFiles = readOpenFiles();
@@ -248,6 +256,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     meter,
     webhooks,
     usage,
+    ruleEvents,
     problems: new ProblemBook(timers),
     endConnectionOf: (appId) => clients.endConnectionOf(appId),
     hastenDepartures: () => clients.departures.hasten(),
@@ -437,6 +446,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
     webhookEventsTaken: (events) => webhookRelay.taken(events),
+    ruleEventDone: (event) => ruleEvents.done(event),
     webhookEventsOver(ids) {
       for (const id of ids) webhookRelay.over(id);
     },

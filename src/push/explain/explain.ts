@@ -34,7 +34,7 @@ export function explain(
 ): Explanation {
   const events = [
     ...startOf(story, status, nowMs),
-    ...liveEvents(story, status.live),
+    ...liveEvents(story, status),
     ...story.events.map((event) => gatewayEvent(event, story, nowMs)),
     ...removalOf(story),
     ...progressOf(story, status, nowMs),
@@ -53,7 +53,7 @@ function byTime(a: TimelineEvent, b: TimelineEvent): number {
 
 function startOf(
   { registeredAtMs }: DeviceStory,
-  { createdAtMs, sendAtMs }: PublishStatus,
+  { createdAtMs, sendAtMs, rule }: PublishStatus,
   nowMs: number,
 ): TimelineEvent[] {
   const registered: TimelineEvent = {
@@ -65,7 +65,10 @@ function startOf(
   const published: TimelineEvent = {
     atMs: createdAtMs,
     what: 'published',
-    detail: 'This server accepted the publish.',
+    detail:
+      rule === undefined
+        ? 'This server accepted the publish.'
+        : `A push rule of the app ${rule.app} made the publish of the event ${rule.event} in ${rule.channel}.`,
     advice: undefined,
   };
   if (sendAtMs === undefined) return [registered, published];

@@ -1,5 +1,6 @@
 import type { DeviceStory } from '../model/delivery.ts';
 import type { LiveSkip, LiveStatus } from '../model/live.ts';
+import type { PublishStatus } from '../model/publish.ts';
 import type { TimelineEvent } from './timeline.ts';
 
 /** Why nobody was asked, and what to do about it. */
@@ -30,7 +31,7 @@ const skips: Readonly<Record<LiveSkip, readonly [why: string, advice: string | u
 /** What became of a publish in the app, for the user of a device. */
 export function liveEvents(
   { live: user }: Pick<DeviceStory, 'live'>,
-  live: LiveStatus | undefined,
+  { live, rule }: Pick<PublishStatus, 'live' | 'rule'>,
 ): TimelineEvent[] {
   if (live?.state === 'skipped') {
     const [why, advice] = skips[live.why ?? 'no-result'];
@@ -51,7 +52,10 @@ export function liveEvents(
               atMs,
               what: 'live-reached',
               detail: `${got} No notification was sent.`,
-              advice: 'With `"push": "always"` in `live`, both are sent.',
+              advice:
+                rule === undefined
+                  ? 'With `"push": "always"` in `live`, both are sent.'
+                  : undefined,
             },
           ];
     }

@@ -7,6 +7,8 @@ export interface LiveRequest {
   readonly channel: string | undefined;
   /** How long connections have to answer. */
   readonly waitSeconds: number;
+  /** The event was sent before, and is not sent again. */
+  readonly isSent?: boolean | undefined;
   /** Who gets notifications: those who were not reached in the app, or everybody. */
   readonly push: 'absent' | 'always';
 }

@@ -1,4 +1,5 @@
 import type { LivePhase, LiveSkip, LiveStatus } from '../../../push/model/live.ts';
+import type { RuleCause } from '../../../push/model/publish.ts';
 import type { BigInteger } from '../../database/rows.ts';
 
 /** The columns of `publish_live_asks AS live` that a status needs. */
@@ -13,6 +14,8 @@ export interface LiveColumns {
   readonly absent: BigInteger | null;
   readonly connections: BigInteger | null;
   readonly why: LiveSkip | null;
+  /** JSON; `null`: no rule has made it. */
+  readonly rule: string | null;
 }
 
 export function liveStatusOf(row: LiveColumns): LiveStatus | undefined {
@@ -29,4 +32,8 @@ export function liveStatusOf(row: LiveColumns): LiveStatus | undefined {
     connections: Number(connections),
     why: why ?? undefined,
   };
+}
+
+export function ruleCauseOf({ rule }: LiveColumns): RuleCause | undefined {
+  return rule === null ? undefined : JSON.parse(rule);
 }
