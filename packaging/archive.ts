@@ -5,7 +5,7 @@ import { ROOT } from './bundle.ts';
 import { commitTime } from './commit.ts';
 import { run } from './run.ts';
 
-/** Packs names of a folder. The same content gives the same bytes: nothing of this machine, its clock or its users enters. */
+/** Packs files of a folder. The same content gives the same bytes on every machine, at any time and for any user. */
 export function tarOf(folder: string, names: readonly string[]): Promise<Uint8Array<ArrayBuffer>> {
   const owner = ['--owner=0', '--group=0', '--numeric-owner', '--mode=u=rwX,go=rX'];
   const tar = ['tar', '--format=ustar', '--sort=name', `--mtime=@${commitTime(ROOT)}`, ...owner];

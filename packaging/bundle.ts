@@ -16,10 +16,10 @@ export const WORKERS = [
   'observability/write-log',
 ];
 
-/** How a module names the worker beside it. In a bundle, all modules lie in one folder, and workers below it. */
+/** How a module names its worker. In a bundle, all modules are in one folder, and the workers are below it. */
 const WORKER_URL = /new URL\('\.\/([\w-]+)\.ts', import\.meta\.url\)/g;
 
-/** What every bundle of the server has: its commit, and nothing of the environment that it is made in. */
+/** Options of every bundle: it holds its commit, and no environment variables of the build. */
 export function bundleOptions(): {
   readonly root: string;
   readonly target: 'bun';
@@ -72,7 +72,7 @@ export function workersAt(code: (entry: string) => string): BunPlugin {
   };
 }
 
-/** Puts the bundle of the dashboard into that of the server, which would make it from sources. */
+/** Puts the bundled dashboard into the server's bundle, so that the server need not bundle it from its sources. */
 export async function dashboardInside(): Promise<BunPlugin> {
   const dashboard = packed(await bundleDashboard(PREFIX_MARK));
   return {

@@ -23,7 +23,7 @@ export async function packChart(out: string): Promise<readonly string[]> {
   }
 }
 
-/** Writes the chart as it is shipped: with its version, without links, and with a schema that knows every setting of the server. */
+/** Writes the chart for a release: with its version, without links, and with a schema of all settings of the server. */
 function stageChart(folder: string): string {
   const chart = join(folder, basename(CHART));
   // The examples are for tests alone.

@@ -53,7 +53,7 @@ interface Built {
   readonly architecture: string;
 }
 
-/** Runs the Containerfile on files that are there already, and gives the folder with the image in OCI's layout. */
+/** Runs the Containerfile on prepared files. Returns the folder with the image in OCI's layout. */
 function buildLayout({ folder, files, architecture }: Built): string {
   const { version } = packageJson;
   const context = join(folder, 'context');

@@ -5,7 +5,7 @@ import packageJson from '../package.json';
 import { ROOT } from './bundle.ts';
 import { commitOf, commitTime } from './commit.ts';
 
-/** What `package-lock.json` says of a package. */
+/** A package in `package-lock.json`. */
 interface LockedPackage {
   readonly version?: string;
   readonly integrity?: string;

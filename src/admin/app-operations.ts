@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { appChange, newApp, showApp, shownApp, shownPair } from './app-shapes.ts';
+import { refuseForeignInstances } from './foreign-instances.ts';
 import { type Operation, operation } from './operation.ts';
 import { seesApp } from './rights.ts';
 import {
@@ -74,8 +75,10 @@ export const appOperations: readonly Operation[] = [
     query: changeQuery,
     body: appChange,
     logLine: { message: 'App changed', subject: 'app' },
-    act: async ({ apps }, { path, query, body }) => {
+    act: async ({ apps }, { path, query, body, rights }) => {
       const { name, enabled, ...settings } = body;
+      const present = (await apps.get(path('id'))).tenant.pushRules;
+      refuseForeignInstances(settings.pushRules, { present, rights });
       const change = { name, enabled, settings };
       if (isDryRun(query)) {
         const [before, after] = [

@@ -44,7 +44,7 @@ interface Terms<Query extends z.ZodObject, Body extends z.ZodType, Answer extend
   readonly role: Role;
   /** Whether it can be called without a password. */
   readonly open?: true;
-  /** Whether a call with this query is also answered for callers whom nobody knows. */
+  /** Whether a call with this query is also answered without a log-in. */
   readonly forNobody?: (query: Readonly<Record<string, string>>) => boolean;
   /**
    * What it is for callers who may only see some apps or instances. Paths under one app or instance are checked by

@@ -14,7 +14,7 @@ const ASKED_AT_ONCE = 5;
 const DEVICES_SHOWN = 50;
 const PUBLISHES_SHOWN = 10;
 
-/** Devices whose publishes are looked for: those seen last. */
+/** The most devices whose publishes are listed: those seen last. */
 const DEVICES_EXPLAINED = 5;
 
 const ownerId = z.string().min(1).max(200).optional();

@@ -156,7 +156,7 @@ export class Certificates implements AsyncDisposable {
     this.plan = plan;
     const end = await this.endOf(plan);
     if (this.stopping.signal.aborted && end.certificate === undefined) {
-      // The order counts for the limit, and is no failure.
+      // The order counts towards the limit, but not as a failure.
       await store.end({ ...end, plan: { ...before, ordersAtMs: plan.ordersAtMs } });
       return;
     }

@@ -10,7 +10,7 @@ const CONNECTION_MS = 10_000;
 
 const CHECK_MS = 1_000;
 
-/** With more, the oldest one of the address that has most is closed. */
+/** The most connections. With one more, the oldest one of the address with most is closed. */
 const CONNECTIONS_MAX = 50;
 
 export interface ChallengeServerOptions {
@@ -94,7 +94,7 @@ export class ChallengeServer implements Disposable {
       return plain('200 OK', method === 'HEAD' ? '' : found);
     }
     const host = /\r\nhost:[ \t]*([^\r\n:]*)/i.exec(head)?.[1]?.toLowerCase() ?? '';
-    // Only to our own names: the host is what the client says.
+    // Redirects go to our own names only, because the client chooses the header Host.
     const domain = domains.includes(host) ? host : domains[0];
     return plain('308 Permanent Redirect', '', `Location: https://${domain}${path}\r\n`);
   }

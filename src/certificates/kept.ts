@@ -6,7 +6,7 @@ import type { Certificate } from '../runtime/certificate.ts';
 export interface KeptAccount {
   readonly directory: string;
   readonly email: string;
-  /** How the authority names it. */
+  /** The URL by which the authority knows the account. */
   readonly url: string;
   /** PEM. */
   readonly key: string;
@@ -19,14 +19,14 @@ export interface KeptCertificate extends Certificate {
 
 /** When to order next, and what became of earlier orders. Times are in milliseconds since 1970. */
 export interface OrderPlan {
-  /** What it is about, see `subjectOf`: other domains begin with a new plan. */
+  /** What the plan is for, see `subjectOf`: other domains begin with a new plan. */
   readonly subject: string;
   /** When the orders of the last day began. */
   readonly ordersAtMs: readonly number[];
   /** Orders since the last one that succeeded. One in progress counts, because the server may die. */
   readonly failures: number;
   readonly nextAtMs: number;
-  /** The authority wants no order before; 0: it said nothing. */
+  /** The authority accepts no order before this time; 0: it named none. */
   readonly notBeforeMs: number;
   /** Why the last order failed; empty: it did not. */
   readonly problem: string;
@@ -36,7 +36,7 @@ export interface KeptState {
   readonly account: KeptAccount | undefined;
   readonly certificate: KeptCertificate | undefined;
   readonly plan: OrderPlan | undefined;
-  /** What to answer to an authority, by the token that it asks for. */
+  /** The answers to the authority's challenges, by token. */
   readonly challenges: ReadonlyMap<string, string>;
 }
 

@@ -18,7 +18,7 @@ const JITTER = 0.2;
 /** The delay if the authority limits orders and does not say for how long. Milliseconds. */
 const LIMITED_MS = HOUR_MS;
 
-/** No authority is waited for longer. Milliseconds. */
+/** The longest delay that an authority can ask for. Milliseconds. */
 const AUTHORITY_WAIT_MAX_MS = 8 * DAY_MS;
 
 export interface Subject {
@@ -26,12 +26,12 @@ export interface Subject {
   readonly domains: readonly string[];
 }
 
-/** What a certificate is ordered for, as one text: with another directory or other domains, it is another. */
+/** Describes what a certificate is ordered for. The text changes with the directory and the domains. */
 export function subjectOf({ directory, domains }: Subject): string {
   return [directory, ...domains.toSorted()].join(' ');
 }
 
-/** The plan to go on with: the one that was kept, unless the settings have changed. The limits of orders stay. */
+/** Returns the stored plan, or a new one if the settings have changed. Earlier orders still count towards the limits. */
 export function planFor(
   subject: string,
   { plan, certificate }: Pick<KeptState, 'plan' | 'certificate'>,
@@ -62,7 +62,7 @@ export function dueAtMs(plan: OrderPlan, nowMs: number): number {
   );
 }
 
-/** A time that is later than any could be was kept before the clock was set back, and does not count. */
+/** Returns 0 for a time that is too late to be right: it was stored before the clock was set back. */
 function until(atMs: number, latestMs: number): number {
   return atMs <= latestMs ? atMs : 0;
 }

@@ -4,7 +4,7 @@ import { alternativeNames, der, ECDSA, extension, nameOf, pem, TAG } from './der
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** How long it is valid already, because clocks differ. */
+/** How long before now its validity begins, because clocks differ. */
 const BEFORE_MS = DAY_MS;
 const VALID_MS = 365 * DAY_MS;
 
@@ -29,7 +29,7 @@ export function makeSelfSigned(hosts: readonly string[], nowMs: number): Certifi
 export interface UnsignedCertificate {
   readonly hosts: readonly string[];
   readonly publicKey: KeyObject;
-  /** That of who signs it. */
+  /** The key of the issuer. */
   readonly privateKey: KeyObject;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -68,7 +68,7 @@ function utcTime(atMs: number): Buffer {
   return der(TAG.utcTime, Buffer.from(`${digits}Z`));
 }
 
-/** It may sign certificates: itself. */
+/** It may sign certificates, because it signs itself. */
 function authority(): Buffer {
   const yes = der(TAG.boolean, Buffer.of(0xff));
   return extension(BASIC_CONSTRAINTS, yes, der(TAG.sequence, yes));

@@ -43,6 +43,25 @@ export interface HistoryRule {
   readonly replay: number;
 }
 
+/** Which events of an app become notifications, and for whom: either `interest` or `users` is given. */
+export interface PushRule {
+  /** The name of a channel, or the beginning of names and `*`. */
+  readonly channels: string;
+  /** Names of events. Those of client events count if they are named. */
+  readonly events: readonly string[];
+  /** The id of the push instance. */
+  readonly instance: string;
+  /** The interest; `*` stands for what the `*` of `channels` fits. */
+  readonly interest?: string | undefined;
+  /** The field of the data that has the ids of users; dots lead into objects. */
+  readonly users?: string | undefined;
+  /** What each platform gets. Texts may have placeholders. */
+  readonly apns?: Readonly<Record<string, unknown>> | undefined;
+  readonly fcm?: Readonly<Record<string, unknown>> | undefined;
+  readonly web?: Readonly<Record<string, unknown>> | undefined;
+  readonly perSecond: number;
+}
+
 /**
  * One app: a tenant with channels of its own.
  *
@@ -62,6 +81,8 @@ export interface App {
   /** The first rule that fits a channel counts. */
   readonly history: readonly HistoryRule[];
   readonly webhooks: readonly AppWebhook[];
+  /** Every rule that fits an event counts. */
+  readonly pushRules: readonly PushRule[];
   /** Takes what happens in the app while somebody watches it. Only on live objects, never sent to another loop. */
   readonly tap?: Tap | undefined;
 }

@@ -21,6 +21,11 @@ export function broadcast(
   { audience, usage, asked }: Broadcaster,
   { app, channel, makeFrame, except, cause, trace, ask }: Broadcast,
 ): void {
+  // The event was sent before.
+  if (ask?.isAlone === true) {
+    asked?.ask(app, channel, ask);
+    return;
+  }
   const topic: Topic = `${app.id}/${channel}`;
   // A backend sends its next event when this one is answered, so it gains from waiting; a client event waits for nothing.
   const receivers = audience.send(topic, makeFrame, { except, mayWait: cause === 'backend' });

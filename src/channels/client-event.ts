@@ -44,14 +44,20 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): MaybePr
       ),
     (error) => notSent(hub, session, error),
   );
-  if (!hub.webhooks.wants(app, 'client_event')) return after(published, () => undefined);
+  const isWanted = hub.webhooks.wants(app, 'client_event');
+  if (!isWanted && app.pushRules.length === 0) return after(published, () => undefined);
   return after(published, (isSent) => {
     if (!isSent) return;
+    const data = textOf(message.dataLiteral);
+    const { event: name } = message;
+    const event = { appId: app.id, channel: channel.text, name, data, idempotencyKey: undefined };
+    if (app.pushRules.length > 0) hub.ruleEvents.note(app, event);
+    if (!isWanted) return;
     hub.webhooks.emit(app, {
       name: 'client_event',
       channel: channel.text,
       event: message.event,
-      data: textOf(message.dataLiteral),
+      data,
       socket_id: socketId,
       ...(member === undefined ? {} : { user_id: member.userId }),
     });

@@ -14,6 +14,8 @@ export interface ChannelEvent {
   readonly except: SocketId | undefined;
   /** The key of the app that signed the request. */
   readonly key?: string | undefined;
+  /** Names the event for repetitions of the request. */
+  readonly idempotencyKey?: string | undefined;
   /** Asks connections of users whether they have it. */
   readonly ask?: Ask | undefined;
   /** With an ask: called once with the number of loops that it was sent to. */

@@ -23,8 +23,10 @@ import type {
   SendOptions,
 } from './ports.ts';
 import { ProblemBook } from './problem-book.ts';
+import type { RuleEvent } from './push-rules/push-rule.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
 import { LocalChannels } from './subscribing/local-channels.ts';
+import { MemberSessions } from './subscribing/member-sessions.ts';
 import { Session, type Subscription } from './subscribing/session.ts';
 import { Usage } from './usage.ts';
 import { UserSessions } from './users/user-sessions.ts';
@@ -77,6 +79,7 @@ export function appWith(settings: Partial<App> = {}): App {
     },
     history: [],
     webhooks: [],
+    pushRules: [],
     ...settings,
   };
 }
@@ -322,6 +325,8 @@ export interface FakeHub extends Hub {
   readonly reported: AppWebhookEvent[];
   /** What its connections have answered to asks. */
   readonly reports: AskReport[];
+  /** The events of apps with push rules. */
+  readonly notedForRules: RuleEvent[];
   readonly counted: string[];
   readonly logged: { level: string; message: string; fields: LogFields | undefined }[];
 }
@@ -335,6 +340,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
   const audience = new FakeAudience();
   const clock = new FakeClock();
   const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  const ruleEvents: RuleEvent[] = [];
   const counted: string[] = [];
   const meter = { count: (counter: string) => void counted.push(counter) };
   const usage = new Usage(clock, log, meter);
@@ -342,9 +348,11 @@ export function hubWith(engine?: LateEngine): FakeHub {
   const sink = { emit: (event: AppWebhookEvent) => void reported.push(event) };
   const webhooks = new WebhookEvents({ clock, usage, sink });
   const sessions = new UserSessions();
+  const members = new MemberSessions();
   const reports: AskReport[] = [];
   const asked = new AskedConnections({
     sessions,
+    members,
     probe(session, number) {
       session.peer.send(`{"event":"probe","data":${number}}`);
       return 'pong';
@@ -376,8 +384,11 @@ export function hubWith(engine?: LateEngine): FakeHub {
     hastenDepartures: () => false,
     historySendBytes: 500_000,
     subscriptionErrors: true,
+    ruleEvents: { note: (_, event) => void ruleEvents.push(event) },
+    notedForRules: ruleEvents,
     problems: new ProblemBook({ now: Date.now }),
     sessions,
+    members,
     asked,
     reports,
     reported,

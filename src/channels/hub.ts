@@ -4,7 +4,9 @@ import type { WebhookEvents } from './lifecycle/webhook-events.ts';
 import type { AskedConnections } from './live/asked-connections.ts';
 import type { Audience, Authority, Meter } from './ports.ts';
 import type { ProblemBook } from './problem-book.ts';
+import type { RuleEventSink } from './push-rules/push-rule.ts';
 import type { LocalChannels } from './subscribing/local-channels.ts';
+import type { MemberSessions } from './subscribing/member-sessions.ts';
 import type { Usage } from './usage.ts';
 import type { UserSessions } from './users/user-sessions.ts';
 
@@ -20,6 +22,8 @@ export interface Hub {
   readonly meter: Meter;
   readonly webhooks: WebhookEvents;
   readonly usage: Usage;
+  /** Takes events that may become notifications. */
+  readonly ruleEvents: RuleEventSink;
   /** What clients and backends do wrong. */
   readonly problems: ProblemBook;
   /** Ends a connection with many subscriptions of an app, because another app needs room. */
@@ -32,6 +36,7 @@ export interface Hub {
   readonly subscriptionErrors: boolean;
   /** The signed-in connections of this loop. */
   readonly sessions: UserSessions;
+  readonly members: MemberSessions;
   /** The connections of this loop that were asked whether they have an event. */
   readonly asked: AskedConnections;
 }

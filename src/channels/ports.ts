@@ -116,6 +116,8 @@ export interface Broadcast {
 
 /** An event on its way to all subscribers of a channel. */
 export interface Publication extends Broadcast {
+  /** An event that was published to the channel with this key in the last five minutes is not published again. */
+  readonly idempotencyKey?: string | undefined;
   /** What a cache channel remembers of it; `undefined` for other channels. */
   readonly remember: { readonly name: string; readonly data: string } | undefined;
   /** With an ask: called once with the number of loops that it was sent to, each of which reports. */
@@ -143,7 +145,8 @@ export interface Authority {
   leave(exit: Exit): MaybePromise<void>;
   /**
    * Sends an event to all subscribers. Settles once its place among the events of the channel is decided, with its id if the
-   * channel keeps a history. Only events of backends are kept.
+   * channel keeps a history. Only events of backends are kept. An event that repeats another one by its key is sent to nobody;
+   * the id is that of the other one.
    */
   publish(publication: Publication): MaybePromise<EventId | undefined>;
   /** This loop has connections that are signed in as the user. */

@@ -12,7 +12,7 @@ const COMPARED = 8;
 /** Characters of a text that are kept. */
 const TEXT_MAX = 300;
 
-/** What was done wrong, and by whom. */
+/** A problem, and the party that caused it. */
 export interface Problem {
   /** client: on an open connection; connection: it was refused or closed; backend: a request to the HTTP API. */
   readonly source: 'client' | 'connection' | 'backend';

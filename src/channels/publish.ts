@@ -2,7 +2,7 @@ import { ask } from './engine-failure.ts';
 import type { ChannelEvent } from './event.ts';
 import type { EventId } from './history/event-id.ts';
 import type { Hub } from './hub.ts';
-import { type MaybePromise, undoIfFailed } from './maybe-promise.ts';
+import { after, type MaybePromise, undoIfFailed } from './maybe-promise.ts';
 import { eventMessage } from './wire.ts';
 
 /**
@@ -10,8 +10,8 @@ import { eventMessage } from './wire.ts';
  * With an engine in memory this is done when it returns. Returns the id of the event if the channel keeps a history.
  */
 export function publish(
-  hub: Pick<Hub, 'authority' | 'meter'>,
-  { app, channel, name, data, except, key, ask: question, sentTo }: ChannelEvent,
+  hub: Pick<Hub, 'authority' | 'meter' | 'ruleEvents'>,
+  { app, channel, name, data, except, key, idempotencyKey, ask: question, sentTo }: ChannelEvent,
 ): MaybePromise<EventId | undefined> {
   hub.meter.count('eventsPublished');
   const publication = {
@@ -20,12 +20,23 @@ export function publish(
     makeFrame: () => eventMessage(name, channel.text, data),
     except,
     cause: 'backend',
+    idempotencyKey,
     remember: channel.cached ? { name, data } : undefined,
     ask: question,
     sentTo,
     trace: app.tap?.record({ kind: 'api', channel: channel.text, event: name, data, except, key }),
   } as const;
-  const published = () => ask('publish', () => hub.authority.publish(publication));
+  const send = () => ask('publish', () => hub.authority.publish(publication));
+  // An event of a publish has notifications of its own.
+  const published =
+    app.pushRules.length === 0 || question !== undefined
+      ? send
+      : () =>
+          after(send(), (id) => {
+            const event = { appId: app.id, channel: channel.text, name, data, idempotencyKey };
+            hub.ruleEvents.note(app, event);
+            return id;
+          });
   if (publication.trace === undefined) return published();
   // A live stream must not show it as an event with no receivers.
   return undoIfFailed(published, () =>

@@ -3,7 +3,7 @@ import { type InBandProblem, inBandProblems } from './problems.ts';
 import type { Session } from './subscribing/session.ts';
 import { errorMessage } from './wire.ts';
 
-/** Sends a client an error that leaves its connection open, and shows it to those who watch the app. */
+/** Sends a client an error that leaves its connection open, and shows it in the live streams of the app. */
 export function reportProblem(
   hub: Hub,
   session: Session,

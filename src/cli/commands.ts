@@ -38,6 +38,7 @@ import {
   showApp,
 } from './tenants/apps.ts';
 import {
+  APP_OPTION,
   changeInstance,
   createInstance,
   deleteInstance,
@@ -198,7 +199,7 @@ export const commands: readonly Command[] = [
     name: 'instances create',
     help: 'Create an instance with a random id, secret key and VAPID keys, and print them.',
     example: 'fanfare instances create --name shop --vapid-subject mailto:ops@shop.example',
-    options: [NAME_OPTION, VAPID_SUBJECT_OPTION, CONFIG_OPTION, JSON_OPTION],
+    options: [NAME_OPTION, APP_OPTION, VAPID_SUBJECT_OPTION, CONFIG_OPTION, JSON_OPTION],
     run: tenantCommand(instanceCommands, createInstance),
   },
   {
@@ -206,7 +207,7 @@ export const commands: readonly Command[] = [
     operands: 'ID',
     help: 'Change the given settings of an instance, and keep the others.',
     example: `fanfare instances change ${INSTANCE} --vapid-subject mailto:ops@shop.example`,
-    options: [NAME_OPTION, VAPID_SUBJECT_OPTION, CONFIG_OPTION, JSON_OPTION],
+    options: [NAME_OPTION, APP_OPTION, VAPID_SUBJECT_OPTION, CONFIG_OPTION, JSON_OPTION],
     run: tenantCommand(instanceCommands, changeInstance),
   },
   {

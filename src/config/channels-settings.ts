@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pushRules } from './push-rules.ts';
 import {
   anyText,
   BYTES_MAX,
@@ -151,6 +152,7 @@ export const appSettings = z
       .array(webhook)
       .default([])
       .describe('The endpoints that receive events of this app.'),
+    pushRules,
   })
   .describe('One app: a tenant of the Channels API with its own keys, limits and webhooks.');
 

@@ -97,6 +97,7 @@ describe('a configuration', () => {
           historyBytes: 33_554_432,
         },
         history: [],
+        pushRules: [],
         webhooks: [],
       },
     ]);

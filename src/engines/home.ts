@@ -22,8 +22,10 @@ import type {
 import { type NotifyWatchers, WatchlistEvents } from '../channels/users/watchlist-events.ts';
 import type { Timers } from '../runtime/ports.ts';
 import { CHARACTERS_MAX, EVENTS_MAX, EventCache } from './event-cache.ts';
-import { Histories, type HistoryMeter } from './history/histories.ts';
+import { Histories, type HistoryMeter, type RestoreOptions } from './history/histories.ts';
+import { decodeSaved, encodeSaved } from './history/saved-history.ts';
 import { Holders, type HoldersWalk } from './holders.ts';
+import { PUBLISHED_KEYS_MAX, PublishedKeys } from './published-keys.ts';
 import { type Loop, Shares } from './shares.ts';
 
 /** How a home reaches the loops. */
@@ -50,6 +52,7 @@ const NO_MEMBERS: readonly Member[] = [];
 export class Home {
   readonly holders = new Holders();
   readonly histories: Histories;
+  private readonly keys: PublishedKeys;
   /** The loops that have connections signed in as a user, by app and user. */
   private readonly users = new Map<string, Shares>();
   /** The loops that watch a user, by app and user. */
@@ -66,6 +69,7 @@ export class Home {
     this.timers = timers;
     this.send = send;
     this.cache = new EventCache(timers, EVENTS_MAX / homes, CHARACTERS_MAX / homes);
+    this.keys = new PublishedKeys(timers, PUBLISHED_KEYS_MAX / homes);
     this.histories = new Histories({
       timers,
       meter,
@@ -113,6 +117,15 @@ export class Home {
 
   /** See `Authority.publish`. Returns the id of the event if the channel keeps a history. */
   publish(publication: Publication): EventId | undefined {
+    const { app, channel, idempotencyKey: key } = publication;
+    const known = key === undefined ? undefined : this.keys.find(app.id, channel, key);
+    if (known !== undefined) return known.id;
+    const id = this.publishOnce(publication);
+    if (key !== undefined) this.keys.add(app.id, channel, { key, id });
+    return id;
+  }
+
+  private publishOnce(publication: Publication): EventId | undefined {
     const { app, channel, cause } = publication;
     const rule = cause === 'backend' ? historyRuleOf(app, channel) : undefined;
     if (rule === undefined) {
@@ -149,7 +162,7 @@ export class Home {
     if (wasOnline && !this.users.has(key)) this.watchlists.offline(app, userId);
   }
 
-  /** Returns which of the users are online; one who went offline a moment ago still counts. */
+  /** Returns which of the users are online. A user who went offline a moment ago still counts. */
   online(app: App, userIds: readonly string[]): ReadonlySet<string> {
     const isOnline = (userId: string) =>
       this.users.has(keyOf(app, userId)) || this.watchlists.isLeaving(app, userId);
@@ -220,6 +233,16 @@ export class Home {
   /** The loops that watch the user. */
   loopsWatching(app: App, userId: string): Shares | undefined {
     return this.watchers.get(keyOf(app, userId));
+  }
+
+  /** What a restart must not lose of the histories. From now on, no event is numbered any more. */
+  saveHistories(): Uint8Array {
+    return encodeSaved(this.histories.save());
+  }
+
+  /** Restores what `saveHistories` of all homes before returned. Throws, and keeps nothing, if it is something else. */
+  restoreHistories(bytes: Uint8Array, options: RestoreOptions): void {
+    this.histories.restore(decodeSaved(bytes), options);
   }
 
   /** Sends all delayed events now, because the server stops. */

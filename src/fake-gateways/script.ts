@@ -14,7 +14,7 @@ export type Act =
   | { readonly act: 'reset' }
   /** Closes the connection. */
   | { readonly act: 'cut' }
-  /** Sends GOAWAY: requests in flight are finished; this one and later ones were not looked at. */
+  /** Sends GOAWAY: requests in flight are finished; this one and later ones were not processed. */
   | { readonly act: 'go-away' };
 
 interface Scripted {
@@ -78,7 +78,7 @@ export class Script implements Disposable {
     this.waiting.clear();
   }
 
-  /** Cancels what waits for the latency. */
+  /** Cancels answers that wait for the latency. */
   [Symbol.dispose](): void {
     for (const timer of this.waiting.keys()) clearTimeout(timer);
   }

@@ -84,6 +84,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     config,
     apps: ready.apps,
     usage: ready.usage,
+    histories: background.takeHistories(),
     tls: ready.tls,
     timers: systemTimers,
     log,

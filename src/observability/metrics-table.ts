@@ -287,6 +287,27 @@ export const metricRows = {
     kind: 'gauge',
     help: 'How long the oldest waiting page or device has been due; 0 if none is.',
   },
+  liveUsers: {
+    name: 'fanfare_live_users_total',
+    kind: 'counter',
+    help: 'Users of publishes with `live`, by what became of the event in the app. Users of a publish that was `skipped` were not asked.',
+    label: { name: 'result', values: ['reached', 'silent', 'absent', 'skipped'] },
+  },
+  liveAnswers: {
+    name: 'fanfare_live_answer_seconds',
+    kind: 'histogram',
+    help: 'Time from the event of a publish with `live` until the first connection of a user answered.',
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+  },
+  ruleEvents: {
+    name: 'fanfare_push_rule_events_total',
+    kind: 'counter',
+    help: 'Events that fit a push rule, by what became of them. `unfit`: their data lacks what the rule needs; `refused`: the push instance refused the publish.',
+    label: {
+      name: 'result',
+      values: ['published', 'over-rate', 'too-many', 'unfit', 'refused', 'failed'],
+    },
+  },
   pushPauses: {
     name: 'fanfare_push_pauses',
     kind: 'gauge',

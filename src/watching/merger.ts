@@ -75,7 +75,7 @@ export class Merger {
   private readonly updates = new Map<number, RecordUpdate>();
   private skipped: Partial<Record<WatchedKind, number>> = {};
   private counts: TapCounts[] = [];
-  /** The subscription counts that were shown lately, by channel and count. */
+  /** The subscription counts that were shown recently, by channel and count. */
   private readonly lastCounts = new Map<string, ShownCount>();
 
   /** Takes what a loop of a server has seen. Its records are sent at `dueMs`. */

@@ -104,7 +104,7 @@ export class WatchersElsewhere {
     this.options.onChange();
   }
 
-  /** Keeps what the loops of this server have seen for those who watch it. */
+  /** Keeps records of this server for the servers that watch it. */
   add(ticks: readonly AppTick[]): void {
     for (const { apps, waiting } of this.watchers.values()) {
       for (const tick of ticks) {
@@ -115,7 +115,7 @@ export class WatchersElsewhere {
     }
   }
 
-  /** Sends what waits. Called with each tick. */
+  /** Sends queued messages. Called with each tick. */
   flush(): void {
     const { node, timers, link } = this.options;
     const nowMs = timers.now();

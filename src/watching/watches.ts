@@ -50,7 +50,7 @@ const SETTLE_CLUSTER_MS = 500;
 /** Less for what comes from another server: that took a while. */
 const SETTLE_ELSEWHERE_MS = 300;
 
-/** How often other servers are told again what this one watches, in ticks. */
+/** How often this server tells the others again what it watches, in ticks. */
 const STATE_TICKS = 20;
 
 /** Filters of one app that are passed to the loops; with more, they pass everything. */

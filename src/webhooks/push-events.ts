@@ -47,7 +47,7 @@ export class PushWebhooks implements PushWebhookSink {
 
   async publishFinished(
     instanceId: string,
-    { id, body, atMs, startedAtMs, counts }: FinishedPublish,
+    { id, body, atMs, startedAtMs, counts, live }: FinishedPublish,
   ): Promise<void> {
     const url = publishWebhookUrl(body);
     if (url === undefined) return;
@@ -55,7 +55,7 @@ export class PushWebhooks implements PushWebhookSink {
       ...publishRequest(instanceId, url),
       id: requestId(atMs, instanceId, ['publish', id, 'FINISHED', url]),
       afterId: requestId(startedAtMs, instanceId, ['publish', id, 'STARTED', url]),
-      body: finishedBody(id, body, counts),
+      body: finishedBody(id, body, { platforms: counts, live }),
     });
   }
 

@@ -29,6 +29,7 @@ export function appOf(id: string, webhooks: readonly AppWebhook[]): App {
       historyBytes: 0,
     },
     history: [],
+    pushRules: [],
     webhooks,
   };
 }

@@ -199,7 +199,7 @@ export class Webhooks implements AsyncDisposable {
     }
   }
 
-  /** How the addresses answer that were tried in the last 24 h, and what waits for each. */
+  /** How the addresses tried in the last 24 h answer, and the requests that wait for each. */
   endpoints(): readonly (EndpointHealth & WaitingFor)[] {
     return Array.from(this.health.all(), (one) => {
       const { rows, oldestAtMs } = this.queues.waitingFor(one.endpoint);
@@ -251,7 +251,7 @@ export class Webhooks implements AsyncDisposable {
     this.cancelFlush ??= this.timers.after(ms, () => void this.flush());
   }
 
-  /** Writes what waits in memory. Never throws; a failed write is repeated a second later. */
+  /** Writes the requests that are in memory. Never throws; a failed write is repeated a second later. */
   private flush(): Promise<void> {
     this.cancelFlush?.();
     this.cancelFlush = undefined;

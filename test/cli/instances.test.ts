@@ -104,6 +104,18 @@ describe('fanfare instances', () => {
     }
   });
 
+  it('links an instance to an app, and unlinks it', async () => {
+    using directory = temporaryDirectory();
+    const { id } = await create(directory.path, '--app', '17');
+    const linked = async () => (await show(directory.path, id)).settings;
+    expect(await linked()).toMatchObject({ app: '17' });
+    const change = ['instances', 'change', id, '--app'];
+    await fanfare(directory.path, [...change, '18']);
+    expect(await linked()).toMatchObject({ app: '18' });
+    await fanfare(directory.path, [...change, '']);
+    expect(await linked()).not.toHaveProperty('app');
+  });
+
   it('keeps the VAPID private key when it changes the subject', async () => {
     using directory = temporaryDirectory();
     const { id } = await create(directory.path);

@@ -232,6 +232,44 @@ export function historyContract(
       }
     });
 
+    it('publishes an event once that is repeated with its idempotency key, on whichever loop', async () => {
+      const { at, settled } = await stage();
+      const publish = (n: number, text: string, key: string, of = app) =>
+        at(n).publish(of, text, `${key}-${n}`, undefined, key);
+      for (const n of NUMBERS) {
+        for (const text of [`few-once-${n}`, `cache-once-${n}`, `plain-${n}`]) {
+          await at(n).join(app, text);
+          await at(n).join(other, text);
+          const id = await publish(0, text, 'a');
+          expect(id === undefined).toBe(text.startsWith('plain'));
+          expect(await publish(1, text, 'a')).toBe(id as EventId);
+          expect(await publish(0, text, 'a')).toBe(id as EventId);
+          await publish(2, text, 'A');
+          await at(1).publish(app, text, 'none');
+          await at(2).publish(app, text, 'none');
+          await publish(1, text, 'a', other);
+          await settled();
+          expect(at(n).heard(app, text)).toEqual(['a-0', 'A-2', 'none', 'none']);
+          expect(at(n).heard(other, text)).toEqual(['a-1']);
+        }
+      }
+    });
+
+    it('forgets an idempotency key after five minutes', async () => {
+      const { at, advance, settled } = await stage();
+      await at(0).join(app, 'news');
+      const publish = () => at(1).publish(app, 'news', 'e', undefined, 'k');
+      await publish();
+      await advance(299_000);
+      await publish();
+      await settled();
+      expect(at(0).heard(app, 'news')).toEqual(['e']);
+      await advance(2000);
+      await publish();
+      await settled();
+      expect(at(0).heard(app, 'news')).toEqual(['e']);
+    });
+
     it('knows no place of another app', async () => {
       const { at, resume, enter } = await stage();
       const id = await at(0).publish(other, 'few-x', 'theirs');

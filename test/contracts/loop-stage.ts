@@ -125,6 +125,7 @@ export class LoopStage {
     text: string,
     name: string,
     except?: SocketId,
+    idempotencyKey?: string,
   ): Promise<EventId | undefined> {
     const event: ChannelEvent = { app, channel: channel(text), name, data: 'data', except };
     return await this.authority.publish({
@@ -133,6 +134,7 @@ export class LoopStage {
       makeFrame: () => eventMessage(event.name, event.channel.text, event.data),
       except,
       cause: 'backend',
+      idempotencyKey,
       remember: event.channel.cached ? { name, data: event.data } : undefined,
     });
   }

@@ -110,6 +110,7 @@ async function makeTenants(server: Fanfare, { gateways, endpoint }: Around): Pro
   await asks('POST', '/instances', {
     id: PHONES.id,
     name: 'phones',
+    app: SHOP.id,
     secretKeys: [PHONES.secretKey],
     apns,
     fcm,
@@ -178,10 +179,15 @@ async function usePush(server: Fanfare, { gateways }: Around): Promise<void> {
   const { interests: _, ...payloads } = NEWS.body;
   const toUser = await does(requests.publish({ ...payloads, users: [USER] }));
   await finished(toUser['publishId']);
+  // The user has no connection, so the device is notified.
+  const live = { event: 'note', data: { text: 'Hello' }, waitSeconds: 1 };
+  const first = await does(requests.publish({ ...payloads, users: [USER], live }));
+  await finished(first['publishId']);
 
   const sendAt = new Date(Date.now() + SCHEDULED_MS).toISOString();
   const later = { ...NEWS.body, interests: [SCHEDULED_INTEREST], sendAt };
   await does(requests.publish(later));
+  await does(requests.publish({ ...payloads, users: [USER], live, sendAt }));
   const cancelled = await does(requests.publish({ ...later, interests: ['news'] }));
   const reading = requests.readPublish(String(cancelled['publishId']));
   await does({ ...reading, method: 'DELETE' });

@@ -36,7 +36,7 @@ export interface Preview {
   /** The rules that it breaks. */
   readonly faults: readonly { readonly field: string; readonly rule: string }[];
   readonly requests: readonly GatewayRequest[];
-  /** `undefined` if it does not say to whom it goes. */
+  /** `undefined` if it names no audience. */
   readonly audience: CountedAudience | undefined;
 }
 

@@ -25,7 +25,7 @@ export interface DeviceAdminOptions {
   readonly numberOf: (id: string) => number | undefined;
   /** The gateways that servers have paused for an instance. */
   readonly pauses: (id: string) => Promise<ExplainOptions['pauses']>;
-  /** Shows what is removed to those who watch. */
+  /** Shows removed devices in live streams. */
   readonly taps: PushTaps;
   readonly log: Log;
 }

@@ -1,7 +1,7 @@
 import type { InstanceSettings } from '../../config/schema.ts';
 import { isJsonObject } from '../../runtime/json-object.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
-import { type Rights, seesEverything } from '../rights.ts';
+import { type Rights, seesApp, seesEverything } from '../rights.ts';
 
 /** Settings that name files of the server's machine, or hosts that it asks. */
 const settingsOf = {
@@ -14,13 +14,23 @@ type Gateway = keyof typeof settingsOf;
 
 /**
  * Refuses a change of such a setting by who may see only some apps or instances: it could read the operator's files, or
- * reach hosts in the operator's network. What is sent back as it was is no change. Throws `OperationRefused`.
+ * reach hosts in the operator's network, or send events in an app of somebody else. What is sent back as it was is no change.
+ * Throws `OperationRefused`.
  */
 export function refuseOperatorsSettings(
-  change: Partial<Record<Gateway, unknown>>,
+  change: Partial<Record<Gateway | 'app', unknown>>,
   { present, rights }: { readonly present: InstanceSettings; readonly rights: Rights },
 ): void {
   if (seesEverything(rights)) return;
+  const { app } = change;
+  const isNewApp = typeof app === 'string' && app !== present.app;
+  if (isNewApp && !seesApp(rights, app)) {
+    throw new OperationRefused(
+      'forbidden',
+      'it lets the instance send events in that app, so it takes an admin of the app',
+      'app',
+    );
+  }
   for (const gateway of Object.keys(settingsOf) as Gateway[]) {
     const given = change[gateway];
     if (!isJsonObject(given)) continue;

@@ -16,7 +16,7 @@ export interface PublishAdminOptions {
   readonly store: Pick<PublishStore, 'status' | 'cancel'>;
   /** The served instances. */
   readonly directory: Pick<MemoryInstanceDirectory, 'byId' | 'byNumber'>;
-  /** Shows what is cancelled to those who watch. */
+  /** Shows cancelled publishes in live streams. */
   readonly taps: PushTaps;
   readonly now: () => number;
   readonly log: Log;

@@ -98,7 +98,7 @@ class Order {
     return link;
   }
 
-  /** Answers a challenge for each domain that the authority has not checked lately. */
+  /** Answers a challenge for each domain that the authority has not checked recently. */
   private async prove(link: AcmeLink, { body }: AcmeAnswer): Promise<void> {
     const list: readonly unknown[] = Array.isArray(body['authorizations'])
       ? body['authorizations'].slice(0, this.options.domains.length)

@@ -1,13 +1,10 @@
 import type { App, HistoryRule } from '../app.ts';
 import type { ChannelText } from '../channel-name.ts';
+import { fitsChannel } from '../channel-pattern.ts';
 
 /** Returns the first rule that fits a channel; `undefined`: the channel keeps no history. */
 export function historyRuleOf(app: App, channel: ChannelText): HistoryRule | undefined {
   const { history } = app;
   if (history.length === 0 || !app.enabled) return undefined;
-  return history.find(({ channels }) => fits(channels, channel));
-}
-
-function fits(channels: string, channel: ChannelText): boolean {
-  return channels.endsWith('*') ? channel.startsWith(channels.slice(0, -1)) : channel === channels;
+  return history.find(({ channels }) => fitsChannel(channels, channel));
 }

@@ -8,8 +8,13 @@ export interface Ask {
   readonly waitMs: number;
   /** The connections of one user that are asked, on each loop. */
   readonly connectionsMax: number;
-  readonly userIds: readonly string[];
+  readonly userIds: AskedUsers;
+  /** The event was sent before: nothing but the question goes to the loops. */
+  readonly isAlone?: true;
 }
+
+/** `signed-in`: every signed-in user with a connection that hears the channel. */
+export type AskedUsers = readonly string[] | 'signed-in';
 
 /** What a loop reports to the origin of an ask. */
 export type AskReport =
@@ -32,8 +37,10 @@ export interface LiveEvent {
   readonly data: string;
   /** The one channel that it goes to; `undefined`: the channel of each user. */
   readonly channel: string | undefined;
-  readonly userIds: readonly string[];
+  readonly userIds: AskedUsers;
   readonly waitMs: number;
+  /** The event was sent before. It has a channel. */
+  readonly isSent?: boolean | undefined;
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { App } from '../app.ts';
 import type { ChannelText } from '../channel-name.ts';
+import type { Topic } from '../event.ts';
+import type { MemberSessions } from '../subscribing/member-sessions.ts';
 import type { Session } from '../subscribing/session.ts';
 import type { UserSessions } from '../users/user-sessions.ts';
 import type { Ask, SendReport } from './ask.ts';
@@ -15,7 +17,10 @@ export type ExpectedAnswer = 'pong' | number | undefined;
 export type Probe = (session: Session, number: number) => ExpectedAnswer;
 
 export interface AskedConnectionsOptions {
-  readonly sessions: Pick<UserSessions, 'of'>;
+  /** Connections that are signed in. */
+  readonly sessions: Pick<UserSessions, 'of' | 'usersOf'>;
+  /** Members of presence channels, who need not be signed in. */
+  readonly members: Pick<MemberSessions, 'of'>;
   readonly probe: Probe;
   readonly report: SendReport;
   readonly timers: Timers;
@@ -34,6 +39,10 @@ interface Pending {
 /** Answers that one connection may owe. It is asked no more until some have come or are too late. */
 const PENDING_MAX = 10;
 
+/** Signed-in users of an app, if all are asked: so many are looked at, and so many of those who hear the channel are asked. */
+const USERS_LOOKED_AT_MAX = 10_000;
+const USERS_ASKED_MAX = 1_000;
+
 /** How often answers that are too late are forgotten. */
 const SWEEP_MS = 1000;
 
@@ -51,12 +60,14 @@ export class AskedConnections {
 
   /** Asks the connections of users that hear the channel. To be called behind the event that the ask belongs to. */
   ask(app: App, channel: ChannelText, ask: Ask): void {
-    const { sessions, report, timers } = this.options;
+    const { sessions, members, report, timers } = this.options;
+    const topic: Topic = `${app.id}/${channel}`;
     const untilMs = timers.now() + ask.waitMs;
     const connections: (readonly [string, number])[] = [];
-    for (const userId of ask.userIds) {
+    for (const userId of this.usersOf(app, channel, ask)) {
       let asked = 0;
-      for (const session of sessions.of(app, userId)) {
+      const ofUser = new Set([...sessions.of(app, userId), ...members.of(topic, userId)]);
+      for (const session of ofUser) {
         if (asked === ask.connectionsMax) break;
         if (!this.counts(session, channel)) continue;
         asked++;
@@ -99,6 +110,17 @@ export class AskedConnections {
   /** Forgets a connection that has closed. */
   closed(session: Session): void {
     this.pending.delete(session);
+  }
+
+  private usersOf(app: App, channel: ChannelText, { userIds }: Ask): readonly string[] {
+    if (userIds !== 'signed-in') return userIds;
+    const { sessions } = this.options;
+    return sessions
+      .usersOf(app)
+      .take(USERS_LOOKED_AT_MAX)
+      .filter((userId) => sessions.of(app, userId).some((one) => this.counts(one, channel)))
+      .take(USERS_ASKED_MAX)
+      .toArray();
   }
 
   /** Whether the connection stands for its user in a channel. */

@@ -1,14 +1,17 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { App } from '../app.ts';
 import { type ChannelName, parseChannelName } from '../channel-name.ts';
+import { ask } from '../engine-failure.ts';
+import type { ChannelEvent } from '../event.ts';
+import type { EventId } from '../history/event-id.ts';
 import type { Hub } from '../hub.ts';
-import { recover } from '../maybe-promise.ts';
+import { type MaybePromise, recover } from '../maybe-promise.ts';
 import { publish } from '../publish.ts';
 import { userChannel } from '../users/sign-in.ts';
-import type { Ask, AskReport, LiveAnswer, LiveEvent, LiveUser } from './ask.ts';
+import type { Ask, AskedUsers, AskReport, LiveAnswer, LiveEvent, LiveUser } from './ask.ts';
 
 export interface LiveAsksOptions {
-  readonly hub: Pick<Hub, 'authority' | 'meter' | 'usage'>;
+  readonly hub: Pick<Hub, 'authority' | 'meter' | 'usage' | 'ruleEvents'>;
   /** Names this loop for the answers of others. */
   readonly origin: string;
   /** A clock that is never set. */
@@ -18,6 +21,9 @@ export interface LiveAsksOptions {
 /** Connections that are asked: of one user, and of one event for all of its users. */
 const CONNECTIONS_OF_USER_MAX = 20;
 const CONNECTIONS_MAX = 10_000;
+
+/** Users whom loops name, if every signed-in user is asked. */
+const NAMED_USERS_MAX = 10_000;
 
 /** Users whose channels get the event in one turn of the loop. */
 const USERS_AT_ONCE = 50;
@@ -29,10 +35,14 @@ interface Known {
   answeredAfterMs: number | undefined;
 }
 
+function unknownUser(): Known {
+  return { connections: 0, state: 'open', answeredAfterMs: undefined };
+}
+
 /** An event for some users. */
 interface Attempt {
   readonly group: Group;
-  readonly userIds: readonly string[];
+  readonly userIds: AskedUsers;
   /** The loops that the event was sent to; `undefined`: not known yet. */
   loops: number | undefined;
   /** The loops that have said how many connections they have asked. */
@@ -46,6 +56,8 @@ interface Group {
   readonly startedAtMs: number;
   /** Users that are not decided. */
   open: number;
+  /** Not all loops have named the users whom they ask. */
+  isGrowing: boolean;
   failures: number;
   readonly end: () => void;
 }
@@ -65,24 +77,23 @@ export class LiveAsks {
     const { hub, timers } = this.options;
     if (app === undefined || !app.enabled) return { skipped: 'app-disabled' };
     const targets = targetsOf(event);
-    if (!hub.usage.take(app, targets.length)) return { skipped: 'over-quota' };
+    const isSent = event.isSent === true;
+    if (!isSent && !hub.usage.take(app, targets.length)) return { skipped: 'over-quota' };
     const { promise, resolve } = Promise.withResolvers<void>();
+    const named = event.userIds === 'signed-in' ? [] : event.userIds;
     const group: Group = {
-      users: new Map(
-        event.userIds.map((userId) => [
-          userId,
-          { connections: 0, state: 'open', answeredAfterMs: undefined },
-        ]),
-      ),
+      users: new Map(named.map((userId) => [userId, unknownUser()])),
       attempts: [],
       startedAtMs: timers.now(),
-      open: event.userIds.length,
+      open: named.length,
+      // Their loops name them.
+      isGrowing: event.userIds === 'signed-in',
       failures: 0,
       end: resolve,
     };
-    const named = new Set(targets.flatMap(({ userIds }) => userIds));
+    const heard = new Set(targets.flatMap(({ userIds }) => userIds));
     for (const userId of group.users.keys()) {
-      if (!named.has(userId)) this.decide(group, userId, 'absent');
+      if (!heard.has(userId)) this.decide(group, userId, 'absent');
     }
     const cancel = timers.after(event.waitMs, resolve);
     this.sendSome({ app, event, group, targets, from: 0 });
@@ -99,8 +110,8 @@ export class LiveAsks {
     if (attempt === undefined) return;
     const { group } = attempt;
     if (report.what === 'answered') {
-      const known = group.users.get(report.userId);
-      if (known?.state !== 'open' || !attempt.userIds.includes(report.userId)) return;
+      const known = this.known(attempt, report.userId);
+      if (known?.state !== 'open') return;
       known.answeredAfterMs = this.options.timers.now() - group.startedAtMs;
       // An answer may overtake the report of its loop.
       known.connections = Math.max(1, known.connections);
@@ -108,11 +119,22 @@ export class LiveAsks {
       return;
     }
     for (const [userId, connections] of report.connections) {
-      const known = group.users.get(userId);
+      const known = this.known(attempt, userId);
       if (known !== undefined) known.connections += connections;
     }
     attempt.reports++;
     this.check(attempt);
+  }
+
+  /** What is known of a user whom a loop names; `undefined`: nobody asked for the user. */
+  private known({ group, userIds }: Attempt, userId: string): Known | undefined {
+    const known = group.users.get(userId);
+    if (userIds !== 'signed-in') return userIds.includes(userId) ? known : undefined;
+    if (known !== undefined || group.users.size >= NAMED_USERS_MAX) return known;
+    const added = unknownUser();
+    group.users.set(userId, added);
+    group.open++;
+    return added;
   }
 
   /** A slice of a turn each, so that a thousand users do not delay the loop. */
@@ -134,7 +156,8 @@ export class LiveAsks {
       this.attempts.set(number, attempt);
       group.attempts.push(number);
       const { origin } = this.options;
-      const ask: Ask = { attempt: number, origin, waitMs, connectionsMax, userIds };
+      const alone = event.isSent === true ? { isAlone: true as const } : {};
+      const ask: Ask = { attempt: number, origin, waitMs, connectionsMax, userIds, ...alone };
       this.send({ app, event, channel, attempt, ask });
     }
     if (until >= targets.length) return;
@@ -158,20 +181,34 @@ export class LiveAsks {
       attempt.loops = loops;
       this.check(attempt);
     };
+    const { hub } = this.options;
+    const event = { app, channel, name, data, except: undefined, ask, sentTo };
     void recover(
-      () => publish(this.options.hub, { app, channel, name, data, except: undefined, ask, sentTo }),
+      () => (ask.isAlone === true ? sendAlone(hub, event) : publish(hub, event)),
       () => {
-        attempt.group.failures++;
-        for (const userId of attempt.userIds) this.decide(attempt.group, userId, 'silent');
+        const { group, userIds } = attempt;
+        group.failures++;
+        for (const userId of userIds === 'signed-in' ? group.users.keys() : userIds) {
+          this.decide(group, userId, 'silent');
+        }
+        this.grown(group);
         return undefined;
       },
     );
   }
 
+  /** Every loop has named its users, or never will. */
+  private grown(group: Group): void {
+    if (!group.isGrowing) return;
+    group.isGrowing = false;
+    if (group.open === 0) group.end();
+  }
+
   /** Decides who is absent, once all loops have reported. */
   private check({ group, loops, reports, userIds }: Attempt): void {
     if (loops === undefined || reports < loops) return;
-    for (const userId of userIds) {
+    this.grown(group);
+    for (const userId of userIds === 'signed-in' ? [] : userIds) {
       if (group.users.get(userId)?.connections === 0) this.decide(group, userId, 'absent');
     }
   }
@@ -181,7 +218,7 @@ export class LiveAsks {
     if (known?.state !== 'open') return;
     known.state = state;
     group.open--;
-    if (group.open === 0) group.end();
+    if (group.open === 0 && !group.isGrowing) group.end();
   }
 
   /** Ends the attempts of a group. Returns the users of those that did not hear from all loops. */
@@ -191,16 +228,33 @@ export class LiveAsks {
       const attempt = this.attempts.get(number);
       if (attempt === undefined) continue;
       const isSure = attempt.loops !== undefined && attempt.reports >= attempt.loops;
-      for (const userId of isSure ? [] : attempt.userIds) unsure.add(userId);
+      const users = attempt.userIds === 'signed-in' ? [] : attempt.userIds;
+      for (const userId of isSure ? [] : users) unsure.add(userId);
       this.attempts.delete(number);
     }
     return unsure;
   }
 }
 
+/** Asks about an event that was sent before. Whatever is published in a channel arrives in order. */
+function sendAlone(
+  hub: LiveAsksOptions['hub'],
+  { app, channel, ask: question, sentTo }: ChannelEvent,
+): MaybePromise<EventId | undefined> {
+  const publication = {
+    app,
+    channel: channel.text,
+    makeFrame: () => '{}',
+    remember: undefined,
+    ask: question,
+    sentTo,
+  };
+  return ask('publish', () => hub.authority.publish(publication));
+}
+
 interface Target {
   readonly channel: ChannelName;
-  readonly userIds: readonly string[];
+  readonly userIds: AskedUsers;
 }
 
 /** The channels of an event. A user whose id no channel name can have cannot sign in, and has none. */
@@ -209,6 +263,7 @@ function targetsOf({ channel, userIds }: LiveEvent): readonly Target[] {
     const parsed = parseChannelName(channel);
     return parsed.ok ? [{ channel: parsed.channel, userIds }] : [];
   }
+  if (userIds === 'signed-in') return [];
   return userIds.flatMap((userId) => {
     const parsed = parseChannelName(userChannel(userId));
     return parsed.ok ? [{ channel: parsed.channel, userIds: [userId] }] : [];

@@ -1,4 +1,4 @@
-/** Characters of an error text that are looked at. */
+/** The most characters of an error text that are examined. */
 const TEXT_MAX = 1_000;
 
 /**

@@ -197,6 +197,7 @@ function confirm(
 ): void {
   const { channel, topic, member } = subscription;
   session.replace(subscription);
+  if (member !== undefined) hub.members.add(topic, member.userId, session);
   if (needsAuthorisation(channel)) session.authorised = true;
   hub.audience.join(session.peer, topic);
   const history = found && fittingHistory(hub, session, found);
@@ -257,6 +258,7 @@ export function leaveChannel(
   const { app } = session;
   const { channel, topic, member } = subscription;
   session.remove(channel.text);
+  if (member !== undefined) hub.members.remove(topic, member.userId, session);
   if (app.tap !== undefined && subscription.state === 'joined') {
     app.tap.record({ kind: 'unsubscribed', ...whereOf(session, subscription) });
   }
@@ -309,7 +311,7 @@ function refuse(
   session.peer.send(subscriptionError(channel, type, status, refusal.message));
 }
 
-/** Whose subscription it is, for those who watch the app. */
+/** Names the subscriber for live streams of the app. */
 function whereOf({ socketId, user }: Session, { channel, member }: Subscription) {
   return { socket: socketId, user: member?.userId ?? user?.id, channel: channel.text };
 }

@@ -131,7 +131,7 @@ export function signOut(hub: Hub, session: Session): MaybePromise<void> {
   return ask('signOut', () => hub.authority.signOut(app, user.id));
 }
 
-/** `shown`: the reason for the log and those who watch the app, without personal data. */
+/** `shown`: the reason for the log and for live streams of the app, without personal data. */
 function refuse(hub: Hub, session: Session, shown: string, why = shown): void {
   hub.rateLimitedLog.info(
     'Sign-in refused',

@@ -1,35 +1,37 @@
 import type { App } from '../app.ts';
 import type { Session } from '../subscribing/session.ts';
 
+const NO_USERS: ReadonlyMap<string, unknown> = new Map();
+
 /** The signed-in connections of this loop, by user. */
 export class UserSessions {
-  private readonly byUser = new Map<string, Set<Session>>();
+  private readonly byApp = new Map<string, Map<string, Set<Session>>>();
 
   add(userId: string, session: Session): void {
-    const key = keyOf(session.app, userId);
-    const sessions = this.byUser.get(key);
-    if (sessions === undefined) this.byUser.set(key, new Set([session]));
-    else sessions.add(session);
+    const byUser = this.byApp.getOrInsertComputed(session.app.id, () => new Map());
+    byUser.getOrInsertComputed(userId, () => new Set()).add(session);
   }
 
   remove(userId: string, session: Session): void {
-    const key = keyOf(session.app, userId);
-    const sessions = this.byUser.get(key);
+    const { id } = session.app;
+    const byUser = this.byApp.get(id);
+    const sessions = byUser?.get(userId);
     sessions?.delete(session);
-    if (sessions?.size === 0) this.byUser.delete(key);
+    if (sessions?.size === 0) byUser?.delete(userId);
+    if (byUser?.size === 0) this.byApp.delete(id);
   }
 
   has(app: App, userId: string): boolean {
-    return this.byUser.has(keyOf(app, userId));
+    return this.byApp.get(app.id)?.has(userId) === true;
   }
 
   /** Returns a copy, so that the sessions may be ended while it is iterated. */
   of(app: App, userId: string): readonly Session[] {
-    return [...(this.byUser.get(keyOf(app, userId)) ?? [])];
+    return [...(this.byApp.get(app.id)?.get(userId) ?? [])];
   }
-}
 
-function keyOf(app: App, userId: string): string {
-  // App ids have no slash.
-  return `${app.id}/${userId}`;
+  /** The users of an app who are signed in. */
+  usersOf(app: App): IteratorObject<string> {
+    return (this.byApp.get(app.id) ?? NO_USERS).keys();
+  }
 }

@@ -47,6 +47,22 @@ const { pauses } = publishPauses.parse({
 });
 
 describe('the status of a publish in words', () => {
+  it.each([
+    [
+      'done',
+      '2 of 4 users got it in the app, 1 did not answer, 1 had no connection; 3 connections asked',
+    ],
+    ['asking', '4 users are being asked whether they got it in the app'],
+    ['scheduled', '4 users will be asked when it is due'],
+    ['skipped', 'nobody was asked (over-quota), so everybody gets the notification'],
+  ])('says what became of it in the app, when that is %s', (state, words) => {
+    const why = state === 'skipped' ? 'over-quota' : null;
+    const counts = { users: 4, reached: 2, silent: 1, absent: 1, connections: 3 };
+    const live = { state, push: 'absent', ...counts, why };
+    const shown = describeStatus({ ...status, live }, { pauses: [], instanceId: 'an-instance' });
+    expect(shown).toContain(`\n  in the app ${words}\n`);
+  });
+
   it('names the open circuits that it waits for, since when and why', () => {
     const lines = describeStatus(status, { pauses, instanceId: 'an-instance' }).split('\n');
     const from = lines.indexOf('Paused, except for occasional probes:');

@@ -25,6 +25,19 @@ export const publishStatus = z.object({
   createdAt: text,
   sendAt: text.nullable(),
   platforms: z.object({ apns: counts, fcm: counts, web: counts }),
+  live: z
+    .object({
+      state: text,
+      push: text,
+      users: count,
+      reached: count,
+      silent: count,
+      absent: count,
+      connections: count,
+      why: text.nullable(),
+    })
+    .optional(),
+  rule: z.object({ app: text, channel: text, event: text }).optional(),
   delivered: count,
   opened: count,
   reasons: z.array(
@@ -85,6 +98,8 @@ export function describeStatus(
     `  state      ${state}${meaning === undefined ? '' : `: ${meaning}`}`,
     `  published  ${createdAt}`,
     `  send at    ${sendAt ?? 'once accepted'}`,
+    ...ruleOf(status),
+    ...liveOf(status),
     `  reported   delivered by ${countOf(delivered, 'device')}, opened by ${countOf(opened, 'device')}`,
     '',
     ...table([['devices', ...COUNTS], ...rows]),
@@ -100,6 +115,27 @@ export function describeStatus(
     '',
     `For one device: fanfare push explain ${publishId} DEVICE-ID`,
   ].join('\n');
+}
+
+/** The event that became a publish, in a line. */
+function ruleOf({ rule }: Status): readonly string[] {
+  if (rule === undefined) return [];
+  return [`  by a rule  of the app ${rule.app}: ${rule.event} in ${rule.channel}`];
+}
+
+/** What became of the live part of a publish, in a line. */
+function liveOf({ live }: Status): readonly string[] {
+  if (live === undefined) return [];
+  const { state, push, users, reached, silent, absent, connections, why } = live;
+  const asked = countOf(connections, 'connection');
+  const said: Readonly<Record<string, string>> = {
+    scheduled: `${countOf(users, 'user')} will be asked when it is due`,
+    asking: `${countOf(users, 'user')} are being asked whether they got it in the app`,
+    done: `${reached} of ${countOf(users, 'user')} got it in the app, ${silent} did not answer, ${absent} had no connection; ${asked} asked`,
+    skipped: `nobody was asked (${why ?? 'no reason is known'}), so everybody gets the notification`,
+  };
+  const to = state === 'done' && push === 'always' ? '. Everybody gets the notification too' : '';
+  return [`  in the app ${said[state] ?? state}${to}`];
 }
 
 function pausesOf(pauses: Pauses): readonly string[] {

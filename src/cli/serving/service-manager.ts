@@ -19,8 +19,8 @@ export interface ServiceManager {
 const NOBODY: ServiceManager = { notify: () => undefined };
 
 /**
- * The service manager that started this process: systemd, or who else has set `NOTIFY_SOCKET`. Nothing is loaded if there is
- * none. `warn` is called if it cannot be told.
+ * The service manager that started this process: systemd, or another that has set `NOTIFY_SOCKET`. Nothing is loaded if there is
+ * none. `warn` is called if the notification fails.
  */
 export async function serviceManager(
   socket: string | undefined,

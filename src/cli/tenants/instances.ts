@@ -20,6 +20,12 @@ export const VAPID_SUBJECT_OPTION: Option = {
   help: 'The contact by which push services of browsers reach you: mailto:… or https://….',
 };
 
+export const APP_OPTION: Option = {
+  name: 'app',
+  value: 'ID',
+  help: 'The app whose users are its users, for `live` in publishes. An empty id removes it.',
+};
+
 export const instanceCommands: TenantCommands<InstanceAdmin> = {
   noun: 'instance',
   adminOf: (database, config) =>
@@ -50,7 +56,10 @@ export async function createInstance(call: Call): Promise<ExitCode> {
   const { given, admin } = call;
   noTenantId(call, 'instance');
   const subject = subjectOf(given);
-  const settings = subject === undefined ? {} : { web: { vapid: { subject } } };
+  const settings = {
+    ...appOf(given),
+    ...(subject !== undefined && { web: { vapid: { subject } } }),
+  };
   const id = await admin.create({ name: given.value('name'), settings });
   return printInstance(call, await admin.stored(id), {
     secrets: 'keys',
@@ -68,13 +77,14 @@ export async function changeInstance(call: Call): Promise<ExitCode> {
   const id = idOf(call);
   const name = given.value('name');
   const subject = subjectOf(given);
-  if (name === undefined && subject === undefined) {
-    throw new UsageError('change what? Give --name or --vapid-subject');
+  const app = appOf(given);
+  if (name === undefined && subject === undefined && app === undefined) {
+    throw new UsageError('change what? Give --name, --app or --vapid-subject');
   }
   if (subject !== undefined && vapidOf((await admin.stored(id)).settings) === undefined) {
     return fail(call, `instance ${id} has no VAPID keys, so it does not reach browsers`);
   }
-  const settings = subject === undefined ? {} : { web: { vapid: { subject } } };
+  const settings = { ...app, ...(subject !== undefined && { web: { vapid: { subject } } }) };
   await admin.update(id, { name, settings });
   return printInstance(call, await admin.stored(id), { secrets: 'none' });
 }
@@ -114,6 +124,12 @@ export async function deleteInstance(call: Call): Promise<ExitCode> {
 
 function idOf(call: Call): string {
   return tenantId(call, 'instance').toLowerCase();
+}
+
+/** The setting that `--app` gives. `null` removes it. */
+function appOf(given: Arguments): { readonly app: string | null } | undefined {
+  const app = given.value('app');
+  return app === undefined ? undefined : { app: app === '' ? null : app };
 }
 
 function subjectOf(given: Arguments): string | undefined {

@@ -6,14 +6,14 @@ import { root } from './root.ts';
 export type OperationName = keyof Operations;
 export type Answer<Name extends OperationName> = Operations[Name]['answer'];
 
-/** What a call gives: only the parts that its operation takes. */
+/** The parameters of a call: only those that its operation takes. */
 export type Given<Name extends OperationName> = {
   readonly [Part in 'path' | 'query' | 'body' as keyof Operations[Name][Part] extends never
     ? never
     : Part]?: Operations[Name][Part];
 };
 
-/** A refusal of the server, or its silence (`status` 0). */
+/** A refusal by the server, or no answer (`status` 0). */
 export class Failed extends Error {
   readonly status: number;
   /** The field that the refusal names. */
@@ -33,7 +33,7 @@ const TIMEOUT_MS = 15_000;
 
 let loggedIn = Promise.withResolvers<void>();
 
-/** Lets the calls go on that wait for a log-in. */
+/** Resumes the calls that wait for a log-in. */
 export function loginDone(): void {
   needsLogin.value = false;
   loggedIn.resolve();
@@ -103,7 +103,7 @@ export function apiUrl(
   return `${root}/api/v1${filled}${parameters === '' ? '' : `?${parameters}`}`;
 }
 
-/** Reads why a response is none. */
+/** Reads the reason of a refusal. */
 export async function failureOf(response: Response): Promise<Failed> {
   const text = await response.text().catch(() => '');
   try {

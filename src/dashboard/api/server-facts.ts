@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { type Answer, call } from './client.ts';
 
-/** What the server says of itself; `undefined` until it answered. */
+/** Facts about the server; `undefined` until it has answered. */
 export const serverFacts = signal<Answer<'GET /server'> | undefined>(undefined);
 
 /** Whether the server runs another version than the one that this page came from. */
@@ -17,7 +17,7 @@ export async function askServerFacts(): Promise<void> {
     hasNewVersion.value = version !== facts.version;
     serverFacts.value = hasNewVersion.value ? { ...facts, version } : facts;
   } catch {
-    // The pages themselves say what does not answer.
+    // Each page shows its own errors.
   }
   setTimeout(function again() {
     if (document.hidden) document.addEventListener('visibilitychange', again, { once: true });

@@ -3,17 +3,17 @@ import { type Answer, call, loginDone, needsLogin } from './client.ts';
 
 type Session = NonNullable<Answer<'GET /session'>>;
 
-/** Who is logged in; `undefined` before the server said it. */
+/** The user; `undefined` until the server has answered. */
 export const session = signal<Session | undefined>(undefined);
 
 const RANKS = ['viewer', 'support', 'operator', 'admin'] as const;
 
-/** Whether the user may do what takes this role. */
+/** Whether the user has at least this role. */
 export function may(role: Session['role']): boolean {
   return RANKS.indexOf(session.value?.role ?? 'viewer') >= RANKS.indexOf(role);
 }
 
-/** Whether the user may see all apps and instances, and so what concerns the whole server. */
+/** Whether the user may see all apps and instances, and therefore the whole server. */
 export function seesEverything(): boolean {
   return session.value?.apps === '*' && session.value.instances === '*';
 }
@@ -30,7 +30,7 @@ export async function askSession(): Promise<void> {
       // The link was used before or is too old: ask for the password instead.
     }
   }
-  // Browsers report each answer that refuses in their console, so this one does not.
+  // This answer is 200 also without a session, because browsers print refusals in their console.
   const known = await call('GET /session', { query: { nobody: 'true' } });
   if (known === null) needsLogin.value = true;
   else session.value = known;

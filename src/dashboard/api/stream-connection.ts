@@ -3,7 +3,7 @@ import { EventStreamReader, type StreamEvent } from './event-stream.ts';
 
 export interface StreamListener {
   readonly event: (event: StreamEvent) => void;
-  /** Whether the stream is needed also while nobody looks at the tab. */
+  /** Whether the stream stays open while the tab is hidden. */
   readonly isNeeded?: () => boolean;
   /** The stream broke or was refused. It is opened again at `nextTryAtMs`, if that is given. */
   readonly lost: (why: string, nextTryAtMs: number | undefined) => void;
@@ -11,10 +11,10 @@ export interface StreamListener {
 
 const FIRST_WAIT_MS = 1000;
 const WAIT_MAX_MS = 15_000;
-/** A tab that nobody looks at keeps its stream this long. */
+/** How long a hidden tab keeps its stream. Milliseconds. */
 const HIDDEN_MAX_MS = 30_000;
 
-/** Keeps a stream open while the tab is visible. `url` is asked each time it is opened. Gives how to stop it. */
+/** Keeps a stream open while the tab is visible. Calls `url` before each attempt. Returns a function that stops it. */
 export function openStream(
   url: () => string,
   { event, lost, isNeeded = () => false }: StreamListener,
@@ -29,7 +29,7 @@ export function openStream(
   const retry = (failed: Pick<Failed, 'message' | 'status'>) => {
     if (isStopped || isAsleep) return;
     if (failed.status === 401) needsLogin.value = true;
-    // What the server refuses for good is not asked again.
+    // A final refusal is not retried.
     if ([400, 403, 404, 409].includes(failed.status)) return lost(failed.message, undefined);
     lost(failed.message, Date.now() + waitMs);
     timer = setTimeout(() => void connect(), waitMs);

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, call, Failed, type Given, type OperationName } from './client.ts';
 
-/** An answer of the server as a page shows it: the newest one stays while a later question fails. */
+/** An answer of the server as a page shows it. The newest answer stays if a later request fails. */
 export interface Asked<Value> {
   readonly value: Value | undefined;
   readonly failed: Failed | undefined;
@@ -10,7 +10,7 @@ export interface Asked<Value> {
   readonly reload: () => void;
 }
 
-/** Asks when the page is shown, when what is asked changes, and every `everyMs` while the tab is visible. */
+/** Sends a request when the page opens, when its parameters change, and every `everyMs` while the tab is visible. */
 export function useAnswer<Name extends OperationName>(
   name: Name,
   given: Given<Name> = {},
@@ -56,7 +56,7 @@ export function useAnswer<Name extends OperationName>(
   }, [asked, everyMs, skip, turn]);
 
   const reload = useCallback(() => setTurn((before) => before + 1), []);
-  // The answer to another question is not shown for this one.
+  // An answer to earlier parameters is not shown.
   const isOfThis = state.of === asked;
   return {
     value: isOfThis ? state.value : undefined,

@@ -26,14 +26,14 @@ export function whyNoDevice(): string | undefined {
   return undefined;
 }
 
-/** The device that this browser is, if it still is one. */
+/** Returns this browser as a device, if it is still registered. */
 export async function knownDevice(instance: string): Promise<BrowserDevice | undefined> {
   const kept = localStorage.getItem(keptAs(instance));
   if (kept === null || whyNoDevice() !== undefined) return undefined;
   const device = JSON.parse(kept) as BrowserDevice;
   const registration = await navigator.serviceWorker.getRegistration(`${home}/`);
   const subscription = await registration?.pushManager.getSubscription();
-  // It may have been removed meanwhile.
+  // Another call may have removed the device while this one waited.
   const isKept = localStorage.getItem(keptAs(instance)) === kept;
   return isKept && subscription?.endpoint === device.endpoint ? device : undefined;
 }
@@ -73,7 +73,7 @@ export async function leaveDevice(instance: string, { id }: BrowserDevice): Prom
   await ask(instance, 'DELETE', `devices/web/${id}`);
 }
 
-/** Settles when the browser shows the notification of a publish; gives how long that took, if it did. */
+/** Waits until the browser shows the notification of a publish. Returns how long that took, if it was shown. */
 export async function shownAfter(
   publishId: string,
   signal: AbortSignal,

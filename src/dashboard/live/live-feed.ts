@@ -9,7 +9,7 @@ import type { Recorder, Recording } from './recording.ts';
 import { groupOf, type LiveFilter, type LiveRecord, passes, streamQuery } from './records.ts';
 import type { LiveSubject } from './subject.ts';
 
-/** What happened in one second. */
+/** The counts of one second. */
 export interface LiveCounts {
   /** Events of the second by group, exact. */
   readonly groups: Readonly<Record<string, number>>;
@@ -38,10 +38,10 @@ const NO_COUNTS: LiveCounts = {
   busiest: undefined,
 };
 
-/** Seconds that are shown. */
+/** The number of seconds that are shown. */
 const MINUTE = 60;
 
-/** A filter that is being typed asks for no stream yet, because the server has few. */
+/** The pause after the last key before a filter opens a stream, because the server allows few streams. */
 const TYPING_MS = 300;
 
 /** The live stream of one app or instance: its rows, its counts, and whether it is open. */
@@ -56,9 +56,9 @@ export class LiveFeed {
   /** Servers that do not answer, so that their events are missing. */
   readonly away: Signal<readonly string[]> = signal([]);
   readonly hidesPayloads = signal(false);
-  /** What is shown in place of the stream. */
+  /** The recording that is shown instead of the stream. */
   readonly recording: Recording | undefined;
-  /** Writes down what passes the filter. */
+  /** Records everything that passes the filter. */
   readonly recorder: Signal<Recorder | undefined> = signal(undefined);
   readonly subject: LiveSubject;
   private readonly listeners = new Set<(record: LiveRecord) => void>();
@@ -76,7 +76,7 @@ export class LiveFeed {
     this.rows = new LiveRows(filter, recording?.rows);
   }
 
-  /** Opens the stream; gives how to close it. */
+  /** Opens the stream. Returns a function that closes it. */
   start(): () => void {
     if (this.recording !== undefined) return () => undefined;
     this.open();
@@ -86,7 +86,7 @@ export class LiveFeed {
     };
   }
 
-  /** Calls the listener with every record that arrives; gives how to stop. */
+  /** Calls the listener with each new record. Returns a function that ends this. */
   onRecord(listener: (record: LiveRecord) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -228,7 +228,7 @@ export class LiveFeed {
   private countSecond(total: number): void {
     const nowMs = Date.now();
     const missing = Math.min(MINUTE, Math.round((nowMs - this.countedAtMs) / 1000) - 1);
-    // One second more or less is the stream's own.
+    // The seconds of the stream and of the page may differ by one.
     const gap = missing > 1 && this.seconds.value.length > 0 ? missing : 0;
     const values = [...this.seconds.value, ...Array.from({ length: gap }, () => null), total];
     this.seconds.value = values.slice(-MINUTE);

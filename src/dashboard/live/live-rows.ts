@@ -17,10 +17,10 @@ export class LiveRows {
   private passed: LiveRow[] = [];
   private nextId = 1;
   private filter: LiveFilter;
-  /** The newest row that a held view shows; `undefined` while the view follows. */
+  /** The newest row of a paused view; `undefined` while the view follows the stream. */
   private heldAt: number | undefined;
 
-  /** `recorded`: rows that are all kept, and to which nothing is added. */
+  /** `recorded`: the rows of a recording, which are all kept. */
   constructor(filter: LiveFilter, recorded: readonly LiveRow[] = []) {
     this.filter = filter;
     this.all = [...recorded];
@@ -32,11 +32,11 @@ export class LiveRows {
     return this.passed.length - this.newer;
   }
 
-  /** Rows that came since the view is held. */
+  /** Rows that have arrived since the view was paused. */
   get newer(): number {
     const { heldAt } = this;
     if (heldAt === undefined) return 0;
-    // Ids rise, so the place of the held row is found by halving.
+    // Ids are in ascending order, so a binary search finds the row.
     let [low, high] = [0, this.passed.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -77,7 +77,7 @@ export class LiveRows {
     this.trim();
   }
 
-  /** Completes a record that is here already. */
+  /** Updates a record that is already in the list. */
   update(change: Partial<LiveRecord> & { readonly n: number }): void {
     for (const rows of [this.all, this.passed]) {
       const from = Math.max(0, rows.length - SEARCHED);
@@ -90,7 +90,7 @@ export class LiveRows {
     }
   }
 
-  /** The record as it is now; `undefined` if it is not kept any more. */
+  /** The present version of a record; `undefined` if it is no longer kept. */
   recordOf({ n, atMs, node }: LiveRecord): LiveRecord | undefined {
     const row = this.passed.findLast(
       (each) =>
@@ -108,7 +108,7 @@ export class LiveRows {
     this.passed = this.all.filter((row) => 'gap' in row || passes(row.record, filter));
   }
 
-  /** Holds the view as it is while rows go on coming, or lets it follow again. */
+  /** Pauses the view while new rows arrive, or lets it follow the stream again. */
   hold(isHeld: boolean): void {
     if (!isHeld) this.heldAt = undefined;
     else this.heldAt ??= this.nextId - 1;
@@ -125,7 +125,7 @@ export class LiveRows {
   }
 
   private trim(): void {
-    // Now and then rather than with each row, because it moves the whole list.
+    // Not for each row, because it copies the whole list.
     if (this.all.length <= KEPT * 1.1) return;
     this.all.splice(0, this.all.length - KEPT);
     const oldest = this.all[0]?.id ?? 0;

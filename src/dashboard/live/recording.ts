@@ -25,7 +25,7 @@ export class Recorder {
     this.write({ recording: 1, app, startedAtMs: nowMs });
   }
 
-  /** Why it must end now; `undefined`: it may go on. */
+  /** Why the recording must end now; `undefined` if it need not. */
   over(nowMs: number): string | undefined {
     if (nowMs - this.startedAtMs >= RECORDING_MS) return 'ten minutes are over';
     return this.bytes >= RECORDING_BYTES ? 'the file has 16 MB' : undefined;
@@ -66,7 +66,7 @@ export interface Recording {
   /** The app that was recorded; `undefined` if the file does not say. */
   readonly app: string | undefined;
   readonly rows: readonly LiveRow[];
-  /** Lines that are none of a recording. */
+  /** The number of lines that are not part of a recording. */
   readonly unread: number;
 }
 
@@ -96,7 +96,7 @@ export function readRecording(name: string, text: string): Recording {
   return { name, app, rows, unread };
 }
 
-/** Completes a record by what became known of it later. */
+/** Applies a later update to a record. */
 function complete(rows: LiveRow[], places: ReadonlyMap<number, number>, update: object): void {
   const fields = fieldsOf(update);
   const place = fields.n === undefined ? undefined : places.get(fields.n);

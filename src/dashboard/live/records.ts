@@ -97,10 +97,10 @@ export function groupsIn(text: string | undefined, all = groups): readonly strin
   return named.length === 0 ? ids : named;
 }
 
-/** What narrows the stream to what names this exactly. */
+/** A filter for records that name exactly this. */
 export type FilterField = 'channel' | 'socket' | 'user' | 'publish' | 'device';
 
-/** What narrows the stream. A channel that ends in `*` stands for all that begin with it. */
+/** A filter of the stream. A channel that ends in `*` matches all channels that begin with it. */
 export interface LiveFilter extends Readonly<Partial<Record<FilterField, string>>> {
   readonly groups: readonly string[];
   readonly text: string;
@@ -146,7 +146,7 @@ export function streamQuery(
   };
 }
 
-/** Whether a record is of those that a filter lets through. */
+/** Whether a record passes a filter. */
 export function passes(record: LiveRecord, filter: LiveFilter): boolean {
   const { groups: shown, channel = '', text, ...exact } = filter;
   if (!shown.includes(groupOf(record.kind).id)) return false;
@@ -204,7 +204,7 @@ export function recordFromFragment(fragment: string): LiveRecord | undefined {
 
 const numbers = 'n atMs bytes receivers code status devices attempts dueAtMs'.split(' ');
 
-/** Takes a value for a record, only fields of a record with the right type. `undefined`: it is none. */
+/** Reads a value as a record. Drops unknown fields and fields with a wrong type. Returns `undefined` if it is no record. */
 export function recordOf(value: unknown): LiveRecord | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const fields = fieldsOf(value);

@@ -30,7 +30,7 @@ export function sendable(records: readonly LiveRecord[]): {
   return { events, leftOut: sent.length - events.length };
 }
 
-/** How often an event is tried that the app has no rate left for, and how long to wait in between. */
+/** The most attempts for one event while the app is over its rate, and the pause between two attempts. */
 const TRIES = 10;
 const WAIT_MS = 1000;
 
@@ -39,7 +39,7 @@ const FAILURES_MAX = 5;
 
 export interface SendingAgain {
   readonly events: readonly RecordedEvent[];
-  /** How many times as fast as it was recorded. */
+  /** The speed, as a multiple of that of the recording. */
   readonly speed: number;
   readonly send: (event: RecordedEvent) => Promise<unknown>;
   readonly now: () => number;
@@ -52,7 +52,7 @@ export interface SendingAgain {
 export interface Progress {
   readonly sent: number;
   readonly failed: number;
-  /** What the server said of the last one that failed. */
+  /** The answer of the server to the last event that failed. */
   readonly why: string | undefined;
 }
 

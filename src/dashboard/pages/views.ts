@@ -2,7 +2,7 @@ import type { OperationName } from '../api/client.ts';
 import { asCurl, asFanfare } from '../api/command.ts';
 import type { ViewCommand } from '../parts/view-commands.ts';
 
-/** What shows in a shell what a page shows. `:app` and the like stand for the values of its pattern. */
+/** The commands that show in a shell what a page shows. Names such as `:app` stand for values of the page's address. */
 interface View {
   /** The operation that the page asks. */
   readonly operation: OperationName & `GET ${string}`;

@@ -1,4 +1,4 @@
-/** Wakes those who wait for a change. */
+/** Wakes callers that wait for a change. */
 export class Bell {
   private waiting: (() => void)[] = [];
 

@@ -6,7 +6,7 @@ import type { ChannelHistory, KeptEvent } from './channel-history.ts';
 export class AppHistories {
   readonly app: App;
   readonly channels = new Map<ChannelText, ChannelHistory>();
-  /** Channels with an empty history and without subscribers, with the time since which; the first one is the oldest. */
+  /** Channels with an empty history and no subscribers, each with the time since when. The oldest comes first. */
   readonly idle = new Map<ChannelText, number>();
   bytes = 0;
   oldest: KeptEvent | undefined;

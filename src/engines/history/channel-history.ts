@@ -8,16 +8,16 @@ const FORGOTTEN_MAX = 64;
 /**
  * The last events of one channel, oldest first. Their numbers have no gaps.
  *
- * A client may go on after an event that is kept, or after the one that was forgotten last. After any other place something
- * may be missing, so it is none.
+ * A client may resume after an event that is kept, or after the event that was forgotten last. After any other event, some
+ * may be missing, so the client learns of a gap.
  */
 export class ChannelHistory {
   readonly channel: ChannelText;
-  /** The event before the first kept one: the one that was forgotten last, or number 0. */
+  /** The event before the first kept one: the last forgotten event, or number 0. */
   before: EventId;
   bytes = 0;
   private events: (KeptEvent | undefined)[] = [];
-  /** The first of `events` that is not forgotten. */
+  /** The index of the first kept event in `events`. */
   private first = 0;
   private lastNumber: number;
 
@@ -45,13 +45,18 @@ export class ChannelHistory {
     return newEventId(this.lastNumber + 1);
   }
 
+  /** Whether this is the number of the next event. */
+  isNext(id: EventId): boolean {
+    return numberOf(id) === this.lastNumber + 1;
+  }
+
   append(event: KeptEvent): void {
     this.events.push(event);
     this.bytes += event.bytes;
     this.lastNumber = numberOf(event.id);
   }
 
-  /** Numbers an event that cannot be kept. Nothing before it may be kept either. */
+  /** Numbers an event that is not kept. The caller has forgotten all earlier events, because a history has no gaps. */
   skip(id: EventId): void {
     this.before = id;
     this.lastNumber = numberOf(id);
@@ -72,7 +77,7 @@ export class ChannelHistory {
     return event;
   }
 
-  /** Returns how many kept events are not after this place; `undefined` if it is no place to go on from. */
+  /** Returns the number of kept events up to this one, included; `undefined` if a client cannot resume after it. */
   countUpTo(id: EventId): number | undefined {
     if (id === this.before) return 0;
     const oldest = this.oldest;
@@ -87,19 +92,19 @@ export class ChannelHistory {
   }
 }
 
-/** What an event takes beside its frame. Bytes. */
+/** Memory of an event besides its frame, in bytes. */
 const EVENT_BYTES = 200;
 
-/** An event in a history. It is a link of the list of all kept events of its app, which is in their order. */
+/** An event in a history, and a link in the list of all events that its app keeps, oldest first. */
 export class KeptEvent {
   readonly id: EventId;
-  /** As it was sent, with its id. */
+  /** The frame that was sent, with the id of the event. */
   readonly frame: string;
   /** When it was published. */
   readonly timeMs: number;
-  /** The connection that did not get it. */
+  /** The connection that the event was not sent to. */
   readonly except: SocketId | undefined;
-  /** What it counts for. */
+  /** Its size towards the limits. */
   readonly bytes: number;
   readonly history: ChannelHistory;
   older: KeptEvent | undefined = undefined;
@@ -119,8 +124,8 @@ export class KeptEvent {
 }
 
 /**
- * Returns what the event of a frame counts for: about what it takes in memory. A text with any character beyond ASCII may take
- * two bytes for each of its characters.
+ * Returns the size of an event towards the limits: about its memory. A text with a character beyond ASCII may take two bytes
+ * for each character.
  */
 export function keptBytes(frame: string): number {
   const isAscii = Buffer.byteLength(frame) === frame.length;

@@ -3,13 +3,13 @@ import type { SocketId } from '../../channels/socket-id.ts';
 import type { ChannelHistory } from './channel-history.ts';
 
 interface Reader {
-  /** How many bytes of frames it may be sent. */
+  /** The most bytes of frames that it may be sent. */
   readonly roomBytes: number;
-  /** Its connection of now. */
+  /** Its present connection. */
   readonly socketId: SocketId;
 }
 
-/** Returns all that a client has missed since its place, or why it cannot have it. */
+/** Returns the events that a client has missed since its place, or why they are not sent. */
 export function findPlace(
   history: ChannelHistory,
   { after, socketIds }: ResumePlace,
@@ -31,7 +31,7 @@ export function findPlace(
   return { id, outcome: 'resumed', frames };
 }
 
-/** Returns the last events, oldest first: as many as wanted, and as there is room for. */
+/** Returns the last events, oldest first: at most `most` of them, and at most `roomBytes`. */
 export function lastFrames(
   history: ChannelHistory,
   most: number,

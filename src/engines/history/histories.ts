@@ -12,8 +12,9 @@ import { AppHistories } from './app-histories.ts';
 import { ChannelHistory, KeptEvent } from './channel-history.ts';
 import { findPlace, lastFrames } from './find-place.ts';
 import { readPage } from './read-page.ts';
+import type { SavedChannel, SavedEvent } from './saved-history.ts';
 
-/** Which bound an event was forgotten for. */
+/** The limit that an event was forgotten for. */
 export type HistoryLimit = 'seconds' | 'events' | 'bytes' | 'app' | 'server';
 
 /** Counts forgotten events. */
@@ -24,33 +25,41 @@ export interface HistoryMeter {
 export interface HistoriesOptions {
   readonly timers: Timers;
   readonly meter: HistoryMeter;
-  /** What the events of all apps may count for on this home. */
+  /** The limit of the events of all apps on this home. */
   readonly bytesMax: number;
-  /** How many homes share what an app may keep. */
+  /** The number of homes that share the limit of an app. */
   readonly homes: number;
   /** Whether anybody is subscribed to a channel. */
   readonly isOccupied: (app: App, channel: ChannelText) => boolean;
 }
 
-/** An event on its way into a history. */
+/** An event that is about to enter a history. */
 export interface NewEvent {
   readonly app: App;
   readonly channel: ChannelText;
-  /** Without its id. */
+  /** The frame, without the id of the event. */
   readonly frame: string;
   readonly except: SocketId | undefined;
 }
 
-/** Empty histories of channels without subscribers, of all homes. Each takes about 500 bytes. */
+/** Where histories that were saved are restored to. */
+export interface RestoreOptions {
+  /** `undefined`: the app is gone. */
+  readonly appOf: (id: string) => App | undefined;
+  /** Whether this is the home of a channel. */
+  readonly isHome: (app: App, channel: ChannelText) => boolean;
+}
+
+/** The limit of empty histories of channels without subscribers, on all homes. Each takes about 500 bytes. */
 const IDLE_MAX = 100_000;
 
-/** How long such a history is remembered. Milliseconds. */
+/** How long an empty history is remembered without subscribers. Milliseconds. */
 const IDLE_MS = 3_600_000;
 
-/** How often some histories are searched for events that are too old. Milliseconds. */
+/** The pause between two searches for events that are too old. Milliseconds. */
 const SWEEP_MS = 1000;
 
-/** The part of all histories that is searched each time, and the least number of them. */
+/** Each search covers a sixtieth of all histories, and at least this many. */
 const SWEEP_PART = 60;
 const SWEPT_MIN = 1000;
 
@@ -67,6 +76,7 @@ export class Histories {
   private channelCount = 0;
   private swept: Iterator<[AppHistories, ChannelHistory]> | undefined;
   private stopSweep: (() => void) | undefined;
+  private isSaved = false;
 
   constructor(options: HistoriesOptions) {
     this.options = options;
@@ -80,12 +90,21 @@ export class Histories {
 
   /** Numbers an event and keeps it. Returns its id, and the frame that has it. */
   append({ app, channel, frame, except }: NewEvent, rule: HistoryRule): KeptEvent {
+    // Clients that resume after the restart would miss it.
+    if (this.isSaved) throw new Error('The server is about to stop, and has saved its histories');
     const { of, history } = this.open(app, channel);
     const timeMs = this.options.timers.now();
     const id = history.nextId();
     const event = new KeptEvent(history, { id, frame: withEventId(frame, id), timeMs, except });
-    // First, so that nothing below takes it for an idle one.
-    this.isUsed(of, channel);
+    this.keep(of, event, rule);
+    return event;
+  }
+
+  /** Keeps the newest event of its channel, unless it is larger than everything that may be kept. */
+  private keep(of: AppHistories, event: KeptEvent, rule: HistoryRule): void {
+    const { history, id } = event;
+    // This comes first: otherwise, making room below could remove this history as an idle one.
+    this.isUsed(of, history.channel);
     this.expire(of, history, rule);
     while (history.size >= rule.events) this.shift(of, history, 'events');
     while (history.size > 0 && history.bytes + event.bytes > rule.bytes) {
@@ -93,17 +112,68 @@ export class Histories {
     }
     if (event.bytes <= rule.bytes && this.makeRoom(of, event)) {
       of.append(event);
-      this.bytes.add(app.id, event.bytes);
+      this.bytes.add(of.app.id, event.bytes);
       this.eventCount++;
-      return event;
+      return;
     }
     while (history.size > 0) this.shift(of, history, 'bytes');
     history.skip(id);
     this.noteIdle(of, history);
-    return event;
   }
 
-  /** Returns what a connection gets that enters a channel. */
+  /** Everything that a restart must not lose. From now on, no event is numbered any more. */
+  *save(): Generator<SavedChannel | SavedEvent> {
+    this.isSaved = true;
+    for (const of of this.apps.values()) {
+      const appId = of.app.id;
+      for (const { channel, before } of of.channels.values()) {
+        yield { kind: 'channel', appId, channel, before };
+      }
+      for (let event = of.oldest; event !== undefined; event = event.newer) {
+        const { id, timeMs, except, frame } = event;
+        yield { kind: 'event', appId, channel: event.history.channel, id, timeMs, except, frame };
+      }
+    }
+  }
+
+  /**
+   * Keeps what was saved, as far as today's rules and limits allow. Called before anything else is numbered. Throws if an
+   * event does not follow the one before it: then nothing is kept.
+   */
+  restore(saved: Iterable<SavedChannel | SavedEvent>, options: RestoreOptions): void {
+    try {
+      this.restoreAll(saved, options);
+    } catch (error) {
+      for (const [of, history] of [...this.walk()]) this.remove(of, history);
+      throw error;
+    }
+  }
+
+  private restoreAll(
+    saved: Iterable<SavedChannel | SavedEvent>,
+    { appOf, isHome }: RestoreOptions,
+  ): void {
+    const nowMs = this.options.timers.now();
+    for (const one of saved) {
+      const app = appOf(one.appId);
+      const rule = app && historyRuleOf(app, one.channel);
+      if (app === undefined || rule === undefined || !isHome(app, one.channel)) continue;
+      if (one.kind === 'channel') {
+        this.open(app, one.channel, one.before);
+        continue;
+      }
+      const known = this.find(app, one.channel);
+      if (known === undefined) throw new Error(`${one.channel} has an event before its history`);
+      const { of, history } = known;
+      if (!history.isNext(one.id)) throw new Error(`${one.id} does not follow ${history.newest}`);
+      // The clock may have been set back.
+      const timeMs = Math.min(one.timeMs, nowMs);
+      this.keep(of, new KeptEvent(history, { ...one, timeMs }), rule);
+    }
+    for (const [of, history] of [...this.walk()]) this.noteIdle(of, history);
+  }
+
+  /** Returns what a new subscriber of a channel gets from its history. */
   enter(entry: {
     readonly app: App;
     readonly channel: ChannelText;
@@ -113,7 +183,7 @@ export class Histories {
   }): FoundHistory | undefined {
     const { app, channel, rule, request, socketId } = entry;
     const known = this.find(app, channel);
-    // A client that cannot resume needs no place, so nothing is remembered for it.
+    // A client that cannot resume needs no place, so no history is created for it.
     if (known === undefined && request.place === undefined) return undefined;
     const { of, history } = known ?? this.open(app, channel);
     this.isUsed(of, channel);
@@ -142,7 +212,7 @@ export class Histories {
     if (known !== undefined) this.remove(known.of, known.history);
   }
 
-  /** The last subscriber of a channel has left. */
+  /** Must be called when the last subscriber of a channel has left. */
   vacated(app: App, channel: ChannelText): void {
     const known = this.find(app, channel);
     if (known !== undefined) this.noteIdle(known.of, known.history);
@@ -174,7 +244,7 @@ export class Histories {
     return of === undefined || history === undefined ? undefined : { of, history };
   }
 
-  private open(app: App, channel: ChannelText) {
+  private open(app: App, channel: ChannelText, before?: EventId) {
     let of = this.apps.get(app.id);
     if (of === undefined) {
       of = new AppHistories(app);
@@ -182,7 +252,7 @@ export class Histories {
     }
     let history = of.channels.get(channel);
     if (history === undefined) {
-      history = new ChannelHistory(channel);
+      history = new ChannelHistory(channel, before);
       of.channels.set(channel, history);
       this.channelCount++;
       if (this.stopSweep === undefined) this.sweepLater();
@@ -190,7 +260,7 @@ export class Histories {
     return { of, history };
   }
 
-  /** Forgets events until there is room for another one; `false` if the app may not have as much. */
+  /** Forgets events until there is room for another one; `false` if there cannot be enough room. */
   private makeRoom(of: AppHistories, { history, bytes }: KeptEvent): boolean {
     const { historyBytes } = of.app.limits;
     const ofApp = historyBytes === 0 ? Number.POSITIVE_INFINITY : historyBytes / this.options.homes;
@@ -227,7 +297,7 @@ export class Histories {
     this.options.meter.count('historyForgotten', 1, why);
   }
 
-  /** A channel with an empty history is remembered for an hour after its last subscriber has left. */
+  /** Marks an empty history without subscribers as idle. It is removed an hour later. */
   private noteIdle(of: AppHistories, history: ChannelHistory): void {
     const { channel } = history;
     if (history.size > 0 || of.idle.has(channel)) return;
@@ -270,7 +340,7 @@ export class Histories {
     });
   }
 
-  /** Searches the next histories for events that are too old, and forgets those that are empty for long. */
+  /** Removes events that are too old from the next histories, and histories that have been idle for an hour. */
   private sweep(): void {
     const forgottenSinceMs = this.options.timers.now() - IDLE_MS;
     let left = Math.max(SWEPT_MIN, Math.ceil(this.channelCount / SWEEP_PART));

@@ -5,7 +5,7 @@ import { NUMBERS } from './scripts/queries.ts';
 import type { Gap } from './sequence.ts';
 import { type Numbered, readNumbered } from './stream-message.ts';
 
-/** The limit of channels that one question names. For more, it reads all recent events. */
+/** The most channels that one request names. For more channels, it reads all recent events. */
 const NAMED_MAX = 1000;
 
 interface Missed {
@@ -17,7 +17,7 @@ interface Missed {
 export interface MissedEvents {
   /** How far back Redis has all events; older ones are lost. Milliseconds. */
   readonly reachMs: number;
-  /** Gives the channels the events that they have missed. If those are not all, connections that resume are ended before. */
+  /** Delivers missed events to the channels. If some are lost, it first closes the connections that can resume. */
   readonly fill: (found: { readonly isComplete: boolean }) => void;
 }
 
@@ -30,7 +30,7 @@ export async function readMissed(partition: Partition): Promise<MissedEvents> {
   }
   let reachMs = Number.POSITIVE_INFINITY;
   if (missed.size === 0) return { reachMs, fill: () => undefined };
-  // First, so that every event up to these numbers is among those that are read.
+  // The numbers are read first, so that the events read next include all events up to them.
   const numbers = await readNumbers(partition, [...missed.keys()]);
   const named = missed.size > NAMED_MAX ? [] : [...missed];
   const wanted = named.flatMap(([topic, { gap }]) => [topic, gap.after]);

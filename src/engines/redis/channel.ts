@@ -52,15 +52,15 @@ const TRANSITIONS: Readonly<Record<string, TapKind>> = {
   '-': 'member-removed',
 };
 
-/** Members that one statement names at most, so that no script runs for long. */
+/** The most members that one statement names, so that no script runs for long. */
 const MEMBERS_MAX = 50;
 
-/** A channel that connections of this loop are in: what the loop holds of it, and what its clients have been sent. */
+/** A channel with connections of this loop: what the loop holds of it, and what its clients were sent. */
 export class RedisChannel implements Stated {
   readonly topic: Topic;
   readonly stream: string;
   readonly partition: Partition;
-  /** Subscriptions of this loop, those included that are joining. */
+  /** Subscriptions of this loop, including those that are joining. */
   held = 0;
   /** Whether messages of the open gap may have been lost on their way. */
   private wasCut = false;
@@ -145,7 +145,7 @@ export class RedisChannel implements Stated {
       sequence.answer(place, Number(number), () => {
         if (member !== undefined) {
           this.roster ??= readRoster(roster);
-          // Messages may have been missed, that about the newcomer too.
+          // Messages may have been missed, also the one about the newcomer.
           this.add(member, socketId);
         }
         const members = member === undefined ? [] : [...(this.roster?.values() ?? [])];
@@ -161,7 +161,7 @@ export class RedisChannel implements Stated {
     return true;
   }
 
-  /** Takes a connection back that has not entered. Redis may have applied its statement, so it is stated again. */
+  /** Removes a connection that has not entered. Redis may have applied its statement, so the channel is stated again. */
   failed(entry: Entry): void {
     this.held--;
     this.settleUser(entry, false);
@@ -186,7 +186,7 @@ export class RedisChannel implements Stated {
   }
 
   async restate(reason: RestateReason): Promise<void> {
-    // Not idle before it is known whether all has arrived.
+    // The channel is not idle until Redis has confirmed the statement.
     this.inFlight++;
     try {
       await this.stateAgain(reason);
@@ -204,9 +204,9 @@ export class RedisChannel implements Stated {
       if (this.mustRead) await this.read();
       return;
     }
-    // The authority holds nothing of this loop any more, so nobody need be taken back.
+    // The authority has forgotten everything of this loop, so no member must be removed there.
     this.unsureUsers.clear();
-    // What others have heard since may have been lost with the data.
+    // Later events may have been lost with the data.
     if (reason === 'lost') this.lost();
     if (this.held === 0) return;
     // After a cut, the clock of another server may give lower numbers. Otherwise messages are on their way that must be heard once.
@@ -235,8 +235,8 @@ export class RedisChannel implements Stated {
   }
 
   /**
-   * Events are lost for the subscribers of this loop. Ends the connections that resume, before they get a later event: they come
-   * back, and are told what they missed, or that it is lost.
+   * Subscribers of this loop have lost events: closes the connections that can resume, before they get a later event. They
+   * reconnect, and get what they missed, or learn of a gap.
    */
   lost(): void {
     if (!this.mayResume) return;
@@ -244,24 +244,24 @@ export class RedisChannel implements Stated {
     this.loop.endResuming(this.app, this.channel.text);
   }
 
-  /** Messages are missed. Holds all that come until `fill`, reads the members or the count, and sends clients what they missed. */
+  /** Messages were missed: holds new ones until `fill`, reads the members or the count, and sends clients the changes. */
   missed(): void {
     this.wasCut = true;
     this.sequence.cut();
     this.reread();
   }
 
-  /** What was missed; `undefined` if nothing was. */
+  /** The gap in the messages; `undefined` if there is none. */
   get gap(): Gap | undefined {
     return this.held > 0 ? this.sequence.gap : undefined;
   }
 
-  /** Whether events that cannot be read any more may be missing in the gap. */
+  /** Whether the gap may include events that can no longer be read. */
   get mayMiss(): boolean {
     return this.wasCut;
   }
 
-  /** Takes the events that were missed, and perhaps others that were not: all up to a number. */
+  /** Takes all events up to a number. Some of them may have been delivered already. */
   fill(
     gap: Gap,
     { events, upTo }: { readonly events: readonly Numbered[]; readonly upTo: number },
@@ -282,7 +282,7 @@ export class RedisChannel implements Stated {
     else this.read().catch(() => this.partition.unsure.add(this));
   }
 
-  /** Reads the members and the count, and sends its subscribers what they have missed. */
+  /** Reads the members and the count, and sends subscribers the changes that they missed. */
   private async read(): Promise<void> {
     this.isReading = true;
     this.mustRead = false;
@@ -335,7 +335,7 @@ export class RedisChannel implements Stated {
     for (const userId of userIds) {
       const user = this.users.get(userId);
       if (user === undefined) members.push(['-', userId, '']);
-      // One who is joining is stated by the join, which may find the channel full.
+      // Members that are joining are stated by their join, which may find the channel full.
       else if (user.isIn) members.push(['+', userId, user.info]);
     }
     for (const userId of userIds) this.unsureUsers.delete(userId);
@@ -355,7 +355,7 @@ export class RedisChannel implements Stated {
       topic,
       held,
       this.flags(),
-      // The transitions are only needed by those who watch the app.
+      // Only live streams of the app need the transitions.
       app.tap === undefined ? mode : `${mode}t`,
       membersMax,
       newcomer,
@@ -367,7 +367,7 @@ export class RedisChannel implements Stated {
     return answer;
   }
 
-  /** Shows the transitions that a statement has caused to those who watch the app. */
+  /** Shows the transitions of a statement in the live streams of the app. */
   private record(tap: Tap, transitions: Reply | undefined): void {
     if (this.channel.kind === 'server-to-user') return;
     for (const transition of (transitions ?? []) as readonly string[]) {
@@ -377,7 +377,7 @@ export class RedisChannel implements Stated {
     }
   }
 
-  /** Whether its subscribers are sent how many they are. */
+  /** Whether its subscribers get subscription counts. */
   private get hasCounts(): boolean {
     const { kind } = this.channel;
     return this.app.subscriptionCounts && kind !== 'presence' && kind !== 'server-to-user';
@@ -415,7 +415,7 @@ export class RedisChannel implements Stated {
     });
   }
 
-  /** Sends the difference between the members that are known here and those that there are. */
+  /** Sends the difference between the members known here and the present members. */
   private compare(members: ReadonlyMap<string, Member>): void {
     const { roster } = this;
     if (roster === undefined) return;

@@ -58,7 +58,7 @@ export interface RedisEngineOptions {
   readonly timers: Timers;
   readonly log: Log;
   readonly meter: EngineMeter & HistoryMeter;
-  /** What the events of all histories may count for on all servers. */
+  /** The limit of the events of all histories on all servers. */
   readonly historyBytes: number;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
@@ -89,13 +89,13 @@ const STORED_WAIT_MS = 500;
 const CACHED_EVENTS_MAX = Math.ceil(100_000 / PARTITIONS);
 const CACHED_BYTES_MAX = (128 * 1024 * 1024) / PARTITIONS;
 
-/** How long messages may be missing before that is noticed: a silence, and a probe that does not come back. */
+/** The longest time until missing messages are noticed: a silence, and a probe that does not come back. */
 const DEAF_MAX_MS = 10_000;
 
 interface Server {
   readonly link: RedisLink;
   readonly follows: Follows;
-  /** When messages were last missed. */
+  /** The time when messages were last missed. */
   gapAtMs: number;
   /** Whether the log says that clients may have missed events since. */
   isLossLogged: boolean;
@@ -170,7 +170,13 @@ export class RedisEngine implements Authority {
         ? []
         : [app.id, remember.name, remember.data, CACHE_TTL_MS, CACHED_EVENTS_MAX, CACHED_BYTES_MAX];
     const history = historyToKeep(publication, this.options.historyBytes);
-    const args = [`${app.id}/${channel}`, message, history, ...cached];
+    const args = [
+      `${app.id}/${channel}`,
+      message,
+      history,
+      publication.idempotencyKey ?? '',
+      ...cached,
+    ];
     try {
       const [id, forgotten, loops] = await this.callSoon(
         this.partitionOf(app, channel),
@@ -419,7 +425,7 @@ export class RedisEngine implements Authority {
   }
 
   private async catchUp(partition: Partition): Promise<void> {
-    // What was left while Redis was away has been stated by now.
+    // Departures during the outage have been stated by now.
     this.topics.letGo(partition.topics);
     const { reachMs, fill } = await readMissed(partition);
     const server = this.serverOf(partition.number);
@@ -511,7 +517,7 @@ export class RedisEngine implements Authority {
   }
 }
 
-/** Asks a partition, or fails at once: a query is better refused than late. */
+/** Asks a partition, or fails at once, because a late answer to a query is worse than a refusal. */
 function query(
   partition: Partition,
   script: Script,

@@ -14,7 +14,7 @@ type Result =
   | { readonly result: 'ok'; readonly detail: string }
   | { readonly result: 'warning' | 'failed'; readonly detail: string; readonly advice: string };
 
-/** What one check has found. */
+/** The result of one check. */
 export type RedisFinding = Result & {
   readonly name:
     | 'redis'
@@ -34,14 +34,14 @@ export interface ExamineOptions {
   readonly timeoutMs: number;
 }
 
-/** Only the fastest of these answers counts. */
+/** The number of answers that are timed. The fastest one counts. */
 const ATTEMPTS = 5;
 /** A slower answer delays each event noticeably. */
 const SLOW_MS = 20;
 /** The share of memory or connections that is a reason to raise the limit. */
 const NEARLY_FULL = 0.8;
 
-/** What a check works with. */
+/** The input of a check. */
 interface Site {
   readonly options: ExamineOptions;
   /** The place of the server in the list. */

@@ -34,7 +34,7 @@ export class Follows {
     followed.waiting = this.link.subscriptions.follow(stream).then(() => {
       followed.waiting = undefined;
     });
-    // Those who wait for it get the failure, if anybody does.
+    // The callers that wait for it get the failure.
     followed.waiting.catch(() => this.streams.delete(stream));
     this.streams.set(stream, followed);
     return followed.waiting;

@@ -4,7 +4,7 @@ import { RELEASE } from './scripts/claims.ts';
 /** How long a claim outlives its last renewal. Seconds. */
 const CLAIM_SECONDS = 60;
 
-/** Claims that are renewed in one go. */
+/** Claims that one call renews. */
 const RENEWED_AT_ONCE = 500;
 
 export interface LoopBusListener {
@@ -14,7 +14,7 @@ export interface LoopBusListener {
   onLoss(from: string | undefined): void;
 }
 
-/** A word to another loop, outside of the order of messages: it may be lost, and nothing follows from that. */
+/** A message to another loop without a number. Its loss is not noticed, and must be harmless. */
 export interface LoopWord {
   readonly from: string;
   readonly text: string;

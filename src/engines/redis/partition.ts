@@ -50,9 +50,9 @@ export interface PartitionOptions {
   readonly catchUp: (partition: Partition) => Promise<void>;
 }
 
-/** Consecutive renewals after which a node may sweep: one lease time at a renewal in 2 s. */
+/** The number of consecutive renewals after which a node may sweep: one lease time, with a renewal every 2 s. */
 const STEADY_TICKS = 5;
-/** What one call sweeps at most, so that no script runs for long. */
+/** The most items that one call sweeps, so that no script runs for long. */
 const SWEEP_MAX = 100;
 /** Statements in flight while everything is stated again. */
 const RESTATE_CHUNK = 128;
@@ -68,7 +68,7 @@ interface Waiter {
 export class Partition {
   /** What this node holds or is watching. */
   readonly topics = new Set<Stated>();
-  /** Those whose last statement may not have arrived. */
+  /** The topics whose last statement may not have arrived. */
   readonly unsure = new Set<Stated>();
   readonly number: number;
   readonly keys: string;
@@ -189,7 +189,7 @@ export class Partition {
     if (this.isReady) for (const { ready } of this.waiters) ready();
   }
 
-  /** Renews the lease, states again what is unsure, sweeps what dead nodes held. Called every 2 s. */
+  /** Renews the lease, repeats unconfirmed statements and sweeps the holdings of dead nodes. Called every 2 s. */
   async tick(): Promise<void> {
     if (this.isClosed) return;
     if (!this.isReady) return this.recover();
@@ -299,7 +299,7 @@ export class Partition {
     this.version = 0;
   }
 
-  /** States each again. One that fails stays unsure. */
+  /** States each topic again. Topics that fail stay unconfirmed. */
   private async restate(all: ReadonlySet<Stated>, reason: RestateReason): Promise<void> {
     const waiting = [...all];
     for (const one of waiting) this.unsure.add(one);
@@ -365,7 +365,7 @@ export class Partition {
       const [, dueMs, claims] = await this.run(CLAIM, []);
       this.take(dueMs, claims);
     } catch {
-      // The next tick claims it, of this node or of another.
+      // The next tick of any node claims it.
     }
   }
 

@@ -6,7 +6,7 @@ import { type Partition, Unavailable } from './partition.ts';
 
 /** How long a join or a sign-in waits for Redis at least. */
 const JOIN_WAIT_MS = 30_000;
-/** Those that came at the same moment give up over this time, so that their clients do not all come back at once. */
+/** Joins that began at the same moment fail at random moments of this time, so that their clients do not reconnect at once. */
 const JOIN_WAIT_SPREAD_MS = 10_000;
 /** The pause after a statement that failed while Redis could be reached. */
 const RETRY_MS = 250;

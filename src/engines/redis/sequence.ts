@@ -37,11 +37,11 @@ export class Sequence<Message> {
   private readonly options: SequenceOptions<Message>;
   /** The last number that was delivered or is covered by an answer; `undefined` if nothing is known yet. */
   private last: number | undefined;
-  /** Up to this number, whatever has not come is known to be missing. */
+  /** Messages up to this number that have not arrived are known to be missing. */
   private covered = 0;
   /** The number of the last message that has come. */
   private received = 0;
-  /** Nobody here has entered yet, so what comes before the first answer is for nobody. */
+  /** No connection of this loop has entered yet, so messages before the first answer have no receiver. */
   private isNew = true;
   private held: Numbered<Message>[] = [];
   private places: Place[] = [];
@@ -61,7 +61,7 @@ export class Sequence<Message> {
   receive(number: number, message: Message): void {
     if (number <= this.received) return;
     this.received = number;
-    // For nobody. If it counted, the first answer would wait for the numbers between, which may not exist.
+    // The message has no receiver. If it counted, the first answer would wait for the numbers between, which may not exist.
     if (this.isNew && this.places.length === 0) return;
     if (this.places.length === 0 && this.held.length === 0 && !this.isAdvancing) {
       this.deliver({ number, message });

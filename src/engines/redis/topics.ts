@@ -8,7 +8,7 @@ import type { LoopParts } from './loop.ts';
 import type { Partition, Stated } from './partition.ts';
 import { RedisUser } from './user.ts';
 
-/** The channels and users that this loop has something to do with, by their streams. */
+/** The channels and users that this loop holds or watches, by their streams. */
 export class Topics {
   private readonly loop: LoopParts;
   private readonly followsOf: (partition: Partition) => Follows;
@@ -51,7 +51,7 @@ export class Topics {
     return one;
   }
 
-  /** Forgets those that nothing is held of any more. */
+  /** Forgets channels and users that this loop no longer holds. */
   letGo(topics: Iterable<Stated>): void {
     for (const one of topics) {
       if (one instanceof RedisChannel) this.letGoOfChannel(one);

@@ -79,7 +79,7 @@ export class RedisUser implements Stated {
 
   async signIn(): Promise<void> {
     const [, number] = await this.stateThat(true);
-    // What was terminated before this connection signed in is not meant for it.
+    // Terminations from before this sign-in do not concern this connection.
     if (!this.isSignedIn) this.terminatedAt = Math.max(this.terminatedAt, Number(number));
     this.isSignedIn = true;
     this.signingIn--;
@@ -121,7 +121,7 @@ export class RedisUser implements Stated {
     // The numbers may begin anew.
     if (reason === 'lost') this.terminatedAt = 0;
     if (reason === 'lost' && this.known !== undefined) this.known = 0;
-    // What was never stated since need not be taken back.
+    // Nothing was stated since, so nothing must be removed.
     if (this.isSignedIn || reason === 'unsure') await this.state();
     if (this.watchers > 0) await this.read();
   }
@@ -153,7 +153,7 @@ export class RedisUser implements Stated {
     this.receive({ number: Number(terminatedAt), kind: 'x', rest: '' });
   }
 
-  /** Nobody here watches the user any more. */
+  /** Called when no connection of this loop watches the user any more. */
   unwatched(): void {
     this.known = undefined;
     this.isOnline = false;
@@ -161,7 +161,7 @@ export class RedisUser implements Stated {
 
   private async state(): Promise<void> {
     const isIn = this.isSignedIn;
-    // One who is signing in is stated by the sign-in.
+    // Connections that are signing in are stated by their sign-in.
     if (!isIn && this.signingIn > 0) return;
     await this.stateThat(isIn);
   }

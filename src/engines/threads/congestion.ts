@@ -8,7 +8,7 @@ const BACKLOG_MAX = 4096;
 /** They go on when it is half of that. */
 const BACKLOG_RESUME = BACKLOG_MAX / 2;
 
-/** How often the loop that is behind is looked at. Milliseconds. */
+/** The pause between two checks of the loop that is behind. Milliseconds. */
 const CHECK_MS = 2;
 
 export interface CongestionOptions {

@@ -1,6 +1,6 @@
 import type { App } from '../../channels/app.ts';
 import { type Broadcaster, broadcast } from '../../channels/broadcast.ts';
-import type { ChannelName } from '../../channels/channel-name.ts';
+import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
@@ -190,6 +190,7 @@ export class ThreadsEngine implements Authority {
 
   publish(publication: Publication): MaybePromise<EventId | undefined> {
     const { app, channel, makeFrame, except, cause, remember, trace, ask, sentTo } = publication;
+    const { idempotencyKey } = publication;
     const home = this.homeOf(app, channel);
     if (home === this.loop) {
       const id = this.home.publish(publication);
@@ -205,9 +206,10 @@ export class ThreadsEngine implements Authority {
         return id;
       });
     }
+    const isPlain = trace === undefined && idempotencyKey === undefined;
     return this.ask(
       home,
-      trace === undefined ? question : [...question, trace],
+      isPlain ? question : [...question, trace, undefined, idempotencyKey],
       (answer) => answer as EventId | undefined,
     );
   }
@@ -359,6 +361,11 @@ export class ThreadsEngine implements Authority {
     const questions = this.questions[home];
     if (questions === undefined) throw new Error(`There is no loop ${home}`);
     return questions.ask(question, answered);
+  }
+
+  /** Whether this loop is the home of a channel. */
+  isHomeOf(app: App, channel: ChannelText): boolean {
+    return this.homeOf(app, channel) === this.loop;
   }
 
   private homeOf(app: App, channel: string): Loop {

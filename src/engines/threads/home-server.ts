@@ -145,7 +145,8 @@ function publicationOf(
   app: App,
   question: Extract<Question, readonly ['publish', ...unknown[]]>,
 ): Publication {
-  const [, , channel, frame, except, cause, name, data, trace, ask] = question;
+  const [, , channel, frame, except, cause, name, data, trace, ask, idempotencyKey] = question;
   const remember = name === undefined || data === undefined ? undefined : { name, data };
-  return { app, channel, makeFrame: () => frame, except, cause, remember, trace, ask };
+  const makeFrame = () => frame;
+  return { app, channel, makeFrame, except, cause, remember, trace, ask, idempotencyKey };
 }

@@ -43,7 +43,8 @@ export type Question =
       rememberName: string | undefined,
       rememberData: string | undefined,
       trace?: string | undefined,
-      ask?: Ask,
+      ask?: Ask | undefined,
+      idempotencyKey?: string | undefined,
     ]
   | readonly ['sign-in' | 'sign-out' | 'terminate', appId: string, userId: string]
   | readonly ['watch' | 'unwatch', appId: string, userIds: readonly string[]]
@@ -66,7 +67,7 @@ export type Question =
 /** The ids of events that were published, by their position among the questions that are done. */
 export type DoneIds = readonly (readonly [position: number, id: EventId])[];
 
-/** What a home answers: `undefined` if it was only told something. */
+/** The answer of a home; `undefined` if the message asked nothing. */
 /** What became of an event that asks its subscribers: its id in the history, and the loops that it was sent to. */
 export type PublishedAsk = readonly [id: EventId | undefined, loops: number];
 

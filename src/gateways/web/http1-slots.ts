@@ -33,7 +33,7 @@ export class Http1Slots {
     this.count(isTrusted, 1);
   }
 
-  /** Gives a slot back, and starts what waits for one. */
+  /** Frees a slot, and starts the next request that waits for one. */
   giveBack(isTrusted: boolean): void {
     this.count(isTrusted, -1);
     for (let hasStarted = true; hasStarted; ) {

@@ -21,6 +21,7 @@ export class BackgroundThread {
   private readonly stopped = Promise.withResolvers<void>();
   /** Called with each certificate that the channels listener must use. */
   onCertificate: (tls: Certificate) => void = () => undefined;
+  private histories: SharedArrayBuffer | undefined;
   private receive: ((message: BackgroundToLoop) => void) | undefined;
 
   constructor() {
@@ -52,6 +53,13 @@ export class BackgroundThread {
     return this.listeningNoted.promise;
   }
 
+  /** Returns the histories of the last stop, once: they may be large. */
+  takeHistories(): SharedArrayBuffer | undefined {
+    const { histories } = this;
+    this.histories = undefined;
+    return histories;
+  }
+
   /** Sets the receiver of messages to the realtime loop of the main thread. */
   setReceiver(receive: (message: BackgroundToLoop) => void): void {
     this.receive = receive;
@@ -76,6 +84,9 @@ export class BackgroundThread {
         return;
       case 'stopped':
         this.stopped.resolve();
+        return;
+      case 'saved-histories':
+        this.histories = message.saved;
         return;
       case 'certificate':
         this.onCertificate(message.tls);

@@ -4,7 +4,7 @@ import { LiveStage } from '../../push/live/live-stage.ts';
 import type { LiveStore } from '../../push/live-store.ts';
 import type { PublishUnderWay } from '../../push/model/delivery.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
-import { LIVE_GRACE_MS } from '../../push/model/live.ts';
+import { LIVE_GRACE_MS, type LiveResult } from '../../push/model/live.ts';
 import { FieldFault } from '../../push/refusal.ts';
 import { readLive } from '../../push/requests/live.ts';
 import { readTarget } from '../../push/requests/publish-request.ts';
@@ -39,13 +39,13 @@ export class LivePushes implements LivePublishes {
       now: Date.now,
       settled: wake,
       failed: storeFailed,
-      counted: () => undefined,
+      counted: (result, users) => countUsers(options.meter, result, users),
       ask: async ({ appId, live, userIds }) => {
-        const { event: name, data, channel, waitSeconds } = live;
+        const { event: name, data, channel, waitSeconds, isSent } = live;
         const waitMs = waitSeconds * 1000;
         // Each loop in turn counts the answers of a publish.
         const loop = this.asked++ % realtime.count;
-        const event = { name, data, channel, userIds, waitMs };
+        const event = { name, data, channel, userIds, waitMs, isSent };
         return await realtime.ask({ what: 'ask-live', appId, event }, loop, waitMs + LIVE_GRACE_MS);
       },
     });
@@ -68,9 +68,21 @@ export class LivePushes implements LivePublishes {
     const read = readLive(kind, fields['live'], app && liveRulesOf(app));
     const isRefused = target instanceof FieldFault || read instanceof FieldFault;
     if (isRefused || app === undefined || read.live === undefined) {
-      this.stage.skip({ id, instance }, 'not-allowed');
+      const userIds = target instanceof FieldFault ? [] : target.names;
+      this.stage.skip({ id, instance, userIds }, 'not-allowed');
       return;
     }
     this.stage.add({ id, instance, appId: app.id, live: read.live, userIds: target.names });
+  }
+}
+
+function countUsers(meter: TableMeter, result: LiveResult, users: number): void {
+  if ('skipped' in result) {
+    meter.count('liveUsers', users, 'skipped');
+    return;
+  }
+  for (const { state, answeredAfterMs } of result.users) {
+    meter.count('liveUsers', 1, state);
+    if (answeredAfterMs !== undefined) meter.observe('liveAnswers', answeredAfterMs / 1000);
   }
 }

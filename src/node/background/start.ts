@@ -39,12 +39,14 @@ import { adminRoutes } from './admin-routes.ts';
 import { openCertificates } from './certificates.ts';
 import { openCluster } from './cluster/open-cluster.ts';
 import { Composer } from './composing/composer.ts';
+import { HistoryFile } from './history-file.ts';
 import { LogReading } from './log/log-reading.ts';
 import { LoopWatch } from './loop-watch.ts';
 import { BackgroundMetrics } from './metrics.ts';
 import { Monitor } from './monitoring/monitor.ts';
 import { serverFacts } from './monitoring/server-facts.ts';
 import { openPush, type PushPart } from './push.ts';
+import { PushRules } from './push-rules.ts';
 import { refusedChanges } from './refused-changes.ts';
 import { StoreHealth } from './store-health.ts';
 import { openTenants } from './tenants.ts';
@@ -261,8 +263,22 @@ export async function startBackground(
     }),
   );
   if (realtime.count > 1) parts.use(new LoopWatch({ realtime, readiness, log }));
+  // Stops first: the loops have handed over their histories, and other parts may take long.
+  const pushRules = parts.use(
+    new PushRules({
+      apps: apps.directory,
+      instances: instances.directory,
+      accept: push.acceptPublish,
+      meter,
+      clock: monotonicTimers,
+      log,
+    }),
+  );
+  const historyFile = parts.use(await HistoryFile.open({ config, database, log }));
   const running = parts.move();
 
+  const saved = historyFile.take();
+  if (saved !== undefined) post({ type: 'saved-histories', saved });
   post({
     type: 'ready',
     apps: apps.all,
@@ -310,6 +326,12 @@ export async function startBackground(
         webhooks.accept(message.events, (id) => realtime.webhookEventOver(loop, id));
         realtime.post(loop, { type: 'webhook-events-taken', events: message.events.length });
         return;
+      case 'rule-event':
+        void pushRules.take(message.event).finally(() => {
+          const { appId, data } = message.event;
+          realtime.post(loop, { type: 'rule-event-done', appId, dataLength: data.length });
+        });
+        return;
       case 'cluster-heard':
         // Each ignores what is for the other.
         servers.receive(message.word.from, message.word.text);
@@ -318,6 +340,9 @@ export async function startBackground(
       case 'tapped':
       case 'cluster-said':
         watching.receive(message);
+        return;
+      case 'histories':
+        historyFile.add(message.saved);
         return;
       case 'goodbye':
         realtime.post(loop, message);

@@ -45,7 +45,7 @@ type WatchingMessage = Extract<
   { readonly type: 'tapped' | 'cluster-heard' | 'cluster-said' }
 >;
 
-/** Channels among which the one is looked for that was most likely meant, and questions for them: a page may be short. */
+/** A search for the channel that was probably meant reads at most this many channels, in at most this many pages. */
 const NEAR_AMONG_MAX = 1000;
 const PAGES_MAX = 10;
 
@@ -167,7 +167,7 @@ async function occupied(realtime: RealtimeClient, appId: string): Promise<readon
   return names;
 }
 
-/** Shows an attempt to send a webhook to those who watch its app. */
+/** Shows an attempt to send a webhook in the live streams of its app. */
 export function recordAttempt(
   apps: MemoryAppDirectory,
   { request, attempt, next }: Settlement,

@@ -90,7 +90,7 @@ export class LoopLinks implements Disposable {
     }
   }
 
-  /** Sends what waits, and closes the ports. */
+  /** Sends queued messages, and closes the ports. */
   [Symbol.dispose](): void {
     this.flush();
     for (const port of this.ports) port?.close();

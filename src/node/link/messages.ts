@@ -4,6 +4,7 @@ import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts'
 import type { AskReport, LiveAnswer, LiveEvent } from '../../channels/live/ask.ts';
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
 import type { ProblemGroup } from '../../channels/problem-book.ts';
+import type { RuleEvent } from '../../channels/push-rules/push-rule.ts';
 import type { TakenUsage } from '../../channels/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage.ts';
 import type { Config } from '../../config/schema.ts';
@@ -149,7 +150,11 @@ export type LoopToBackground =
   | { readonly type: 'cluster-heard'; readonly word: LoopWord }
   /** A word was said to a loop of another server; `isHeard`: it is there. */
   | { readonly type: 'cluster-said'; readonly to: string; readonly isHeard: boolean }
-  | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] };
+  | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] }
+  /** An event that fits a push rule of its app. */
+  | { readonly type: 'rule-event'; readonly event: RuleEvent }
+  /** The server stops: what the next start must know of the loop's histories. */
+  | { readonly type: 'histories'; readonly saved: Uint8Array };
 
 /** From the background loop to a realtime loop. */
 export type BackgroundToLoop =
@@ -159,6 +164,8 @@ export type BackgroundToLoop =
   | { readonly type: 'webhook-events-taken'; readonly events: number }
   /** The background loop has stored the webhook events with these ids, or has dropped them. */
   | { readonly type: 'webhook-events-over'; readonly ids: readonly string[] }
+  /** An event that fits a push rule was handled. `dataLength`: characters of its data. */
+  | { readonly type: 'rule-event-done'; readonly appId: string; readonly dataLength: number }
   /** The push listener has this many connections now. */
   | { readonly type: 'push-connections'; readonly open: number }
   /** What is watched from now on. */
@@ -217,6 +224,8 @@ export type FromBackground =
       readonly tls: Certificate | undefined;
     }
   | { readonly type: 'failed'; readonly fault: StartFault }
+  /** The histories that all loops had at the last stop. Comes before "ready". */
+  | { readonly type: 'saved-histories'; readonly saved: SharedArrayBuffer }
   /** There is another certificate for the channels listener. */
   | { readonly type: 'certificate'; readonly tls: Certificate }
   /** The readiness check knows that clients can connect. */
@@ -243,6 +252,8 @@ export interface RealtimeStart {
   readonly apps: readonly App[];
   /** The usage of today before this start. */
   readonly usage: readonly DayUsage[];
+  /** The histories that all loops had at the last stop. */
+  readonly histories: SharedArrayBuffer | undefined;
   /** For the channels listener; `undefined` for plain HTTP. */
   readonly tls: Certificate | undefined;
 }

@@ -20,6 +20,9 @@ export function handleBackgroundMessage(
     case 'webhook-events-over':
       realtime.webhookEventsOver(message.ids);
       return;
+    case 'rule-event-done':
+      realtime.ruleEventDone(message);
+      return;
     case 'push-connections':
       realtime.pushConnectionsAre(message.open);
       return;

@@ -41,6 +41,10 @@ export interface LoopEngine {
   figures(): EngineFigures;
   /** The settings of apps have changed. */
   appsChanged(): void;
+  /** What a restart must not lose of the histories; `undefined`: they are not in this process. Called once, at the end. */
+  saveHistories(): Uint8Array | undefined;
+  /** Restores what `saveHistories` of all loops before returned. Throws, and keeps nothing, if it is something else. */
+  restoreHistories(saved: Uint8Array): void;
   /** Connects to what several servers share. Throws `StartFailed` if that cannot be used. */
   connect(): Promise<void>;
   /** Hands over what it has delayed, and lets go of what servers share. */
@@ -78,7 +82,7 @@ export function openEngine(options: LoopEngineOptions): LoopEngine {
   if (settings.type === 'redis') return overRedis(options, settings);
   if (links.count === 1) {
     const authority = new MemoryEngine(options);
-    return ofHome(authority, authority.home, undefined);
+    return ofHome(options.apps, { authority, home: authority.home, threads: undefined });
   }
   const threads = new ThreadsEngine({
     ...options,
@@ -88,10 +92,21 @@ export function openEngine(options: LoopEngineOptions): LoopEngine {
     send: (to, message) => links.send(to, message),
     backlog: (loop) => links.backlog(loop),
   });
-  return ofHome(threads, threads.home, threads);
+  return ofHome(options.apps, { authority: threads, home: threads.home, threads });
 }
 
-function ofHome(authority: Authority, home: Home, threads: LoopEngine['threads']): LoopEngine {
+function ofHome(
+  apps: AppDirectory,
+  {
+    authority,
+    home,
+    threads,
+  }: {
+    readonly authority: Authority;
+    readonly home: Home;
+    readonly threads: LoopEngine['threads'];
+  },
+): LoopEngine {
   return {
     authority,
     counter: home.holders,
@@ -101,6 +116,12 @@ function ofHome(authority: Authority, home: Home, threads: LoopEngine['threads']
       history: home.histories.size,
     }),
     appsChanged: () => home.histories.review(),
+    saveHistories: () => home.saveHistories(),
+    restoreHistories: (saved) =>
+      home.restoreHistories(saved, {
+        appOf: (id) => apps.byId(id),
+        isHome: (app, channel) => threads?.isHomeOf(app, channel) ?? true,
+      }),
     connect: async () => undefined,
     close: async () => home.flush(),
   };
@@ -132,6 +153,8 @@ function overRedis(
     },
     threads: undefined,
     figures: () => engine.figures(),
+    saveHistories: () => undefined,
+    restoreHistories: () => undefined,
     appsChanged: () => engine.appsChanged(),
     async connect() {
       try {

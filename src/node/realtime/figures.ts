@@ -49,7 +49,7 @@ export interface FiguresOptions {
   readonly logLinesDropped: () => number;
 }
 
-/** Members of a channel that are told at a time. */
+/** The members of a channel in one answer. */
 const MEMBERS_MAX = 1_000;
 
 const EMPTY_CHANNEL: ChannelState = {

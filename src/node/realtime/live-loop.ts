@@ -2,6 +2,7 @@ import type { Hub } from '../../channels/hub.ts';
 import type { Ask, AskReport } from '../../channels/live/ask.ts';
 import { AskedConnections, type Probe } from '../../channels/live/asked-connections.ts';
 import { LiveAsks } from '../../channels/live/live-asks.ts';
+import type { MemberSessions } from '../../channels/subscribing/member-sessions.ts';
 import type { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { LoopBus } from '../../engines/redis/loop-bus.ts';
 import type { Timers } from '../../runtime/ports.ts';
@@ -9,6 +10,7 @@ import type { LoopLinks } from '../link/loop-links.ts';
 
 export interface LiveLoopOptions {
   readonly sessions: UserSessions;
+  readonly members: MemberSessions;
   readonly probe: Probe;
   /** To the other loops of this process. */
   readonly links: LoopLinks;
@@ -26,11 +28,12 @@ export class LiveLoop {
   private asks: LiveAsks | undefined;
 
   constructor(options: LiveLoopOptions) {
-    const { sessions, probe, links, bus, timers } = options;
+    const { sessions, members, probe, links, bus, timers } = options;
     this.options = options;
     this.origin = bus?.self ?? String(links.index);
     this.asked = new AskedConnections({
       sessions,
+      members,
       probe,
       timers,
       report: (origin, report) => this.report(origin, report),

@@ -25,17 +25,20 @@ export class RealtimeLoops {
   readonly first: Realtime;
   /** Settles only if a thread has died, with the reason. */
   readonly died: Promise<string>;
-  private readonly options: RealtimeLoopsOptions;
+  private readonly options: Omit<RealtimeLoopsOptions, 'histories'>;
   private readonly threads: RealtimeThread[] = [];
   private readonly ports: ReturnType<typeof linkLoops>;
   private readonly totals: LoopTotals;
   private readonly handled: SharedArrayBuffer;
   private portLock: PortLock | undefined;
+  /** Only until all loops are open: they may be large. */
+  private histories: RealtimeOptions['histories'];
   private readonly reportDeath: (why: string) => void;
 
   /** Opens the first loop. */
-  constructor(options: RealtimeLoopsOptions) {
+  constructor({ histories, ...options }: RealtimeLoopsOptions) {
     this.options = options;
+    this.histories = histories;
     const died = Promise.withResolvers<string>();
     this.died = died.promise;
     this.reportDeath = died.resolve;
@@ -45,6 +48,7 @@ export class RealtimeLoops {
     this.handled = createHandledCounts(count);
     this.first = openRealtime({
       ...options,
+      histories,
       links: new LoopLinks({ index: 0, ports: this.ports[0] ?? [], handled: this.handled }),
       totals: this.totals,
     });
@@ -71,10 +75,12 @@ export class RealtimeLoops {
         handled: this.handled,
         apps,
         usage,
+        histories: this.histories,
         tls,
       });
       await Promise.race([opened, thread.died.then(failStart)]);
     }
+    this.histories = undefined;
   }
 
   /** Lets all loops listen on the same port. Throws `StartFailed` if it cannot be opened. */

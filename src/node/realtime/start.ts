@@ -4,6 +4,7 @@ import { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import { ProblemBook } from '../../channels/problem-book.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
+import { MemberSessions } from '../../channels/subscribing/member-sessions.ts';
 import { type DayUsage, Usage } from '../../channels/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Config } from '../../config/schema.ts';
@@ -13,6 +14,7 @@ import { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
+import { messageOf } from '../../runtime/error-code.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { SharedCounts } from '../../runtime/shared-memory/shared-counts.ts';
@@ -55,9 +57,10 @@ import {
   type Question,
   type Questions,
 } from '../link/messages.ts';
+import { RuleEventRelay } from '../link/rule-event-relay.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { readOpenFiles } from '../open-files.ts';
-import { openEngine } from './engine.ts';
+import { type LoopEngine, openEngine } from './engine.ts';
 import { Figures } from './figures.ts';
 import {
   connectionLimit,
@@ -91,6 +94,8 @@ export interface RealtimeOptions {
   readonly apps: readonly App[];
   /** The usage of today before this start. */
   readonly usage: readonly DayUsage[];
+  /** The histories that all loops had at the last stop; this one takes those whose home it is. */
+  readonly histories: SharedArrayBuffer | undefined;
   readonly tls: Certificate | undefined;
   readonly timers: Timers;
   readonly log: Log;
@@ -114,6 +119,7 @@ export interface Realtime {
   replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
   webhookEventsOver(ids: readonly string[]): void;
+  ruleEventDone(event: { readonly appId: string; readonly dataLength: number }): void;
   /** Sets how many connections the push listener has. */
   pushConnectionsAre(open: number): void;
   /** Sets which apps are watched, and what watchers want to see of them. */
@@ -179,6 +185,12 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       : undefined,
   });
 
+  const ruleEvents = new RuleEventRelay({
+    send: (event) => options.toBackground({ type: 'rule-event', event }),
+    clock: monotonicTimers,
+    meter,
+  });
+
   const openFiles = readOpenFiles();
   const connections = new Connections(
     connectionLimit(channels, openFiles),
@@ -203,8 +215,10 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     isOneOfSeveral ? totalOf(options.totals.subscriptions) : undefined,
   );
   const userSessions = new UserSessions();
+  const members = new MemberSessions();
   const live = new LiveLoop({
     sessions: userSessions,
+    members,
     probe({ socketId }, number) {
       const connection = connections.get(socketId);
       return connection && clients.probe(connection, number);
@@ -231,6 +245,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     endResuming: (app, channel) => clients.endResuming(app, channel),
     onState: (away) => options.toBackground({ type: 'engine', away }),
   });
+  restoreHistories(options, engine);
   const hub: Hub = {
     audience,
     authority: engine.authority,
@@ -241,6 +256,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     meter,
     webhooks,
     usage,
+    ruleEvents,
     problems: new ProblemBook(timers),
     endConnectionOf: (appId) => clients.endConnectionOf(appId),
     hastenDepartures: () => clients.departures.hasten(),
@@ -248,6 +264,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     historySendBytes: channels.sendBufferBytes / 2,
     subscriptionErrors: channels.subscriptionErrors,
     sessions: userSessions,
+    members,
     asked: live.asked,
   };
   const addresses = new ClientAddresses({
@@ -429,6 +446,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
     webhookEventsTaken: (events) => webhookRelay.taken(events),
+    ruleEventDone: (event) => ruleEvents.done(event),
     webhookEventsOver(ids) {
       for (const id of ids) webhookRelay.over(id);
     },
@@ -438,7 +456,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     watch: (watched) => taps.watch(watched),
     say(to, text) {
       void bus?.say(to, text).then((hearers) => {
-        // While Redis is away, whoever must hear it is told again.
+        // While Redis is away, `hearers` is undefined. The message counts as heard, because it will be repeated.
         const isHeard = hearers !== 0;
         if (to !== undefined) options.toBackground({ type: 'cluster-said', to, isHeard });
       });
@@ -472,6 +490,10 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       // With a limit: Redis may be away.
       await withTimeout(STOP_WAIT_MS, engine.close());
       webhookRelay.flush();
+      const saved = engine.saveHistories();
+      if (saved !== undefined && saved.length > 0) {
+        options.toBackground({ type: 'histories', saved });
+      }
       keepUsage();
       if (!isFirst) {
         // The main thread stops the background loop, and only its own messages are sure to come before that.
@@ -486,6 +508,17 @@ export function openRealtime(options: RealtimeOptions): Realtime {
 
 /** The time for requests and closing handshakes in flight when the server stops. Milliseconds. */
 const STOP_WAIT_MS = 1000;
+
+function restoreHistories({ histories, log }: RealtimeOptions, engine: LoopEngine): void {
+  if (histories === undefined) return;
+  try {
+    engine.restoreHistories(new Uint8Array(histories));
+  } catch (error) {
+    log.warn('Histories of before the restart cannot be used: clients that resume learn of a gap', {
+      why: messageOf(error),
+    });
+  }
+}
 
 function coalescerOfThisLoop(share: LoopShare): Coalescer {
   return new Coalescer({

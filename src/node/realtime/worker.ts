@@ -92,6 +92,7 @@ function openLoop(start: RealtimeStart): RealtimeLoop {
     config,
     apps: start.apps,
     usage: start.usage,
+    histories: start.histories,
     tls: start.tls,
     timers: systemTimers,
     log: opened.log,

@@ -217,7 +217,7 @@ export class Http2Client implements AsyncDisposable {
     this.planSending();
   }
 
-  /** Sends what waits once the current call stack is done. */
+  /** Sends queued frames at the end of the current turn of the loop. */
   private planSending(): void {
     if (this.isSendingPlanned) return;
     this.isSendingPlanned = true;

@@ -269,7 +269,7 @@ export class Connection implements WireListener, FrameListener {
     this.writer.frame(FRAME.ping, FLAG.ack, 0, payload);
   }
 
-  /** The peer accepts no more requests. It has not looked at streams above `lastId`. */
+  /** The peer accepts no more requests. It has not processed streams above `lastId`. */
   onGoAway(lastId: number, code: number, debugData: string): void {
     this.peerLastId = Math.min(this.peerLastId, lastId);
     const words = redactedText(debugData);

@@ -130,17 +130,17 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
         if (!this.starts.has(number)) this.sendStart(owner, publish);
         // After the start, even if the clock was set back.
         const endedAtMs = Math.max(atMs, dueAtMs + 1);
-        const { platforms: counts } = status;
-        const end = { id, body, atMs: endedAtMs, startedAtMs: dueAtMs, counts };
+        const { platforms: counts, live } = status;
+        const end = { id, body, atMs: endedAtMs, startedAtMs: dueAtMs, counts, live };
         stored.push(sink.publishFinished(owner, end));
       }
     }
     if (kind === 'users' && sink.wants(owner, 'v1.PublishToUsersAttempt')) {
-      const { delivered, failed } = await stories.usersReached(number);
+      const { delivered, failed, live } = await stories.usersReached(number);
       const known = new Set([...delivered, ...failed]);
       const names = readStoredPublish(publish)?.target.names ?? [];
       const noDevices = names.filter((name) => !known.has(name));
-      const users = { delivered, gatewayFailed: failed, noDevices };
+      const users = { delivered, gatewayFailed: failed, noDevices, live };
       stored.push(sink.usersAttempted(owner, { id, atMs, ...users }));
     }
     await Promise.all(stored);

@@ -79,7 +79,7 @@ export interface PipelinePorts {
   readonly notices: PipelineNotices;
   /** Takes publishes with a live part that are due now. Their plans go on when it is settled, or after its deadline. */
   readonly live?: { due(publish: PublishUnderWay): void } | undefined;
-  /** Shows pages and outcomes to those who watch. */
+  /** Shows pages and outcomes in live streams. */
   readonly taps?: PushTaps;
   /** Whether no other server uses the store. If so, claims of a server that crashed are released at the start. */
   readonly isAlone: boolean;

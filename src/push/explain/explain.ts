@@ -5,6 +5,7 @@ import type { PublishStatus } from '../model/publish.ts';
 import { adviceOn } from './advice.ts';
 import { audienceEvent } from './audience-event.ts';
 import { gatewayEvent } from './gateway-events.ts';
+import { liveEvents, wasReachedLive } from './live-events.ts';
 import type { Explanation, TimelineEvent } from './timeline.ts';
 
 export interface ExplainOptions {
@@ -33,6 +34,7 @@ export function explain(
 ): Explanation {
   const events = [
     ...startOf(story, status, nowMs),
+    ...liveEvents(story, status),
     ...story.events.map((event) => gatewayEvent(event, story, nowMs)),
     ...removalOf(story),
     ...progressOf(story, status, nowMs),
@@ -51,7 +53,7 @@ function byTime(a: TimelineEvent, b: TimelineEvent): number {
 
 function startOf(
   { registeredAtMs }: DeviceStory,
-  { createdAtMs, sendAtMs }: PublishStatus,
+  { createdAtMs, sendAtMs, rule }: PublishStatus,
   nowMs: number,
 ): TimelineEvent[] {
   const registered: TimelineEvent = {
@@ -63,7 +65,10 @@ function startOf(
   const published: TimelineEvent = {
     atMs: createdAtMs,
     what: 'published',
-    detail: 'This server accepted the publish.',
+    detail:
+      rule === undefined
+        ? 'This server accepted the publish.'
+        : `A push rule of the app ${rule.app} made the publish of the event ${rule.event} in ${rule.channel}.`,
     advice: undefined,
   };
   if (sendAtMs === undefined) return [registered, published];
@@ -91,6 +96,7 @@ function progressOf(
   nowMs: number,
 ): readonly TimelineEvent[] {
   const isCancelled = status.state === 'cancelled';
+  if (wasReachedLive(story, status.live)) return [];
   switch (story.page) {
     case 'delivered':
       return [];
@@ -122,6 +128,11 @@ function progressOf(
 }
 
 function ahead(status: PublishStatus, nowMs: number): TimelineEvent {
+  if (status.live?.state === 'asking') {
+    return waiting(
+      `The server asks the connections of the users whether they got it in the app, for ${status.live.waitSeconds} s at most.`,
+    );
+  }
   return status.state === 'scheduled'
     ? waiting(
         'Judging by its present interests or user, the publish is for this device. The server determines this at the scheduled time.',
@@ -152,8 +163,9 @@ function cancelled(detail: string): TimelineEvent {
 }
 
 /** Whether it may still be sent to the device. */
-function isStillToCome(story: DeviceStory, { state }: PublishStatus): boolean {
+function isStillToCome(story: DeviceStory, { state, live }: PublishStatus): boolean {
   if (state === 'cancelled' || state === 'finished') return false;
+  if (wasReachedLive(story, live)) return false;
   if (story.page === 'ahead') return story.matches !== false && story.hasPayload;
   return story.page === 'waiting' || story.nextAttemptAtMs !== undefined;
 }

@@ -7,6 +7,10 @@ export const timelineWhats = {
   scheduled: 'when the publish is, or was, due',
   'not-in-audience': 'the publish is not for this device, and why',
   waiting: 'the device has not been sent to yet, and what it waits for',
+  'live-reached': 'the user got it in the app',
+  'live-silent': 'connections of the user were asked in the app, and none answered',
+  'live-absent': 'the user had no connection in the app',
+  'live-skipped': 'nobody was asked in the app, and why',
   'gateway-paused': 'its gateway is paused, since when and why',
   accepted: 'the gateway accepted the notification',
   retry: 'it failed so far and is retried: why, and when',
@@ -47,6 +51,9 @@ const aside: readonly TimelineWhat[] = [
   'scheduled',
   'gateway-paused',
   'removed',
+  'live-silent',
+  'live-absent',
+  'live-skipped',
 ];
 
 /** What has become of the publish at the device so far: the last entry that says it. */

@@ -10,7 +10,8 @@ export interface LivePublish {
   /** The app whose connections are asked. */
   readonly appId: string;
   readonly live: LiveRequest;
-  readonly userIds: readonly string[];
+  /** `signed-in`: every signed-in user who hears the channel. */
+  readonly userIds: readonly string[] | 'signed-in';
 }
 
 /** Sends the event of a publish, and asks the connections of its users. Settles a moment after the deadline at the latest. */
@@ -22,7 +23,8 @@ export interface LiveStageOptions {
   readonly now: () => number;
   /** Called when a result was stored, so that planning can begin. */
   readonly settled: () => void;
-  readonly counted: (result: LiveResult) => void;
+  /** Called once for each publish that is settled, with the number of its users. */
+  readonly counted: (result: LiveResult, users: number) => void;
   /** Called when a result could not be stored. Planning then begins by itself. */
   readonly failed: (error: unknown) => void;
 }
@@ -33,6 +35,9 @@ const USERS_MAX = 100_000;
 
 /** What a publish takes of the room for users, at least: so many small ones reach both limits together. */
 const USERS_MIN = USERS_MAX / PUBLISHES_MAX;
+
+/** What a publish takes for which every signed-in user is asked. */
+const SIGNED_IN_WEIGHT = 1_000;
 
 interface Staged {
   readonly publish: LivePublish;
@@ -62,7 +67,7 @@ export class LiveStage {
   /** Asks the users of an accepted publish. Never fails. */
   add(publish: LivePublish): void {
     const { instance, userIds } = publish;
-    const staged = { publish, weight: Math.max(USERS_MIN, userIds.length), isOver: false };
+    const staged = { publish, weight: weightOf(userIds), isOver: false };
     if (!this.makeRoom(instance, staged.weight)) {
       this.settle(staged, { skipped: 'too-many' });
       return;
@@ -78,7 +83,7 @@ export class LiveStage {
   }
 
   /** Settles a publish that cannot be asked. */
-  skip(publish: Pick<LivePublish, 'id' | 'instance'>, why: 'not-allowed'): void {
+  skip(publish: Pick<LivePublish, 'id' | 'instance' | 'userIds'>, why: 'not-allowed'): void {
     void this.store(publish, { skipped: why });
   }
 
@@ -109,11 +114,11 @@ export class LiveStage {
   }
 
   private async store(
-    { id, instance }: Pick<LivePublish, 'id' | 'instance'>,
+    { id, instance, userIds }: Pick<LivePublish, 'id' | 'instance' | 'userIds'>,
     result: LiveResult,
   ): Promise<void> {
     const { store, now, settled, counted, failed } = this.options;
-    counted(result);
+    counted(result, userIds === 'signed-in' ? 0 : userIds.length);
     try {
       await store.settleLive({ instance, publish: id, result, nowMs: now() });
       settled();
@@ -121,4 +126,8 @@ export class LiveStage {
       failed(error);
     }
   }
+}
+
+function weightOf(userIds: LivePublish['userIds']): number {
+  return userIds === 'signed-in' ? SIGNED_IN_WEIGHT : Math.max(USERS_MIN, userIds.length);
 }

@@ -1,4 +1,5 @@
 import type { Platform } from './device.ts';
+import type { StoredLiveUser } from './live.ts';
 import type { PublishId, PublishTarget } from './publish.ts';
 
 /** A publish that is being planned or delivered. */
@@ -163,6 +164,8 @@ export type AfterPart = Exclude<AfterJob, 'finished'>;
 export interface UsersReached {
   readonly delivered: readonly string[];
   readonly failed: readonly string[];
+  /** They got it in the app; `undefined`: the publish has no live part. */
+  readonly live?: readonly string[] | undefined;
 }
 
 /** How much work there is, including what is claimed. */
@@ -219,6 +222,8 @@ export interface DeviceStory {
   readonly matches: boolean | undefined;
   /** Whether the publish has a payload for its platform. */
   readonly hasPayload: boolean;
+  /** What became of its user in the app; `undefined`: nothing, or it is not known. */
+  readonly live?: StoredLiveUser | undefined;
   /** When its next attempt is due, if there is one. */
   readonly nextAttemptAtMs: number | undefined;
   /** The oldest first. */

@@ -7,6 +7,8 @@ export interface LiveRequest {
   readonly channel: string | undefined;
   /** How long connections have to answer. */
   readonly waitSeconds: number;
+  /** The event was sent before, and is not sent again. */
+  readonly isSent?: boolean | undefined;
   /** Who gets notifications: those who were not reached in the app, or everybody. */
   readonly push: 'absent' | 'always';
 }
@@ -40,6 +42,11 @@ export interface LiveUserResult {
   readonly answeredAfterMs: number | undefined;
 }
 
+/** The same, with the time at which the result was stored. */
+export interface StoredLiveUser extends LiveUserResult {
+  readonly atMs: number;
+}
+
 /** What became of the live part of a publish. */
 export type LiveResult =
   | { readonly users: readonly LiveUserResult[] }
@@ -49,6 +56,7 @@ export type LiveResult =
 export interface LiveStatus {
   readonly state: LivePhase;
   readonly push: LiveRequest['push'];
+  readonly waitSeconds: number;
   readonly users: number;
   readonly reached: number;
   readonly silent: number;

@@ -20,8 +20,17 @@ export interface PublishRequest {
   readonly sendAtMs: number | undefined;
   /** The event that its users get in the app. */
   readonly live?: LiveRequest | undefined;
+  /** The event that became this publish by a rule of an app. */
+  readonly rule?: RuleCause | undefined;
   /** The part of the body that is kept, as JSON. Payloads are read from it again for sending. */
   readonly body: string;
+}
+
+/** An event of an app that a push rule has made a publish of. */
+export interface RuleCause {
+  readonly app: string;
+  readonly channel: string;
+  readonly event: string;
 }
 
 /** A publish to be stored. */
@@ -86,6 +95,8 @@ export interface PublishStatus {
   readonly platforms: Readonly<Record<Platform, PlatformCounts>>;
   /** What became of it in the app; `undefined`: it has no live part. */
   readonly live?: LiveStatus | undefined;
+  /** The event that became this publish by a rule of an app. */
+  readonly rule?: RuleCause | undefined;
   /** Devices that reported the notification delivered, and opened. */
   readonly delivered: number;
   readonly opened: number;

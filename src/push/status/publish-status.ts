@@ -1,5 +1,5 @@
 import type { LiveStatus } from '../model/live.ts';
-import type { PublishStatus } from '../model/publish.ts';
+import type { PublishStatus, RuleCause } from '../model/publish.ts';
 
 /** The status of a publish as JSON. Times are RFC 3339 in UTC. */
 export function publishStatusJson(status: PublishStatus): object {
@@ -10,7 +10,8 @@ export function publishStatusJson(status: PublishStatus): object {
     createdAt: timeText(status.createdAtMs),
     sendAt: status.sendAtMs === undefined ? null : timeText(status.sendAtMs),
     platforms: { apns: countsJson(apns), fcm: countsJson(fcm), web: countsJson(web) },
-    ...(status.live !== undefined && { live: liveJson(status.live) }),
+    ...(status.live !== undefined && { live: liveStatusJson(status.live) }),
+    ...(status.rule !== undefined && { rule: ruleJson(status.rule) }),
     delivered: status.delivered,
     opened: status.opened,
     reasons: status.reasons.map(({ platform, reason, devices }) => ({ platform, reason, devices })),
@@ -23,10 +24,15 @@ function countsJson(counts: PublishStatus['platforms']['web']): object {
   return { planned, accepted, retrying, failed, pruned, expired, cancelled };
 }
 
-/** Only publishes with a live part have it. */
-function liveJson(live: LiveStatus): object {
+/** What became of the live part of a publish, as JSON. Only publishes with a live part have it. */
+export function liveStatusJson(live: LiveStatus): object {
   const { state, push, users, reached, silent, absent, connections, why } = live;
   return { state, push, users, reached, silent, absent, connections, why: why ?? null };
+}
+
+/** The event that became a publish by a rule of an app. Only such publishes have it. */
+function ruleJson({ app, channel, event }: RuleCause): object {
+  return { app, channel, event };
 }
 
 function timeText(ms: number): string {

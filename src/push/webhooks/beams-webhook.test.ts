@@ -35,6 +35,20 @@ describe('the body', () => {
     });
   });
 
+  it('of a publish with a live part names the users who got it in the app, first and only there', () => {
+    const { payload } = usersAttemptEvent(INSTANCE, publishId, {
+      delivered: ['ann', 'bob'],
+      gatewayFailed: [],
+      noDevices: ['cid', 'dan'],
+      live: ['ann', 'dan'],
+    });
+    expect(payload).toMatchObject({
+      users_reached_live: ['ann', 'dan'],
+      users_delivered_to_gateway: ['bob'],
+      users_no_devices: ['cid'],
+    });
+  });
+
   it.each([
     ['delivery', 'v1.UserNotificationAcknowledgement'],
     ['open', 'v1.UserNotificationOpen'],

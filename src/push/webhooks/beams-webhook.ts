@@ -21,6 +21,8 @@ export interface UsersAttempted {
   readonly gatewayFailed: readonly string[];
   /** They have no reachable devices. */
   readonly noDevices: readonly string[];
+  /** They got it in the app; `undefined`: the publish has no live part. */
+  readonly live?: readonly string[] | undefined;
 }
 
 /** A report of a device with a known user. */
@@ -32,7 +34,7 @@ export interface UserReport extends Pick<Report, 'event' | 'publishId' | 'device
 export function usersAttemptEvent(
   instanceId: string,
   publishId: PublishId,
-  { delivered, gatewayFailed, noDevices }: UsersAttempted,
+  { delivered, gatewayFailed, noDevices, live }: UsersAttempted,
 ): BeamsEvent {
   const type = 'v1.PublishToUsersAttempt';
   const listed = new Set<string>();
@@ -43,6 +45,7 @@ export function usersAttemptEvent(
       return isNew;
     });
   // In the order of precedence. The documentation has another order.
+  const inApp = live && notListed(live);
   const first = notListed(delivered);
   const second = notListed(gatewayFailed);
   const third = notListed(noDevices);
@@ -52,6 +55,7 @@ export function usersAttemptEvent(
     payload: {
       instance_id: instanceId,
       publish_id: publishId,
+      ...(inApp && { users_reached_live: inApp }),
       users_delivered_to_gateway: first,
       users_no_devices: third,
       users_gateway_failed: second,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../../testing/any-character.ts';
+import type { LiveStatus } from '../model/live.ts';
 import { NO_COUNTS } from '../model/publish.ts';
 import { newPublishId } from '../model/publish-id.ts';
 import {
@@ -52,20 +53,39 @@ describe('the body', () => {
     });
   });
 
+  it('at the end says what became of the live part, if there is one', () => {
+    const live: LiveStatus = {
+      state: 'done',
+      push: 'absent',
+      waitSeconds: 4,
+      users: 3,
+      reached: 1,
+      silent: 1,
+      absent: 1,
+      connections: 2,
+      why: undefined,
+    };
+    const body = finishedBody(publishId, '{"users":["a"],"web":{}}', { platforms: counts, live });
+    const { waitSeconds: _, ...shown } = live;
+    expect(JSON.parse(body).live).toEqual({ ...shown, why: null });
+  });
+
   it('at the end has the counts of each platform that the publish is for', () => {
     const request = { interests: ['a'], web: {}, apns: { aps: {} }, fcm: null };
     const body = finishedBody(publishId, JSON.stringify(request), {
-      ...counts,
-      web: {
-        ...NO_COUNTS,
-        planned: 20,
-        accepted: 10,
-        failed: 4,
-        pruned: 3,
-        expired: 2,
-        cancelled: 1,
+      platforms: {
+        ...counts,
+        web: {
+          ...NO_COUNTS,
+          planned: 20,
+          accepted: 10,
+          failed: 4,
+          pruned: 3,
+          expired: 2,
+          cancelled: 1,
+        },
+        fcm: { ...NO_COUNTS, accepted: 9 },
       },
-      fcm: { ...NO_COUNTS, accepted: 9 },
     });
     expect(JSON.parse(body)).toEqual({
       publishId,
@@ -82,7 +102,7 @@ describe('the body', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: anyCharacter }), fc.jsonValue()), (request) => {
         const requestText = JSON.stringify(request);
-        const body = finishedBody(publishId, requestText, counts);
+        const body = finishedBody(publishId, requestText, { platforms: counts });
         expect(JSON.parse(body).requestBody).toEqual(JSON.parse(requestText));
         expect(JSON.parse(redactedPublishWebhook(body)).status).toBe('FINISHED');
       }),
@@ -119,8 +139,10 @@ describe('the headers', () => {
   it('have an id that is the same each time, and differs between start and end', () => {
     const body = withUrl('https://a.test/');
     const id = (body: string) => publishWebhookHeaders(INSTANCE, body)['webhook-request-id-uuid'];
-    const ended = finishedBody(publishId, body, counts);
-    expect(id(ended)).toBe(id(finishedBody(publishId, body, { ...counts, web: NO_COUNTS })));
+    const ended = finishedBody(publishId, body, { platforms: counts });
+    expect(id(ended)).toBe(
+      id(finishedBody(publishId, body, { platforms: { ...counts, web: NO_COUNTS } })),
+    );
     expect(id(ended)).not.toBe(id(startedBody(publishId, body)));
   });
 });

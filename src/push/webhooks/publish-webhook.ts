@@ -2,6 +2,7 @@ import { isGiven, isJsonObject, parseJsonObject } from '../../runtime/json-objec
 import { redactedUrl } from '../../runtime/redact.ts';
 import { platforms } from '../model/device.ts';
 import type { PublishId, PublishStatus } from '../model/publish.ts';
+import { liveStatusJson } from '../status/publish-status.ts';
 import { nameUuid } from './name-uuid.ts';
 
 /**
@@ -26,7 +27,7 @@ export function startedBody(publishId: PublishId, requestBody: string): string {
 export function finishedBody(
   publishId: PublishId,
   requestBody: string,
-  counts: PublishStatus['platforms'],
+  { platforms: counts, live }: Pick<PublishStatus, 'platforms' | 'live'>,
 ): string {
   const request = parseJsonObject(requestBody) ?? {};
   const results = Object.fromEntries(
@@ -38,7 +39,8 @@ export function finishedBody(
         return [platform, { numSuccessfulPublishes: accepted, numFailedPublishes }];
       }),
   );
-  return `{"publishId":${JSON.stringify(publishId)},"status":"FINISHED","requestBody":${requestBody},"results":${JSON.stringify(results)}}`;
+  const inApp = live === undefined ? '' : `,"live":${JSON.stringify(liveStatusJson(live))}`;
+  return `{"publishId":${JSON.stringify(publishId)},"status":"FINISHED","requestBody":${requestBody},"results":${JSON.stringify(results)}${inApp}}`;
 }
 
 /** The headers of a request with one of these bodies. The request id is derived from the event. */

@@ -16,6 +16,8 @@ export interface FinishedPublish extends StartedPublish {
   /** The `atMs` with which its start was reported. The start is sent first. */
   readonly startedAtMs: number;
   readonly counts: PublishStatus['platforms'];
+  /** `undefined`: it has no live part. */
+  readonly live?: PublishStatus['live'];
 }
 
 /** A publish to users that is finished. */

@@ -414,6 +414,14 @@ export const migrations: readonly (readonly string[])[] = [
     // 1: the publish has a live part, so planning must look at its results.
     'ALTER TABLE publish_plans ADD COLUMN live INTEGER',
   ],
+  [
+    // Names the file with the histories of the last clean stop. No row: there was none since the last start.
+    'CREATE TABLE saved_histories (token {text} PRIMARY KEY) {without rowid}',
+  ],
+  [
+    // The event that a push rule has made the publish of, as JSON.
+    'ALTER TABLE publish_live_asks ADD COLUMN rule TEXT',
+  ],
 ];
 
 /** Applies missing migrations in one transaction. Servers that start at the same time wait for each other. */

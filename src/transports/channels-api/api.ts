@@ -195,7 +195,7 @@ export class ChannelsApi {
     return this.refuse(exchange, refusal);
   }
 
-  /** Notes a wrong signature for the app of the path, whoever sent it. */
+  /** Counts a wrong signature for the app of the path, from any sender. */
   private refuseUnsigned(exchange: Exchange, refusal: ApiRefusal, { appId }: Route): Response {
     const app = appId === undefined ? undefined : this.apps.byId(decodeLeniently(appId));
     if (app !== undefined) this.note(app, exchange, refusal);

@@ -18,6 +18,8 @@ export interface Trigger {
   readonly data: string;
   readonly channels: readonly ChannelName[];
   readonly except: SocketId | undefined;
+  /** Names the event for repetitions of the request. */
+  readonly idempotencyKey: string | undefined;
   readonly attributes: readonly TriggerAttribute[];
   /** Whether `info` was sent: it changes the shape of the answer. */
   readonly asked: boolean;
@@ -170,7 +172,10 @@ function readFields(
   if (off !== undefined) return off;
   const data = readData(app, fields, at);
   if (data instanceof ApiRefusal) return data;
-  return { name, data: data.text, channels, except: except.id, attributes, asked };
+  const once = readIdempotencyKey(fields.value('idempotency_key'), `${at}idempotency_key`);
+  if (once instanceof ApiRefusal) return once;
+  const { key: idempotencyKey } = once;
+  return { name, data: data.text, channels, except: except.id, idempotencyKey, attributes, asked };
 }
 
 function readName(value: unknown, at: string): string | ApiRefusal {
@@ -202,6 +207,18 @@ function refuseDataSize(app: App, bytes: number): ApiRefusal | undefined {
     'data-too-large',
     `The data content of this event exceeds the allowed maximum (${eventDataBytes} bytes). See https://pusher.com/docs/channels/server_api/http-api#publishing-events for more info`,
   );
+}
+
+const IDEMPOTENCY_KEY = /^[!-~]{1,255}$/;
+
+function readIdempotencyKey(
+  value: unknown,
+  at: string,
+): { readonly key: string | undefined } | ApiRefusal {
+  if (isAbsent(value)) return { key: undefined };
+  return typeof value === 'string' && IDEMPOTENCY_KEY.test(value)
+    ? { key: value }
+    : invalid(`${at}: must be a string of 1 to 255 visible ASCII characters`);
 }
 
 function readExcept(
@@ -273,6 +290,7 @@ export function readRawEvent(
       data,
       channels: [channel],
       except: except.id,
+      idempotencyKey: undefined,
       attributes: [],
       asked: false,
     }

@@ -114,8 +114,8 @@ export function publishAll(
   { hub, app, key }: Pick<Call, 'hub' | 'app'> & Partial<Pick<Call, 'key'>>,
   triggers: readonly Trigger[],
 ): MaybePromise<readonly (EventId | undefined)[]> {
-  const events = triggers.flatMap(({ name, data, except, channels }) =>
-    channels.map((channel) => ({ app, channel, name, data, except, key })),
+  const events = triggers.flatMap(({ name, data, except, idempotencyKey, channels }) =>
+    channels.map((channel) => ({ app, channel, name, data, except, key, idempotencyKey })),
   );
   if (events.length > IN_ORDER_MAX) return mapAll(events, (event) => publish(hub, event));
   const ids: (EventId | undefined)[] = [];

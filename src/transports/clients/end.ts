@@ -21,7 +21,7 @@ export function endWith(
   connection.close(code, message);
 }
 
-/** Shows an end to those who watch the app. */
+/** Shows the end of a connection in the live streams of the app. */
 function recordEnd(connection: Connection, problem: ConnectionProblem, reason: string): void {
   const { app, socketId, user, isOpen } = connection;
   if (app.tap === undefined || !isOpen) return;

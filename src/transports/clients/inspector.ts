@@ -8,13 +8,13 @@ import type { Connections } from './connections.ts';
 import { endWith } from './end.ts';
 import { addressOf, type PackedAddress, packAddress } from './packed-address.ts';
 
-/** Connections that are looked at in one turn of the loop. */
+/** The most connections that one turn of the loop examines. */
 const LOOKED_MAX = 2_000;
 
 /** Unfinished walks that are kept. Beyond it, the oldest is forgotten. */
 const WALKS_MAX = 16;
 
-/** Channels that are told of one connection. */
+/** The most channels in the answer about one connection. */
 const CHANNELS_MAX = 1_000;
 
 /** Which connections to find. */

@@ -137,7 +137,7 @@ export class FallbackConnection extends Connection {
     else if (!receiver.isFull) this.drop('left');
   }
 
-  /** Writes what waits, as far as the client reads on. */
+  /** Writes queued frames, as far as the client can take them. */
   flush(): void {
     const { receiver } = this;
     if (receiver === undefined || receiver.isFull) return;

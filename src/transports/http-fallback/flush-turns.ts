@@ -10,14 +10,14 @@ const FLUSHED_AT_ONCE = 8;
 /** The share of a core from which on the loop is busy. */
 const BUSY_FROM = 0.6;
 
-/** The pause of a busy loop between two rounds: so many times what the last one took, and at most so many milliseconds. */
+/** The pause of a busy loop between two rounds: this many times the last round, and at most this many milliseconds. */
 const PAUSE_TIMES = 20;
 const PAUSE_MS_MAX = 50;
 
 export interface FlushTurnsOptions {
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** The share of a core that the loop used lately, from 0 to 1. */
+  /** The share of a core that the loop used recently, from 0 to 1. */
   readonly busyShare: (nowMs: number) => number;
   /** Runs something once the loop has handled everything that arrived in this turn. */
   readonly afterTurn: (run: () => void) => void;

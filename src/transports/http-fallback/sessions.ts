@@ -114,7 +114,7 @@ export interface SessionsOptions {
   /** Monotonic. */
   readonly timers: Timers;
   readonly afterTurn: (run: () => void) => void;
-  /** The share of a core that this loop used lately, from 0 to 1. */
+  /** The share of a core that this loop used recently, from 0 to 1. */
   readonly busyShare: (nowMs: number) => number;
   readonly log: Pick<RateLimitedLog, 'info'>;
   readonly meter: SessionMeter;
@@ -240,7 +240,7 @@ export class Sessions implements SessionHome, SessionEvents {
     connection.close(1009, why);
   }
 
-  /** Whether a receive request of a session that is not known here may open one, as far as can be told without asking anybody. */
+  /** Whether a receive request of a session that is unknown here may open one, judged without asking other loops. */
   mayOpen({ key, query, address }: ReceiveRequest): boolean {
     const admission = admitKey(key, query, this.options.apps);
     return admission.app !== undefined && !this.clients.wouldRefuse(address);

@@ -129,7 +129,7 @@ export class FallbackTransport {
     });
   }
 
-  /** Usual right after a client has disconnected. Who guesses is stopped as one who connects too often. */
+  /** Usual right after a client has disconnected. Guesses count as new connections of their address, which have a rate. */
   private unknown(address: PackedAddress): Response {
     const { clients, meter } = this.options;
     meter.count('fallbackSessionsUnknown');

@@ -104,6 +104,69 @@ describe('the history of a channel', () => {
   });
 });
 
+describe('an event with an idempotency key', () => {
+  it('is sent once, and each repetition is answered with its id', async () => {
+    const [channel, other] = [fresh('kept-'), fresh('kept-')];
+    const more = { idempotency_key: fresh('!~') };
+    const id = await publish(channel, 'a', more);
+    expect(await publish(channel, 'a', more)).toBe(id);
+    expect(await publish(channel, 'b', more)).toBe(id);
+    expect(namesOf(await ask(channel))).toBe('a');
+    // Another channel has an event of its own.
+    await publish(other, 'c', more);
+    expect(namesOf(await ask(other))).toBe('c');
+    expect(await publish(channel, 'd', { idempotency_key: fresh('k-') })).not.toBe(id);
+  });
+
+  it('is sent to the channels that have not got it', async () => {
+    const [first, second] = [fresh('kept-'), fresh('kept-')];
+    const idempotency_key = fresh('k-');
+    const id = await publish(first, 'a', { idempotency_key });
+    const channels = [first, second];
+    const body = { name: 'a', channels, data: 'a', idempotency_key };
+    const { event_ids } = JSON.parse(await trigger(server, body));
+    expect(event_ids).toEqual({ [first]: id, [second]: expect.stringMatching(/^1-/) });
+  });
+
+  it('is sent once in batches too, with keys of its own', async () => {
+    const channel = fresh('kept-');
+    const event = { name: 'a', channel, data: 'a' };
+    const batch = [{ ...event, idempotency_key: 'x' }, event, { ...event, idempotency_key: 'x' }];
+    const response = await api(server, 'POST', `/apps/${APP.id}/batch_events`, {
+      body: JSON.stringify({ batch }),
+    });
+    const { batch: answers } = JSON.parse(await response.text());
+    const [first, second, third] = answers;
+    expect(third).toEqual(first);
+    expect(second).not.toEqual(first);
+    expect(namesOf(await ask(channel))).toBe('a a');
+  });
+
+  it('is sent once to a channel that keeps no history', async () => {
+    const body = { name: 'a', channel: fresh('news-'), data: 'a', idempotency_key: 'k' };
+    expect(await trigger(server, body)).toBe('{}');
+    expect(await trigger(server, body)).toBe('{}');
+  });
+
+  it.each([[''], ['k'.repeat(256)], ['a b'], ['k\n'], ['é'], [1], [true], [['k']], [{}]])(
+    'is refused if the key is %p',
+    async (idempotency_key) => {
+      const channel = fresh('kept-');
+      const event = { name: 'a', channel, data: 'a', idempotency_key };
+      const rule = 'idempotency_key: must be a string of 1 to 255 visible ASCII characters';
+      const post = async (path: string, body: object) => {
+        const response = await api(server, 'POST', `/apps/${APP.id}/${path}`, {
+          body: JSON.stringify(body),
+        });
+        return [response.status, await response.text()];
+      };
+      expect(await post('events', event)).toEqual([400, rule]);
+      expect(await post('batch_events', { batch: [event] })).toEqual([400, `batch[0].${rule}`]);
+      expect((await ask(channel)).json.events).toEqual([]);
+    },
+  );
+});
+
 describe('a request for a history is refused', () => {
   const channel = 'kept-refused';
   const ID = 'must be the id of an event, like 1042-k3x9q2ab';

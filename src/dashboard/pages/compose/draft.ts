@@ -81,7 +81,7 @@ function payloadOf(texts: Readonly<Record<string, string>>, platform: string): u
   }, {});
 }
 
-/** To whom it goes. */
+/** The audience. */
 export function namesOf(body: Json): {
   readonly kind: 'interests' | 'users';
   readonly text: string;

@@ -10,7 +10,7 @@ export const names: Readonly<Record<Platform, string>> = {
   web: 'Browsers',
 };
 
-/** Who gets nothing without a credential. */
+/** The devices that get nothing without a credential. */
 export const devices: Readonly<Record<Platform, string>> = {
   apns: 'iPhones, iPads and Macs',
   fcm: 'Android devices',

@@ -24,7 +24,7 @@ type Registered = NonNullable<Device['registered']>;
 /** Who accepts a token. */
 const gatewayNames = { apns: 'Apple', fcm: 'FCM', web: 'The push service' } as const;
 
-/** What of an id must be typed to remove the device. */
+/** The part of the id that must be typed to remove the device. */
 const TYPED = 12;
 
 /** Why did this device not get it? */

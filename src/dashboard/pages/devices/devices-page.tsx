@@ -14,7 +14,7 @@ import { UnreachedPage } from './unreached.tsx';
 const fields = ['user', 'interest', 'id'] as const;
 const platforms = ['apns', 'fcm', 'web'] as const;
 const WHOLE_ID = /^(apns|fcm|web)-[\da-f-]{36}$/i;
-/** The server takes no shorter beginning of an id. */
+/** The shortest prefix of an id that the server accepts. */
 const PART_OF_ID = /^(apns|fcm|web)-[\da-f]{6}[\da-f-]*$/i;
 
 /** Which devices are there, or which did a publish not reach? */
@@ -114,7 +114,7 @@ function AllDevices({ instance }: { readonly instance: string }) {
   );
 }
 
-/** What a text is to be searched as; without a field it is not complete yet. */
+/** The field that a text is searched in; none while the text is incomplete. */
 function readSearch(text: string): readonly [field?: (typeof fields)[number], value?: string] {
   const [, named, value] = /^(user|interest|id):\s*(.*)$/.exec(text) ?? [];
   const field = fields.find((each) => each === named);

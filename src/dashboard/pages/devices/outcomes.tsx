@@ -17,6 +17,10 @@ const words: Readonly<Record<ShownEvent['what'], readonly [word: string, look: s
   scheduled: ['scheduled', ''],
   'not-in-audience': ['not for it', 'warn'],
   waiting: ['waits', 'warn'],
+  'live-reached': ['in the app', 'ok'],
+  'live-silent': ['silent', 'warn'],
+  'live-absent': ['not there', ''],
+  'live-skipped': ['not asked', 'warn'],
   'gateway-paused': ['gateway paused', 'bad'],
   accepted: ['accepted', 'ok'],
   retry: ['retried', 'warn'],
@@ -29,8 +33,8 @@ const words: Readonly<Record<ShownEvent['what'], readonly [word: string, look: s
   opened: ['opened', 'ok'],
 };
 
-/** Outcomes whose advice is only for those who ask: nothing is wrong at the server. */
-const reached: readonly ShownEvent['what'][] = ['accepted', 'delivered', 'opened'];
+/** Outcomes whose advice is hidden at first, because nothing is wrong at the server. */
+const reached: readonly ShownEvent['what'][] = ['accepted', 'delivered', 'opened', 'live-reached'];
 
 function WhatTag({ what }: { readonly what: ShownEvent['what'] }) {
   const [word, look] = words[what];

@@ -16,7 +16,7 @@ export function conditionsSentence(answer: Conditions | undefined): string {
   return `${counted(bad, 'thing')} ${bad === 1 ? 'needs' : 'need'} you now`;
 }
 
-/** What is not as it should be, the worst first, each with what to do. */
+/** What is wrong, the worst first, each with advice. */
 export function ConditionList({ conditions, servers }: Pick<Conditions, 'conditions' | 'servers'>) {
   if (conditions.length === 0) return null;
   const sorted = conditions.toSorted(

@@ -38,7 +38,7 @@ export function Figures() {
     { query: { since: String(since) } },
     { everyMs: POLL_MS },
   );
-  // Who sees only some apps gets no figures of the whole server.
+  // Users with only some apps get no figures of the whole server.
   if (value === undefined || value.series.connections.length === 0) return null;
   return (
     <div class="stack tight">

@@ -22,7 +22,7 @@ export default function HomePage() {
   const instances = useAnswer('GET /instances');
   const [begun, setBegun] = useState<string | undefined>(undefined);
   const apps = knownApps.value;
-  // Steps that have begun stay until the page is left, also once they count as traffic.
+  // The steps stay until the user leaves the page, although their events count as traffic.
   const first = begun ?? newApp(apps, live.value);
   const failed = live.failed ?? conditions.failed;
   return (
@@ -62,7 +62,7 @@ function onServers(servers: Answer<'GET /conditions'>['servers']): string {
   return servers.length > 1 ? ` on ${namesOf(servers)}` : '';
 }
 
-/** The only app, if nothing ever used it today. */
+/** The only app, if it had no traffic today. */
 function newApp(
   apps: Answer<'GET /apps'>['apps'] | undefined,
   live: Answer<'GET /live'> | undefined,

@@ -24,7 +24,7 @@ interface LiveListProps {
   readonly dropFilter: () => void;
 }
 
-/** The records, the newest at the top. Whoever has scrolled down or chosen a row reads in peace. */
+/** The records, the newest at the top. While the user has scrolled down or selected a row, the list stays still. */
 export function LiveList(props: LiveListProps) {
   const { feed, isPaused, isFiltered, opened, open, dropFilter } = props;
   const { id, isPush } = feed.subject;

@@ -203,7 +203,7 @@ function exportRows(feed: LiveFeed, app: string): void {
   say('Exported.');
 }
 
-/** The largest file that is opened: a recording is not larger. */
+/** The largest file that can be opened. No recording is larger. */
 const OPENED_MAX = RECORDING_BYTES + 65_536;
 
 async function read(file: File): Promise<Recording | undefined> {

@@ -26,7 +26,7 @@ export function RecordButton({ feed, app }: { readonly feed: LiveFeed; readonly 
     }, 1000);
     return () => clearInterval(timer);
   }, [recorder]);
-  // What was recorded stays when the page is left.
+  // The recording is saved when the user leaves the page.
   useEffect(() => () => finish('the page was left'), [feed]);
   if (recorder === undefined) {
     return (

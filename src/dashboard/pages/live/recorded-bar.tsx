@@ -20,7 +20,7 @@ import { count, counted } from '../../parts/formats.ts';
 import { Notice } from '../../parts/notices.tsx';
 import { apps } from '../../shell/apps.ts';
 
-/** Says that a recording is shown and not what happens now, and what can be done with it. */
+/** Says that the page shows a recording, and offers what can be done with it. */
 export function RecordedBar({
   recording,
   feed,

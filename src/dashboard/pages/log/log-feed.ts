@@ -20,7 +20,7 @@ const KEPT_MAX = 5_000;
 const POLL_MS = 2_000;
 const NEWEST = 300;
 
-/** The logs of all servers: the lines that they keep, and those to come. One alone is followed as it writes. */
+/** The logs of all servers: the lines that they keep, and new ones. The log of a single server is streamed. */
 export class LogFeed {
   /** The oldest first. */
   readonly lines: Signal<readonly LogLine[]> = signal([]);
@@ -30,7 +30,7 @@ export class LogFeed {
   readonly lost: Signal<string | undefined> = signal(undefined);
   /** Lines that were left out because this page was too slow. */
   readonly skipped = signal(0);
-  /** Whether servers wrote more between two answers than one answer has. */
+  /** Whether servers wrote more lines between two answers than fit into one. */
   readonly hasGap = signal(false);
   private readonly query: LogQuery;
 
@@ -38,7 +38,7 @@ export class LogFeed {
     this.query = query;
   }
 
-  /** Asks for lines from now on; gives how to end that. */
+  /** Begins to ask for lines. Returns a function that ends this. */
   start(): () => void {
     let stop: () => void = () => undefined;
     let isStopped = false;

@@ -10,7 +10,7 @@ type Node = Answer<'GET /nodes'>['nodes'][number];
 
 const POLL_MS = 3000;
 
-/** A loop that is later than this is worth a look. Milliseconds. */
+/** A delay of a loop that is marked. Milliseconds. */
 const LATE_MS = 100;
 
 /** Which servers are there, and how does each do? */

@@ -42,7 +42,7 @@ interface TenantFormProps<Body extends object> {
   ) => Promise<{ readonly changes?: readonly Reviewed[] | undefined }>;
   readonly asCurl: (body: Body) => string;
   readonly remove: () => Promise<unknown>;
-  /** What else ends with it. */
+  /** What else is deleted with it. */
   readonly removed: string;
   /** Called after each change. */
   readonly done: () => Promise<unknown>;
@@ -80,7 +80,7 @@ export function TenantForm<Body extends object>(props: TenantFormProps<Body>) {
       say(done);
       await props.done();
     });
-  /** Has the server check the change first. It refuses a change of what its configuration file sets. */
+  /** Lets the server check the change first. The server refuses changes of tenants in its configuration file. */
   const check = () =>
     attempt(async () => {
       setYaml(undefined);

@@ -7,7 +7,7 @@ export interface CountedHour {
   readonly messages: number;
 }
 
-/** What a quota of a day comes to. */
+/** A forecast of the use of a daily quota. */
 export interface Forecast {
   /** Messages at midnight UTC, if they go on at the pace of the present hour and the one before it. */
   readonly atMidnight: number;

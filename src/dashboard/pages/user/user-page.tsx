@@ -71,7 +71,7 @@ function Choice({
   readonly of: readonly Named[] | undefined;
   readonly chosen: string;
   readonly name: 'app' | 'instance';
-  /** Filters that are of another choice. */
+  /** Filters that belong to another choice. */
   readonly also?: Readonly<Record<string, string>>;
 }) {
   const known = of ?? [];

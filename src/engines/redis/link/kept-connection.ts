@@ -13,7 +13,7 @@ export interface KeptConnectionOptions {
   readonly onFailed: (error: unknown) => void;
 }
 
-/** After an outage for all, everything is to be right within 5 s, so the last pauses are short. */
+/** After an outage of Redis, servers must work again within 5 s, so the longest pause is short. */
 const PAUSE_MIN_MS = 50;
 const PAUSE_MAX_MS = 1_000;
 /** A connection that ends sooner counts as a failed attempt. */

@@ -24,10 +24,10 @@ export async function logIn(connection: Connection, { user, password, db }: Logi
   }
 }
 
-/** What Redis answers to a newcomer when another attempt may succeed. */
+/** Answers of Redis to a new connection after which another attempt may succeed. */
 const LATER = /^(?:BUSY|LOADING|MASTERDOWN)\b|max number of clients/;
 
-/** Turns a refusal into one that only an operator can change, except for those that pass. */
+/** Turns a refusal into `RedisRefused`, unless another attempt may succeed. */
 export function loginFailure(error: unknown): unknown {
   if (!(error instanceof RedisError)) return error;
   const { message } = error;

@@ -33,7 +33,7 @@ export class ReplyReader {
   /** Chunks that are not joined to `bytes` yet, because a long string needs more. */
   private chunks: Buffer[] = [];
   private chunkBytes = 0;
-  /** The number of bytes after `position` without which reading on is of no use. */
+  /** The number of bytes that must follow `position` before reading can continue. */
   private neededBytes = 0;
   private readonly open: OpenArray[] = [];
 

@@ -10,7 +10,7 @@ const WAITING_MAX = 1000;
 /** Apps in one statement, so that no script runs for long. */
 const APPS_MAX = 100;
 
-/** What this loop has of one app. */
+/** The connections of one app on this loop. */
 interface Held {
   app: App;
   /** Connections with a place. */
@@ -34,7 +34,7 @@ interface Statement {
 export class AppConnections implements ConnectionQuota, Stated {
   private readonly partition: Partition;
   private readonly apps = new Map<string, Held>();
-  /** What the authority does not know yet. */
+  /** Apps whose latest numbers the authority does not know yet. */
   private readonly changed = new Set<Held>();
   private waiting = 0;
   private stating: Promise<void> | undefined;
@@ -93,7 +93,7 @@ export class AppConnections implements ConnectionQuota, Stated {
   }
 
   complete(): void {
-    // Nothing was withheld while data were incomplete.
+    // Nothing here waits until the data are complete.
   }
 
   private of(app: App): Held {
@@ -116,7 +116,7 @@ export class AppConnections implements ConnectionQuota, Stated {
     });
   }
 
-  /** Makes statements one after the other: those who wait are counted in one of them. */
+  /** Makes statements one after the other. Each counts all connections that wait. */
   private state(): Promise<void> {
     if (this.stating !== undefined) return this.stating.then(() => this.state());
     const stating = this.stateAll();
@@ -139,7 +139,7 @@ export class AppConnections implements ConnectionQuota, Stated {
       } catch (error) {
         const unstated = all.slice(n);
         for (const held of unstated) this.changed.add(held);
-        // The limits cannot be known now, so those who wait are let in.
+        // The authority cannot be asked, so waiting connections are let in.
         this.answer(unstated.map(statementOf));
         throw error;
       }

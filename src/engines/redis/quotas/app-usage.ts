@@ -18,7 +18,7 @@ interface AppUsage {
   known: Messages;
   /** The last sum of Redis; `undefined`: not asked yet. `known` may be more: the store has what others have not stated. */
   seen: Messages | undefined;
-  /** What was not stated yet. */
+  /** Usage that was not stated yet. */
   messages: Messages;
   requests: Record<'triggers' | 'queries', number>;
 }
@@ -78,7 +78,7 @@ export class AppUsages {
     this.taken.add(one);
   }
 
-  /** States what was taken, now or after the statement in flight. */
+  /** States new usage, now or after the statement in flight. */
   shareSoon(): void {
     if (this.taken.size === 0) return;
     this.isUrgent = true;
@@ -144,7 +144,7 @@ export class AppUsages {
     const [, loops, ...answers] = await partition.run(USE, [loop, this.statements, ...args]);
     this.unanswered = undefined;
     onLoops(Number(loops));
-    // What was taken meanwhile is not in the answer.
+    // The answer does not include usage since the statement.
     collect();
     for (const [n, row] of rows.entries()) this.answer(row, answers[n] as Reply[], usage);
   }

@@ -13,7 +13,7 @@ import { ClusterUsage, type ClusterUsageParts } from './cluster-usage.ts';
 /** Apps in one question, so that no script runs for long. */
 const APPS_MAX = 200;
 
-/** How often this loop states what others need not know at once. */
+/** The pause between two statements of usage that other servers need not know at once. */
 const SHARE_MS = 1000;
 
 /** What one app does now, on all servers. */
@@ -100,7 +100,7 @@ export class ClusterQuotas implements ConnectionQuota {
     ]);
   }
 
-  /** Returns what apps do now. `day`: days since 1970, UTC. Rejects rather than to return a part. */
+  /** Returns the present figures of all apps. `day`: days since 1970, UTC. Rejects if a partition does not answer. */
   async figures(apps: readonly App[], day: number): Promise<ClusterFigures> {
     const sums = new Map(apps.map(({ id }) => [id, { channels: 0, backend: 0, clients: 0 }]));
     for (let n = 0; n < apps.length; n += APPS_MAX) {

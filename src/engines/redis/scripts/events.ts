@@ -1,4 +1,5 @@
 import { HISTORIES, KEEP_EVENT } from './histories.ts';
+import { PUBLISHED_ONCE } from './published-once.ts';
 import { script } from './script.ts';
 
 /** How long a partition keeps events for nodes that have missed them, and about how many bytes of them. */
@@ -9,15 +10,16 @@ const RECENT_PAGE_BYTES = 128 * 1024;
 
 /**
  * Publishes an event, keeps it in the history of its channel and remembers it for a cache channel. Arguments: node, epoch, topic,
- * message, what `historyToKeep` has written or nothing; to remember it also app, name, data, its lifetime in milliseconds, and
- * how many events and bytes the partition may hold. Returns the id in the history or nothing, and how many events were forgotten.
+ * message, what `historyToKeep` has written or nothing, the idempotency key or nothing; to remember it also app, name, data, its
+ * lifetime in milliseconds, and how many events and bytes the partition may hold. Returns the id in the history or nothing, and how
+ * many events were forgotten.
  *
  * Holders of a topic may have been swept while they could not reach Redis, or may not have stated it again after a loss of
  * data. So an event of a topic that nobody holds is published and kept too, numbered by the time.
  *
  * Returns how many loops follow the topic.
  */
-export const PUBLISH = script(`${HISTORIES}${KEEP_EVENT}
+export const PUBLISH = script(`${HISTORIES}${KEEP_EVENT}${PUBLISHED_ONCE}
 local topic, message, id = ARGV[3], ARGV[4], ''
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
@@ -49,10 +51,14 @@ local function makeRoom(app, amounts, limit, amount, total)
     forget(yielding, oldest)
   end
 end
-local T = P .. 'T:' .. topic
+local T, once = P .. 'T:' .. topic, ARGV[6] ~= '' and topic .. ' ' .. ARGV[6]
+if once then
+  local known = publishedId(once)
+  if known then return {'ok', known, forgotten, 0} end
+end
 if ARGV[5] ~= '' then id, message = keepEvent(topic, ownerOf(topic), message, ARGV[5]) end
-if ARGV[6] then
-  local app, name, data, ttl, eventsMax, bytesMax = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
+if ARGV[7] then
+  local app, name, data, ttl, eventsMax, bytesMax = ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
   local bytes = #data
   forget(app, topic)
   forgetExpired(app)
@@ -80,6 +86,7 @@ if bytes > ${RECENT_BYTES / 2} then
   call('HINCRBY', P .. 'G', 'o', bytes)
   call('HSET', P .. 'G', 'd', call('HGET', P .. 'G', 't') or '0', 't', text(nowMs()))
 end
+if once then notePublished(ownerOf(topic), once, id) end
 return {'ok', id, forgotten, loops}
 `);
 

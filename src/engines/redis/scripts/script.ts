@@ -33,7 +33,7 @@ const GRACE_MS = 3000;
  * | `T:topic` | `#` total, `!` last sequence number, `f` flags, `m` cache miss was reported, `x` last termination |
  * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |
  * | `C:app`, `A` | sorted set of the occupied channels, in the order in which they became so; the last number by app |
- * | `R:topic` | how many subscription counts were sent lately |
+ * | `R:topic` | how many subscription counts were sent recently |
  * | `W` | sorted set by the time they are due: what is reported later, and webhook events that were claimed |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |
@@ -43,6 +43,8 @@ const GRACE_MS = 3000;
  * | `HE`, `HN`, `HT` | channels by the time when their oldest event is too old; events and bytes of all histories |
  * | `HI:app`, `HC`, `HX` | empty histories of channels without subscribers by the time since when; their number by app, and of all |
  * | `HR`, `HA`, `HG`, `HP` | by app, its rules and how often its histories were forgotten; how often all were, and the process of Redis since then |
+ * | `I1:topic key`, `I2:app` | when an idempotency key ends, and the id of its event; the keys of an app, oldest first |
+ * | `I3`, `I4`, `I5` | number of such keys by app, and of all apps; apps by the time of their latest key |
  * | `G1`, `G0`, `G` | recent events in the order of publishing, the newer and the older half; where the newer half begins (`o`) |
  *
  * Members of `W`: `v` topic (vacated), `r` topic, user (member removed), `o` topic (user offline), `c` topic (count), and `h`

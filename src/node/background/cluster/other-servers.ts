@@ -75,7 +75,7 @@ export class OtherServers {
   private readonly options: OtherServersOptions;
   private readonly known = new Map<string, Known>();
   private readonly pending = new Map<number, Pending>();
-  /** Questions under way, by their texts: those who ask the same at the same time share the answers. */
+  /** Questions in progress, by their text. Callers that ask the same at the same time share the answers. */
   private readonly running = new Map<string, Promise<Answers<unknown>>>();
   private lastNumber = 0;
   private answering = 0;

@@ -145,7 +145,7 @@ export function dashboardRoutes({
 /** How long after a failure the dashboard is bundled again at the earliest. */
 const RETRY_MS = 5000;
 
-/** Bundles when a browser asks for the first time, because most servers are never looked at. */
+/** Bundles at the first request of a browser, because nobody opens the dashboard of most servers. */
 class BundleOnDemand {
   private readonly options: { readonly log: Log; readonly pathPrefix: string };
   private bundling: Promise<Bundle> | undefined;

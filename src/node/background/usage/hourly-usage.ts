@@ -71,7 +71,7 @@ export class HourlyUsage implements AsyncDisposable {
 
   /** The last hours of an app in which a server was running, the newest first. */
   async ofApp(appId: string, hours: number): Promise<readonly HourUsage[]> {
-    // What is being written is neither in the store yet nor among what waits.
+    // Usage in a running write is neither in the store nor in the queue.
     await this.writing;
     const since = this.hourNow() - hours + 1;
     const stored = await this.options.store.ofApp(appId, since);

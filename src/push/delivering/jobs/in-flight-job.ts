@@ -32,7 +32,7 @@ export class InFlightJob {
   inFlight = 0;
   /** By the steady clock, and so is the time of the last send or outcome. */
   readonly claimedAtMs: number;
-  /** Shows the outcomes to those who watch. */
+  /** Shows the outcomes in live streams. */
   readonly taps: PushTaps;
   movedAtMs: number;
   /** Whether the job counts against the limit of jobs of its instance. */

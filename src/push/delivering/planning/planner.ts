@@ -22,6 +22,8 @@ export interface PlannerOptions {
 interface Plan {
   readonly publish: PublishUnderWay;
   readonly stored: StoredPublish;
+  /** Users who got it in the app: their devices are left out. */
+  readonly reached: ReadonlySet<string>;
   /** The last device that was planned. */
   after: number;
 }
@@ -107,7 +109,7 @@ export class Planner {
       return;
     }
     if (after === 0) ports.events.started(publish);
-    const plan: Plan = { publish, stored: without(stored, reached), after };
+    const plan: Plan = { publish, stored: without(stored, reached), reached, after };
     while (!this.isStopping) {
       try {
         await this.addPages(plan);
@@ -132,7 +134,10 @@ export class Planner {
     // The last page also ends the plan, so one is held back. Most publishes have no other.
     let page: Page | undefined;
     for await (const { recipients: all, last } of pages) {
-      const recipients = all.filter(({ platform }) => stored.payloads[platform] !== undefined);
+      const recipients = all.filter(
+        ({ platform, userId }) =>
+          stored.payloads[platform] !== undefined && !isReached(plan, userId),
+      );
       if (recipients.length > 0) {
         if (page !== undefined && !(await this.addPage(plan, page, false))) return;
         page = { recipients, devices: countDevices(recipients), upTo: last };
@@ -186,7 +191,7 @@ export class Planner {
     }
   }
 
-  /** Shows a page to those who watch the instance, by platform. */
+  /** Shows a page in the live streams of the instance, by platform. */
   private showPage({ id, instance }: PublishUnderWay, counts: DeviceCounts): void {
     const tap = this.options.ports.taps?.watched?.get(instance);
     if (tap === undefined) return;
@@ -231,9 +236,14 @@ export class Planner {
   }
 }
 
+/** Names of users are left out before their devices are read, but interests have devices of many users. */
+function isReached({ stored, reached }: Plan, userId: string | undefined): boolean {
+  return stored.target.kind === 'interests' && userId !== undefined && reached.has(userId);
+}
+
 function without(stored: StoredPublish, names: ReadonlySet<string>): StoredPublish {
-  if (names.size === 0) return stored;
   const { target } = stored;
+  if (names.size === 0 || target.kind === 'interests') return stored;
   return {
     ...stored,
     target: { ...target, names: target.names.filter((name) => !names.has(name)) },

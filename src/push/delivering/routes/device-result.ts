@@ -4,7 +4,7 @@ import type { PushTapEvent } from '../../watching/push-tap.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
 import type { After } from './after-outcome.ts';
 
-/** Settles a device of a job, and shows its outcome to those who watch the instance. `attempts` includes the last one. */
+/** Settles a device of a job, and shows its outcome in the live streams of the instance. `attempts` includes the last one. */
 export function settleDevice(
   job: InFlightJob,
   recipient: Recipient,

@@ -12,6 +12,7 @@ import type { Database } from '../../database/database.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
 import { type AudiencePage, audiencePageOf } from './audience-page.ts';
+import { liveUser, liveUsersReached } from './live-users.ts';
 
 interface PublishRow {
   readonly number: BigInteger;
@@ -67,7 +68,8 @@ export class StoredStories implements StoryStore {
       SELECT user_id, reached FROM publish_users WHERE publish = ${publish} ORDER BY user_id`;
     const idsWhere = (reached: number) =>
       rows.filter((row) => row.reached === reached).map(({ user_id }) => user_id);
-    return { delivered: idsWhere(1), failed: idsWhere(0) };
+    const live = await liveUsersReached(this.database.read, publish);
+    return { delivered: idsWhere(1), failed: idsWhere(0), ...(live && { live }) };
   }
 }
 
@@ -82,11 +84,12 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     return undefined;
   }
   const { names, platforms } = outlineOf(publish);
-  const [page, row, reports, matches] = await Promise.all([
+  const [page, row, reports, matches, live] = await Promise.all([
     audiencePageOf(sql, publish.number, device.number),
     rowOf(sql, publish.number, device.number),
     reportsOf(sql, publish.number, device.number),
     names && isNamed(sql, instance, names, publish.target, device),
+    device.userId === undefined ? undefined : liveUser(sql, publish.number, device.userId),
   ]);
   const waits = row?.state === 'retrying' && !wasCancelled(publish, row);
   return {
@@ -97,6 +100,7 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     removed: device.removed,
     matches,
     hasPayload: platforms.includes(device.platform),
+    live,
     nextAttemptAtMs: waits ? Number(row.due_at) : undefined,
     events: [...attemptsOf(publish, page, row), ...reports].sort((a, b) => a.atMs - b.atMs),
   };

@@ -8,6 +8,7 @@ import {
   type LiveResult,
   type LiveUserResult,
 } from '../../../push/model/live.ts';
+import type { RuleCause } from '../../../push/model/publish.ts';
 import type { Database } from '../../database/database.ts';
 import { skipLocked } from '../../database/dialect.ts';
 import { type BigInteger, inPieces } from '../../database/rows.ts';
@@ -68,6 +69,8 @@ function sums(users: readonly LiveUserResult[]) {
     users.filter(({ state }) => state === wanted).length;
   return {
     phase: 'done',
+    // Those of a rule for an interest were not known before.
+    users: users.length,
     reached: countOf('reached'),
     silent: countOf('silent'),
     absent: countOf('absent'),
@@ -92,10 +95,12 @@ export function liveAskRow(
   publish: number,
   {
     live,
+    rule,
     users,
     isScheduled,
   }: {
     readonly live: LiveRequest;
+    readonly rule: RuleCause | undefined;
     readonly users: number;
     readonly isScheduled: boolean;
   },
@@ -106,6 +111,7 @@ export function liveAskRow(
     push: live.push,
     wait_ms: live.waitSeconds * 1000,
     users,
+    rule: rule === undefined ? null : JSON.stringify(rule),
   };
 }
 

@@ -25,7 +25,7 @@ import { readCounts } from '../devices/instance-counts.ts';
 import { audiencePageOf } from './audience-page.ts';
 import { cancelPublish } from './cancel-publish.ts';
 import { liveAskRow, untilAnswered } from './live-results.ts';
-import { type LiveColumns, liveStatusOf } from './live-status.ts';
+import { type LiveColumns, liveStatusOf, ruleCauseOf } from './live-status.ts';
 import { countedBytes, PendingBodies } from './pending-bodies.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type CountName, countNames } from './publish-counts.ts';
@@ -85,12 +85,14 @@ async function insertWithLive(
     SELECT number, id FROM publishes WHERE id IN ${sql(publishes.map(({ id }) => id))}`;
   const numberOf = new Map(numbers.map(({ number, id }) => [id, Number(number)]));
   const readyAt = new Map<number, number>();
-  const asks = publishes.flatMap(({ id, live, target, createdAtMs, sendAtMs }) => {
+  const asks = publishes.flatMap(({ id, live, rule, target, createdAtMs, sendAtMs }) => {
     const number = numberOf.get(id);
     if (number === undefined || live === undefined) return [];
     readyAt.set(number, sendAtMs ?? untilAnswered(live, createdAtMs));
     const isScheduled = sendAtMs !== undefined;
-    return [liveAskRow(number, { live, users: target.names.length, isScheduled })];
+    // An interest names no users.
+    const users = target.kind === 'users' ? target.names.length : 0;
+    return [liveAskRow(number, { live, rule, users, isScheduled })];
   });
   const plans = made.map((plan) => {
     const ready_at = readyAt.get(Number(plan.number));
@@ -164,7 +166,7 @@ export class StoredPublishes implements PublishStore {
     const rows: StatusRow[] = await read`
       SELECT state, created_at, send_at, delivered, opened, outcomes.platform, planned, accepted,
         retrying, failed, pruned, expired, cancelled, reason, reasons.devices,
-        phase, push, users, reached, silent, absent, connections, why
+        phase, push, wait_ms, users, reached, silent, absent, connections, why, rule
       FROM publishes
       LEFT JOIN publish_live_asks AS live ON live.publish = publishes.number
       LEFT JOIN publish_feedback AS feedback ON feedback.publish = publishes.number
@@ -186,6 +188,7 @@ export class StoredPublishes implements PublishStore {
       sendAtMs,
       platforms: countsOf(rows),
       live: liveStatusOf(row),
+      rule: ruleCauseOf(row),
       delivered: Number(row.delivered ?? 0),
       opened: Number(row.opened ?? 0),
       reasons: rows.flatMap(({ platform, reason, devices }) =>

@@ -22,7 +22,7 @@ export interface PublishForDevice {
 export interface FoundPublishes {
   /** The newest first. */
   readonly found: readonly PublishForDevice[];
-  /** How many publishes of the instance were looked at. */
+  /** The number of publishes of the instance that were searched. */
   readonly looked: number;
   /** The place to continue from; `undefined`: there are no older publishes. */
   readonly next: number | undefined;

@@ -45,7 +45,7 @@ export interface EndpointContext {
   readonly pauses: () => readonly OpenCircuit[];
   /** Notified of what devices report. */
   readonly webhooks: Pick<PushWebhookSink, 'reported'>;
-  /** Shows what is accepted to those who watch. */
+  /** Shows accepted requests in live streams. */
   readonly taps: PushTaps;
   readonly guard: StoreGuard;
   /** Called when a publish was accepted, so that its delivery can start. */

@@ -33,14 +33,14 @@ const NO_WAIT_MS_MAX = 200;
 /** Bun merges this many publishes of one topic into one write. Waiting for more saves nothing. */
 const MERGED_MAX = 32;
 
-/** Bounds of what waits, in publishes and in characters of their frames. */
+/** Limits of the queue, in publishes and in characters of their frames. */
 const WAITING_MAX = 4096;
 const WAITING_CHARACTERS_MAX = 1024 * 1024;
 
 export interface CoalescerPorts {
   /** Milliseconds that never go back. */
   readonly now: () => number;
-  /** The share of a core that the loop used lately, from 0 to 1. */
+  /** The share of a core that the loop used recently, from 0 to 1. */
   readonly busyShare: (nowMs: number) => number;
   readonly after: (delayMs: number, run: () => void) => unknown;
   /** Runs at the end of this turn, after the loop has sent what the turn published. */

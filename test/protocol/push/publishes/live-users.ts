@@ -7,7 +7,7 @@ import { APP, type Fanfare } from '../../../../testing/servers/fanfare.ts';
 import { ask, BACKEND, INSTANCE, published, publishes } from '../exchange.ts';
 
 /** A client that has no pings of JavaScript, such as an app. */
-const NATIVE = pathOf(7).replace('client=js', 'client=swift');
+export const NATIVE = pathOf(7).replace('client=js', 'client=swift');
 
 export type LiveClient = RawClient & { socketId: string };
 

@@ -17,6 +17,7 @@ import {
   answers,
   EVENT,
   hearsAsk,
+  NATIVE,
   planned,
   publishesLive,
   registers,
@@ -241,6 +242,26 @@ describe('a publish with a live part', () => {
     await lea.hearsNothing();
   });
 
+  it('asks the members of a presence channel too, who need not sign in', async () => {
+    for (const user of ['nia', 'oli']) await registers(server, user);
+    await using nia = await RawClient.connect(server, { path: NATIVE });
+    const data = JSON.stringify({ user_id: 'nia' });
+    const auth = channelAuth(nia.socketId, 'presence-live', data);
+    await nia.subscribes('presence-live', auth);
+    const live = { channel: 'presence-live' };
+    const id = await publishesLive(server, ['nia', 'oli'], { live });
+    await answers(nia);
+    expect(await planned(server, id)).toMatchObject({
+      live: { reached: 1, absent: 1, connections: 1 },
+      platforms: { fcm: { planned: 1 } },
+    });
+
+    nia.says({ event: 'pusher:unsubscribe', data: { channel: 'presence-live' } });
+    await nia.subscribes('news');
+    const after = await publishesLive(server, ['nia'], { live });
+    expect(await planned(server, after)).toMatchObject({ live: { absent: 1, connections: 0 } });
+  });
+
   it('asks once however often it is repeated with its key', async () => {
     await using mia = await userConnects(server, 'mia');
     const body = { users: ['mia'], live: EVENT, web: WEB };
@@ -280,5 +301,19 @@ describe('a publish with a live part', () => {
       ({ live }) => 'state' in live && live.state === 'done',
     );
     expect(status).toMatchObject({ state: 'cancelled', platforms: { fcm: { planned: 0 } } });
+  });
+
+  it('is explained for the devices of its users', async () => {
+    const device = await registers(server, 'pam');
+    await using pam = await userConnects(server, 'pam');
+    const id = await publishesLive(server, ['pam'], { live: { waitSeconds: 60 } });
+    await answers(pam);
+    await planned(server, id);
+    const path = publishes(`/${id}/devices/${device}`);
+    const { json } = await ask(server, 'GET', path, { headers: BACKEND });
+    expect((json as { events: readonly { what: string }[] }).events.at(-1)).toMatchObject({
+      what: 'live-reached',
+      detail: expect.stringMatching(/^The user got it in the app: its connection answered after /),
+    });
   });
 });

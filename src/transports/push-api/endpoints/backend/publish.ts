@@ -1,10 +1,12 @@
 import type { MaybePromise } from '../../../../channels/maybe-promise.ts';
 import type { PushInstance } from '../../../../push/model/instance.ts';
+import type { LiveRequest } from '../../../../push/model/live.ts';
 import type {
   Acceptance,
   PublishId,
   PublishRequest,
   PublishTarget,
+  RuleCause,
 } from '../../../../push/model/publish.ts';
 import { newPublishId } from '../../../../push/model/publish-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
@@ -29,9 +31,11 @@ export interface GivenPublish {
   readonly kind: PublishTarget['kind'];
   readonly body: Uint8Array;
   readonly idempotencyKey: string | undefined;
+  /** A rule of an app has made it of an event. */
+  readonly ofRule?: { readonly rule: RuleCause; readonly live: LiveRequest } | undefined;
 }
 
-/** Accepts a publish of an instance, for whoever may send one. It is durable when this settles. */
+/** Accepts a publish of an instance. The caller has checked who sent it. The publish is durable when this settles. */
 export type AcceptPublish = (
   instance: PushInstance,
   given: GivenPublish,
@@ -45,7 +49,7 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
   const { publishes, taps, guard, now } = context;
   return (
     instance: PushInstance,
-    { kind, body, idempotencyKey }: GivenPublish,
+    { kind, body, idempotencyKey, ofRule }: GivenPublish,
     invalid?: () => void,
   ): MaybePromise<PublishId | PushRefusal> => {
     const key = readIdempotencyKey(idempotencyKey ?? null);
@@ -53,11 +57,12 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
     const nowMs = now();
     const app = context.live?.appOf(instance);
     const liveRules = app && liveRulesOf(app);
-    const request = readPublishRequest(kind, body, { instanceId: instance.id, nowMs, liveRules });
-    if (request instanceof PushRefusal) {
+    const read = readPublishRequest(kind, body, { instanceId: instance.id, nowMs, liveRules });
+    if (read instanceof PushRefusal) {
       invalid?.();
-      return request;
+      return read;
     }
+    const request = ofRule === undefined ? read : { ...read, ...ofRule };
     const { number, limits } = instance;
     const refused = rates.refuse({
       instance: number,
@@ -92,14 +97,11 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
           // One that repeats another was asked then, and a scheduled one will be when it is due.
           const isNow = acceptance.id === id && request.sendAtMs === undefined;
           const { live, target } = request;
-          if (isNow && live !== undefined && app !== undefined) {
-            context.live?.ask({
-              id,
-              instance: number,
-              appId: app.id,
-              live,
-              userIds: target.names,
-            });
+          const appId = ofRule?.rule.app ?? app?.id;
+          if (isNow && live !== undefined && appId !== undefined) {
+            // An interest names no users.
+            const userIds = target.kind === 'users' ? target.names : 'signed-in';
+            context.live?.ask({ id, instance: number, appId, live, userIds });
           }
         }
         if (acceptance.result === 'too-much-pending') logTooMuchPending(context, instance);

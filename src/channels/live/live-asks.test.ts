@@ -1,0 +1,221 @@
+import { expect, it } from 'bun:test';
+import type { App } from '../app.ts';
+import { appWith, channelName, hubWith, sessionOf, subscriptionTo } from '../hub.fixture.ts';
+import type { AskedUsers } from './ask.ts';
+import { LiveAsks } from './live-asks.ts';
+
+const WAIT_MS = 4_000;
+
+/** An app with users who are connected, and what asks them. */
+function scene(app: App = appWith()) {
+  const hub = hubWith();
+  const asks = new LiveAsks({ hub, origin: 'here', timers: hub.clock });
+  let connections = 0;
+  return {
+    hub,
+    asks,
+    /** A user connects and hears the events for that user, or those of another channel. */
+    connects(
+      userId: string,
+      {
+        channel = `#server-to-user-${userId}`,
+        isLive = true,
+      }: { readonly channel?: string; readonly isLive?: boolean } = {},
+    ) {
+      connections++;
+      const session = sessionOf(app, `1.${connections}`);
+      session.user = {
+        id: userId,
+        userInfo: undefined,
+        watchlist: [],
+        ...(isLive ? {} : { isLive: false }),
+      };
+      hub.sessions.add(userId, session);
+      session.add(subscriptionTo(app, channel));
+      void hub.authority.join(
+        {
+          app,
+          channel: channelName(channel),
+          held: connections,
+          member: undefined,
+          socketId: session.socketId,
+          history: undefined,
+        },
+        () => undefined,
+      );
+      return session;
+    },
+    asksFor(userIds: readonly string[], channel?: string) {
+      const event = { name: 'job-done', data: '{}', channel, userIds, waitMs: WAIT_MS };
+      const answer = asks.ask(app, event);
+      this.delivers();
+      return answer;
+    },
+    /** Asks about an event that was sent before. */
+    asksAgain(userIds: AskedUsers, channel: string) {
+      const event = { name: '', data: '', channel, userIds, waitMs: WAIT_MS, isSent: true };
+      const answer = asks.ask(app, event);
+      this.delivers();
+      return answer;
+    },
+    /** What connections have reported arrives. */
+    delivers() {
+      for (const report of hub.reports.splice(0)) asks.take(report);
+    },
+  };
+}
+
+/** The number of the last probe that a connection was sent. */
+function lastProbe(session: ReturnType<typeof sessionOf>): string {
+  return String(JSON.parse(session.peer.frames.at(-1) ?? '{}').data);
+}
+
+it('says at once who is absent', async () => {
+  expect(await scene().asksFor(['ann', 'bob'])).toEqual({
+    users: ['ann', 'bob'].map((userId) => ({
+      userId,
+      state: 'absent',
+      connections: 0,
+      answeredAfterMs: undefined,
+    })),
+  });
+});
+
+it('ends when every user with a connection has answered, with the time of the first answer', async () => {
+  const on = scene();
+  const [phone, laptop] = [on.connects('ann'), on.connects('ann')];
+  const answer = on.asksFor(['ann', 'bob']);
+  on.hub.clock.advance(150);
+  expect(on.hub.asked.pong(laptop, lastProbe(laptop))).toBe(true);
+  on.delivers();
+  expect(await answer).toEqual({
+    users: [
+      { userId: 'ann', state: 'reached', connections: 2, answeredAfterMs: 150 },
+      { userId: 'bob', state: 'absent', connections: 0, answeredAfterMs: undefined },
+    ],
+  });
+  // An answer that comes later changes nothing.
+  on.hub.asked.pong(phone, lastProbe(phone));
+  on.delivers();
+});
+
+it('calls a user silent whose connections have not answered in time', async () => {
+  const on = scene();
+  const phone = on.connects('ann');
+  const answer = on.asksFor(['ann']);
+  expect(on.hub.asked.pong(phone, 'no number of ours')).toBe(false);
+  on.hub.clock.advance(WAIT_MS);
+  expect(await answer).toMatchObject({ users: [{ state: 'silent', connections: 1 }] });
+});
+
+it('asks neither connections that are away nor those of programs, nor in a channel that they do not hear', async () => {
+  const on = scene();
+  on.hub.asked.setAway(on.connects('ann'), true);
+  on.connects('bob', { isLive: false });
+  on.connects('cid', { channel: 'news' });
+  const { users } = (await on.asksFor(['ann', 'bob', 'cid'])) as { users: readonly object[] };
+  expect(users).toMatchObject(['ann', 'bob', 'cid'].map(() => ({ state: 'absent' })));
+});
+
+it('asks a connection again that came back from being away', async () => {
+  const on = scene();
+  const phone = on.connects('ann');
+  on.hub.asked.setAway(phone, true);
+  on.hub.asked.setAway(phone, false);
+  const answer = on.asksFor(['ann']);
+  on.hub.asked.pong(phone, lastProbe(phone));
+  on.delivers();
+  expect(await answer).toMatchObject({ users: [{ state: 'reached' }] });
+});
+
+it('sends the event once to a channel, and asks 20 connections of a user at most', async () => {
+  const on = scene();
+  const all = Array.from({ length: 25 }, () => on.connects('ann', { channel: 'private-room' }));
+  const answer = on.asksFor(['ann', 'bob'], 'private-room');
+  expect(all.filter(({ peer }) => peer.frames.length > 0)).toHaveLength(20);
+  on.hub.clock.advance(WAIT_MS);
+  expect(await answer).toMatchObject({
+    users: [
+      { state: 'silent', connections: 20 },
+      { state: 'absent', connections: 0 },
+    ],
+  });
+  expect(on.hub.audience.sent.map(({ topic }) => topic)).toEqual(['app/private-room' as never]);
+});
+
+it('asks a connection no more that owes ten answers, until they are too late', async () => {
+  const on = scene();
+  const phone = on.connects('ann');
+  const answers = Array.from({ length: 12 }, () => on.asksFor(['ann']));
+  expect(phone.peer.frames).toHaveLength(10);
+  on.hub.clock.advance(WAIT_MS);
+  for (const answer of await Promise.all(answers)) {
+    expect(answer).toMatchObject({ users: [{ state: 'silent' }] });
+  }
+  on.hub.clock.advance(2_000);
+  void on.asksFor(['ann']);
+  expect(phone.peer.frames).toHaveLength(11);
+});
+
+it('asks about an event that was sent before without sending it, and uses up no quota', async () => {
+  const limits = { ...appWith().limits, messagesPerDay: 1 };
+  const on = scene(appWith({ limits }));
+  const phone = on.connects('ann', { channel: 'private-room' });
+  for (let n = 0; n < 3; n++) {
+    const answer = on.asksAgain(['ann', 'bob'], 'private-room');
+    on.hub.asked.pong(phone, lastProbe(phone));
+    on.delivers();
+    expect(await answer).toMatchObject({ users: [{ state: 'reached' }, { state: 'absent' }] });
+  }
+  expect(on.hub.audience.sent).toEqual([]);
+});
+
+it('asks every signed-in user who hears the channel, and ends when all have answered', async () => {
+  const on = scene();
+  const ann = on.connects('ann', { channel: 'news' });
+  const bob = on.connects('bob', { channel: 'news' });
+  on.connects('cid', { channel: 'other' });
+  on.hub.asked.setAway(on.connects('dan', { channel: 'news' }), true);
+  const answer = on.asksAgain('signed-in', 'news');
+  for (const phone of [ann, bob]) on.hub.asked.pong(phone, lastProbe(phone));
+  on.delivers();
+  expect(await answer).toMatchObject({
+    users: [
+      { userId: 'ann', state: 'reached', connections: 1 },
+      { userId: 'bob', state: 'reached', connections: 1 },
+    ],
+  });
+});
+
+it('ends at once if no signed-in user hears the channel', async () => {
+  expect(await scene().asksAgain('signed-in', 'news')).toEqual({ users: [] });
+});
+
+it('calls those silent whom a loop has named and who do not answer', async () => {
+  const on = scene();
+  on.connects('ann', { channel: 'news' });
+  const answer = on.asksAgain('signed-in', 'news');
+  on.hub.clock.advance(WAIT_MS);
+  expect(await answer).toMatchObject({ users: [{ userId: 'ann', state: 'silent' }] });
+});
+
+it('skips an app that is disabled, gone, or over its quota', async () => {
+  const disabled = scene(appWith({ enabled: false }));
+  expect(await disabled.asksFor(['ann'])).toEqual({ skipped: 'app-disabled' });
+  const { asks } = scene();
+  const event = { name: 'e', data: '', channel: undefined, userIds: ['ann'], waitMs: WAIT_MS };
+  expect(await asks.ask(undefined, event)).toEqual({ skipped: 'app-disabled' });
+  const limits = { ...appWith().limits, messagesPerDay: 1 };
+  const small = scene(appWith({ limits }));
+  expect(await small.asksFor(['ann', 'bob'])).toEqual({ skipped: 'over-quota' });
+});
+
+it('calls a user silent, not absent, whom some loop has not reported on', async () => {
+  const on = scene();
+  const event = { name: 'e', data: '', channel: undefined, userIds: ['ann'], waitMs: WAIT_MS };
+  const answer = on.asks.ask(appWith(), event);
+  // The report is lost.
+  on.hub.reports.splice(0);
+  on.hub.clock.advance(WAIT_MS);
+  expect(await answer).toMatchObject({ users: [{ userId: 'ann', state: 'silent' }] });
+});

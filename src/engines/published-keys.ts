@@ -1,0 +1,93 @@
+import type { ChannelText } from '../channels/channel-name.ts';
+import type { EventId } from '../channels/history/event-id.ts';
+import { FairBudget } from '../runtime/fair-budget.ts';
+import type { Clock } from '../runtime/ports.ts';
+
+/** Keys of all apps on all homes together. Each takes about 300 bytes. */
+export const PUBLISHED_KEYS_MAX = 100_000;
+
+/** How long a key is remembered. Milliseconds. */
+export const PUBLISHED_KEY_MS = 300_000;
+
+/** Expired keys of one app that are forgotten at once. */
+const FORGOTTEN_AT_ONCE = 100;
+
+/** An event that was published with an idempotency key. */
+export interface PublishedEvent {
+  /** `undefined`: the channel keeps no history. */
+  readonly id: EventId | undefined;
+}
+
+interface Kept extends PublishedEvent {
+  readonly expiresAtMs: number;
+}
+
+/**
+ * The events that were published with an idempotency key, by app, channel and key. At the limit, the app with most keys loses
+ * its oldest one.
+ */
+export class PublishedKeys {
+  /**
+   * By app, in the order in which they were added, and so in which they expire. The apps are in the order of their latest key.
+   */
+  private readonly apps = new Map<string, Map<string, Kept>>();
+  private readonly budget: FairBudget;
+  private readonly clock: Clock;
+
+  constructor(clock: Clock, max = PUBLISHED_KEYS_MAX) {
+    this.clock = clock;
+    this.budget = new FairBudget(max);
+  }
+
+  get size(): number {
+    return this.budget.total;
+  }
+
+  find(appId: string, channel: ChannelText, key: string): PublishedEvent | undefined {
+    const kept = this.apps.get(appId)?.get(nameOf(channel, key));
+    return kept === undefined || kept.expiresAtMs <= this.clock.now() ? undefined : kept;
+  }
+
+  /** Remembers an event that was published just now. */
+  add(appId: string, channel: ChannelText, { key, id }: PublishedEvent & { readonly key: string }) {
+    const name = nameOf(channel, key);
+    this.forget(appId, name);
+    this.forgetExpired(appId);
+    const [idle] = this.apps.keys();
+    if (idle !== undefined) this.forgetExpired(idle);
+    for (;;) {
+      const yielding = this.budget.whoYields(appId);
+      if (yielding === undefined) break;
+      const [oldest] = this.apps.get(yielding)?.keys() ?? [];
+      if (oldest === undefined) return;
+      this.forget(yielding, oldest);
+    }
+    const keys = this.apps.get(appId) ?? new Map<string, Kept>();
+    this.apps.delete(appId);
+    this.apps.set(appId, keys);
+    keys.set(name, { id, expiresAtMs: this.clock.now() + PUBLISHED_KEY_MS });
+    this.budget.add(appId);
+  }
+
+  private forgetExpired(appId: string): void {
+    const nowMs = this.clock.now();
+    const oldest = (this.apps.get(appId)?.entries() ?? [].values()).take(FORGOTTEN_AT_ONCE);
+    for (const [name, { expiresAtMs }] of oldest) {
+      // A time beyond that is of a clock that was set back.
+      if (expiresAtMs > nowMs && expiresAtMs <= nowMs + PUBLISHED_KEY_MS) return;
+      this.forget(appId, name);
+    }
+  }
+
+  private forget(appId: string, name: string): void {
+    const keys = this.apps.get(appId);
+    if (keys?.delete(name) !== true) return;
+    this.budget.release(appId);
+    if (keys.size === 0) this.apps.delete(appId);
+  }
+}
+
+/** Neither channels nor keys have spaces. */
+function nameOf(channel: ChannelText, key: string): string {
+  return `${channel} ${key}`;
+}

@@ -1,0 +1,84 @@
+import type { App, PushRule } from '../../channels/app.ts';
+import {
+  pushRulesFor,
+  type RuleEvent,
+  type RuleEventSink,
+} from '../../channels/push-rules/push-rule.ts';
+import type { Clock } from '../../runtime/ports.ts';
+import { perSecond, TokenBucket } from '../../runtime/token-bucket.ts';
+
+/** What may be in flight from this loop to the background loop. An app may take half of what is free. */
+const IN_FLIGHT_MAX = { events: 2_000, characters: 8 * 1024 * 1024 };
+
+/** What an event counts besides its data. Characters. */
+const EVENT_CHARACTERS = 200;
+
+export interface RuleEventRelayOptions {
+  readonly send: (event: RuleEvent) => void;
+  readonly clock: Clock;
+  readonly meter: { count(id: 'ruleEvents', by: number, result: 'over-rate' | 'too-many'): void };
+}
+
+interface InFlight {
+  events: number;
+  characters: number;
+}
+
+/** Hands events that fit a push rule to the background loop. What is over a bound is left out and counted. */
+export class RuleEventRelay implements RuleEventSink {
+  private readonly options: RuleEventRelayOptions;
+  private readonly rates = new WeakMap<PushRule, TokenBucket>();
+  private readonly all: InFlight = { events: 0, characters: 0 };
+  private readonly byApp = new Map<string, InFlight>();
+
+  constructor(options: RuleEventRelayOptions) {
+    this.options = options;
+  }
+
+  note(app: App, event: RuleEvent): void {
+    const rules = pushRulesFor(app, event);
+    if (rules.length === 0) return;
+    const { send, clock, meter } = this.options;
+    const nowMs = clock.now();
+    if (!rules.some((rule) => this.mayPass(rule, nowMs))) {
+      meter.count('ruleEvents', 1, 'over-rate');
+      return;
+    }
+    const characters = EVENT_CHARACTERS + event.data.length;
+    const ofApp = this.byApp.get(app.id) ?? { events: 0, characters: 0 };
+    const isFull =
+      ofApp.events + 1 > (IN_FLIGHT_MAX.events - this.all.events) / 2 ||
+      ofApp.characters + characters > (IN_FLIGHT_MAX.characters - this.all.characters) / 2;
+    if (isFull) {
+      meter.count('ruleEvents', 1, 'too-many');
+      return;
+    }
+    this.byApp.set(app.id, ofApp);
+    change(ofApp, 1, characters);
+    change(this.all, 1, characters);
+    send(event);
+  }
+
+  /** The background loop is done with an event. */
+  done({ appId, dataLength }: { readonly appId: string; readonly dataLength: number }): void {
+    const characters = EVENT_CHARACTERS + dataLength;
+    const ofApp = this.byApp.get(appId);
+    if (ofApp === undefined) return;
+    change(ofApp, -1, -characters);
+    change(this.all, -1, -characters);
+    if (ofApp.events === 0) this.byApp.delete(appId);
+  }
+
+  /** A loop of several may pass what the whole server may; the background loop has the exact rate. */
+  private mayPass(rule: PushRule, nowMs: number): boolean {
+    const rate = perSecond(rule.perSecond);
+    const bucket = this.rates.get(rule) ?? new TokenBucket(rate, nowMs);
+    this.rates.set(rule, bucket);
+    return bucket.take(rate, nowMs);
+  }
+}
+
+function change(one: InFlight, events: number, characters: number): void {
+  one.events += events;
+  one.characters += characters;
+}

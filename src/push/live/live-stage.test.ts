@@ -1,0 +1,98 @@
+import { expect, it } from 'bun:test';
+import type { LiveResult } from '../model/live.ts';
+import { newPublishId } from '../model/publish-id.ts';
+import { type LivePublish, LiveStage } from './live-stage.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 24);
+
+function scene({ storeFails = false } = {}) {
+  const asked: { publish: LivePublish; answer: (result: LiveResult | Error) => void }[] = [];
+  const stored: { instance: number; result: LiveResult }[] = [];
+  const happened: string[] = [];
+  const stage = new LiveStage({
+    ask(publish) {
+      const { promise, resolve, reject } = Promise.withResolvers<LiveResult>();
+      const answer = (result: LiveResult | Error) =>
+        result instanceof Error ? reject(result) : resolve(result);
+      asked.push({ publish, answer });
+      return promise;
+    },
+    store: {
+      async settleLive({ instance, result }) {
+        if (storeFails) throw new Error('the store is away');
+        stored.push({ instance, result });
+      },
+    },
+    now: () => NOW_MS,
+    settled: () => happened.push('settled'),
+    counted: (result, users) =>
+      happened.push(`${'skipped' in result ? 'skipped' : 'asked'} ${users}`),
+    failed: () => happened.push('failed'),
+  });
+  const add = (instance: number, users = 1) =>
+    stage.add({
+      id: newPublishId(NOW_MS),
+      instance,
+      appId: '1',
+      live: { event: 'e', data: '', channel: undefined, waitSeconds: 4, push: 'absent' },
+      userIds: Array.from({ length: users }, (_, n) => `user-${n}`),
+    });
+  return { stage, asked, stored, happened, add };
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+it('stores what became of the users, and then lets planning begin', async () => {
+  const { stage, asked, stored, happened, add } = scene();
+  add(1);
+  expect(stage.size).toBe(1);
+  asked[0]?.answer({ users: [] });
+  await settle();
+  expect(stored).toEqual([{ instance: 1, result: { users: [] } }]);
+  expect(happened).toEqual(['asked 1', 'settled']);
+  expect(stage.size).toBe(0);
+});
+
+it('skips the ask if the loop does not answer', async () => {
+  const { asked, stored, add } = scene();
+  add(1);
+  asked[0]?.answer(new Error('the loop is stuck'));
+  await settle();
+  expect(stored).toEqual([{ instance: 1, result: { skipped: 'no-result' } }]);
+});
+
+it('leaves a result that cannot be stored to the deadline in the store', async () => {
+  const { stage, asked, happened, add } = scene({ storeFails: true });
+  add(1);
+  asked[0]?.answer({ users: [] });
+  await settle();
+  expect(happened).toEqual(['asked 1', 'failed']);
+  expect(stage.size).toBe(0);
+});
+
+it('is bounded by publishes and by users, and asks nobody beyond that', async () => {
+  for (const [publishes, users] of [
+    [10_000, 1],
+    [100, 1_000],
+  ] as const) {
+    const { stage, stored, add } = scene();
+    for (let n = 0; n < publishes; n++) add(1, users);
+    expect([stage.size, stored.length]).toEqual([publishes, 0]);
+    add(1);
+    await settle();
+    expect(stored).toEqual([{ instance: 1, result: { skipped: 'too-many' } }]);
+  }
+});
+
+it('lets the instance with most users give up its newest publish for another one', async () => {
+  const { stage, asked, stored, add } = scene();
+  for (let n = 0; n < 100; n++) add(1, 1_000);
+  add(2, 500);
+  await settle();
+  expect(stored).toEqual([{ instance: 1, result: { skipped: 'too-many' } }]);
+  expect(stage.size).toBe(100);
+  // Its answers change nothing any more.
+  asked[99]?.answer({ users: [] });
+  await settle();
+  expect(stored).toHaveLength(1);
+});

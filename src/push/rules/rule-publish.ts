@@ -1,0 +1,106 @@
+import { isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
+
+/** What a rule makes of an event: payloads with placeholders, and who gets them. */
+export interface RuleTemplate {
+  /** The interest; `undefined`: `users` is given. */
+  readonly interest: string | undefined;
+  /** The path of the field with the ids of users. */
+  readonly users: string | undefined;
+  readonly payloads: JsonObject;
+}
+
+/** Why no publish can be made of an event. */
+export class Unfit {
+  readonly why: string;
+
+  constructor(why: string) {
+    this.why = why;
+  }
+}
+
+/** Makes the body of a publish of the data of an event. */
+export function bodyOfRule(
+  { interest, users, payloads }: RuleTemplate,
+  data: string,
+): JsonObject | Unfit {
+  const fields = readData(data);
+  if (fields === undefined) return new Unfit('the data is no JSON object');
+  const filling = new Filling(fields);
+  const filled = filling.fillObject(payloads);
+  if (filling.fault !== undefined) return filling.fault;
+  if (users === undefined) return { ...filled, interests: [interest] };
+  const ids = readUsers(valueAt(fields, users));
+  return ids === undefined
+    ? new Unfit(`the field ${users} of the data has no ids of users`)
+    : { ...filled, users: ids };
+}
+
+function readData(data: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const PLACEHOLDER = /\{\{\s*([^{}]+?)\s*\}\}/g;
+
+/** Characters that placeholders may bring into one publish. No gateway takes as many. */
+const FILLED_MAX = 32_768;
+
+/** Fills the placeholders in the texts of a value. */
+class Filling {
+  private readonly fields: JsonObject;
+  private room = FILLED_MAX;
+  /** The first fault. */
+  fault: Unfit | undefined;
+
+  constructor(fields: JsonObject) {
+    this.fields = fields;
+  }
+
+  fill(value: unknown): unknown {
+    if (typeof value === 'string') return value.replace(PLACEHOLDER, (_, path) => this.take(path));
+    if (Array.isArray(value)) return value.map((one) => this.fill(one));
+    return isJsonObject(value) ? this.fillObject(value) : value;
+  }
+
+  fillObject(object: JsonObject): JsonObject {
+    return Object.fromEntries(Object.entries(object).map(([name, one]) => [name, this.fill(one)]));
+  }
+
+  private take(path: string): string {
+    const value = valueAt(this.fields, path);
+    if (!isIdentifier(value)) {
+      this.fault ??= new Unfit(`the field ${path} of the data is no text or number`);
+      return '';
+    }
+    const text = String(value);
+    this.room -= text.length;
+    if (this.room < 0) {
+      this.fault ??= new Unfit('the notification would be too large');
+      return '';
+    }
+    return text;
+  }
+}
+
+/** The value of a field; dots lead into objects. Only fields of the data itself, none that JavaScript gives objects. */
+function valueAt(fields: JsonObject, path: string): unknown {
+  let value: unknown = fields;
+  for (const name of path.split('.')) {
+    if (!isJsonObject(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return value;
+}
+
+function readUsers(value: unknown): readonly string[] | undefined {
+  const ids: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return ids.length > 0 && ids.every(isIdentifier) ? ids.map(String) : undefined;
+}
+
+function isIdentifier(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
+}

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'bun:test';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RawClient } from '../../../testing/clients/raw-client.ts';
+import { trigger } from '../../../testing/clients/sign.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { restart } from '../../../testing/servers/restart.ts';
+
+/** Histories in memory over restarts; §3.9 of their specification. */
+
+const start = (threads = 1) =>
+  startFanfare({
+    threads,
+    onlyOne: 'sqlite-file',
+    app: { history: [{ channels: 'kept-*', seconds: 600 }] },
+  });
+
+const fileOf = ({ directory }: Fanfare) => join(directory, 'fanfare.db.history');
+
+async function publish(server: Fanfare, channel: string, data: string): Promise<string> {
+  const answer = JSON.parse(await trigger(server, { name: 'e', channel, data }));
+  return answer.event_ids[channel];
+}
+
+/** What a client gets that was at a place: the data of the events after it, or why there are none. */
+async function resumes(server: Fanfare, channel: string, place: string): Promise<unknown> {
+  await using client = await RawClient.connect(server);
+  client.says({ event: 'pusher:subscribe', data: { channel, resume_after_id: place } });
+  const { data } = await client.hears();
+  const { ok, missed, why } = JSON.parse(String(data)).resume;
+  if (ok !== true) return why;
+  const heard: unknown[] = [];
+  for (let n = 0; n < missed; n++) heard.push((await client.hears()).data);
+  return heard;
+}
+
+const CHANNELS = Array.from({ length: 8 }, (_, n) => `kept-${n}`);
+
+/** Publishes to all channels. Returns a place in each. */
+async function filled(server: Fanfare): Promise<ReadonlyMap<string, string>> {
+  const places = new Map<string, string>();
+  for (const channel of CHANNELS) {
+    places.set(channel, await publish(server, channel, 'first'));
+    await publish(server, channel, 'missed');
+  }
+  return places;
+}
+
+async function allResume(server: Fanfare, places: ReadonlyMap<string, string>): Promise<unknown[]> {
+  const answers: unknown[] = [];
+  for (const [channel, place] of places) answers.push(await resumes(server, channel, place));
+  return answers;
+}
+
+describe('a history in memory', () => {
+  it('goes on after a clean restart, and its file is gone before anybody is served', async () => {
+    await using first = await start();
+    const places = await filled(first);
+    expect(existsSync(fileOf(first))).toBe(false);
+    expect(await first.stop()).toBe(0);
+    expect(statSync(fileOf(first)).mode & 0o777).toBe(0o600);
+    await using second = await restart(first);
+    expect(existsSync(fileOf(second))).toBe(false);
+    expect(await allResume(second, places)).toEqual(CHANNELS.map(() => ['missed']));
+    expect(await publish(second, 'kept-0', 'more')).toStartWith('3-');
+  });
+
+  it('goes on with another number of threads', async () => {
+    await using first = await start(2);
+    const places = await filled(first);
+    await first.stop();
+    await using second = await restart(first);
+    expect(await allResume(second, places)).toEqual(CHANNELS.map(() => ['missed']));
+  });
+
+  it('is a gap after kill -9, whatever was saved before', async () => {
+    await using first = await start();
+    const places = await filled(first);
+    await using second = await restart(await restart(first), 'SIGKILL');
+    expect(await allResume(second, places)).toEqual(CHANNELS.map(() => 'forgotten'));
+  });
+
+  it('is a gap if its file is put back later, or damaged', async () => {
+    let server = await start();
+    const places = await filled(server);
+    await server.stop();
+    const saved = readFileSync(fileOf(server));
+    server = await restart(server);
+    await publish(server, 'kept-0', 'of the second run');
+    await server.stop();
+    const damaged = Buffer.from(readFileSync(fileOf(server)));
+    damaged[damaged.length - 20] = 0x21;
+    for (const bytes of [saved, damaged]) {
+      writeFileSync(fileOf(server), bytes);
+      server = await restart(server);
+      expect(server.output.stderr).toContain('The histories of the last run cannot be used');
+      expect(await resumes(server, 'kept-0', places.get('kept-0') ?? '')).toBe('forgotten');
+      await publish(server, 'kept-0', 'again');
+      await server.stop();
+    }
+    await server[Symbol.asyncDispose]();
+  });
+});
