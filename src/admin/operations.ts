@@ -3,6 +3,7 @@ import { appOperations } from './app-operations.ts';
 import { auditOperations } from './callers/audit-operations.ts';
 import { sessionOperations } from './callers/session-operations.ts';
 import { authOperations } from './channels/auth-operations.ts';
+import { historyOperations } from './channels/history-operations.ts';
 import { inspectOperations } from './channels/inspect-operations.ts';
 import { problemOperations } from './channels/problem-operations.ts';
 import { sendOperations } from './channels/send-operations.ts';
@@ -33,6 +34,7 @@ export const operations: readonly Operation[] = [
   ...streamOperations,
   ...authOperations,
   ...inspectOperations,
+  ...historyOperations,
   ...problemOperations,
   ...instanceOperations,
   ...gatewayOperations,

@@ -1,6 +1,7 @@
 import { adminLink } from './admin-link.ts';
 import { adminPassword } from './admin-password.ts';
 import { backup } from './backup.ts';
+import { HISTORY_OPTIONS, history } from './channels/history.ts';
 import { LOG_OPTIONS, showLog } from './channels/log.ts';
 import { SERVER_OPTIONS } from './channels/running-server.ts';
 import { SEND_OPTIONS, send } from './channels/send.ts';
@@ -160,6 +161,14 @@ export const commands: readonly Command[] = [
     example: `fanfare send 123456789 orders created '{"id":17}'`,
     options: SEND_OPTIONS,
     run: send,
+  },
+  {
+    name: 'history',
+    operands: 'APP CHANNEL',
+    help: 'List the kept events of a channel, or what a client gets that was here last with an event.',
+    example: 'fanfare history 123456789 private-chat-7 --after 1042-k3x9q2ab',
+    options: HISTORY_OPTIONS,
+    run: history,
   },
   {
     name: 'tail',

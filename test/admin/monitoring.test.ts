@@ -59,6 +59,8 @@ describe('the admin API tells', () => {
       'memoryBytes',
       'webhooksWaiting',
       'pushWaiting',
+      'resumedPerSecond',
+      'gapsPerSecond',
     ]);
     expect(fromMs).toBeLessThanOrEqual(nowMs);
     expect(series['memoryBytes']?.at(-1)).toBeGreaterThan(10_000_000);

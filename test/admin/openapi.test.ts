@@ -117,6 +117,8 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
     body: { channel: 'private-a', socketId: '1.2', auth: 'x:y' },
   }),
   getChannel: async () => ({ path: { id: app.id, name: 'a' } }),
+  getChannelHistory: async () => ({ path: { id: app.id, name: 'a' } }),
+  forgetChannelHistory: async () => ({ path: { id: app.id, name: 'a' } }),
   listProblems: async () => ({ path: { id: app.id } }),
   listConnections: async () => ({ path: { id: app.id } }),
   getConnection: async () => ({ path: { id: app.id, socket: await socketId() } }),
@@ -194,7 +196,13 @@ async function socketId(): Promise<string> {
 }
 
 /** Operations of an app that are no reads, and that its configuration does not forbid. */
-const changeNoApp = ['sendEvent', 'checkAuth', 'endConnection', 'testWebhook'];
+const changeNoApp = [
+  'sendEvent',
+  'checkAuth',
+  'endConnection',
+  'testWebhook',
+  'forgetChannelHistory',
+];
 
 async function makeInstance(body: object = {}): Promise<string> {
   const { json } = await admin(server, 'POST', '/instances', { body });

@@ -176,6 +176,7 @@ const NOT_ASKED = [
   'deleteApp',
   'deleteInstance',
   'endConnection',
+  'forgetChannelHistory',
   'removeDevice',
 ];
 

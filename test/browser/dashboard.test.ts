@@ -155,7 +155,7 @@ it('changes a setting of an app', async () => {
 
 it('checks a change of an app in the configuration file, and shows what to write there', async () => {
   const { page } = await openDashboard(server, browser, `/apps/${APP.id}/settings`);
-  const field = page.getByRole('spinbutton', { name: 'Channels of a request' });
+  const field = page.getByRole('spinbutton', { name: 'Channels per trigger' });
   await field.fill('0');
   await page.getByRole('button', { name: 'Show the YAML' }).click();
   await page.getByText(/^limits\.channelsPerTrigger: must be/).waitFor();

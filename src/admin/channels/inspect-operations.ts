@@ -217,7 +217,8 @@ export function showConnection(
   };
 }
 
-function channelIn(text: string): ChannelName {
+/** The channel of a path. Throws `OperationRefused`. */
+export function channelIn(text: string): ChannelName {
   const parsed = parseChannelName(text);
   if (parsed.ok) return parsed.channel;
   throw new OperationRefused('invalid', describeBadChannelName(text.slice(0, 300), parsed.why));

@@ -1,3 +1,4 @@
+import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
 import type { ProblemGroup } from '../../channels/problem-book.ts';
 
@@ -65,6 +66,9 @@ export interface Inspecting {
     readonly members: readonly Member[];
     readonly cached: CachedEvent | undefined;
   }>;
+  /** The kept events of a channel; none if it keeps no history. */
+  history(appId: string, channel: string, query: HistoryQuery): Promise<HistoryPage>;
+  forgetHistory(appId: string, channel: string): Promise<void>;
   /** There may be fewer connections than `limit` although there are more. */
   connections(filter: ConnectionFilter): Promise<
     OfAllServers & {

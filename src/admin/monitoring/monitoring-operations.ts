@@ -16,6 +16,8 @@ const seriesWords: Readonly<Record<SeriesName, string>> = {
   memoryBytes: 'Resident memory of the processes.',
   webhooksWaiting: 'Webhook requests that wait in the store.',
   pushWaiting: 'Pages of up to 1,000 devices, and single devices, that wait for delivery.',
+  resumedPerSecond: 'Subscriptions of clients that got all that they missed, per second.',
+  gapsPerSecond: 'Subscriptions of clients that learned of a gap, per second.',
 };
 
 /** The operations that tell how this server does. */

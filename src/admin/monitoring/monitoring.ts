@@ -36,6 +36,8 @@ const seriesNames = [
   'memoryBytes',
   'webhooksWaiting',
   'pushWaiting',
+  'resumedPerSecond',
+  'gapsPerSecond',
 ] as const;
 
 export type SeriesName = (typeof seriesNames)[number];

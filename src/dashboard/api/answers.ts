@@ -18,7 +18,7 @@ export interface Operations {
     readonly path: Record<never, string>;
     readonly query: { readonly since?: string | undefined };
     readonly body: undefined;
-    readonly answer: { readonly nowMs: number; readonly stepMs: number; readonly fromMs: number; readonly series: { readonly connections: readonly (number | null)[]; readonly deliveredPerSecond: readonly (number | null)[]; readonly eventsPerSecond: readonly (number | null)[]; readonly loopLateMs: readonly (number | null)[]; readonly memoryBytes: readonly (number | null)[]; readonly webhooksWaiting: readonly (number | null)[]; readonly pushWaiting: readonly (number | null)[] }; readonly servers: readonly ({ readonly name: string; readonly away: boolean })[] };
+    readonly answer: { readonly nowMs: number; readonly stepMs: number; readonly fromMs: number; readonly series: { readonly connections: readonly (number | null)[]; readonly deliveredPerSecond: readonly (number | null)[]; readonly eventsPerSecond: readonly (number | null)[]; readonly loopLateMs: readonly (number | null)[]; readonly memoryBytes: readonly (number | null)[]; readonly webhooksWaiting: readonly (number | null)[]; readonly pushWaiting: readonly (number | null)[]; readonly resumedPerSecond: readonly (number | null)[]; readonly gapsPerSecond: readonly (number | null)[] }; readonly servers: readonly ({ readonly name: string; readonly away: boolean })[] };
   };
   'GET /nodes': {
     readonly path: Record<never, string>;
@@ -139,6 +139,18 @@ export interface Operations {
     readonly query: Record<never, string>;
     readonly body: undefined;
     readonly answer: { readonly socketId: string; readonly closed: true };
+  };
+  'GET /apps/{id}/channels/{name}/history': {
+    readonly path: { readonly id: string; readonly name: string };
+    readonly query: { readonly limit?: string | undefined; readonly before?: string | undefined; readonly after?: string | undefined };
+    readonly body: undefined;
+    readonly answer: { readonly name: string; readonly rule: { readonly seconds: number; readonly events: number; readonly bytes: number; readonly replay: number } | null; readonly events: readonly ({ readonly id: string; readonly name: string; readonly data: string | null; readonly bytes: number; readonly atMs: number; readonly exceptSocketId: string | null })[]; readonly lastId: string | null; readonly more: boolean; readonly complete: boolean | null };
+  };
+  'DELETE /apps/{id}/channels/{name}/history': {
+    readonly path: { readonly id: string; readonly name: string };
+    readonly query: Record<never, string>;
+    readonly body: undefined;
+    readonly answer: { readonly name: string; readonly forgotten: true };
   };
   'GET /apps/{id}/problems': {
     readonly path: { readonly id: string };

@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact';
+import HomePage from './home/home-page.tsx';
 
 export type PageComponent = ComponentType<Readonly<Record<string, string>>>;
 
@@ -14,9 +15,9 @@ const other = (name: keyof OtherPages) => async () => ({
   default: (await import('./other-pages.ts')).otherPages[name],
 });
 
-/** Every page. Home has a file of its own: it is opened first, and needs little of the others. */
+/** Every page. Home is there from the beginning: it is opened first, and needs little of the others. */
 export const pages: readonly Page[] = [
-  { pattern: '/', load: () => import('./home/home-page.tsx') },
+  { pattern: '/', load: async () => ({ default: HomePage }) },
   { pattern: '/nodes', load: other('nodes') },
   { pattern: '/log', load: other('log') },
   { pattern: '/audit', load: other('audit') },

@@ -201,6 +201,11 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
     inspect: {
       channel: (appId, channel) =>
         answered(realtime.ask({ what: 'inspect-channel', appId, channel })),
+      history: (appId, channel, query) =>
+        answered(realtime.ask({ what: 'read-history', appId, channel, query })),
+      async forgetHistory(appId, channel) {
+        await answered(realtime.ask({ what: 'forget-history', appId, channel }));
+      },
       problems: (appId) => cluster.problems(appId),
       connections: (filter) => cluster.connections(filter),
       connection: (appId, socketId, server) => cluster.connection(appId, socketId, server),

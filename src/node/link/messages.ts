@@ -1,5 +1,6 @@
 import type { ChannelPage, ChannelQuery, LiveFigures, ReachedChannel } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
+import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { AskReport, LiveAnswer, LiveEvent } from '../../channels/live/ask.ts';
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
@@ -77,6 +78,14 @@ export interface Questions {
   'inspect-channel': {
     ask: { readonly appId: string; readonly channel: string };
     answer: ChannelState;
+  };
+  'read-history': {
+    ask: { readonly appId: string; readonly channel: string; readonly query: HistoryQuery };
+    answer: HistoryPage;
+  };
+  'forget-history': {
+    ask: { readonly appId: string; readonly channel: string };
+    answer: 'forgotten';
   };
   /** `undefined`: the walk is not known any more. */
   'find-connections': {

@@ -1,6 +1,8 @@
 import type { LiveFigures } from '../../admin/admin.ts';
 import type { App } from '../../channels/app.ts';
-import { parseChannelName } from '../../channels/channel-name.ts';
+import { type ChannelName, parseChannelName } from '../../channels/channel-name.ts';
+import { historyRuleOf } from '../../channels/history/history-rule.ts';
+import { EMPTY_PAGE } from '../../channels/history/page.ts';
 import type { LiveAsks } from '../../channels/live/live-asks.ts';
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import type { Authority } from '../../channels/ports.ts';
@@ -88,6 +90,14 @@ export class Figures {
         return this.options.problems.of(question.appId);
       case 'inspect-channel':
         return this.inspectChannel(question);
+      case 'read-history':
+        return this.ofKept(question, EMPTY_PAGE, (app, channel) =>
+          this.options.authority.history(app, channel, question.query),
+        );
+      case 'forget-history':
+        return this.ofKept(question, 'forgotten', (app, channel) =>
+          after(this.options.authority.forgetHistory(app, channel), () => 'forgotten'),
+        );
       case 'find-connections':
         return this.ofApp(question, (app) => this.options.inspector.find(app, question));
       case 'inspect-connection':
@@ -117,6 +127,19 @@ export class Figures {
   private ofApp<T>({ appId }: { readonly appId: string }, answer: (app: App) => T): T | undefined {
     const app = this.options.apps.byId(appId);
     return app && answer(app);
+  }
+
+  /** Answers `otherwise` for a channel that keeps no history. */
+  private ofKept<T>(
+    { appId, channel }: Questions['forget-history']['ask'],
+    otherwise: T,
+    answer: (app: App, channel: ChannelName) => MaybePromise<T>,
+  ): MaybePromise<T> {
+    const app = this.options.apps.byId(appId);
+    const parsed = parseChannelName(channel);
+    if (app === undefined || !parsed.ok) return otherwise;
+    const isKept = historyRuleOf(app, parsed.channel.text) !== undefined;
+    return isKept ? answer(app, parsed.channel) : otherwise;
   }
 
   private inspectChannel({

@@ -42,6 +42,7 @@ export async function seed(server: AdminServer & Pick<Fanfare, 'port'>, more = 0
     name: 'Großer Laden mit einem sehr langen Namen und noch einem Wort 🎺 ᚠᛇᚻ',
     clientEvents: true,
     limits: { messagesPerDay: 1000, eventDataBytes: 60_000 },
+    history: [{ channels: 'kept-*', events: 50 }, { channels: LONG_CHANNEL }],
     webhooks: [
       {
         url: `${endpoint.url}/${'a-long-path/'.repeat(15)}`,
@@ -59,6 +60,9 @@ export async function seed(server: AdminServer & Pick<Fanfare, 'port'>, more = 0
     await member.hears();
   }
   await app.trigger({ name: 'order.updated', channel: 'cache-scores', data: LONG_DATA });
+  for (const name of ['first', 'second', LONG_DATA.slice(0, 200)]) {
+    await app.trigger({ name, channel: 'kept-news', data: LONG_DATA });
+  }
   for (const user of ['алиса', 'bob']) {
     const other = await app.connect();
     parts.use(other);

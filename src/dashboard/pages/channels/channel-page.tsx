@@ -13,6 +13,7 @@ import { go, inApp, pathTo } from '../../routing/router.ts';
 import { UserLink } from '../../shell/user-link.tsx';
 import { ConnectionTable } from '../connections/connection-table.tsx';
 import { sendDraft } from '../send/draft.ts';
+import { History } from './history.tsx';
 
 type Channel = Answer<'GET /apps/{id}/channels/{name}'>;
 
@@ -73,6 +74,7 @@ export default function ChannelPage({
         </div>
       )}
       {value?.cached != null && <Cached cached={value.cached} />}
+      <History app={app} channel={channel} />
       {value !== undefined && value.users > 0 && <Members app={app} value={value} />}
       {value !== undefined && value.connections.length > 0 && (
         <section class="card" aria-labelledby="connections">

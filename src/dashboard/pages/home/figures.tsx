@@ -24,6 +24,8 @@ const shown: readonly {
   { name: 'memoryBytes', word: 'Memory', print: bytes },
   { name: 'webhooksWaiting', word: 'Webhooks wait', print: count, isRare: true },
   { name: 'pushWaiting', word: 'Pushes wait', print: count, isRare: true },
+  { name: 'resumedPerSecond', word: 'Resumes per second', print: perSecond, isRare: true },
+  { name: 'gapsPerSecond', word: 'Gaps per second', print: perSecond, isRare: true },
 ];
 
 function perSecond(value: number): string {

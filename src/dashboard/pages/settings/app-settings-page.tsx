@@ -7,6 +7,7 @@ import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { go } from '../../routing/router.ts';
 import { askApps } from '../../shell/apps.ts';
+import { HistoryRules } from './history-rules.tsx';
 import { sourceWords } from './review.tsx';
 import { TenantForm } from './tenant-form.tsx';
 
@@ -22,21 +23,6 @@ const switches = [
     word: 'Connections must sign in or subscribe to a private channel',
   },
 ] as const;
-
-const limits: readonly { readonly name: keyof App['limits']; readonly word: string }[] = [
-  { name: 'connections', word: 'Connections' },
-  { name: 'messagesPerDay', word: 'Messages per day' },
-  { name: 'eventDataBytes', word: 'Bytes of an event' },
-  { name: 'clientEventsPerSecond', word: 'Client events per second' },
-  { name: 'presenceMembers', word: 'Members of a presence channel' },
-  { name: 'channelsPerConnection', word: 'Channels of a connection' },
-  { name: 'channelsPerTrigger', word: 'Channels of a request' },
-  { name: 'eventsPerBatch', word: 'Events of a batch' },
-  { name: 'subscriptionsPerSecond', word: 'Subscriptions per second' },
-  { name: 'memberChangesPerSecond', word: 'Member changes per second' },
-  { name: 'triggersPerSecond', word: 'Triggers per second' },
-  { name: 'queriesPerSecond', word: 'Queries per second' },
-];
 
 /** How is this app set? */
 export default function AppSettingsPage({ app }: { readonly app: string }) {
@@ -67,9 +53,9 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
         name: app.name,
         switches: Object.fromEntries(switches.map(({ name }) => [name, app[name]])),
         limits: app.limits,
+        history: app.history,
       }}
       switches={switches}
-      limits={limits}
       hint="0 connections or messages per day: no limit."
       bodyOf={({ switches: switched, ...change }): Change => ({ ...change, ...switched })}
       patch={(body, isDryRun) =>
@@ -85,6 +71,14 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
         await askApps();
         reload();
       }}
+      below={({ edited, edit, ...form }) => (
+        <HistoryRules
+          {...form}
+          rules={edited.history ?? []}
+          change={(history) => edit({ history })}
+          appBytes={edited.limits['historyBytes'] ?? 0}
+        />
+      )}
       above={(act) =>
         !app.enabled && (
           <Notice

@@ -20,17 +20,6 @@ const switches = [
   },
 ] as const;
 
-const limits: readonly { readonly name: keyof Instance['limits']; readonly word: string }[] = [
-  { name: 'devices', word: 'Devices' },
-  { name: 'interests', word: 'Interests of all devices' },
-  { name: 'publishesPerSecond', word: 'Publishes per second' },
-  { name: 'pendingPublishBytes', word: 'Bytes of unfinished publishes' },
-  { name: 'backendRequestsPerSecond', word: 'Other backend requests per second' },
-  { name: 'deviceRequestsPerSecond', word: 'Device requests per second' },
-  { name: 'deviceRowsPerSecond', word: 'Rows that devices change per second' },
-  { name: 'reportsPerSecond', word: 'Reports per second' },
-];
-
 /** How is this push instance set? */
 export default function InstanceSettingsPage({ instance: id }: { readonly instance: string }) {
   const { value, failed, reload } = useAnswer('GET /instances/{id}', { path: { id } });
@@ -69,7 +58,6 @@ function InstanceForm({
         limits: instance.limits,
       }}
       switches={switches}
-      limits={limits}
       hint="0: no limit."
       bodyOf={({ switches: switched, ...change }): Change => ({
         ...change,

@@ -7,6 +7,8 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { Button, CopyButton, Field } from '../../parts/controls.tsx';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { say } from '../../parts/toasts.tsx';
+import type { HistoryRule } from './history-rules.tsx';
+import { NumberField } from './number-field.tsx';
 import { asYaml, Review, type Reviewed } from './review.tsx';
 
 /** The settings of an app or instance that the form changes. */
@@ -14,6 +16,16 @@ export interface Editable {
   readonly name: string;
   readonly switches: Readonly<Record<string, boolean>>;
   readonly limits: Readonly<Record<string, number>>;
+  /** Of an app. */
+  readonly history?: readonly HistoryRule[];
+}
+
+/** What a part of the form works on. */
+export interface Editing {
+  readonly edited: Editable;
+  readonly edit: (changed: Partial<Editable>) => void;
+  readonly isReadOnly: boolean;
+  readonly faultOf: (field: string) => string | undefined;
 }
 
 interface Words {
@@ -31,7 +43,6 @@ interface TenantFormProps<Body extends object> {
   readonly isConfigured: boolean;
   readonly kept: Editable;
   readonly switches: readonly Words[];
-  readonly limits: readonly Words[];
   /** What 0 means. */
   readonly hint: string;
   /** Makes the body of a request from what was edited. */
@@ -46,6 +57,8 @@ interface TenantFormProps<Body extends object> {
   readonly removed: string;
   /** Called after each change. */
   readonly done: () => Promise<unknown>;
+  /** What stands below the limits. */
+  readonly below?: (editing: Editing) => ComponentChildren;
   /** What stands above the form. */
   readonly above?: (act: Act) => ComponentChildren;
   /** Other ways to take it out of service. */
@@ -54,7 +67,7 @@ interface TenantFormProps<Body extends object> {
 
 /** Changes the settings of an app or instance, once it was shown what the change does. */
 export function TenantForm<Body extends object>(props: TenantFormProps<Body>) {
-  const { noun, id, isConfigured, kept, switches, limits, bodyOf, patch } = props;
+  const { noun, id, isConfigured, kept, switches, bodyOf, patch } = props;
   const [edited, setEdited] = useState(kept);
   const [wrong, setWrong] = useState<Failed | undefined>(undefined);
   const [isDeleting, setDeleting] = useState(false);
@@ -139,26 +152,26 @@ export function TenantForm<Body extends object>(props: TenantFormProps<Body>) {
             <span class="muted small">{props.hint}</span>
           </header>
           <div class="inside pair">
-            {limits.map(({ name, word }) => (
-              <Field key={name} label={word} wrong={faultOf(`limits.${name}`)}>
-                {(given) => (
-                  <input
-                    {...given}
-                    type="number"
-                    min="0"
-                    disabled={isReadOnly}
-                    value={edited.limits[name]}
-                    onInput={({ currentTarget }) => {
-                      const number = currentTarget.valueAsNumber;
-                      if (Number.isNaN(number)) return;
-                      setEdited({ ...edited, limits: { ...edited.limits, [name]: number } });
-                    }}
-                  />
-                )}
-              </Field>
+            {Object.entries(edited.limits).map(([name, value]) => (
+              <NumberField
+                key={name}
+                name={name}
+                wrong={faultOf(`limits.${name}`)}
+                disabled={isReadOnly}
+                value={value}
+                change={(number) =>
+                  setEdited({ ...edited, limits: { ...edited.limits, [name]: number } })
+                }
+              />
             ))}
           </div>
         </section>
+        {props.below?.({
+          edited,
+          edit: (changed) => setEdited({ ...edited, ...changed }),
+          isReadOnly,
+          faultOf,
+        })}
         {!isReadOnly && (
           <div class="buttons">
             <Button type="submit" look="primary" disabled={!isChanged}>
@@ -231,6 +244,10 @@ function changeOf(before: Editable, after: Editable): Partial<Editable> {
     ...(before.name === after.name ? {} : { name: after.name }),
     ...(switches && { switches }),
     ...(limits && { limits }),
+    ...(after.history !== undefined &&
+      JSON.stringify(before.history) !== JSON.stringify(after.history) && {
+        history: after.history,
+      }),
   };
 }
 

@@ -145,6 +145,8 @@ export class Monitor implements Disposable {
         ?.entries()
         .filter(([loop]) => loop !== 'background')
         .reduce((most, [, seconds]) => Math.max(most, seconds), 0);
+      const resumed = samples.perSecond(sample, 'resumes', 'resumed');
+      const resumes = samples.perSecond(sample, 'resumes');
       this.ring.keep(sample.atMs, {
         connections: total(sample, 'connections'),
         deliveredPerSecond: samples.perSecond(sample, 'messagesDelivered'),
@@ -153,6 +155,8 @@ export class Monitor implements Disposable {
         memoryBytes: total(sample, 'memory'),
         webhooksWaiting: total(sample, 'outboxRequests'),
         pushWaiting: total(sample, 'pushPages') + total(sample, 'pushRetries'),
+        resumedPerSecond: resumed,
+        gapsPerSecond: (resumes ?? 0) - (resumed ?? 0),
       });
     }
     try {

@@ -70,7 +70,7 @@ export class Samples implements Disposable {
   }
 
   /** The rate of a counter at a sample; `undefined` if it cannot be known yet. */
-  perSecond(sample: Sample, id: MetricId): number | undefined {
+  perSecond(sample: Sample, id: MetricId, label?: string): number | undefined {
     if (sample.metrics === undefined) return undefined;
     const before = this.kept.findLast(
       ({ metrics, monotonicMs }) =>
@@ -78,7 +78,7 @@ export class Samples implements Disposable {
     );
     if (before === undefined) return undefined;
     const seconds = (sample.monotonicMs - before.monotonicMs) / 1000;
-    return (total(sample, id) - total(before, id)) / seconds;
+    return (total(sample, id, label) - total(before, id, label)) / seconds;
   }
 
   /** The first samples of the last steps, the newest last. */

@@ -1,0 +1,87 @@
+import { useState } from 'preact/hooks';
+import { type Answer, call } from '../../api/client.ts';
+import { asFanfare } from '../../api/command.ts';
+import { may } from '../../api/session.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Button, CopyButton } from '../../parts/controls.tsx';
+import { bytes, counted, duration, preciseTime } from '../../parts/formats.ts';
+import { TableHead } from '../../parts/table-head.tsx';
+import { say } from '../../parts/toasts.tsx';
+
+type Kept = Answer<'GET /apps/{id}/channels/{name}/history'>;
+
+const POLL_MS = 5000;
+
+/** What would a client get that comes back? */
+export function History({ app, channel }: { readonly app: string; readonly channel: string }) {
+  const [isForgetting, setForgetting] = useState(false);
+  const path = { id: app, name: channel };
+  const { value, reload } = useAnswer(
+    'GET /apps/{id}/channels/{name}/history',
+    { path },
+    { everyMs: POLL_MS },
+  );
+  if (value?.rule == null) return null;
+  return (
+    <section class="card" aria-labelledby="history">
+      <header>
+        <h2 id="history">History</h2>
+        <span class="muted small">{sentence(value)}</span>
+        <div class="buttons">
+          <CopyButton look="for-keys" text={() => asFanfare(['history', app, channel])}>
+            fanfare
+          </CopyButton>
+          {may('operator') && value.events.length > 0 && (
+            <Button onClick={() => setForgetting(true)}>Forget</Button>
+          )}
+        </div>
+      </header>
+      {value.events.length > 0 && (
+        <table class="table cards">
+          <TableHead columns={['At', 'Event', 'Data', 'Who was here last with it gets']} />
+          <tbody>
+            {value.events.map((event, missed) => (
+              <tr key={event.id}>
+                <td class="mono moment" title={event.id}>
+                  {preciseTime(event.atMs)}
+                </td>
+                <td class="name">
+                  <div class="cut">{event.name}</div>
+                </td>
+                <td class="wide">
+                  <div class="cut mono muted">{event.data ?? bytes(event.bytes)}</div>
+                </td>
+                <td data-label="who was here last gets">
+                  {missed === 0 ? 'nothing: it is the last' : counted(missed, 'event')}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {isForgetting && (
+        <Confirm
+          title="Forget the history of this channel?"
+          typed={channel}
+          action="Forget"
+          close={() => setForgetting(false)}
+          act={async () => {
+            await call('DELETE /apps/{id}/channels/{name}/history', { path });
+            say('Forgotten.');
+            reload();
+          }}
+        >
+          Every client that comes back learns of a gap.
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+function sentence({ rule, events, more }: Kept): string {
+  const kept = `keeps up to ${counted(rule?.events ?? 0, 'event')} for ${duration((rule?.seconds ?? 0) * 1000)}`;
+  if (events.length === 0) return `It ${kept}. None is kept now.`;
+  const gap = 'Clients that were gone for longer learn of a gap.';
+  return `It ${kept}. ${more ? `The last ${events.length} are shown.` : gap}`;
+}
