@@ -45,6 +45,7 @@ const leastRoles: Readonly<Record<Role | 'open', readonly string[]>> = {
     'listLog',
     'listProblems',
     'listPublishDevices',
+    'listPublishUsers',
     'previewPublish',
     'watchInstance',
     'watchLog',

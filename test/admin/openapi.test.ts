@@ -175,6 +175,7 @@ const successes: Readonly<Record<string, () => Promise<ValidCall>>> = {
   listPublishes: async () => ({ path: { id: await makeInstance() } }),
   findPublish: async () => ({ path: { publish: (await makePublish()).publish } }),
   getPublish: async () => ({ path: await makePublish() }),
+  listPublishUsers: async () => ({ path: await makePublish() }),
   cancelPublish: async () => ({ path: await makePublish() }),
   listWebhookEndpoints: async () => ({}),
   replayWebhooks: async () => ({ body: { app: 'nobody' } }),

@@ -111,6 +111,23 @@ describe('a user of a trusted proxy', () => {
     }
   });
 
+  it('sends events to users of an app only with a role in that app, and sees no users if they are hidden', async () => {
+    const path = `/instances/${instance}`;
+    expect((await admin(server, 'PATCH', path, { body: { app: APP.id } })).status).toBe(200);
+    const body = { users: ['a'], live: { event: 'e', data: 1 }, fcm: { data: { a: 'b' } } };
+    for (const sends of [`${path}/previews`, `${path}/publishes`]) {
+      expect(await as('of-other', 'POST', sends, { body })).toMatchObject({
+        status: 403,
+        json: { field: 'live' },
+      });
+      const { live: _, ...others } = body;
+      expect((await as('of-other', 'POST', sends, { body: others })).status).toBe(200);
+    }
+    const sent = await as('operators', 'POST', `${path}/publishes`, { body });
+    const { publishId } = sent.json as { publishId: string };
+    expect((await as('operators', 'GET', `${path}/publishes/${publishId}/users`)).status).toBe(403);
+  });
+
   it('without a role may do nothing, but sees the page that says so', async () => {
     for (const path of ['/session', '/apps', '/live', '/openapi.json', '//metrics']) {
       expect((await as('x', 'GET', path)).status).toBe(403);

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import type { InstanceSettings } from '../../config/schema.ts';
 import { nestsDeeperThan } from '../../push/messages/nesting.ts';
 import { isGiven } from '../../runtime/json-object.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type Operation, operation } from '../operation.ts';
+import { type Rights, seesApp } from '../rights.ts';
 import type { Draft } from './composing.ts';
 import { gatewayPlatform } from './gateway-operations.ts';
 
@@ -20,6 +22,10 @@ const publishBody = z
     apns: payload('Apple'),
     fcm: payload('Firebase'),
     web: payload('a browser'),
+    live: z
+      .unknown()
+      .optional()
+      .describe('The event that users get in the app. Takes a caller who may see the app.'),
     webhookUrl: z.unknown().optional(),
     sendAt: z.unknown().optional().describe('When to send it, RFC 3339; without it, at once.'),
   })
@@ -61,11 +67,18 @@ export const composeOperations: readonly Operation[] = [
         })
         .nullable()
         .describe('The devices that would get it now; null if it does not say to whom it goes.'),
+      live: z
+        .strictObject({ asked: count, reached: count, silent: count, absent: count })
+        .nullable()
+        .describe(
+          'Of a publish with `live`: how many of its first 100 users answer now, in the app. They are sent nothing but a ping.',
+        ),
     }),
-    refusals: ['not-found', 'over-limit'],
-    act: async ({ instances, composing }, { path, body }) => {
+    refusals: ['not-found', 'forbidden', 'over-limit'],
+    act: async ({ instances, composing }, { path, body, rights }) => {
       const { tenant: instance } = await instances.get(path('id').toLowerCase());
-      const { faults, requests, audience } = await composing.preview(instance, draftOf(body));
+      refuseForeignApp(instance, { body, rights });
+      const { faults, requests, audience, live } = await composing.preview(instance, draftOf(body));
       return {
         faults,
         requests: requests.map((one) => ({
@@ -74,6 +87,7 @@ export const composeOperations: readonly Operation[] = [
           method: 'POST' as const,
         })),
         audience: audience ?? null,
+        live: live ?? null,
       };
     },
   }),
@@ -92,13 +106,25 @@ export const composeOperations: readonly Operation[] = [
     }),
     body: publishBody,
     answer: z.strictObject({ publishId: z.string() }),
-    refusals: ['not-found', 'conflict', 'over-limit'],
+    refusals: ['not-found', 'forbidden', 'conflict', 'over-limit'],
     logLine: { message: 'Publish sent', subject: 'instance' },
-    act: async ({ composing }, { path, query, body }) => ({
-      publishId: await composing.publish(path('id'), draftOf(body), query.idempotencyKey),
-    }),
+    act: async ({ instances, composing }, { path, query, body, rights }) => {
+      const { tenant: instance } = await instances.get(path('id').toLowerCase());
+      refuseForeignApp(instance, { body, rights });
+      const publishId = await composing.publish(path('id'), draftOf(body), query.idempotencyKey);
+      return { publishId };
+    },
   }),
 ];
+
+/** Events go to the users of an app: who sends them must see it. Throws `OperationRefused`. */
+function refuseForeignApp(
+  { app }: InstanceSettings,
+  { body, rights }: { readonly body: z.output<typeof publishBody>; readonly rights: Rights },
+): void {
+  if (!isGiven(body.live) || app === undefined || seesApp(rights, app)) return;
+  throw new OperationRefused('forbidden', 'live: it takes a caller who may see the app', 'live');
+}
 
 function draftOf(fields: z.output<typeof publishBody>): Draft {
   if (nestsDeeperThan(fields, LEVELS_MAX)) {

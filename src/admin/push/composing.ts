@@ -38,6 +38,16 @@ export interface Preview {
   readonly requests: readonly GatewayRequest[];
   /** `undefined` if it names no audience. */
   readonly audience: CountedAudience | undefined;
+  /** Of up to 100 users of a publish with a live part; `undefined`: it has none, or that cannot be known. */
+  readonly live: AskedUsers | undefined;
+}
+
+/** What connections of users answered now. */
+export interface AskedUsers {
+  readonly asked: number;
+  readonly reached: number;
+  readonly silent: number;
+  readonly absent: number;
 }
 
 /** What a gateway said when it was asked about a credential. */

@@ -3,6 +3,7 @@ import { readPublishId } from '../../push/model/publish-id.ts';
 import type { AfterCancel, PublishStore } from '../../push/publish-store.ts';
 import type { PushTaps } from '../../push/watching/push-tap.ts';
 import type { Log } from '../../runtime/ports.ts';
+import type { ListedLiveUser, LiveUsersQuery } from '../../stores/push/publishes/live-users.ts';
 import type {
   PublishDetails,
   PublishList,
@@ -12,7 +13,7 @@ import type { MemoryInstanceDirectory } from '../../tenants/instance-directory.t
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 
 export interface PublishAdminOptions {
-  readonly list: Pick<PublishList, 'list' | 'details' | 'instanceOf'>;
+  readonly list: Pick<PublishList, 'list' | 'details' | 'instanceOf' | 'liveUsers'>;
   readonly store: Pick<PublishStore, 'status' | 'cancel'>;
   /** The served instances. */
   readonly directory: Pick<MemoryInstanceDirectory, 'byId' | 'byNumber'>;
@@ -50,6 +51,17 @@ export class PublishAdmin {
     ]);
     if (status === undefined || details === undefined) throw noSuchPublish(named);
     return { ...details, status };
+  }
+
+  /** The users of a publish who were asked in the app. */
+  async users(
+    named: Named,
+    query: Pick<LiveUsersQuery, 'state' | 'after' | 'limit'>,
+  ): Promise<readonly ListedLiveUser[]> {
+    const { instance, id } = this.find(named);
+    const users = await this.options.list.liveUsers({ ...query, instance, id });
+    if (users === undefined) throw noSuchPublish(named);
+    return users;
   }
 
   async cancel(named: Named): Promise<AfterCancel> {

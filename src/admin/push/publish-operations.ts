@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type Operation, operation } from '../operation.ts';
-import { numberIn } from '../query-kinds.ts';
+import { listLimit, numberIn } from '../query-kinds.ts';
 import { seesInstance } from '../rights.ts';
 import { noSuchPublish } from './publish-admin.ts';
 import {
@@ -84,6 +85,56 @@ export const publishOperations: readonly Operation[] = [
         monitoring.gateways(path('id').toLowerCase()),
       ]);
       return showPublishDetails(found, { rights, gateways });
+    },
+  }),
+  operation({
+    id: 'listPublishUsers',
+    role: 'support',
+    method: 'GET',
+    path: '/instances/{id}/publishes/{publish}/users',
+    summary:
+      'List the users of a publish who were asked in the app, sorted by their ids, and whether they were notified.',
+    query: z.strictObject({
+      state: z.enum(['reached', 'silent', 'absent']).optional().describe('Only these.'),
+      limit: listLimit(100),
+      after: z.string().max(200).optional().describe('Continue an earlier list: its `next`.'),
+    }),
+    answer: z.strictObject({
+      users: z.array(
+        z.strictObject({
+          user: z.string(),
+          state: z.enum(['reached', 'silent', 'absent']),
+          connections: z.int().min(0).describe('Connections that were asked.'),
+          answeredAfterMs: z.number().nullable().describe('When the first one answered.'),
+          notified: z
+            .boolean()
+            .nullable()
+            .describe(
+              'Whether a gateway accepted the notification for a device; null: no device has a final outcome, or there is none.',
+            ),
+        }),
+      ),
+      next: z.string().nullable().describe('For `after`; null at the end.'),
+    }),
+    refusals: ['not-found', 'forbidden'],
+    act: async ({ publishes }, { path, query, rights }) => {
+      if (!rights.seesPayloads) {
+        throw new OperationRefused('forbidden', 'Users are hidden from you');
+      }
+      const { state, limit, after = '' } = query;
+      const named = { instance: path('id'), publish: path('publish') };
+      const found = await publishes.users(named, { state, after, limit: limit + 1 });
+      const users = found.slice(0, limit);
+      return {
+        users: users.map(({ userId, isNotified, ...user }) => ({
+          user: userId,
+          state: user.state,
+          connections: user.connections,
+          answeredAfterMs: user.answeredAfterMs ?? null,
+          notified: isNotified ?? null,
+        })),
+        next: found.length > limit ? (users.at(-1)?.userId ?? null) : null,
+      };
     },
   }),
   operation({

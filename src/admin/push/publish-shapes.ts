@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../../config/schema.ts';
 import { adviceOn } from '../../push/explain/advice.ts';
+import { liveSkips } from '../../push/explain/live-events.ts';
 import { platforms } from '../../push/model/device.ts';
+import type { LiveStatus } from '../../push/model/live.ts';
 import type { PlatformCounts, PublishTarget } from '../../push/model/publish.ts';
 import { outlineOfBody, type PublishOutline } from '../../push/model/publish-outline.ts';
 import { pausesOf, withPausedDevices } from '../../push/status/publish-pauses.ts';
@@ -73,6 +75,25 @@ export const shownPublishDetails = z.strictObject({
   ...facts,
   dueAtMs: time.describe('When it was or is due. Milliseconds since 1970.'),
   platforms: z.strictObject({ apns: counts, fcm: counts, web: counts }),
+  live: z
+    .strictObject({
+      state: z.enum(['scheduled', 'asking', 'done', 'skipped']),
+      push: z.enum(['absent', 'always']),
+      waitSeconds: z.number(),
+      users: devices,
+      reached: devices.describe('Users who got it in the app.'),
+      silent: devices.describe('Users with connections that did not answer.'),
+      absent: devices.describe('Users without a connection that hears the channel.'),
+      connections: devices.describe('Connections that were asked.'),
+      why: z.string().nullable().describe('Why nobody was asked.'),
+      advice: z.string().nullable(),
+    })
+    .nullable()
+    .describe('What became of it in the app; null: it was not sent there.'),
+  rule: z
+    .strictObject({ app: z.string(), channel: z.string(), event: z.string() })
+    .nullable()
+    .describe('The event that a push rule of the app made it of.'),
   payloads: z
     .string()
     .nullable()
@@ -181,6 +202,8 @@ export function showPublishDetails(
     delivered,
     opened,
     platforms: { apns: onlyCounts(apns), fcm: onlyCounts(fcm), web: onlyCounts(web) },
+    live: status.live === undefined ? null : shownLive(status.live),
+    rule: status.rule ?? null,
     payloads: rights.seesPayloads ? payloadsIn(body) : null,
     seconds: seconds ?? null,
     reasons: reasons.map(({ platform, reason, devices }) => {
@@ -204,6 +227,12 @@ export function showPublishDetails(
     }),
     servers: gateways.servers,
   };
+}
+
+function shownLive(live: LiveStatus) {
+  const { state, push, waitSeconds, users, reached, silent, absent, connections } = live;
+  const [why = null, advice = null] = live.why === undefined ? [] : liveSkips[live.why];
+  return { state, push, waitSeconds, users, reached, silent, absent, connections, why, advice };
 }
 
 /** Names each field, so that no other column of the store gets out. */

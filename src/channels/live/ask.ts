@@ -39,7 +39,7 @@ export interface LiveEvent {
   readonly channel: string | undefined;
   readonly userIds: AskedUsers;
   readonly waitMs: number;
-  /** The event was sent before. It has a channel. */
+  /** The event was sent before, or is not to be sent: nothing but the question goes out. */
   readonly isSent?: boolean | undefined;
 }
 

@@ -4,14 +4,17 @@ import { LiveStage } from '../../push/live/live-stage.ts';
 import type { LiveStore } from '../../push/live-store.ts';
 import type { PublishUnderWay } from '../../push/model/delivery.ts';
 import type { PushInstance } from '../../push/model/instance.ts';
-import { LIVE_GRACE_MS, type LiveResult } from '../../push/model/live.ts';
+import { LIVE_GRACE_MS, type LiveRequest, type LiveResult } from '../../push/model/live.ts';
 import { FieldFault } from '../../push/refusal.ts';
-import { readLive } from '../../push/requests/live.ts';
+import { type LiveRules, readLive } from '../../push/requests/live.ts';
 import { readTarget } from '../../push/requests/publish-request.ts';
 import { parseJsonObject } from '../../runtime/json-object.ts';
 import type { LivePublishes } from '../../transports/push-api/endpoints/context.ts';
 import { liveRulesOf } from '../../transports/push-api/live-rules.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
+
+/** How long connections may take to answer a preview. */
+const PREVIEW_MS = 1_000;
 
 export interface LivePushesOptions {
   readonly realtime: Pick<RealtimeClient, 'ask' | 'count'>;
@@ -57,6 +60,23 @@ export class LivePushes implements LivePublishes {
 
   ask(publish: Parameters<LiveStage['add']>[0]): void {
     this.stage.add(publish);
+  }
+
+  rulesOf(instance: PushInstance): LiveRules | undefined {
+    const app = this.appOf(instance);
+    return app && liveRulesOf(app);
+  }
+
+  /** Asks the connections of users without sending them anything, for who writes a publish. */
+  async preview(
+    instance: PushInstance,
+    { channel }: LiveRequest,
+    userIds: readonly string[],
+  ): Promise<LiveResult | undefined> {
+    const { appId } = instance;
+    if (appId === undefined) return undefined;
+    const event = { name: '', data: '', channel, userIds, waitMs: PREVIEW_MS, isSent: true };
+    return await this.options.realtime.ask({ what: 'ask-live', appId, event });
   }
 
   /** A scheduled publish is due. */

@@ -66,6 +66,7 @@ export interface PushPart extends AsyncDisposable {
   readonly gateways: PushDelivery['gateways'];
   /** Accepts a publish of an operator. */
   readonly acceptPublish: AcceptPublish;
+  readonly live: LivePushes;
   replaceInstances(live: readonly LiveInstance[]): void;
   /** Takes over the settings of another configuration. */
   reconfigure(config: Config): void;
@@ -171,6 +172,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     figures: () => delivery.figures(),
     connections: () => listener.connections(),
     acceptPublish,
+    live,
     lastOutcomes: delivery.lastOutcomes,
     gateways: delivery.gateways,
     replaceInstances: (live) => delivery.replace(live),

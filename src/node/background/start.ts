@@ -245,6 +245,7 @@ export async function startBackground(
         audience: new StoredAudience(database),
         accept: push.acceptPublish,
         gateways: push.gateways,
+        live: push.live,
         timers: systemTimers,
       }),
       webhooks,
@@ -263,7 +264,6 @@ export async function startBackground(
     }),
   );
   if (realtime.count > 1) parts.use(new LoopWatch({ realtime, readiness, log }));
-  // Stops first: the loops have handed over their histories, and other parts may take long.
   const pushRules = parts.use(
     new PushRules({
       apps: apps.directory,
@@ -274,6 +274,7 @@ export async function startBackground(
       log,
     }),
   );
+  // Stops first: the loops have handed over their histories, and other parts may take long.
   const historyFile = parts.use(await HistoryFile.open({ config, database, log }));
   const running = parts.move();
 

@@ -4,7 +4,9 @@ import type { PublishStatus } from '../model/publish.ts';
 import type { TimelineEvent } from './timeline.ts';
 
 /** Why nobody was asked, and what to do about it. */
-const skips: Readonly<Record<LiveSkip, readonly [why: string, advice: string | undefined]>> = {
+export const liveSkips: Readonly<
+  Record<LiveSkip, readonly [why: string, advice: string | undefined]>
+> = {
   'app-disabled': ['the app of the instance is disabled or deleted', 'Enable the app.'],
   'over-quota': [
     'the app has used up its messages of the day',
@@ -34,7 +36,7 @@ export function liveEvents(
   { live, rule }: Pick<PublishStatus, 'live' | 'rule'>,
 ): TimelineEvent[] {
   if (live?.state === 'skipped') {
-    const [why, advice] = skips[live.why ?? 'no-result'];
+    const [why, advice] = liveSkips[live.why ?? 'no-result'];
     const detail = `The user was not asked in the app: ${why}. Everybody gets the notification.`;
     return [{ atMs: undefined, what: 'live-skipped', detail, advice }];
   }

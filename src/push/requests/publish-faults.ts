@@ -1,10 +1,17 @@
 import { isGiven, type JsonObject } from '../../runtime/json-object.ts';
 import { findOversize } from '../messages/sizes.ts';
 import { type Platform, platforms } from '../model/device.ts';
+import type { LiveRequest } from '../model/live.ts';
 import type { PublishTarget } from '../model/publish.ts';
 import { type Payloads, readPayloads } from '../payloads/payloads.ts';
 import { FieldFault } from '../refusal.ts';
-import { readSendAtField, readTarget, readWebhookUrl } from './publish-request.ts';
+import { readLive } from './live.ts';
+import {
+  type PublishContext,
+  readSendAtField,
+  readTarget,
+  readWebhookUrl,
+} from './publish-request.ts';
 
 /** The parts of a publish, each read alone. */
 export interface ReadDraft {
@@ -13,13 +20,14 @@ export interface ReadDraft {
   readonly target: PublishTarget | undefined;
   /** The payloads that break no rule but that of their size. */
   readonly payloads: Partial<Payloads>;
+  readonly live: LiveRequest | undefined;
 }
 
 /** Reads a publish for the person who writes it: unlike `readPublishRequest`, it does not end at the first fault. */
 export function readDraft(
   kind: PublishTarget['kind'],
   fields: JsonObject,
-  context: { readonly instanceId: string; readonly nowMs: number; readonly bodyBytes: number },
+  context: PublishContext & { readonly bodyBytes: number },
 ): ReadDraft {
   const faults: FieldFault[] = [];
   const kept = <Value>(read: Value | FieldFault): Value | undefined => {
@@ -40,5 +48,6 @@ export function readDraft(
   }
   kept(readWebhookUrl(fields['webhookUrl']));
   kept(readSendAtField(fields['sendAt'], context.nowMs));
-  return { faults, target, payloads };
+  const live = kept(readLive(kind, fields['live'], context.liveRules))?.live;
+  return { faults, target, payloads, live };
 }

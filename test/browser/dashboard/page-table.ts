@@ -40,7 +40,7 @@ export const fullPages = ({
     [inApp('live'), '0 heard', 'Connected.'],
     [inApp('channels'), LONG_CHANNEL],
     [inApp(`channels/${LONG_CHANNEL}`), 'алиса'],
-    [inApp('channels/kept-news'), 'nothing: it is the last'],
+    [inApp('channels/kept-news'), 'A client gets after it'],
     [inApp('channels/cache-scores'), 'Cached event: order.updated'],
     [inApp('connections'), socket],
     [inApp(`connections/${socket}`), LONG_CHANNEL],

@@ -1,6 +1,7 @@
 import { type Answer, call } from '../../api/client.ts';
 import { Button } from '../../parts/controls.tsx';
 import { moment } from '../../parts/formats.ts';
+import { More } from '../../parts/more.tsx';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
@@ -33,11 +34,7 @@ export default function AuditPage() {
           )}
         </section>
       )}
-      {hasMore && (
-        <Button onClick={more} disabled={isAsking}>
-          Show more
-        </Button>
-      )}
+      <More {...{ hasMore, isAsking, more }} />
     </div>
   );
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api/client.ts';
 import { Button, Search } from '../../parts/controls.tsx';
 import { count, counted } from '../../parts/formats.ts';
+import { More } from '../../parts/more.tsx';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
@@ -94,11 +95,7 @@ export default function ChannelsPage({ app }: { readonly app: string }) {
           )}
         </section>
       )}
-      {hasMore && (
-        <Button onClick={more} disabled={isAsking}>
-          Show more
-        </Button>
-      )}
+      <More {...{ hasMore, isAsking, more }} />
     </div>
   );
 }

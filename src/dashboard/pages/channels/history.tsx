@@ -39,7 +39,7 @@ export function History({ app, channel }: { readonly app: string; readonly chann
       </header>
       {value.events.length > 0 && (
         <table class="table cards">
-          <TableHead columns={['At', 'Event', 'Data', 'Who was here last with it gets']} />
+          <TableHead columns={['At', 'Event', 'Data', 'A client gets after it']} />
           <tbody>
             {value.events.map((event, missed) => (
               <tr key={event.id}>
@@ -52,9 +52,7 @@ export function History({ app, channel }: { readonly app: string; readonly chann
                 <td class="wide">
                   <div class="cut mono muted">{event.data ?? bytes(event.bytes)}</div>
                 </td>
-                <td data-label="who was here last gets">
-                  {missed === 0 ? 'nothing: it is the last' : counted(missed, 'event')}
-                </td>
+                <td data-label="a client gets after it">{counted(missed, 'event')}</td>
               </tr>
             ))}
           </tbody>
@@ -80,8 +78,7 @@ export function History({ app, channel }: { readonly app: string; readonly chann
 }
 
 function sentence({ rule, events, more }: Kept): string {
-  const kept = `keeps up to ${counted(rule?.events ?? 0, 'event')} for ${duration((rule?.seconds ?? 0) * 1000)}`;
-  if (events.length === 0) return `It ${kept}. None is kept now.`;
-  const gap = 'Clients that were gone for longer learn of a gap.';
-  return `It ${kept}. ${more ? `The last ${events.length} are shown.` : gap}`;
+  const kept = `Up to ${counted(rule?.events ?? 0, 'event')} for ${duration((rule?.seconds ?? 0) * 1000)}.`;
+  if (events.length === 0) return `${kept} None now.`;
+  return more ? `${kept} The last ${events.length} are shown.` : kept;
 }

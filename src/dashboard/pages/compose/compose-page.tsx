@@ -21,11 +21,12 @@ const TYPING_MS = 300;
 
 /** What will they see, and who gets it? */
 export default function ComposePage({ instance }: { readonly instance: string }) {
-  useEffect(() => {
+  // Before the form is drawn, which begins with the names of the draft.
+  useState(() => {
     const { interests, users } = address.value.query;
     if (users !== undefined) draft.value = withNames(draft.value, 'users', users);
     else if (interests !== undefined) draft.value = withNames(draft.value, 'interests', interests);
-  }, []);
+  });
   const [view, setView] = useState<'Form' | 'JSON'>('Form');
   const [json, setJson] = useState('');
   const body = draft.value;
@@ -138,9 +139,14 @@ function audienceWords(preview: Preview | undefined): string {
       : 'It does not say to whom it goes.';
   }
   const { devices, platforms, more } = audience;
-  if (devices === 0) return `No device would get it now: ${whoIsMissing()}.`;
+  const { live } = preview;
+  const here =
+    live === null
+      ? ''
+      : ` In the app, ${live.reached} of ${live.asked} answer now: ${live.silent} silent, ${live.absent} away.`;
+  if (devices === 0) return `No device would get it now: ${whoIsMissing()}.${here}`;
   const parts = Object.entries(platforms).map(([name, many]) => `${count(many)} ${name}`);
-  return `${more ? 'More than ' : ''}${counted(devices, 'device')} would get it now: ${parts.join(' · ')}.`;
+  return `${more ? 'More than ' : ''}${counted(devices, 'device')} would get it now: ${parts.join(' · ')}.${here}`;
 }
 
 function whoIsMissing(): string {

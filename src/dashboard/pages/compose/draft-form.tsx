@@ -2,10 +2,12 @@ import { useState } from 'preact/hooks';
 import { Field } from '../../parts/controls.tsx';
 import {
   draft,
+  liveOf,
   namesOf,
   platforms,
   type TextName,
   textOf,
+  withLive,
   withNames,
   withPlatform,
   withText,
@@ -21,6 +23,12 @@ const texts: readonly {
   { name: 'link', label: 'Link', hint: 'What a click opens. Browsers only.' },
   { name: 'image', label: 'Image', hint: 'An https address. Not on iPhones.' },
 ];
+
+const liveFields = [
+  ['event', 'Event in the app'],
+  ['data', 'Data of the event'],
+  ['channel', 'Channel', 'Empty: the own channel of each user.'],
+] as const;
 
 /** The fields that most publishes need. What else the draft has stays. */
 export function DraftForm() {
@@ -62,6 +70,24 @@ export function DraftForm() {
           )}
         </Field>
       </div>
+      {kind === 'users' && (
+        <div class="pair">
+          {liveFields.map(([field, label, hint]) => (
+            <Field key={field} label={label} hint={hint}>
+              {(given) => (
+                <input
+                  {...given}
+                  autocomplete="off"
+                  value={liveOf(body, field)}
+                  onInput={({ currentTarget: { value } }) => {
+                    draft.value = withLive(draft.value, field, value);
+                  }}
+                />
+              )}
+            </Field>
+          ))}
+        </div>
+      )}
       <fieldset class="kinds" aria-label="Platforms">
         {platforms.map(({ platform, word }) => (
           <label key={platform} class="check">

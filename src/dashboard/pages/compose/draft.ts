@@ -92,12 +92,23 @@ export function namesOf(body: Json): {
 }
 
 export function withNames(body: Json, kind: 'interests' | 'users', text: string): Json {
-  const { interests: _, users: __, ...others } = body;
+  const { interests: _, users: __, live, ...others } = body;
   const names = text
     .split(',')
     .map((name) => name.trim())
     .filter(Boolean);
-  return { [kind]: names, ...others };
+  // An interest names no users.
+  return { [kind]: names, ...others, ...(kind === 'users' && live !== undefined && { live }) };
+}
+
+/** A field of the event that users get in the app. */
+export const liveOf = (body: Json, name: string) => `${read(body['live'], [name]) ?? ''}`;
+
+/** The body with such a field. Without any, it has no event. */
+export function withLive(body: Json, name: string, text: string): Json {
+  const { live, ...others } = body;
+  const changed = written(live, [name], text);
+  return Object.keys(changed).length === 0 ? others : { ...others, live: changed };
 }
 
 function isObject(value: unknown): value is Json {

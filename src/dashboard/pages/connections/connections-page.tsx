@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, call } from '../../api/client.ts';
 import { Button, Search } from '../../parts/controls.tsx';
 import { counted } from '../../parts/formats.ts';
+import { More } from '../../parts/more.tsx';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { AwayServers, namesOf } from '../../parts/servers.tsx';
@@ -93,11 +94,7 @@ export default function ConnectionsPage({ app }: { readonly app: string }) {
           )}
         </section>
       )}
-      {hasMore && (
-        <Button onClick={more} disabled={isAsking}>
-          Show more
-        </Button>
-      )}
+      <More {...{ hasMore, isAsking, more }} />
     </div>
   );
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api/client.ts';
 import { Button, Search } from '../../parts/controls.tsx';
 import { counted } from '../../parts/formats.ts';
+import { More } from '../../parts/more.tsx';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { usePages } from '../../parts/use-pages.ts';
@@ -105,11 +106,7 @@ function AllDevices({ instance }: { readonly instance: string }) {
           </a>
         </p>
       )}
-      {hasMore && (
-        <Button onClick={more} disabled={isAsking}>
-          Show more
-        </Button>
-      )}
+      <More {...{ hasMore, isAsking, more }} />
     </div>
   );
 }

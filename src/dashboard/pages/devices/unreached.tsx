@@ -2,6 +2,7 @@ import { type Answer, call } from '../../api/client.ts';
 import { asCurl } from '../../api/command.ts';
 import { Button } from '../../parts/controls.tsx';
 import { counted, moment, shortId } from '../../parts/formats.ts';
+import { More } from '../../parts/more.tsx';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
@@ -104,11 +105,7 @@ export function UnreachedPage({
           )}
         </section>
       )}
-      {hasMore && (
-        <Button onClick={more} disabled={isAsking}>
-          Show more
-        </Button>
-      )}
+      <More {...{ hasMore, isAsking, more }} />
     </div>
   );
 }

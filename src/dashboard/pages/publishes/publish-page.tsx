@@ -17,6 +17,7 @@ import { Words } from '../../parts/words.tsx';
 import { go, inInstance, pathTo } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { Funnel } from './funnel.tsx';
+import { LiveUsers } from './live-users.tsx';
 import { isOver, platformNames, states, sumOf, targetWords, waiting } from './words.ts';
 
 type Details = Answer<'GET /instances/{id}/publishes/{publish}'>;
@@ -102,6 +103,7 @@ export default function PublishPage({
             <Funnel publish={value} />
             <Facts publish={value} rates={rates} />
           </div>
+          {value.live !== null && <LiveUsers path={path} live={value.live} />}
           {value.reasons.length > 0 && (
             <Reasons instance={instance} publish={publish} reasons={value.reasons} />
           )}
@@ -190,6 +192,14 @@ function Facts({
         <dd class="mono">{id}</dd>
         <dt>To</dt>
         <dd>{targetWords(target)}</dd>
+        {publish.rule !== null && (
+          <>
+            <dt>By a rule</dt>
+            <dd>
+              {publish.rule.event} in {publish.rule.channel}
+            </dd>
+          </>
+        )}
         <dt>Published</dt>
         <dd>{moment(createdAtMs)}</dd>
         {sendAtMs !== null && (

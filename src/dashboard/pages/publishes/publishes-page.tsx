@@ -3,6 +3,7 @@ import { call } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { Button, StateChoice } from '../../parts/controls.tsx';
 import { count, counted, moment } from '../../parts/formats.ts';
+import { More } from '../../parts/more.tsx';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
@@ -64,11 +65,7 @@ export default function PublishesPage({ instance }: { readonly instance: string 
           )}
         </section>
       )}
-      {hasMore && (
-        <Button onClick={more} disabled={isAsking}>
-          Show more
-        </Button>
-      )}
+      <More {...{ hasMore, isAsking, more }} />
     </div>
   );
 }

@@ -68,6 +68,7 @@ function composerOf(audience: AudienceSource, gateway?: AnyGateway): Composer {
         }) as DeliveredInstance,
       openTrial: () => undefined,
     },
+    live: { rulesOf: () => undefined, preview: async () => undefined },
     timers: time,
   });
 }

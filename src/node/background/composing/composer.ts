@@ -11,6 +11,7 @@ import type { AudienceSource } from '../../../push/audience-source.ts';
 import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
 import type { Platform } from '../../../push/model/device.ts';
 import type { InstanceDirectory, PushInstance } from '../../../push/model/instance.ts';
+import type { LiveRequest, LiveUserState } from '../../../push/model/live.ts';
 import type { PublishTarget } from '../../../push/model/publish.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import { readDraft } from '../../../push/requests/publish-faults.ts';
@@ -18,12 +19,16 @@ import type { Timers } from '../../../runtime/ports.ts';
 import { OperationRefused, type RefusalCode } from '../../../tenants/operation-refused.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
 import { type InstanceGateways, UnusableFile } from '../instance-gateways.ts';
+import type { LivePushes } from '../live-pushes.ts';
 import { type AskedGateway, askGateway } from './gateway-check.ts';
 import { gatewayRequests } from './gateway-requests.ts';
 
 /** Counting ends here: nobody needs to know how many more there are before sending. */
 const DEVICES_MAX = 10_000;
 const PAGE_DEVICES = 1_000;
+
+/** Users whose connections are asked for a preview. */
+const USERS_ASKED_MAX = 100;
 
 /** Audiences that are counted at the same time, for all callers together: each reads up to 10,000 devices. */
 const COUNTS_AT_ONCE = 2;
@@ -36,6 +41,7 @@ export interface ComposerOptions {
   readonly audience: AudienceSource;
   readonly accept: AcceptPublish;
   readonly gateways: Pick<InstanceGateways, 'byNumber' | 'openTrial'>;
+  readonly live: Pick<LivePushes, 'rulesOf' | 'preview'>;
   readonly timers: Timers;
 }
 
@@ -52,16 +58,37 @@ export class Composer implements Composing {
 
   async preview(settings: InstanceSettings, { kind, fields, body }: Draft): Promise<Preview> {
     const nowMs = this.options.timers.now();
-    const { faults, target, payloads } = readDraft(kind, fields, {
+    const instance = this.instance(settings.id);
+    const { faults, target, payloads, live } = readDraft(kind, fields, {
       instanceId: settings.id,
       nowMs,
       bodyBytes: body.length,
+      liveRules: this.options.live.rulesOf(instance),
     });
-    const { number } = this.instance(settings.id);
     return {
       faults: faults.map(({ field, reason }) => ({ field, rule: reason })),
       requests: gatewayRequests(payloads, settings, nowMs),
-      audience: target && (await this.count(number, target)),
+      audience: target && (await this.count(instance.number, target)),
+      live: live && target && (await this.askLive(instance, live, target.names)),
+    };
+  }
+
+  /** Who would answer now; `undefined` if that cannot be known. */
+  private async askLive(
+    instance: PushInstance,
+    live: LiveRequest,
+    names: readonly string[],
+  ): Promise<Preview['live']> {
+    const asked = names.slice(0, USERS_ASKED_MAX);
+    const result = await this.options.live.preview(instance, live, asked).catch(() => undefined);
+    if (result === undefined || 'skipped' in result) return undefined;
+    const countOf = (wanted: LiveUserState) =>
+      result.users.filter(({ state }) => state === wanted).length;
+    return {
+      asked: asked.length,
+      reached: countOf('reached'),
+      silent: countOf('silent'),
+      absent: countOf('absent'),
     };
   }
 

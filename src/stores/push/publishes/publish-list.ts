@@ -9,6 +9,7 @@ import type {
 import { type PublishOutline, readOutline } from '../../../push/model/publish-outline.ts';
 import type { Database } from '../../database/database.ts';
 import { type BigInteger, isAmong } from '../../database/rows.ts';
+import { type ListedLiveUser, type LiveUsersQuery, listLiveUsers } from './live-users.ts';
 import { type CountName, countNames } from './publish-counts.ts';
 import { stateAt } from './publish-row.ts';
 
@@ -145,6 +146,11 @@ export class PublishList {
       outline: readOutline(row.outline ?? ''),
       seconds: await this.seconds(Number(row.number), dueAtMs),
     };
+  }
+
+  /** The users of a publish that were asked in the app, sorted; `undefined`: there is no such publish. */
+  async liveUsers(query: LiveUsersQuery): Promise<readonly ListedLiveUser[] | undefined> {
+    return await listLiveUsers(this.database.read, query);
   }
 
   /** Only the small columns, because a body may be large. */

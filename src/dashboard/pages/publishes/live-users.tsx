@@ -1,0 +1,104 @@
+import { useState } from 'preact/hooks';
+import { type Answer, call } from '../../api/client.ts';
+import { may } from '../../api/session.ts';
+import { StateChoice } from '../../parts/controls.tsx';
+import { counted, duration } from '../../parts/formats.ts';
+import { More } from '../../parts/more.tsx';
+import { FailureNotice } from '../../parts/notices.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
+import { usePages } from '../../parts/use-pages.ts';
+import { Words } from '../../parts/words.tsx';
+
+type Live = NonNullable<Answer<'GET /instances/{id}/publishes/{publish}'>['live']>;
+type User = Answer<'GET /instances/{id}/publishes/{publish}/users'>['users'][number];
+
+const states = ['reached', 'silent', 'absent'] as const;
+
+/** Who got it in the app? */
+export function LiveUsers({
+  path,
+  live,
+}: {
+  readonly path: { readonly id: string; readonly publish: string };
+  readonly live: Live;
+}) {
+  const [state, setState] = useState<(typeof states)[number] | undefined>(undefined);
+  return (
+    <section class="card" aria-labelledby="in-the-app">
+      <header>
+        <h2 id="in-the-app">In the app</h2>
+        {live.users > 0 && live.state === 'done' && (
+          <StateChoice
+            states={states}
+            state={state}
+            choose={(chosen) => setState(chosen || undefined)}
+          />
+        )}
+      </header>
+      <div class="inside">
+        {sentence(live)}
+        {live.advice !== null && <Words text={` ${live.advice}`} />}
+      </div>
+      {live.state === 'done' && live.users > 0 && may('support') && (
+        <Users path={path} state={state} />
+      )}
+    </section>
+  );
+}
+
+function Users({
+  path,
+  state,
+}: {
+  readonly path: { readonly id: string; readonly publish: string };
+  readonly state: User['state'] | undefined;
+}) {
+  const { items, hasMore, failed, isAsking, more, reload } = usePages(
+    `${path.publish} ${state}`,
+    async (after) => {
+      const query = { state, after };
+      const asked = await call('GET /instances/{id}/publishes/{publish}/users', { path, query });
+      return { items: asked.users, next: asked.next };
+    },
+  );
+  if (failed !== undefined) return <FailureNotice failed={failed} retry={reload} />;
+  return (
+    <>
+      <table class="table cards">
+        <TableHead columns={['User', 'In the app', 'Notification']} />
+        <tbody>
+          {items?.map((user) => (
+            <tr key={user.user}>
+              <td class="name">
+                <div class="cut">{user.user}</div>
+              </td>
+              <td class="wide">{inTheApp(user)}</td>
+              <td data-label="notification">
+                {user.notified === null ? '–' : user.notified ? 'accepted' : 'failed'}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {hasMore && (
+        <div class="inside">
+          <More {...{ hasMore, isAsking, more }} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function inTheApp({ state, connections, answeredAfterMs }: User): string {
+  const of = state === 'absent' ? '' : ` on ${counted(connections, 'connection')}`;
+  return `${state}${of}${answeredAfterMs === null ? '' : ` after ${answeredAfterMs} ms`}`;
+}
+
+function sentence({ state, users, reached, silent, absent, waitSeconds, why, push }: Live): string {
+  if (state === 'skipped') return `Nobody was asked: ${why}. Everybody is notified.`;
+  const who = counted(users, 'user');
+  if (state !== 'done') return `${who} are asked for up to ${duration(waitSeconds * 1000)}.`;
+  const rest =
+    push === 'always' ? 'Everybody is notified too.' : 'Users who have it are not notified.';
+  return `${reached} of ${who} got it, ${silent} did not answer, ${absent} had no connection. ${rest}`;
+}
