@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" />
+
 /** Where a listener of the server is. */
 export interface Address {
   /** For example `http://127.0.0.1:41873`. */
@@ -14,10 +16,10 @@ export interface FanfareServer {
   readonly push: Address;
   /** Health, metrics, the admin API and the dashboard. */
   readonly admin: Address;
-  /** The first app; `null` if `config` says that there is none. */
-  readonly app: { readonly id: string; readonly key: string; readonly secret: string } | null;
-  /** The first push instance; `null` if `config` says that there is none. */
-  readonly instance: { readonly id: string; readonly secretKey: string } | null;
+  /** The first app. Only if `config` says that there is none, it is `null`. */
+  readonly app: { readonly id: string; readonly key: string; readonly secret: string };
+  /** The first push instance. Only if `config` says that there is none, it is `null`. */
+  readonly instance: { readonly id: string; readonly secretKey: string };
   /** Stops the server and removes what it has kept. */
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

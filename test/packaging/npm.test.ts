@@ -58,6 +58,14 @@ const app = temporaryDirectory({
     await server.stop();
     console.log(JSON.stringify({ scripts: paths.length, statuses }));
   `,
+  'typed.mts': `
+    import { startFanfare } from 'fanfare/testing';
+    export async function test(): Promise<string> {
+      const { app, channels, push, instance, stop } = await startFanfare({ config: { channels: {} } });
+      await stop();
+      return app.key + instance.secretKey + channels.host + String(push.port);
+    }
+  `,
   'wrong.mjs': `
     import { startFanfare } from 'fanfare/testing';
     await startFanfare({ config: { chanels: {} } }).catch((error) => console.log(error.message));
@@ -158,6 +166,13 @@ describe('the package for npm', () => {
       expect(readdirSync(temporary)).toEqual([]);
     },
   );
+
+  it('has types for callers without a library of types', async () => {
+    const tsc = join(ROOT, 'node_modules/.bin/tsc');
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022'];
+    const ended = await run([tsc, ...options, '--types', '', 'typed.mts'], app.path);
+    expect(ended).toMatchObject({ exitCode: 0, stdout: '' });
+  });
 
   it('has the dashboard inside', async () => {
     const { stdout, exitCode } = await run(['node', 'dashboard.mjs'], app.path);
