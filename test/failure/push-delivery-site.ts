@@ -89,6 +89,8 @@ export interface SiteStatus {
 export interface SiteOptions {
   /** An instance for each. */
   readonly crowds: readonly Crowd[];
+  /** Over the settings of each instance. */
+  readonly instanceSettings?: object;
   /** Whether gateways have accepted notifications for all devices before. */
   readonly areTrusted?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
@@ -164,7 +166,10 @@ export class DeliverySite implements AsyncDisposable {
     const gateways = await startGateways(drafts, options, parts);
     const directory = mkdtempSync(join(tmpdir(), 'fanfare-test-'));
     parts.defer(() => rmSync(directory, { recursive: true, force: true }));
-    const settings = drafts.map((one) => writeSettings(directory, one, gateways));
+    const settings = drafts.map((one) => ({
+      ...writeSettings(directory, one, gateways),
+      ...options.instanceSettings,
+    }));
     const url = options.storeUrl ?? `sqlite:${join(directory, 'fanfare.db')}`;
     const push = pushSettings(...settings);
     const config = configOf(directory, { config: { ...options.config, push, store: { url } } });
@@ -216,8 +221,12 @@ export class DeliverySite implements AsyncDisposable {
     return String(json['publishId']);
   }
 
-  async status({ requests }: SiteInstance, publishId: string): Promise<SiteStatus> {
-    const { status, json } = await askPush(this.server, requests.readPublish(publishId));
+  async status(
+    { requests }: SiteInstance,
+    publishId: string,
+    server = this.server,
+  ): Promise<SiteStatus> {
+    const { status, json } = await askPush(server, requests.readPublish(publishId));
     if (status !== 200) throw new Error(`${status} ${JSON.stringify(json)}`);
     return json as unknown as SiteStatus;
   }
@@ -243,10 +252,11 @@ export class DeliverySite implements AsyncDisposable {
     instance: SiteInstance,
     publishId: string,
     isSuch: (status: SiteStatus) => boolean,
+    server = this.server,
   ): Promise<SiteStatus> {
     const startedAtMs = performance.now();
     for (;;) {
-      const status = await this.status(instance, publishId);
+      const status = await this.status(instance, publishId, server);
       if (isSuch(status)) return status;
       const waitedMs = performance.now() - startedAtMs;
       if (waitedMs > WAIT_MAX_MS) {
