@@ -59,7 +59,7 @@ export interface Fanfare extends AsyncDisposable {
 /** What a server runs: in a test run, the bundle of `src/main.ts` that `bundle.ts` made. */
 export const PROGRAM = process.env['TEST_PROGRAM'] ?? join(import.meta.dir, '../../src/main.ts');
 
-/** The command that runs a program; without one, the server itself, which `npm run test:binary` has as a binary. */
+/** The command that runs a program; without one, the server itself, which test runs have as a binary. */
 export function commandOf(program?: string): readonly string[] {
   const binary = process.env['TEST_BINARY'];
   return program === undefined && binary !== undefined
