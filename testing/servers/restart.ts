@@ -1,6 +1,10 @@
 import { join } from 'node:path';
 import { behindTheSame, type Fanfare, spawnFanfare } from './fanfare.ts';
 
+/** How often a port is tried that somebody else has: most are the near ends of short connections. */
+const TRIES = 30;
+const BETWEEN_TRIES_MS = 200;
+
 /**
  * Stops a server that `startFanfare` started, and starts it again with the same configuration on the same
  * port: with SIGTERM as an operator does, with SIGKILL as if it had crashed.
@@ -13,13 +17,22 @@ export async function restart(
   if (signal === 'SIGTERM' && exitCode !== 0) {
     throw new Error(`Exit code ${exitCode}: ${server.output.stderr}`);
   }
-  const nodes = await Promise.all(server.nodes.map(startAgain));
+  const nodes = await Promise.all(server.nodes.map((node) => startAgain(node)));
   const [node] = nodes;
   return node !== undefined && nodes.length === 1 ? node : behindTheSame(server, nodes);
 }
 
-function startAgain({ directory, port }: Fanfare): Promise<Fanfare> {
+async function startAgain(
+  { directory, port }: Pick<Fanfare, 'directory' | 'port'>,
+  tries = TRIES,
+): Promise<Fanfare> {
   const config = join(directory, 'config.json');
   const environment = { FANFARE_CHANNELS_PORT: String(port) };
-  return spawnFanfare(['serve', '--config', config], directory, environment);
+  try {
+    return await spawnFanfare(['serve', '--config', config], directory, environment);
+  } catch (error) {
+    if (tries === 1 || !String(error).includes('is in use by another program')) throw error;
+    await Bun.sleep(BETWEEN_TRIES_MS);
+    return await startAgain({ directory, port }, tries - 1);
+  }
 }

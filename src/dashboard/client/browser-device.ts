@@ -68,9 +68,11 @@ export async function becomeDevice(instance: string): Promise<BrowserDevice> {
 /** Ends the subscription, and removes the device. */
 export async function leaveDevice(instance: string, { id }: BrowserDevice): Promise<void> {
   localStorage.removeItem(keptAs(instance));
-  const registration = await navigator.serviceWorker.getRegistration(`${home}/`);
-  await (await registration?.pushManager.getSubscription())?.unsubscribe();
   await ask(instance, 'DELETE', `devices/web/${id}`);
+  const registration = await navigator.serviceWorker.getRegistration(`${home}/`);
+  const subscription = await registration?.pushManager.getSubscription();
+  // Nobody waits for the push service, which the browser may not reach. Without the device, the subscription is of no use.
+  void subscription?.unsubscribe();
 }
 
 /** Waits until the browser shows the notification of a publish. Returns how long that took, if it was shown. */
