@@ -3,6 +3,7 @@ import { FIREFOX_START_MAX_MS, startFirefox } from '../../testing/browsers/firef
 import { PageSteps } from '../../testing/browsers/page-steps.ts';
 import { optionsFor } from '../../testing/clients/official-client.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { TcpProxy } from '../../testing/servers/tcp-proxy.ts';
 import { type Site, startSite } from './site.ts';
 
 /**
@@ -20,9 +21,14 @@ const STREAM_UNITS = 262_144;
 const parts = new AsyncDisposableStack();
 let server: Fanfare;
 let site: Site;
+/** Breaks connections. */
+let network: TcpProxy;
 
 beforeAll(async () => {
-  server = parts.use(await startFanfare({ app: { clientEvents: true } }));
+  server = parts.use(
+    await startFanfare({ app: { clientEvents: true, history: [{ channels: 'resumed-*' }] } }),
+  );
+  network = parts.use(await TcpProxy.start(server.port));
   site = parts.use(startSite(server));
   parts.use(await startFirefox([site.publish(page())]));
   await site.steps.opened;
@@ -48,6 +54,11 @@ function page(): string {
   function connect(who, options) {
     clients[who] = new Pusher('${APP.key}', options);
     heard[who] = [];
+  }
+  async function connectResuming(who, options) {
+    const { resume } = await import('http://127.0.0.1:${server.port}/sdk/resume.js');
+    connect(who, options);
+    resume(clients[who]);
   }
   function listen(who, name) {
     clients[who].subscribe(name).bind_global((event, data) => {
@@ -131,6 +142,31 @@ describe.each(TRANSPORTS)('pusher-js in Firefox over %s', (transport) => {
 
     expect(await next('ann')).toEqual([left, 'event', 1]);
     expect(await next('bob')).toEqual([kept, 'event', 1]);
+  });
+
+  it('gets with the plugin what it missed while its connection was broken', async () => {
+    const channel = named('resumed');
+    const options = JSON.stringify(optionsFor(network, { enabledTransports }));
+    const taken = async (many: number) => await site.steps.run(`return await take('cid', ${many})`);
+    await site.steps.run(`await connectResuming('cid', ${options}); listen('cid', '${channel}')`);
+    const isIn = [channel, 'pusher:subscription_succeeded', {}];
+    expect(await taken(1)).toMatchObject([isIn]);
+    await site.library.trigger(channel, 'event', 1);
+    expect(await taken(1)).toEqual([[channel, 'event', 1]]);
+
+    network.stall();
+    network.cut();
+    for (const number of [2, 3]) await site.library.trigger(channel, 'event', number);
+    network.resume();
+    const missed = [
+      [channel, 'event', 2],
+      [channel, 'event', 3],
+    ];
+    const heard = (await taken(3)) as unknown[][];
+    expect(heard.filter(([, name]) => name === 'event')).toEqual(missed);
+    await site.library.trigger(channel, 'event', 4);
+    expect(await taken(1)).toEqual([[channel, 'event', 4]]);
+    await site.steps.run('clients.cid.disconnect()');
   });
 
   it('misses nothing of more than it reads of one response', async () => {

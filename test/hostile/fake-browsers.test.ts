@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'bun:test';
+import { runs } from '../../testing/long-run.ts';
 import { sampleMachineDelay } from '../../testing/machine-delay.ts';
 import { type Browser, BrowserSite, type Evil, evils, HONEST } from './browser-site.ts';
 
@@ -6,6 +7,8 @@ const LONG_MS = 60_000;
 
 /** Latency that is still fine: fakes that hold up others do so for 15 s and more. */
 const SLACK_MS = 3_000;
+
+const ATTACKS = runs(2, 5);
 
 /** Steps from a publish to a browser that a busy machine may delay. */
 const STEPS = 5;
@@ -54,7 +57,7 @@ describe('honest browsers', () => {
 
       const machine = await sampleMachineDelay();
       const attacked: number[] = [];
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < ATTACKS; round++) {
         attacked.push(...(await site.reach(0)), ...(await site.reach(1)));
         attacked.push(...(await site.reach(0, HONEST)));
         await Bun.sleep(500);

@@ -4,7 +4,7 @@ import { sampleMachineDelay } from '../../testing/machine-delay.ts';
 
 /** The pause of an honest client between two pings. Milliseconds. */
 const BETWEEN_PINGS_MS = 5;
-const QUIET_MS = 500;
+const QUIET_MS = 300;
 
 /** The latencies of all pings of a period. Milliseconds. */
 export interface Latency {
