@@ -4,6 +4,9 @@ import type { Random } from '../random.ts';
 /** The bytes after which a connection breaks, at least and at most. */
 type Life = readonly [least: number, most: number];
 
+/** Until it tries again to reach a server that is not there. */
+const RETRY_MS = 20;
+
 export interface ByteCuttingProxyOptions {
   readonly targetPort: number;
   readonly random: Random;
@@ -49,10 +52,23 @@ export class ByteCuttingProxy implements AsyncDisposable {
     await new Promise((resolve) => this.listener.close(resolve));
   }
 
+  /** Holds a client until the server is there, as it may be between a stop and a start. */
   private accept(client: Socket): void {
-    const server = connect(this.options.targetPort, '127.0.0.1');
-    this.carry(server, client, this.lifeOf('received'));
-    this.carry(client, server, this.lifeOf('sent'));
+    this.sockets.add(client);
+    client.on('error', () => undefined);
+    client.on('close', () => this.sockets.delete(client));
+    const attempt = () => {
+      if (client.destroyed) return;
+      const server = connect(this.options.targetPort, '127.0.0.1');
+      const again = () => setTimeout(attempt, RETRY_MS);
+      server.once('error', again);
+      server.once('connect', () => {
+        server.off('error', again);
+        this.carry(server, client, this.lifeOf('received'));
+        this.carry(client, server, this.lifeOf('sent'));
+      });
+    };
+    attempt();
   }
 
   private lifeOf(direction: 'received' | 'sent'): number {
