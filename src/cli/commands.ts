@@ -214,7 +214,7 @@ export const commands: readonly Command[] = [
   {
     name: 'instances change',
     operands: 'ID',
-    help: 'Change the given settings of an instance, and keep the others.',
+    help: 'Change the given settings of an instance, and keep the others. `instances update` is the same.',
     example: `fanfare instances change ${INSTANCE} --vapid-subject mailto:ops@shop.example`,
     options: [NAME_OPTION, APP_OPTION, VAPID_SUBJECT_OPTION, CONFIG_OPTION, JSON_OPTION],
     run: tenantCommand(instanceCommands, changeInstance),

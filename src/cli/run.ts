@@ -40,7 +40,14 @@ export async function run(argv: readonly string[], output: Output = terminal): P
 }
 
 function commandOf(argv: readonly string[]): Command | undefined {
-  return commands.find(({ name }) => name.split(' ').every((word, index) => argv[index] === word));
+  return commands.find(({ name }) =>
+    name.split(' ').every((word, index) => isWord(argv[index], word)),
+  );
+}
+
+/** Many programs say `update` where ours say `change`. */
+function isWord(given: string | undefined, word: string): boolean {
+  return given === word || (given === 'update' && word === 'change');
 }
 
 /** Whether the words are the first word of several commands, such as `apps`. */

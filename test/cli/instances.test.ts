@@ -82,7 +82,7 @@ describe('fanfare instances', () => {
       'https://shop.example',
     );
     expect(settings.web.vapid['subject']).toBe('https://shop.example');
-    const change = ['instances', 'change', id];
+    const change = ['instances', 'update', id];
     await fanfare(directory.path, [...change, '--name', 'shop']);
     await fanfare(directory.path, [...change, '--vapid-subject', 'mailto:ops@shop.example']);
     const changed = await show(directory.path, id);
