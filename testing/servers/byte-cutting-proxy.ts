@@ -4,6 +4,9 @@ import type { Random } from '../random.ts';
 /** The bytes after which a connection breaks, at least and at most. */
 type Life = readonly [least: number, most: number];
 
+/** How long the rest may take to be written. */
+const END_MS = 100;
+
 /** Until it tries again to reach a server that is not there. */
 const RETRY_MS = 20;
 
@@ -99,10 +102,13 @@ export class ByteCuttingProxy implements AsyncDisposable {
       }
       this.cuts++;
       // What is written before `end` still arrives, so the last frame arrives in part.
-      to.end(bytes.subarray(0, left), () => {
+      const destroyBoth = () => {
         to.destroy();
         from.destroy();
-      });
+      };
+      to.end(bytes.subarray(0, left), destroyBoth);
+      // A socket that cannot be ended calls nobody.
+      setTimeout(destroyBoth, END_MS);
       left = 0;
     });
   }

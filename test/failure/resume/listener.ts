@@ -29,6 +29,9 @@ export class Listener implements Disposable {
     const options = optionsFor({ port }, { enabledTransports: transports });
     this.pusher = new PusherJs(APP.key, {
       ...options,
+      // A connection may be dead without an end. By default that is found after two and a half minutes.
+      activityTimeout: 2_000,
+      pongTimeout: 2_000,
       channelAuthorization: {
         endpoint: '',
         transport: 'ajax',
