@@ -162,8 +162,13 @@ describe.each(TRANSPORTS)('pusher-js in Firefox over %s', (transport) => {
       [channel, 'event', 2],
       [channel, 'event', 3],
     ];
-    const heard = (await taken(3)) as unknown[][];
-    expect(heard.filter(([, name]) => name === 'event')).toEqual(missed);
+    // A client that polled in that moment has no new connection.
+    const heard: unknown[] = [];
+    while (heard.length < missed.length) {
+      const [one] = (await taken(1)) as unknown[][];
+      if (one?.[1] === 'event') heard.push(one);
+    }
+    expect(heard).toEqual(missed);
     await site.library.trigger(channel, 'event', 4);
     expect(await taken(1)).toEqual([[channel, 'event', 4]]);
     await site.steps.run('clients.cid.disconnect()');

@@ -34,8 +34,6 @@ describe('a server of which a part dies', () => {
     expect(line).toMatchObject({ level: 'error', why: expect.stringMatching(why) });
     for (const client of clients) expect(await client.closed).toMatchObject({ code: 4200 });
     expect(await server.process.exited).toBe(1);
-    // The readiness went with it: nothing answers any more, rather than "ready".
-    await expect(fetch(`http://127.0.0.1:${server.adminPort}/readyz`)).rejects.toThrow();
   });
 
   it.concurrent('says so, loses the clients of a realtime thread that has ended, and exits with 1', async () => {

@@ -36,6 +36,21 @@ interface Pending {
   pongsLeft: number;
 }
 
+/** Users of one ask whose connections are asked. */
+interface Asking {
+  readonly app: App;
+  readonly channel: ChannelText;
+  readonly ask: Ask;
+  readonly untilMs: number;
+  readonly userIds: readonly string[];
+  readonly from: number;
+  /** Of the users before. */
+  readonly connections: (readonly [userId: string, connections: number])[];
+}
+
+/** Users whose connections are asked in one turn of the loop. */
+const USERS_AT_ONCE = 100;
+
 /** Answers that one connection may owe. It is asked no more until some have come or are too late. */
 const PENDING_MAX = 10;
 
@@ -60,22 +75,39 @@ export class AskedConnections {
 
   /** Asks the connections of users that hear the channel. To be called behind the event that the ask belongs to. */
   ask(app: App, channel: ChannelText, ask: Ask): void {
-    const { sessions, members, report, timers } = this.options;
-    const topic: Topic = `${app.id}/${channel}`;
-    const untilMs = timers.now() + ask.waitMs;
-    const connections: (readonly [string, number])[] = [];
-    for (const userId of this.usersOf(app, channel, ask)) {
-      let asked = 0;
-      const ofUser = new Set([...sessions.of(app, userId), ...members.of(topic, userId)]);
-      for (const session of ofUser) {
-        if (asked === ask.connectionsMax) break;
-        if (!this.counts(session, channel)) continue;
-        asked++;
-        this.probe(session, { ask, userId, untilMs });
-      }
+    const untilMs = this.options.timers.now() + ask.waitMs;
+    const userIds = this.usersOf(app, channel, ask);
+    this.askSome({ app, channel, ask, untilMs, userIds, from: 0, connections: [] });
+  }
+
+  /** A slice of a turn each, so that a thousand users do not delay the loop. */
+  private askSome(asking: Asking): void {
+    const { app, channel, ask, untilMs, userIds, from, connections } = asking;
+    const { report, timers } = this.options;
+    const until = from + USERS_AT_ONCE;
+    for (const userId of userIds.slice(from, until)) {
+      const asked = this.askUser({ app, channel, userId }, { ask, userId, untilMs });
       if (asked > 0) connections.push([userId, asked]);
     }
-    report(ask.origin, { what: 'asked', attempt: ask.attempt, connections });
+    if (until < userIds.length) timers.after(0, () => this.askSome({ ...asking, from: until }));
+    else report(ask.origin, { what: 'asked', attempt: ask.attempt, connections });
+  }
+
+  /** Returns how many connections were asked. */
+  private askUser(
+    { app, channel, userId }: Pick<Asking, 'app' | 'channel'> & { readonly userId: string },
+    pending: Pick<Pending, 'ask' | 'userId' | 'untilMs'>,
+  ): number {
+    const { sessions, members } = this.options;
+    const topic: Topic = `${app.id}/${channel}`;
+    let asked = 0;
+    for (const session of new Set([...sessions.of(app, userId), ...members.of(topic, userId)])) {
+      if (asked === pending.ask.connectionsMax) break;
+      if (!this.counts(session, channel)) continue;
+      asked++;
+      this.probe(session, pending);
+    }
+    return asked;
   }
 
   /** Reports that no connection here hears the channel of an ask. */

@@ -170,6 +170,26 @@ it('asks about an event that was sent before without sending it, and uses up no 
   expect(on.hub.audience.sent).toEqual([]);
 });
 
+it('asks many users in several turns, and counts answers that overtake the report', async () => {
+  const on = scene();
+  const users = Array.from({ length: 250 }, (_, n) => `user-${n}`);
+  const phones = users.map((user) => on.connects(user, { channel: 'private-room' }));
+  const answer = on.asksFor(users, 'private-room');
+  const asked = () => phones.filter(({ peer }) => peer.frames.length > 0).length;
+  expect(asked()).toBe(100);
+  for (const phone of phones.slice(0, 100)) on.hub.asked.pong(phone, lastProbe(phone));
+  on.delivers();
+  on.hub.clock.advance(1);
+  expect(asked()).toBe(250);
+  for (const phone of phones.slice(100)) on.hub.asked.pong(phone, lastProbe(phone));
+  on.delivers();
+  expect(await answer).toEqual({
+    users: users.map((userId) =>
+      expect.objectContaining({ userId, state: 'reached', connections: 1 }),
+    ),
+  });
+});
+
 it('asks every signed-in user who hears the channel, and ends when all have answered', async () => {
   const on = scene();
   const ann = on.connects('ann', { channel: 'news' });

@@ -113,8 +113,6 @@ export class LiveAsks {
       const known = this.known(attempt, report.userId);
       if (known?.state !== 'open') return;
       known.answeredAfterMs = this.options.timers.now() - group.startedAtMs;
-      // An answer may overtake the report of its loop.
-      known.connections = Math.max(1, known.connections);
       this.decide(group, report.userId, 'reached');
       return;
     }
@@ -276,7 +274,8 @@ function usersOf({ users }: Group, unsure: ReadonlySet<string>): readonly LiveUs
     return {
       userId,
       state: state === 'open' ? (isSilent ? 'silent' : 'absent') : state,
-      connections,
+      // An answer may overtake the report of its loop.
+      connections: state === 'reached' ? Math.max(1, connections) : connections,
       answeredAfterMs,
     };
   });
