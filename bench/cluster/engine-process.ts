@@ -6,7 +6,7 @@ import { WebhookEvents } from '../../src/channels/lifecycle/webhook-events.ts';
 import type { Audience, Member } from '../../src/channels/ports.ts';
 import { parseSocketId } from '../../src/channels/socket-id.ts';
 import { LocalChannels } from '../../src/channels/subscribing/local-channels.ts';
-import { Usage } from '../../src/channels/usage.ts';
+import { Usage } from '../../src/channels/usage/usage.ts';
 import { eventMessage } from '../../src/channels/wire.ts';
 import { appSettings } from '../../src/config/channels-settings.ts';
 import { createRedisEngine } from '../../src/engines/redis/create-engine.ts';

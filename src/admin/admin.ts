@@ -1,4 +1,4 @@
-import type { DayUsage } from '../channels/usage.ts';
+import type { DayUsage } from '../channels/usage/usage.ts';
 import type { AuditStore } from '../stores/admin/audit-store.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';

@@ -1,7 +1,7 @@
 import type { Topic } from './event.ts';
 import type { AskedConnections } from './live/asked-connections.ts';
 import type { Audience, Broadcast } from './ports.ts';
-import type { Usage } from './usage.ts';
+import type { Usage } from './usage/usage.ts';
 
 /** What a broadcast goes through; the hub is one. */
 export interface Broadcaster {

@@ -1,4 +1,4 @@
-import { perSecond, TokenBucket } from '../runtime/token-bucket.ts';
+import { perSecond, TokenBucket } from '../runtime/rates/token-bucket.ts';
 import { needsAuthorisation } from './channel-name.ts';
 import { ask, describeFailure, EngineFailure } from './engine-failure.ts';
 import { EVENT_NAME_LENGTH_MAX } from './event.ts';

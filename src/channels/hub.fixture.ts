@@ -28,7 +28,7 @@ import { parseSocketId, type SocketId } from './socket-id.ts';
 import { LocalChannels } from './subscribing/local-channels.ts';
 import { MemberSessions } from './subscribing/member-sessions.ts';
 import { Session, type Subscription } from './subscribing/session.ts';
-import { Usage } from './usage.ts';
+import { Usage } from './usage/usage.ts';
 import { UserSessions } from './users/user-sessions.ts';
 
 /** Fakes of everything the core asks of the world, which remember their calls. */

@@ -7,7 +7,7 @@ import type { ProblemBook } from './problem-book.ts';
 import type { RuleEventSink } from './push-rules/push-rule.ts';
 import type { LocalChannels } from './subscribing/local-channels.ts';
 import type { MemberSessions } from './subscribing/member-sessions.ts';
-import type { Usage } from './usage.ts';
+import type { Usage } from './usage/usage.ts';
 import type { UserSessions } from './users/user-sessions.ts';
 
 /** Everything the core works with; each of its functions is given it. */

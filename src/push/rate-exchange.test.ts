@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import { FakeTime } from '../../testing/fake-time.ts';
-import { RateLimiter } from '../runtime/rate-limiter.ts';
-import { perSecond } from '../runtime/token-bucket.ts';
+import { RateLimiter } from '../runtime/rates/rate-limiter.ts';
+import { perSecond } from '../runtime/rates/token-bucket.ts';
 import { RateExchange, type RateStore, type ReportTaken } from './rate-exchange.ts';
 
 const INSTANCE = 7;

@@ -1,5 +1,5 @@
 import type { Timers } from '../runtime/ports.ts';
-import type { Rate } from '../runtime/token-bucket.ts';
+import type { Rate } from '../runtime/rates/token-bucket.ts';
 
 /** A rate of one instance. */
 export interface InstanceRate {

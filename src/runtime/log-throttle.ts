@@ -1,4 +1,4 @@
-import { type Rate, TokenBucket } from './token-bucket.ts';
+import { type Rate, TokenBucket } from './rates/token-bucket.ts';
 
 /** Keys with a rate of their own. While all are in use, further keys share one. */
 const KEYS_MAX = 1_000;

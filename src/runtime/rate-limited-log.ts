@@ -1,6 +1,6 @@
 import { addressKey } from './ip-address.ts';
 import { LogThrottle } from './log-throttle.ts';
-import type { Rate } from './token-bucket.ts';
+import type { Rate } from './rates/token-bucket.ts';
 
 /** One kind of line about one app, instance or client address. */
 const RATE: Rate = { perSecond: 1, burst: 50 };

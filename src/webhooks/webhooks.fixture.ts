@@ -1,5 +1,6 @@
 import type { App, AppWebhook } from '../channels/app.ts';
 import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
+import type { OutgoingAnswer, OutgoingRequest } from '../outgoing/request.ts';
 import type { Log } from '../runtime/ports.ts';
 
 /** An app of which only the webhooks matter. */
@@ -58,3 +59,18 @@ export function keptLog(): Log & { readonly lines: string[] } {
     error: keep('error'),
   };
 }
+
+export const answered = (status: number, body = ''): OutgoingAnswer => ({
+  result: 'answered',
+  status,
+  headers: new Headers(),
+  body: Buffer.from(body),
+});
+
+/** Never answers, but notices when the server gives up. */
+export const hang = ({ signal }: OutgoingRequest) =>
+  new Promise<OutgoingAnswer>((resolve) =>
+    signal?.addEventListener('abort', () => resolve({ result: 'unreachable', why: 'aborted' })),
+  );
+
+export const channelOf = ({ body }: OutgoingRequest) => JSON.parse(String(body)).events[0].channel;

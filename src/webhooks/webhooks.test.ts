@@ -6,15 +6,16 @@ import type { PushInstance } from '../push/model/instance.ts';
 import { type Database, openDatabase } from '../stores/database/database.ts';
 import { StoredOutbox } from '../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../stores/webhooks/outbox-log.ts';
-import { appOf, keptLog, occupied, webhookTo } from './webhooks.fixture.ts';
+import {
+  answered,
+  appOf,
+  channelOf,
+  hang,
+  keptLog,
+  occupied,
+  webhookTo,
+} from './webhooks.fixture.ts';
 import { Webhooks } from './webhooks.ts';
-
-const answered = (status: number, body = ''): OutgoingAnswer => ({
-  result: 'answered',
-  status,
-  headers: new Headers(),
-  body: Buffer.from(body),
-});
 
 let database: Database;
 let timers: FakeTime;
@@ -38,11 +39,15 @@ beforeEach(async () => {
   webhooks = await open();
 });
 afterEach(async () => {
-  const ended = webhooks[Symbol.asyncDispose]();
-  await timers.advance(5_000);
-  await ended;
+  await end(webhooks);
   await database[Symbol.asyncDispose]();
 });
+
+async function end(one: Webhooks, ms = 5_000): Promise<void> {
+  const ended = one[Symbol.asyncDispose]();
+  await timers.advance(ms);
+  await ended;
+}
 
 function open(logDays = 7, outbox = new StoredOutbox(database), shared = false): Promise<Webhooks> {
   return Webhooks.open({
@@ -62,18 +67,12 @@ function open(logDays = 7, outbox = new StoredOutbox(database), shared = false):
   });
 }
 
-/** Never answers, but notices when the server gives up. */
-const hang = ({ signal }: OutgoingRequest) =>
-  new Promise<OutgoingAnswer>((resolve) =>
-    signal?.addEventListener('abort', () => resolve({ result: 'unreachable', why: 'aborted' })),
-  );
 const accept = (channel: string, appId = 'app') =>
   webhooks.accept([occupied(appId, channel, timers.now())]);
 const newest = async () => {
   const [entry] = await webhooks.list({ limit: 1 });
   return webhooks.show(entry?.id ?? '');
 };
-const channelOf = ({ body }: OutgoingRequest) => JSON.parse(String(body)).events[0].channel;
 
 describe('an event that servers of a cluster may report again', () => {
   const event = (id: string, channel = id) => ({ ...occupied('app', channel, beganMs), id });
@@ -92,9 +91,7 @@ describe('an event that servers of a cluster may report again', () => {
     await timers.advance(200);
     expect(over.slice(3)).toEqual(['other b', 'other c']);
     expect(heard().map(({ channel }) => channel)).toEqual(['a', 'b', 'c']);
-    const ended = other[Symbol.asyncDispose]();
-    await timers.advance(5_000);
-    await ended;
+    await end(other);
   });
 
   it('is over at once if nobody wants it or it is dropped', async () => {
@@ -118,9 +115,7 @@ describe('an event that servers of a cluster may report again', () => {
     shared.accept([event('a')]);
     await timers.advance(1_000);
     expect(heard()).toHaveLength(2);
-    const ended = shared[Symbol.asyncDispose]();
-    await timers.advance(5_000);
-    await ended;
+    await end(shared);
   });
 });
 
@@ -322,9 +317,7 @@ describe('a waiting webhook', () => {
     for (let index = 0; index < 10; index++) accept(`${index}`);
     await timers.advance(300);
     expect(sent).toHaveLength(4);
-    const ended = webhooks[Symbol.asyncDispose]();
-    await timers.advance(2_000);
-    await ended;
+    await end(webhooks, 2_000);
 
     answer = () => answered(200);
     sent = [];
@@ -433,9 +426,7 @@ describe('a waiting webhook', () => {
     accept('ours');
     await timers.advance(2_000);
     expect(sent.map(channelOf)).toEqual(['theirs', 'ours']);
-    const ended = theirs[Symbol.asyncDispose]();
-    await timers.advance(2_000);
-    await ended;
+    await end(theirs);
   });
 
   it('is kept in memory while the store fails, with one log line', async () => {

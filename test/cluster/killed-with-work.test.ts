@@ -5,7 +5,7 @@ import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { isLong } from '../../testing/long-run.ts';
 import { TestApp } from '../../testing/servers/test-app.ts';
-import { DeliverySite, newsFor, timesOf } from '../failure/push-delivery-site.ts';
+import { DeliverySite, newsFor, timesOf } from '../failure/push/delivery-site.ts';
 
 const DEVICES = 3_000;
 

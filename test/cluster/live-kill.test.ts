@@ -4,7 +4,7 @@ import { testSeed } from '../../testing/long-run.ts';
 import { Random } from '../../testing/random.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
 import { type OwnRedis, startRedis } from '../../testing/servers/redis.ts';
-import { LiveCrowd } from '../failure/live-crowd.ts';
+import { LiveCrowd } from '../failure/push/live-crowd.ts';
 
 const PUBLISHES = 10;
 

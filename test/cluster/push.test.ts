@@ -12,7 +12,7 @@ import {
   newsFor,
   type SiteInstance,
   timesOf,
-} from '../failure/push-delivery-site.ts';
+} from '../failure/push/delivery-site.ts';
 
 const DEVICES = 2_000;
 

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import PushNotifications from '@pusher/push-notifications-server';
 import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
-import { type Fanfare, type FanfareOptions, startFanfare } from '../../testing/servers/fanfare.ts';
-import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
+import type { Fanfare } from '../../testing/servers/fanfare.ts';
+import { INSTANCE } from '../../testing/servers/push-server.ts';
 import { holdStore } from '../failure/store-trouble.ts';
 import { InstalledApp } from './installed-app.ts';
+import { deviceOf, interestsOf, pageOf, startPush } from './installed-devices.ts';
 import { androidSdk, ios, type MobileSdk } from './mobile-sdks.ts';
 import { withHead } from './transcript.ts';
 
@@ -27,37 +28,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-function startPush(options: FanfareOptions = {}): Promise<Fanfare> {
-  const settings = { ...instanceSettings(), limits: { publishesPerSecond: 0 } };
-  return startFanfare({ ...options, config: { push: pushSettings(settings) } });
-}
-
 const fetchUserToken = (userId: string) => String(backend.generateToken(userId)['token']);
-
-/** The device as the API shows it; `undefined` if it does not exist. */
-async function deviceOf(id: string): Promise<unknown> {
-  const { status, json } = await askPush(server, requests.readDevice(id));
-  if (status === 200) return json;
-  expect([status, json['error']]).toEqual([404, 'Device not found']);
-  return undefined;
-}
-
-/** One page of a device's interests, and the cursor of the next. */
-async function pageOf(id: string, query = '') {
-  const request = requests.readInterests(id);
-  const { status, json } = await askPush(server, { ...request, target: request.target + query });
-  expect(status).toBe(200);
-  return json as {
-    interests: readonly string[];
-    responseMetadata: { readonly nextCursor?: string };
-  };
-}
-
-async function interestsOf(id: string): Promise<readonly string[]> {
-  const { interests, responseMetadata } = await pageOf(id);
-  expect(responseMetadata).toEqual({});
-  return interests;
-}
 
 async function publishTo(interest: string): Promise<string> {
   const body = { interests: [interest], apns: { aps: { alert: 'Hi' } }, fcm: { data: { a: 'b' } } };
@@ -107,7 +78,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     ]);
     const first = app.deviceId;
     expect(first).toMatch(ID);
-    expect(await deviceOf(first)).toEqual({
+    expect(await deviceOf(server, first)).toEqual({
       id: first,
       userId: null,
       metadata:
@@ -121,16 +92,16 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await app.addInterest('hello')).toBe('done');
     expect(await app.addInterest(ALLOWED)).toBe('done');
     expect(await app.removeInterest('never-added')).toBe('done');
-    expect(await interestsOf(first)).toEqual([ALLOWED, 'hello']);
+    expect(await interestsOf(server, first)).toEqual([ALLOWED, 'hello']);
     expect(await app.removeInterest(ALLOWED)).toBe('done');
     expect(await app.setInterests(['news', 'sport', ALLOWED])).toBe('done');
-    expect(await interestsOf(first)).toEqual([ALLOWED, 'news', 'sport']);
+    expect(await interestsOf(server, first)).toEqual([ALLOWED, 'news', 'sport']);
 
     // Its user signs in, and again when the app starts on another day.
     expect(await app.setUser('zoë/7 +1')).toBe('done');
     await app.launch();
     expect(await app.setUser('zoë/7 +1')).toBe('done');
-    expect(await deviceOf(first)).toMatchObject({ userId: 'zoë/7 +1' });
+    expect(await deviceOf(server, first)).toMatchObject({ userId: 'zoë/7 +1' });
 
     // A notification arrives and is opened.
     const publishId = await publishTo('news');
@@ -156,9 +127,9 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     const second = app.deviceId;
     expect(second).toMatch(ID);
     expect(second).not.toBe(first);
-    expect(await deviceOf(first)).toBeUndefined();
-    expect(await deviceOf(second)).toMatchObject({ userId: 'zoë/7 +1' });
-    expect(await interestsOf(second)).toEqual([ALLOWED, 'news', 'sport', 'weather']);
+    expect(await deviceOf(server, first)).toBeUndefined();
+    expect(await deviceOf(server, second)).toMatchObject({ userId: 'zoë/7 +1' });
+    expect(await interestsOf(server, second)).toEqual([ALLOWED, 'news', 'sport', 'weather']);
 
     // The system gives the app another token.
     if (sdk.setToken === undefined) {
@@ -167,18 +138,18 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
       expect(await app.refreshToken(nextToken)).toBe('done');
       expect(app.deviceId).toBe(second);
     }
-    expect(await interestsOf(app.deviceId)).toEqual([ALLOWED, 'news', 'sport', 'weather']);
+    expect(await interestsOf(server, app.deviceId)).toEqual([ALLOWED, 'news', 'sport', 'weather']);
 
     // It is stopped. The request is repeated because the answer was lost.
     const last = app.deviceId;
     for (const _ of [1, 2]) expect(await app.stop()).toBe('done');
-    expect(await deviceOf(last)).toBeUndefined();
+    expect(await deviceOf(server, last)).toBeUndefined();
 
     // After all state was cleared, it starts anew with its old token and without its old data.
     expect(await app.start(nextToken)).toBe('done');
     expect([first, second, last]).not.toContain(app.deviceId);
-    expect(await interestsOf(app.deviceId)).toEqual([]);
-    expect(await deviceOf(app.deviceId)).toMatchObject({ userId: null });
+    expect(await interestsOf(server, app.deviceId)).toEqual([]);
+    expect(await deviceOf(server, app.deviceId)).toMatchObject({ userId: null });
     expect(await app.setUser('bob')).toBe('done');
   });
 
@@ -201,15 +172,15 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     const unique = [...new Set(names)].toSorted();
 
     for (const name of names) expect([name, await app.addInterest(name)]).toEqual([name, 'done']);
-    expect(await interestsOf(app.deviceId)).toEqual(unique);
+    expect(await interestsOf(server, app.deviceId)).toEqual(unique);
     for (const name of names) {
       expect([name, await app.removeInterest(name)]).toEqual([name, 'done']);
     }
-    expect(await interestsOf(app.deviceId)).toEqual([]);
+    expect(await interestsOf(server, app.deviceId)).toEqual([]);
     expect(await app.setInterests(unique)).toBe('done');
-    expect(await interestsOf(app.deviceId)).toEqual(unique);
+    expect(await interestsOf(server, app.deviceId)).toEqual(unique);
     expect(await app.setInterests([])).toBe('done');
-    expect(await interestsOf(app.deviceId)).toEqual([]);
+    expect(await interestsOf(server, app.deviceId)).toEqual([]);
 
     // A name that the SDK itself refuses is dropped rather than repeated.
     for (const name of ['a:b', 'x'.repeat(165), 'a%20b']) {
@@ -217,7 +188,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
       expect(await app.removeInterest(name)).toBe('skip');
     }
     expect(await app.setInterests(['fine', 'a:b'])).toBe('skip');
-    expect(await interestsOf(app.deviceId)).toEqual([]);
+    expect(await interestsOf(server, app.deviceId)).toEqual([]);
   });
 
   it('uses the same interest if a proxy has encoded its name', async () => {
@@ -230,10 +201,10 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
       [encoded, [ALLOWED]],
     ] as const) {
       await app.ask('add interest', sdk.addInterest(app.deviceId, name));
-      expect(await interestsOf(app.deviceId)).toEqual(left);
+      expect(await interestsOf(server, app.deviceId)).toEqual(left);
     }
     await app.ask('remove interest', sdk.removeInterest(app.deviceId, encoded));
-    expect(await interestsOf(app.deviceId)).toEqual([]);
+    expect(await interestsOf(server, app.deviceId)).toEqual([]);
   });
 
   it('gets its interests in pages, always in the same order', async () => {
@@ -252,7 +223,11 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
       let cursor: string | undefined;
       do {
         const query = cursor === undefined ? '' : `cursor=${encodeURIComponent(cursor)}`;
-        const { interests, responseMetadata } = await pageOf(app.deviceId, `?${limit}${query}`);
+        const { interests, responseMetadata } = await pageOf(
+          server,
+          app.deviceId,
+          `?${limit}${query}`,
+        );
         pages.push(interests);
         cursor = responseMetadata.nextCursor;
       } while (cursor !== undefined);
@@ -281,7 +256,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
       'set user: 401',
       'set user: 403',
     ]);
-    expect(await deviceOf(app.deviceId)).toMatchObject({ userId: null });
+    expect(await deviceOf(server, app.deviceId)).toMatchObject({ userId: null });
   });
 
   it('keeps its user: another user cannot sign in on the same device', async () => {
@@ -289,7 +264,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     await app.start(token);
     expect(await app.setUser('ann')).toBe('done');
     expect(await app.setUser('bob')).toBe('skip');
-    expect(await deviceOf(app.deviceId)).toMatchObject({ userId: 'ann' });
+    expect(await deviceOf(server, app.deviceId)).toMatchObject({ userId: 'ann' });
   });
 
   it('is refused if its user already has 100 devices on this platform', async () => {
@@ -369,13 +344,13 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     await using app = await install();
     expect(await app.start(token)).toBe('done');
 
-    expect(await deviceOf(before.deviceId)).toBeUndefined();
-    expect(await deviceOf(app.deviceId)).toMatchObject({ userId: null });
-    expect(await interestsOf(app.deviceId)).toEqual([]);
+    expect(await deviceOf(server, before.deviceId)).toBeUndefined();
+    expect(await deviceOf(server, app.deviceId)).toMatchObject({ userId: null });
+    expect(await interestsOf(server, app.deviceId)).toEqual([]);
     // A device with another token stays.
     await using other = await install();
     await other.start(nextToken);
-    expect(await deviceOf(app.deviceId)).toBeDefined();
+    expect(await deviceOf(server, app.deviceId)).toBeDefined();
   });
 
   it('is answered with 200 for the deletion of any device id, and does not repeat it', async () => {
@@ -396,7 +371,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
       const answer = await app.ask('delete', sdk.delete(id));
       expect([id, answer.status, sdk.decide('delete', answer)]).toEqual([id, 200, 'done']);
     }
-    expect(await deviceOf(app.deviceId)).toBeUndefined();
+    expect(await deviceOf(server, app.deviceId)).toBeUndefined();
   });
 
   it('registers again after each request about a device that does not exist', async () => {
@@ -433,8 +408,8 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
         'set user: 200',
         'remove interest: 200',
       ]);
-      expect(await deviceOf(app.deviceId)).toMatchObject({ userId: 'ann' });
-      expect(await interestsOf(app.deviceId)).toEqual(['news']);
+      expect(await deviceOf(server, app.deviceId)).toMatchObject({ userId: 'ann' });
+      expect(await interestsOf(server, app.deviceId)).toEqual(['news']);
     }
   });
 
@@ -482,8 +457,8 @@ describe('an app on iOS', () => {
       const answer = await app.ask(job, withHead(request, '\r\nContent-Length: 0', ''));
       expect(answer.status).toBe(200);
     }
-    expect(await deviceOf(app.deviceId)).toMatchObject({ userId: 'ann' });
-    expect(await interestsOf(app.deviceId)).toEqual(['news']);
+    expect(await deviceOf(server, app.deviceId)).toMatchObject({ userId: 'ann' });
+    expect(await interestsOf(server, app.deviceId)).toEqual(['news']);
   });
 
   it('registers without the name of its bundle, also on a Mac', async () => {
@@ -504,64 +479,5 @@ describe('an app on iOS', () => {
       const answer = await app.ask('register', { ...register, bytes: Buffer.from(changed) });
       expect(ios.decide('register', answer)).toBe('done');
     }
-  });
-});
-
-describe('an app on Android', () => {
-  it('replaces a device that an older SDK registered, but never the device of another user', async () => {
-    const [token, nextToken] = androidSdk.pushTokens;
-    await using other = await InstalledApp.install(androidSdk, server, fetchUserToken);
-    await other.start(nextToken);
-    await using old = await InstalledApp.install(androidSdk, server, fetchUserToken);
-    await old.start(token);
-
-    await using app = await InstalledApp.install(androidSdk, server, fetchUserToken);
-    const previous = [old.deviceId, other.deviceId, `fcm-${UNKNOWN}`, 'client-of-the-beta'];
-    expect(await app.start(token, previous)).toBe('done');
-
-    expect(await deviceOf(old.deviceId)).toBeUndefined();
-    expect(await deviceOf(other.deviceId)).toBeDefined();
-    expect(await deviceOf(app.deviceId)).toBeDefined();
-  });
-
-  it('takes over the token of another device', async () => {
-    const [token, nextToken] = androidSdk.pushTokens;
-    await using app = await InstalledApp.install(androidSdk, server, fetchUserToken);
-    await app.start(token);
-    await app.addInterest('news');
-    await using before = await InstalledApp.install(androidSdk, server, fetchUserToken);
-    await before.start(nextToken);
-
-    expect(await app.refreshToken(nextToken)).toBe('done');
-    // Repeated because the answer was lost.
-    expect(await app.refreshToken(nextToken)).toBe('done');
-
-    expect(await deviceOf(before.deviceId)).toBeUndefined();
-    expect(await interestsOf(app.deviceId)).toEqual(['news']);
-    // Its old token is free.
-    await using after = await InstalledApp.install(androidSdk, server, fetchUserToken);
-    await after.start(token);
-    expect(await deviceOf(app.deviceId)).toBeDefined();
-  });
-
-  it('registers again with a new token after its device was removed', async () => {
-    const [token, nextToken] = androidSdk.pushTokens;
-    await using app = await InstalledApp.install(androidSdk, server, fetchUserToken);
-    await app.start(token);
-    await app.setUser('carl');
-    await app.addInterest('news');
-    await askPush(server, requests.deleteUser('carl'));
-    app.takeConversation();
-
-    expect(await app.refreshToken(nextToken)).toBe('done');
-
-    expect(app.takeConversation()).toEqual([
-      'set token: 404',
-      'register: 200',
-      'set interests: 200',
-      'set user: 200',
-      'set token: 200',
-    ]);
-    expect(await deviceOf(app.deviceId)).toMatchObject({ userId: 'carl' });
   });
 });

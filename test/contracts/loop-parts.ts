@@ -3,7 +3,7 @@ import type { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
 import { WebhookEvents } from '../../src/channels/lifecycle/webhook-events.ts';
 import type { Audience, WebhookSink } from '../../src/channels/ports.ts';
-import { Usage } from '../../src/channels/usage.ts';
+import { Usage } from '../../src/channels/usage/usage.ts';
 import { ClusterQuotas } from '../../src/engines/redis/quotas/cluster-quotas.ts';
 import { TableMeter } from '../../src/observability/meter.ts';
 import type { Log } from '../../src/runtime/ports.ts';

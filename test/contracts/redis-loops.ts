@@ -3,7 +3,7 @@ import type { ChannelText } from '../../src/channels/channel-name.ts';
 import { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
 import type { Audience, WebhookSink } from '../../src/channels/ports.ts';
-import type { Usage } from '../../src/channels/usage.ts';
+import type { Usage } from '../../src/channels/usage/usage.ts';
 import { RedisEngine } from '../../src/engines/redis/engine.ts';
 import { type RedisListener, RedisServer } from '../../src/engines/redis/link/redis-server.ts';
 import { Script } from '../../src/engines/redis/link/script.ts';

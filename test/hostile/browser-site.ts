@@ -8,7 +8,7 @@ import { readWebToken } from '../../src/push/requests/web-subscription.ts';
 import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
 import { configOf, type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { pushSettings } from '../../testing/servers/push-server.ts';
-import { fillStore, type StoredRow } from '../failure/push-delivery-rows.ts';
+import { fillStore, type StoredRow } from '../failure/push/delivery-rows.ts';
 
 /** A server and a push service of the test, with honest browsers and endpoints that an attacker registered. */
 

@@ -9,7 +9,7 @@ import {
   DeliverySite,
   newsFor,
   type SiteDevice,
-} from '../failure/push-delivery-site.ts';
+} from '../failure/push/delivery-site.ts';
 
 const LONG_MS = 60_000;
 

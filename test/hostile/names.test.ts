@@ -11,7 +11,7 @@ import { sampleMachineDelay } from '../../testing/machine-delay.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { type NameServer, startNameServer } from '../../testing/servers/name-server.ts';
 import { pushSettings } from '../../testing/servers/push-server.ts';
-import { writeSigningKey } from '../failure/push-delivery-site.ts';
+import { writeSigningKey } from '../failure/push/delivery-site.ts';
 
 /**
  * One tenant chooses names whose name servers never answer. Others have names as well: for their webhooks, and for

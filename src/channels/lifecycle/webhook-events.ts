@@ -1,7 +1,7 @@
 import type { Clock } from '../../runtime/ports.ts';
 import type { App } from '../app.ts';
 import type { WebhookSink } from '../ports.ts';
-import type { Usage } from '../usage.ts';
+import type { Usage } from '../usage/usage.ts';
 import type { WebhookEvent } from './webhook-event.ts';
 
 export interface WebhookEventsOptions {

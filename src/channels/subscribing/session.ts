@@ -1,4 +1,4 @@
-import type { TokenBucket } from '../../runtime/token-bucket.ts';
+import type { TokenBucket } from '../../runtime/rates/token-bucket.ts';
 import type { App } from '../app.ts';
 import type { ChannelName } from '../channel-name.ts';
 import type { Topic } from '../event.ts';

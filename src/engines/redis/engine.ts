@@ -2,7 +2,7 @@ import type { App } from '../../channels/app.ts';
 import type { Broadcaster } from '../../channels/broadcast.ts';
 import { broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
-import { CACHE_TTL_MS, topicOf } from '../../channels/event.ts';
+import { CACHE_TTL_MS } from '../../channels/event.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
@@ -24,15 +24,14 @@ import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.
 import type { Log, Timers } from '../../runtime/ports.ts';
 import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
-import { PARTITIONS, partitionOf } from '../partition.ts';
+import { PARTITIONS } from '../partition.ts';
 import { readMissed } from './catch-up.ts';
-import { type RedisChannel, readCached } from './channel.ts';
+import type { RedisChannel } from './channel.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
 import { Follows } from './follows.ts';
 import { countForgotten } from './history/count-forgotten.ts';
 import { historyToKeep } from './history/kept-history.ts';
-import { pageToRead, readHistoryPage } from './history/page.ts';
-import { rulesText, statedRules } from './history/rules.ts';
+import { statedRules } from './history/rules.ts';
 import { checkLayout } from './layout.ts';
 import { RedisRefused, type Reply } from './link/reply.ts';
 import type { Script } from './link/script.ts';
@@ -40,16 +39,16 @@ import type { LoopParts } from './loop.ts';
 import type { LoopBus } from './loop-bus.ts';
 import { Partition, Unavailable } from './partition.ts';
 import { persist } from './persist.ts';
+import { partitionIn, Queries } from './queries.ts';
 import type { ClusterQuotas } from './quotas/cluster-quotas.ts';
 import type { RedisLink } from './redis-link.ts';
 import { PUBLISH } from './scripts/events.ts';
-import { FORGET_HISTORY, READ_HISTORY } from './scripts/histories.ts';
-import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE, USERS } from './scripts/queries.ts';
+import { FORGET_HISTORY } from './scripts/histories.ts';
+import { USERS } from './scripts/queries.ts';
 import { TERMINATE } from './scripts/statements.ts';
-import { eventText, readChannelMessage, readNumbered, readRoster } from './stream-message.ts';
+import { eventText, readChannelMessage, readNumbered } from './stream-message.ts';
 import { Topics } from './topics.ts';
 import type { RedisUser } from './user.ts';
-import { RedisWalk } from './walk.ts';
 import { WebhookClaims } from './webhook-claims.ts';
 
 export interface RedisEngineOptions {
@@ -114,6 +113,7 @@ export class RedisEngine implements Authority {
   private readonly partitions: Partition[] = [];
   private readonly claims: WebhookClaims[] = [];
   private readonly topics: Topics;
+  private readonly queries: Queries;
   private publishesWaiting = 0;
   private nextTick = 0;
   private stopTicks: (() => void) | undefined;
@@ -126,6 +126,7 @@ export class RedisEngine implements Authority {
     const memberChanges = new MemberChanges(timers, (sent) => broadcast(broadcaster, sent));
     this.loop = { webhooks, broadcaster, memberChanges, terminate, endResuming, meter };
     this.topics = new Topics(this.loop, (partition) => this.followsOf(partition));
+    this.queries = new Queries(this.partitions);
   }
 
   /** Connects to all servers. Rejects with `ServerUnusable` if one cannot be reached or is laid out differently. */
@@ -237,51 +238,32 @@ export class RedisEngine implements Authority {
     await this.callSoon(partition, TERMINATE, [watchTopic(app, userId)]);
   }
 
-  async members(app: App, channel: ChannelName): Promise<readonly Member[]> {
-    const [roster] = await this.ask(app, channel, MEMBERS);
-    return [...readRoster(roster).values()];
+  members(app: App, channel: ChannelName): Promise<readonly Member[]> {
+    return this.queries.members(app, channel);
   }
 
-  async counts(app: App, channel: ChannelName): Promise<ChannelCounts> {
-    const [subscriptions, users] = await this.ask(app, channel, COUNTS);
-    return { subscriptions: Number(subscriptions), users: Number(users) };
+  counts(app: App, channel: ChannelName): Promise<ChannelCounts> {
+    return this.queries.counts(app, channel);
   }
 
-  async cached(app: App, channel: ChannelName): Promise<CachedEvent | undefined> {
-    const [event] = await this.ask(app, channel, CACHED);
-    return readCached(event);
+  cached(app: App, channel: ChannelName): Promise<CachedEvent | undefined> {
+    return this.queries.cached(app, channel);
   }
 
-  async history(app: App, { text }: ChannelName, page: HistoryQuery): Promise<HistoryPage> {
-    const args = [`${app.id}/${text}`, rulesText(app), ...pageToRead(page)];
-    return readHistoryPage(await query(this.partitionOf(app, text), READ_HISTORY, args));
+  history(app: App, channel: ChannelName, page: HistoryQuery): Promise<HistoryPage> {
+    return this.queries.history(app, channel, page);
   }
 
   async forgetHistory(app: App, { text }: ChannelName): Promise<void> {
     await this.callSoon(this.partitionOf(app, text), FORGET_HISTORY, [`${app.id}/${text}`]);
   }
 
-  async channelCountOf(app: App): Promise<number> {
-    const counts = await Promise.all(
-      this.partitions.map((partition) => query(partition, CHANNEL_COUNT, [app.id])),
-    );
-    return counts.reduce((sum, [count]) => sum + Number(count), 0);
+  channelCountOf(app: App): Promise<number> {
+    return this.queries.channelCountOf(app);
   }
 
-  channels(app: App, { prefix, after }: ChannelQuery): ChannelWalk {
-    return new RedisWalk(PARTITIONS, { after }, async (number, position, limit) => {
-      const partition = this.partitions[number];
-      if (partition === undefined) throw new Error(`There is no partition ${number}`);
-      const [rows, next] = await query(partition, PAGE, [app.id, prefix, position, limit]);
-      return {
-        rows: (rows as [ChannelText, string, number, string][]).map((row) => ({
-          name: row[0],
-          counts: { subscriptions: Number(row[1]), users: row[2] },
-          position: Number(row[3]),
-        })),
-        next: next === '' ? undefined : Number(next),
-      };
-    });
+  channels(app: App, query: ChannelQuery): ChannelWalk {
+    return this.queries.channels(app, query);
   }
 
   figures(): EngineFigures {
@@ -471,10 +453,6 @@ export class RedisEngine implements Authority {
     return await partition.call(script, args);
   }
 
-  private ask(app: App, channel: ChannelName, script: Script): Promise<readonly Reply[]> {
-    return query(this.partitionOf(app, channel.text), script, [topicOf(app, channel)]);
-  }
-
   private async readUsers(partition: Partition, users: readonly RedisUser[]): Promise<void> {
     const topics = users.map(({ topic }) => topic);
     const streams = users.map(({ stream }) => stream);
@@ -501,9 +479,7 @@ export class RedisEngine implements Authority {
   }
 
   private partitionOf(app: App, channel: string): Partition {
-    const partition = this.partitions[partitionOf(app, channel)];
-    if (partition === undefined) throw new Error('The engine has not started');
-    return partition;
+    return partitionIn(this.partitions, app, channel);
   }
 
   private serverOf(partition: number): Server {
@@ -515,14 +491,4 @@ export class RedisEngine implements Authority {
   private followsOf(partition: Partition): Follows {
     return this.serverOf(partition.number).follows;
   }
-}
-
-/** Asks a partition, or fails at once, because a late answer to a query is worse than a refusal. */
-function query(
-  partition: Partition,
-  script: Script,
-  args: readonly (string | number)[],
-): Promise<readonly Reply[]> {
-  if (!partition.isReady) return Promise.reject(new Unavailable('Redis is away'));
-  return partition.call(script, args);
 }

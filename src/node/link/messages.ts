@@ -6,8 +6,8 @@ import type { AskReport, LiveAnswer, LiveEvent } from '../../channels/live/ask.t
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
 import type { ProblemGroup } from '../../channels/problem-book.ts';
 import type { RuleEvent } from '../../channels/push-rules/push-rule.ts';
-import type { TakenUsage } from '../../channels/unshared-usage.ts';
-import type { DayUsage } from '../../channels/usage.ts';
+import type { TakenUsage } from '../../channels/usage/unshared-usage.ts';
+import type { DayUsage } from '../../channels/usage/usage.ts';
 import type { Config } from '../../config/schema.ts';
 import type { LoopWord } from '../../engines/redis/loop-bus.ts';
 import type { EngineMessage } from '../../engines/threads/messages.ts';

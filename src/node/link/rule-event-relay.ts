@@ -5,7 +5,7 @@ import {
   type RuleEventSink,
 } from '../../channels/push-rules/push-rule.ts';
 import type { Clock } from '../../runtime/ports.ts';
-import { perSecond, TokenBucket } from '../../runtime/token-bucket.ts';
+import { perSecond, TokenBucket } from '../../runtime/rates/token-bucket.ts';
 
 /** What may be in flight from this loop to the background loop. An app may take half of what is free. */
 const IN_FLIGHT_MAX = { events: 2_000, characters: 8 * 1024 * 1024 };

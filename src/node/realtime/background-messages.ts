@@ -1,5 +1,5 @@
 import type { BackgroundToLoop, LoopToBackground } from '../link/messages.ts';
-import type { Realtime } from './start.ts';
+import type { Realtime } from './realtime.ts';
 
 /** Handles a message of the background loop. */
 export function handleBackgroundMessage(

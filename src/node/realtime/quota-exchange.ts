@@ -1,6 +1,6 @@
 import type { AppDirectory } from '../../channels/ports.ts';
-import { UnsharedUsage } from '../../channels/unshared-usage.ts';
-import type { SharedUsage, Usage } from '../../channels/usage.ts';
+import { UnsharedUsage } from '../../channels/usage/unshared-usage.ts';
+import type { SharedUsage, Usage } from '../../channels/usage/usage.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import type { UsageMessage } from '../link/messages.ts';
 

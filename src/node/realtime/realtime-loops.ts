@@ -6,8 +6,9 @@ import type { ListenerAddress, RealtimeStart } from '../link/messages.ts';
 import { listenError } from '../listen-error.ts';
 import { PortLock } from '../port-lock.ts';
 import { StartFailed } from '../start-failed.ts';
+import type { Realtime, RealtimeOptions } from './realtime.ts';
 import { RealtimeThread } from './realtime-thread.ts';
-import { openRealtime, type Realtime, type RealtimeOptions } from './start.ts';
+import { openRealtime } from './start.ts';
 
 /** The time that a thread has for an order beyond the drain time. Milliseconds. */
 const ORDER_TIMEOUT_MS = 5000;

@@ -1,28 +1,22 @@
-import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
-import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import { ProblemBook } from '../../channels/problem-book.ts';
 import { LocalChannels } from '../../channels/subscribing/local-channels.ts';
 import { MemberSessions } from '../../channels/subscribing/member-sessions.ts';
-import { type DayUsage, Usage } from '../../channels/usage.ts';
+import { Usage } from '../../channels/usage/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
-import type { Config } from '../../config/schema.ts';
 import { LocalConnectionQuota } from '../../engines/local-connection-quota.ts';
 import { LoopBus, type LoopWord } from '../../engines/redis/loop-bus.ts';
 import { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
-import type { Certificate } from '../../runtime/certificate.ts';
 import { messageOf } from '../../runtime/error-code.ts';
-import type { Log, Timers } from '../../runtime/ports.ts';
 import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { SharedCounts } from '../../runtime/shared-memory/shared-counts.ts';
 import { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { monotonicTimers, withTimeout } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
-import type { ChangedIds } from '../../tenants/changed-ids.ts';
 import { BodyIntake } from '../../transports/body-intake.ts';
 import { ChannelsApi } from '../../transports/channels-api/api.ts';
 import { HTTP_IDLE_SECONDS, listenForChannels } from '../../transports/channels-listener.ts';
@@ -44,19 +38,10 @@ import { WebSocketTransport } from '../../transports/websocket/transport.ts';
 import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts';
 import { REALTIME_RECORDS } from '../../watching/limits.ts';
 import { LoopTaps } from '../../watching/loop-taps.ts';
-import type { WatchedApp } from '../../watching/records.ts';
 import { FileGuard } from '../file-guard.ts';
 import { stoppingWord } from '../link/cluster-words.ts';
-import type { LoopLinks } from '../link/loop-links.ts';
 import { loopName } from '../link/loop-name.ts';
-import type { LoopTotals } from '../link/loop-totals.ts';
-import {
-  isOfEngine,
-  type ListenerAddress,
-  type LoopToBackground,
-  type Question,
-  type Questions,
-} from '../link/messages.ts';
+import { isOfEngine } from '../link/messages.ts';
 import { RuleEventRelay } from '../link/rule-event-relay.ts';
 import { WebhookRelay } from '../link/webhook-relay.ts';
 import { readOpenFiles } from '../open-files.ts';
@@ -72,6 +57,7 @@ import {
 import { Listeners } from './listeners.ts';
 import { LiveLoop } from './live-loop.ts';
 import { QuotaExchange } from './quota-exchange.ts';
+import type { Realtime, RealtimeOptions } from './realtime.ts';
 
 /**
  * Each connection is checked once a second, a tenth of them at a time: checking 10,000 at once blocked the loop for 3 ms.
@@ -88,54 +74,6 @@ const FILES_CHECK_INTERVAL_MS = 20;
 
 /** The interval of storing usage: a crash loses no more than this and one commit. Milliseconds. */
 const USAGE_INTERVAL_MS = 500;
-
-export interface RealtimeOptions {
-  readonly config: Config;
-  readonly apps: readonly App[];
-  /** The usage of today before this start. */
-  readonly usage: readonly DayUsage[];
-  /** The histories that all loops had at the last stop; this one takes those whose home it is. */
-  readonly histories: SharedArrayBuffer | undefined;
-  readonly tls: Certificate | undefined;
-  readonly timers: Timers;
-  readonly log: Log;
-  /** Log lines that were dropped so far. */
-  readonly logLinesDropped: () => number;
-  /** To the other realtime loops. */
-  readonly links: LoopLinks;
-  readonly totals: LoopTotals;
-  /** The name of this server, for operators. */
-  readonly serverName: string;
-  readonly toBackground: (message: LoopToBackground) => void;
-}
-
-/** A realtime loop: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
-export interface Realtime {
-  /** Connects to what several servers share. Called before `listen`. Throws `StartFailed` if that cannot be used. */
-  connect(): Promise<void>;
-  /** Begins to listen. Throws Bun's error if the port is taken or the certificate cannot be used. */
-  listen(port: number): ListenerAddress;
-  /** Replaces the list of apps; ends the connections of apps that are gone. `changes` is for the log. */
-  replaceApps(apps: readonly App[], changes: ChangedIds): void;
-  webhookEventsTaken(events: number): void;
-  webhookEventsOver(ids: readonly string[]): void;
-  ruleEventDone(event: { readonly appId: string; readonly dataLength: number }): void;
-  /** Sets how many connections the push listener has. */
-  pushConnectionsAre(open: number): void;
-  /** Sets which apps are watched, and what watchers want to see of them. */
-  watch(apps: readonly WatchedApp[]): void;
-  /** Says something to a loop of another server; `undefined`: to one loop of each. */
-  say(to: string | undefined, text: string): void;
-  /** Uses another certificate for new connections. Throws, and keeps the old one, if it cannot be used. */
-  replaceCertificate(tls: Certificate): void;
-  answer(question: Question): MaybePromise<Questions[Question['what']]['answer']>;
-  /** The background loop has received everything that this one sent. */
-  backgroundSaidGoodbye(): void;
-  /** Stops listening, and ends all connections over the drain time. The loop still answers the other loops. */
-  drain(): Promise<void>;
-  /** Hands what it knows to the background loop, and stops. */
-  close(): Promise<void>;
-}
 
 /** Opens a realtime loop, which can then answer other loops. It listens when it is asked to. */
 export function openRealtime(options: RealtimeOptions): Realtime {

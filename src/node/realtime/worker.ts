@@ -13,7 +13,8 @@ import { listenError } from '../listen-error.ts';
 import { StartFailed } from '../start-failed.ts';
 import { firstFault } from '../uncaught.ts';
 import { handleBackgroundMessage } from './background-messages.ts';
-import { openRealtime, type Realtime } from './start.ts';
+import type { Realtime } from './realtime.ts';
+import { openRealtime } from './start.ts';
 
 /** The thread of a realtime loop other than that of the main thread. It obeys the main thread, one order after the other. */
 

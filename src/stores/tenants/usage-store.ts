@@ -1,4 +1,4 @@
-import type { DayUsage } from '../../channels/usage.ts';
+import type { DayUsage } from '../../channels/usage/usage.ts';
 import type { Database } from '../database/database.ts';
 import type { BigInteger } from '../database/rows.ts';
 

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { addressKey } from '../../runtime/ip-address.ts';
-import { RateLimiter } from '../../runtime/rate-limiter.ts';
-import type { Rate } from '../../runtime/token-bucket.ts';
+import { RateLimiter } from '../../runtime/rates/rate-limiter.ts';
+import type { Rate } from '../../runtime/rates/token-bucket.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { type Asker, LOCAL, OWNER } from './asker.ts';
 import { cameThroughProxy, isFromAnotherSite, isLocal } from './origin-of-request.ts';

@@ -1,5 +1,5 @@
 import type { App } from '../../channels/app.ts';
-import type { Usage } from '../../channels/usage.ts';
+import type { Usage } from '../../channels/usage/usage.ts';
 import { ApiRefusal } from './problems.ts';
 
 /** The `Retry-After` of a rate. */

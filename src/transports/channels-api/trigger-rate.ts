@@ -1,7 +1,7 @@
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import { elementTexts, memberText } from '../../channels/json-slices.ts';
-import type { Usage } from '../../channels/usage.ts';
+import type { Usage } from '../../channels/usage/usage.ts';
 import { textOf } from './body-text.ts';
 import { ApiRefusal } from './problems.ts';
 import type { Trigger } from './read-event.ts';

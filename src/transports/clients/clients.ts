@@ -12,7 +12,8 @@ import type { Session } from '../../channels/subscribing/session.ts';
 import { connectionEstablished, PING, PONG, readClientMessage } from '../../channels/wire.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
-import { type AddressLimits, AddressRates } from './address-rates.ts';
+import { type AddressLimits, AddressRates } from './addresses/address-rates.ts';
+import { addressOf, type PackedAddress } from './addresses/packed-address.ts';
 import { ClientLibraries } from './client-libraries.ts';
 import { type ConnectionProblem, closeCodes } from './close-codes.ts';
 import { Connection } from './connection.ts';
@@ -22,7 +23,6 @@ import { type Endable, endWith } from './end.ts';
 import { FrameLimit } from './frame-limit.ts';
 import { type Frame, FrameQueue } from './frame-queue.ts';
 import { checkHeartbeats, type HeartbeatTimes } from './heartbeat.ts';
-import { addressOf, type PackedAddress } from './packed-address.ts';
 import type { SlowConsumers } from './slow-consumers.ts';
 
 export interface ClientSettings extends HeartbeatTimes {

@@ -1,8 +1,8 @@
 import type { App } from '../../channels/app.ts';
 import { appWith } from '../../channels/hub.fixture.ts';
+import type { PackedAddress } from './addresses/packed-address.ts';
 import { Connection } from './connection.ts';
 import { Connections } from './connections.ts';
-import type { PackedAddress } from './packed-address.ts';
 
 export interface FakeConnectionOptions {
   readonly id?: string;

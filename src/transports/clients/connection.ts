@@ -2,7 +2,7 @@ import type { App } from '../../channels/app.ts';
 import type { Peer } from '../../channels/ports.ts';
 import { newHalf, type SocketId, socketIdOf } from '../../channels/socket-id.ts';
 import { Session } from '../../channels/subscribing/session.ts';
-import type { PackedAddress } from './packed-address.ts';
+import type { PackedAddress } from './addresses/packed-address.ts';
 
 /** What every connection is made of. */
 export interface ConnectionOptions {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'bun:test';
 import type { App } from '../../channels/app.ts';
 import { appWith, socketId } from '../../channels/hub.fixture.ts';
+import { addressOf, type PackedAddress, packAddress } from './addresses/packed-address.ts';
 import { FakeConnection } from './connection.fixture.ts';
 import { Connections } from './connections.ts';
-import { addressOf, type PackedAddress, packAddress } from './packed-address.ts';
 
 describe('the connections of a node', () => {
   it('are found by their id, and counted by app', () => {

@@ -2,9 +2,9 @@ import type { App } from '../../channels/app.ts';
 import { firstHalfOf, newHalf, type SocketId } from '../../channels/socket-id.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
+import { ConnectionsByAddress } from './addresses/connections-by-address.ts';
+import { keyOf, type PackedAddress } from './addresses/packed-address.ts';
 import type { Connection } from './connection.ts';
-import { ConnectionsByAddress } from './connections-by-address.ts';
-import { keyOf, type PackedAddress } from './packed-address.ts';
 
 /** Connections that are compared when one must be chosen. */
 const LOOKED_MAX = 100;

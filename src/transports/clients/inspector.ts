@@ -2,11 +2,11 @@ import type { App } from '../../channels/app.ts';
 import { parseSocketId } from '../../channels/socket-id.ts';
 import type { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Clock } from '../../runtime/ports.ts';
+import { addressOf, type PackedAddress, packAddress } from './addresses/packed-address.ts';
 import type { ClientLibraries, ClientLibrary } from './client-libraries.ts';
 import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { endWith } from './end.ts';
-import { addressOf, type PackedAddress, packAddress } from './packed-address.ts';
 
 /** The most connections that one turn of the loop examines. */
 const LOOKED_MAX = 2_000;

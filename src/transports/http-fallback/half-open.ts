@@ -1,5 +1,5 @@
 import { FairBudget } from '../../runtime/fair-budget.ts';
-import { type AddressKey, keyOf, type PackedAddress } from '../clients/packed-address.ts';
+import { type AddressKey, keyOf, type PackedAddress } from '../clients/addresses/packed-address.ts';
 
 /** Sessions that have polled once, in all. */
 const HALF_OPEN_MAX = 8192;

@@ -2,7 +2,7 @@ import { createSecureContext } from 'node:tls';
 import { PushRefusal } from '../../push/refusal.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import type { Log } from '../../runtime/ports.ts';
-import { RateLimiter } from '../../runtime/rate-limiter.ts';
+import { RateLimiter } from '../../runtime/rates/rate-limiter.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { type PushBounds, pushBounds } from './bounds.ts';
 import type { Endpoints, PushHead } from './call.ts';

@@ -1,7 +1,7 @@
 import type { App } from '../../../channels/app.ts';
 import type { AppDirectory } from '../../../channels/ports.ts';
-import type { TakenUsage } from '../../../channels/unshared-usage.ts';
-import type { Usage } from '../../../channels/usage.ts';
+import type { TakenUsage } from '../../../channels/usage/unshared-usage.ts';
+import type { Usage } from '../../../channels/usage/usage.ts';
 import type { Reply } from '../link/reply.ts';
 import type { Partition } from '../partition.ts';
 import { USE } from '../scripts/quotas.ts';

@@ -1,6 +1,6 @@
 import type { App } from '../../../channels/app.ts';
 import type { ConnectionQuota } from '../../../channels/ports.ts';
-import type { SharedUsage } from '../../../channels/usage.ts';
+import type { SharedUsage } from '../../../channels/usage/usage.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import { partitionOf } from '../../partition.ts';
 import type { Reply } from '../link/reply.ts';

@@ -1,6 +1,6 @@
 import type { AppDirectory } from '../../../channels/ports.ts';
-import { UnsharedUsage } from '../../../channels/unshared-usage.ts';
-import type { SharedUsage, Usage } from '../../../channels/usage.ts';
+import { UnsharedUsage } from '../../../channels/usage/unshared-usage.ts';
+import type { SharedUsage, Usage } from '../../../channels/usage/usage.ts';
 import { partitionOf } from '../../partition.ts';
 import type { Partition } from '../partition.ts';
 import { AppUsages } from './app-usage.ts';

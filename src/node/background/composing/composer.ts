@@ -18,8 +18,8 @@ import { readDraft } from '../../../push/requests/publish-faults.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import { OperationRefused, type RefusalCode } from '../../../tenants/operation-refused.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
-import { type InstanceGateways, UnusableFile } from '../instance-gateways.ts';
-import type { LivePushes } from '../live-pushes.ts';
+import { type InstanceGateways, UnusableFile } from '../push/instance-gateways.ts';
+import type { LivePushes } from '../push/live-pushes.ts';
 import { type AskedGateway, askGateway } from './gateway-check.ts';
 import { gatewayRequests } from './gateway-requests.ts';
 

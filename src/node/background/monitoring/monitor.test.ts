@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import type { DayUsage } from '../../../channels/usage.ts';
+import type { DayUsage } from '../../../channels/usage/usage.ts';
 import { Readiness } from '../../../transports/admin/readiness.ts';
 import { Monitor, type MonitorOptions } from './monitor.ts';
 

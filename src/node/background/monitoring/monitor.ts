@@ -7,7 +7,7 @@ import type {
   KeptFigures,
   NodeReport,
 } from '../../../admin/monitoring/monitoring.ts';
-import type { DayUsage } from '../../../channels/usage.ts';
+import type { DayUsage } from '../../../channels/usage/usage.ts';
 import type { MetricId } from '../../../observability/metrics-table.ts';
 import type { OpenCircuit } from '../../../push/delivering/ports.ts';
 import type { Certificate } from '../../../runtime/certificate.ts';

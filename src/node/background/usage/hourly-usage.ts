@@ -1,5 +1,5 @@
 import type { HourUsage } from '../../../admin/admin.ts';
-import type { DayUsage } from '../../../channels/usage.ts';
+import type { DayUsage } from '../../../channels/usage/usage.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
 import type {
   HourSamples,

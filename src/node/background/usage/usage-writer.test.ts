@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import type { DayUsage } from '../../../channels/usage.ts';
+import type { DayUsage } from '../../../channels/usage/usage.ts';
 import { UsageWriter } from './usage-writer.ts';
 
 const used = (messages: number, clientMessages = 0): DayUsage => ({

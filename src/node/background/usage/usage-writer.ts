@@ -1,4 +1,4 @@
-import type { DayUsage } from '../../../channels/usage.ts';
+import type { DayUsage } from '../../../channels/usage/usage.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import type { UsageStore } from '../../../stores/tenants/usage-store.ts';
 

@@ -1,5 +1,5 @@
+import { perSecond, type Rate, TokenBucket } from '../../../runtime/rates/token-bucket.ts';
 import { untrustedLimit } from '../../../runtime/sender-queue.ts';
-import { perSecond, type Rate, TokenBucket } from '../../../runtime/token-bucket.ts';
 import type { Outcome } from '../../gateway.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
 import type { OpenCircuit } from '../ports.ts';

@@ -1,7 +1,7 @@
 import type { ReportTaken, ShareRate } from '../../../push/rate-exchange.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
-import { RateLimiter } from '../../../runtime/rate-limiter.ts';
-import { perSecond } from '../../../runtime/token-bucket.ts';
+import { RateLimiter } from '../../../runtime/rates/rate-limiter.ts';
+import { perSecond } from '../../../runtime/rates/token-bucket.ts';
 
 const RETRY_AFTER_SECONDS = 1;
 

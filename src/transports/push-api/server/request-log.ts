@@ -1,7 +1,7 @@
 import type { PushRefusal } from '../../../push/refusal.ts';
 import { LogThrottle, type Throttled } from '../../../runtime/log-throttle.ts';
 import type { Log } from '../../../runtime/ports.ts';
-import type { Rate } from '../../../runtime/token-bucket.ts';
+import type { Rate } from '../../../runtime/rates/token-bucket.ts';
 import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import type { PushBounds } from '../bounds.ts';
 import type { Client } from '../call.ts';

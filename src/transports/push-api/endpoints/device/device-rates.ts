@@ -1,11 +1,11 @@
 import type { PushInstance } from '../../../../push/model/instance.ts';
 import { type ReportTaken, type ShareRate, unshared } from '../../../../push/rate-exchange.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
-import { FairRateLimiter } from '../../../../runtime/fair-rate-limiter.ts';
 import type { LogThrottle } from '../../../../runtime/log-throttle.ts';
 import type { Log } from '../../../../runtime/ports.ts';
-import { RateLimiter } from '../../../../runtime/rate-limiter.ts';
-import type { Rate } from '../../../../runtime/token-bucket.ts';
+import { FairRateLimiter } from '../../../../runtime/rates/fair-rate-limiter.ts';
+import { RateLimiter } from '../../../../runtime/rates/rate-limiter.ts';
+import type { Rate } from '../../../../runtime/rates/token-bucket.ts';
 import type { Client } from '../../call.ts';
 
 /** Limits per second for clients without a secret key at one address. 0: no limit. */

@@ -1,0 +1,305 @@
+import type { Clock, Log } from '../../runtime/ports.ts';
+import { perSecond, TokenBucket } from '../../runtime/rates/token-bucket.ts';
+import type { App } from '../app.ts';
+import type { Cause } from '../event.ts';
+import type { Meter } from '../ports.ts';
+import type { RatedRequest, TakenUsage, UnsharedUsage } from './unshared-usage.ts';
+
+/** Milliseconds. */
+const DAY_MS = 86_400_000;
+
+/** The shares of a daily quota that are left when a warning is logged. */
+const WARNINGS = [
+  { share: 0.05, label: '5%' },
+  { share: 0.01, label: '1%' },
+  { share: 0, label: '0%' },
+] as const;
+
+interface Day {
+  /** Days since 1970, UTC. */
+  readonly day: number;
+  readonly messages: Record<Cause, number>;
+  /** The part of `messages` that `unsaved()` has not returned yet. */
+  readonly unsaved: Record<Cause, number>;
+  /** The part of `messages` that is in the figures of another loop. */
+  readonly elsewhere: Record<Cause, number>;
+  warned: number;
+}
+
+/** The usage of one app on one day. */
+export interface DayUsage {
+  readonly appId: string;
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string;
+  /** All messages. */
+  readonly messages: number;
+  /** The part of `messages` that clients caused. */
+  readonly clientMessages: number;
+}
+
+/** How several loops enforce quotas and rates together. */
+export interface SharedUsage {
+  /** Collects what the other loops must know. */
+  readonly unshared: UnsharedUsage;
+  /** Whether this loop logs the warnings of quotas that it sees passed. */
+  readonly warns: boolean;
+  /** Whether this loop shows the usage before a restart as its own, so that the figures of all loops add up. */
+  readonly isFirst: boolean;
+}
+
+/**
+ * Counts the messages of each app per day, and enforces its daily quota and its rates of requests.
+ *
+ * A trigger counts one message (two with `info`), each delivery to a connection one, and each webhook event one. Triggers
+ * and their deliveries are caused by the backend; client events, member events, replayed cached events and webhook events by
+ * clients.
+ * Source: the precedence table of the Channels protocol, and §14.4.
+ */
+export class Usage {
+  private readonly clock: Clock;
+  private readonly log: Log;
+  private readonly meter: Meter;
+  private readonly days = new Map<string, Day>();
+  /** Usage of past days that `unsaved()` has not returned yet. */
+  private past: DayUsage[] = [];
+  private readonly buckets: Record<RatedRequest, Map<string, TokenBucket>> = {
+    triggers: new Map(),
+    queries: new Map(),
+  };
+  private readonly shared: SharedUsage | undefined;
+
+  /** `shared`: for a loop that is one of several. */
+  constructor(clock: Clock, log: Log, meter: Meter, shared?: SharedUsage) {
+    this.clock = clock;
+    this.log = log;
+    this.meter = meter;
+    this.shared = shared;
+  }
+
+  /** Continues from the usage before a restart. */
+  restore(usage: readonly DayUsage[]): void {
+    for (const { appId, day: text, messages, clientMessages } of usage) {
+      if (text !== dayText(this.today())) continue;
+      const day = this.dayOf(appId);
+      const restored = { backend: messages - clientMessages, clients: clientMessages };
+      add(day.messages, restored);
+      if (this.shared?.isFirst === false) add(day.elsewhere, restored);
+    }
+  }
+
+  /** Counts messages that are sent in any case: deliveries, webhook events. */
+  charge(app: App, messages: number, cause: Cause): void {
+    if (messages === 0) return;
+    const day = this.dayOf(app.id);
+    day.messages[cause] += messages;
+    day.unsaved[cause] += messages;
+    this.shared?.unshared.countMessages(app.id, day.day, { [cause]: messages });
+    const { messagesPerDay } = app.limits;
+    if (cause === 'clients' || messagesPerDay === 0) return;
+    this.shared?.unshared.checkQuota(app.id, messagesPerDay - day.messages.backend);
+    this.warn(app, day);
+  }
+
+  /** Counts what another loop has taken, which stores it itself. */
+  chargeTaken(app: App, { day: takenOn, messages, requests }: TakenUsage): void {
+    const day = this.dayOf(app.id);
+    if (takenOn === day.day) {
+      add(day.messages, messages);
+      add(day.elsewhere, messages);
+      this.warn(app, day);
+    }
+    this.chargeBucket(app, 'triggers', requests.triggers);
+    this.chargeBucket(app, 'queries', requests.queries);
+  }
+
+  /** Messages of today that this loop knows of, on all loops. */
+  knownOf(app: App): Readonly<Record<Cause, number>> {
+    return { ...this.dayOf(app.id).messages };
+  }
+
+  /** Takes over what is left of a rate for all loops. */
+  setLeft(app: App, kind: RatedRequest, left: number): void {
+    if (limitOf(app, kind) > 0) this.chargeBucket(app, kind, this.leftOf(app, kind) - left);
+  }
+
+  /** Logs the warnings between two sums of messages of backends. */
+  warnBetween(app: App, before: number, after: number): void {
+    const { messagesPerDay } = app.limits;
+    if (messagesPerDay === 0) return;
+    for (const { share, label } of WARNINGS) {
+      const limit = messagesPerDay * (1 - share);
+      if (before < limit && after >= limit) this.warnThat(app, label, after);
+    }
+  }
+
+  /** Counts the messages of a request; `false`, and nothing counted, if they exceed the quota. */
+  take(app: App, messages: number): boolean {
+    const { messagesPerDay } = app.limits;
+    if (messagesPerDay > 0) {
+      const used = this.dayOf(app.id).messages.backend;
+      if (used + messages > messagesPerDay) return false;
+    }
+    this.charge(app, messages, 'backend');
+    return true;
+  }
+
+  /** Takes events from the app's rate of triggers, less those `taken` before; `false` if it has too few left. */
+  takeTriggers(app: App, events: number, taken = 0): boolean {
+    const { triggersPerSecond } = app.limits;
+    // A bucket never holds more than one second's worth.
+    const wanted = Math.min(events, triggersPerSecond) - taken;
+    return wanted <= 0 || this.takeFrom(app, 'triggers', wanted);
+  }
+
+  /** Charges a trigger for what it cost beyond its events. */
+  chargeTriggers(app: App, events: number): void {
+    if (events > 0) this.chargeBeyond(app, 'triggers', events);
+  }
+
+  /** Takes one query from the app's rate of queries; `false` if it has none left. */
+  takeQuery(app: App): boolean {
+    return this.takeFrom(app, 'queries', 1);
+  }
+
+  /** Charges a query for what it cost beyond one. */
+  chargeQueries(app: App, queries: number): void {
+    this.chargeBeyond(app, 'queries', queries);
+  }
+
+  /** The messages of today in the figures of this loop: those of all loops add up. */
+  todayOf(app: App): Readonly<Record<Cause, number>> {
+    const { messages, elsewhere } = this.dayOf(app.id);
+    return {
+      backend: messages.backend - elsewhere.backend,
+      clients: messages.clients - elsewhere.clients,
+    };
+  }
+
+  /** Returns the usage since the last call, to be stored. */
+  unsaved(): readonly DayUsage[] {
+    const unsaved = this.past;
+    this.past = [];
+    for (const [appId, day] of this.days) {
+      if (hasUnsaved(day)) {
+        unsaved.push(unsavedOf(appId, day));
+        day.unsaved.backend = 0;
+        day.unsaved.clients = 0;
+      } else if (day.day !== this.today()) {
+        this.days.delete(appId);
+      }
+    }
+    return unsaved;
+  }
+
+  private takeFrom(app: App, kind: RatedRequest, requests: number): boolean {
+    const limit = limitOf(app, kind);
+    if (limit === 0) return true;
+    const isTaken = this.bucketOf(app, kind).take(perSecond(limit), this.clock.now(), requests);
+    if (isTaken) this.shared?.unshared.countRequests(app.id, kind, { requests, limit });
+    return isTaken;
+  }
+
+  /** Charges what a request that was taken costs beyond 1. */
+  private chargeBeyond(app: App, kind: RatedRequest, requests: number): void {
+    const bucket = this.buckets[kind].get(app.id);
+    if (bucket === undefined) return;
+    bucket.charge(requests);
+    this.shared?.unshared.countRequests(app.id, kind, { requests, limit: limitOf(app, kind) });
+  }
+
+  private chargeBucket(app: App, kind: RatedRequest, requests: number): void {
+    const limit = limitOf(app, kind);
+    if (limit === 0 || requests === 0) return;
+    // Refilled first: what has come in since the last request must not pay for this one.
+    this.leftOf(app, kind);
+    this.bucketOf(app, kind).charge(requests);
+  }
+
+  private leftOf(app: App, kind: RatedRequest): number {
+    return this.bucketOf(app, kind).left(perSecond(limitOf(app, kind)), this.clock.now());
+  }
+
+  /** Only for a rate that is limited. */
+  private bucketOf(app: App, kind: RatedRequest): TokenBucket {
+    const buckets = this.buckets[kind];
+    let bucket = buckets.get(app.id);
+    if (bucket === undefined) {
+      bucket = new TokenBucket(perSecond(limitOf(app, kind)), this.clock.now());
+      buckets.set(app.id, bucket);
+    }
+    return bucket;
+  }
+
+  /** Days since 1970, UTC. */
+  today(): number {
+    return Math.floor(this.clock.now() / DAY_MS);
+  }
+
+  private dayOf(appId: string): Day {
+    const today = this.today();
+    let day = this.days.get(appId);
+    if (day === undefined) {
+      day = dayBegun(today);
+      this.days.set(appId, day);
+    } else if (day.day !== today) {
+      if (hasUnsaved(day)) this.past.push(unsavedOf(appId, day));
+      day = dayBegun(today);
+      this.days.set(appId, day);
+    }
+    return day;
+  }
+
+  private warn(app: App, day: Day): void {
+    const { messagesPerDay } = app.limits;
+    if (messagesPerDay === 0 || this.shared?.warns === false) return;
+    for (let next = WARNINGS[day.warned]; next !== undefined; next = WARNINGS[day.warned]) {
+      if (day.messages.backend < messagesPerDay * (1 - next.share)) return;
+      day.warned++;
+      this.warnThat(app, next.label, day.messages.backend);
+    }
+  }
+
+  private warnThat(app: App, left: string, used: number): void {
+    this.meter.count('quotaWarnings', 1, left);
+    const quota = app.limits.messagesPerDay;
+    app.tap?.record({
+      kind: 'quota',
+      reason: `${left} of the daily quota of messages is left: ${used} of ${quota} are used`,
+      advice: 'Raise `limits.messagesPerDay` of the app, or send less.',
+    });
+    this.log.warn('Daily quota of messages', { app: app.id, left, used, quota });
+  }
+}
+
+/** Per second; 0: no limit. */
+function limitOf({ limits }: App, kind: RatedRequest): number {
+  return kind === 'triggers' ? limits.triggersPerSecond : limits.queriesPerSecond;
+}
+
+function dayBegun(day: number): Day {
+  return {
+    day,
+    messages: { backend: 0, clients: 0 },
+    unsaved: { backend: 0, clients: 0 },
+    elsewhere: { backend: 0, clients: 0 },
+    warned: 0,
+  };
+}
+
+function add(sums: Record<Cause, number>, messages: Readonly<Record<Cause, number>>): void {
+  sums.backend += messages.backend;
+  sums.clients += messages.clients;
+}
+
+function hasUnsaved({ unsaved }: Day): boolean {
+  return unsaved.backend > 0 || unsaved.clients > 0;
+}
+
+function unsavedOf(appId: string, { day, unsaved }: Day): DayUsage {
+  const { backend, clients } = unsaved;
+  return { appId, day: dayText(day), messages: backend + clients, clientMessages: clients };
+}
+
+function dayText(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}

@@ -1,0 +1,102 @@
+import type { App } from '../../channels/app.ts';
+import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
+import { topicOf } from '../../channels/event.ts';
+import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
+import type {
+  CachedEvent,
+  ChannelCounts,
+  ChannelQuery,
+  ChannelWalk,
+  Member,
+} from '../../channels/ports.ts';
+import { PARTITIONS, partitionOf } from '../partition.ts';
+import { readCached } from './channel.ts';
+import { pageToRead, readHistoryPage } from './history/page.ts';
+import { rulesText } from './history/rules.ts';
+import type { Reply } from './link/reply.ts';
+import type { Script } from './link/script.ts';
+import { type Partition, Unavailable } from './partition.ts';
+import { READ_HISTORY } from './scripts/histories.ts';
+import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE } from './scripts/queries.ts';
+import { readRoster } from './stream-message.ts';
+import { RedisWalk } from './walk.ts';
+
+/** What backends and operators ask of the channels of all nodes. Each query rejects with `Unavailable` while Redis is away. */
+export class Queries {
+  private readonly partitions: readonly Partition[];
+
+  /** `partitions` may be filled later. */
+  constructor(partitions: readonly Partition[]) {
+    this.partitions = partitions;
+  }
+
+  async members(app: App, channel: ChannelName): Promise<readonly Member[]> {
+    const [roster] = await this.ask(app, channel, MEMBERS);
+    return [...readRoster(roster).values()];
+  }
+
+  async counts(app: App, channel: ChannelName): Promise<ChannelCounts> {
+    const [subscriptions, users] = await this.ask(app, channel, COUNTS);
+    return { subscriptions: Number(subscriptions), users: Number(users) };
+  }
+
+  async cached(app: App, channel: ChannelName): Promise<CachedEvent | undefined> {
+    const [event] = await this.ask(app, channel, CACHED);
+    return readCached(event);
+  }
+
+  async history(app: App, { text }: ChannelName, page: HistoryQuery): Promise<HistoryPage> {
+    const args = [`${app.id}/${text}`, rulesText(app), ...pageToRead(page)];
+    return readHistoryPage(
+      await query(partitionIn(this.partitions, app, text), READ_HISTORY, args),
+    );
+  }
+
+  async channelCountOf(app: App): Promise<number> {
+    const counts = await Promise.all(
+      this.partitions.map((partition) => query(partition, CHANNEL_COUNT, [app.id])),
+    );
+    return counts.reduce((sum, [count]) => sum + Number(count), 0);
+  }
+
+  channels(app: App, { prefix, after }: ChannelQuery): ChannelWalk {
+    return new RedisWalk(PARTITIONS, { after }, async (number, position, limit) => {
+      const partition = this.partitions[number];
+      if (partition === undefined) throw new Error(`There is no partition ${number}`);
+      const [rows, next] = await query(partition, PAGE, [app.id, prefix, position, limit]);
+      return {
+        rows: (rows as [ChannelText, string, number, string][]).map((row) => ({
+          name: row[0],
+          counts: { subscriptions: Number(row[1]), users: row[2] },
+          position: Number(row[3]),
+        })),
+        next: next === '' ? undefined : Number(next),
+      };
+    });
+  }
+
+  private ask(app: App, channel: ChannelName, script: Script): Promise<readonly Reply[]> {
+    return query(partitionIn(this.partitions, app, channel.text), script, [topicOf(app, channel)]);
+  }
+}
+
+/** Asks a partition, or fails at once, because a late answer to a query is worse than a refusal. */
+function query(
+  partition: Partition,
+  script: Script,
+  args: readonly (string | number)[],
+): Promise<readonly Reply[]> {
+  if (!partition.isReady) return Promise.reject(new Unavailable('Redis is away'));
+  return partition.call(script, args);
+}
+
+/** The partition of a channel among those that have been opened. */
+export function partitionIn(
+  partitions: readonly Partition[],
+  app: App,
+  channel: string,
+): Partition {
+  const partition = partitions[partitionOf(app, channel)];
+  if (partition === undefined) throw new Error('The engine has not started');
+  return partition;
+}

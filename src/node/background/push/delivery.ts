@@ -1,0 +1,165 @@
+import type { Resolver } from '../../../outgoing/resolve.ts';
+import { Pipeline, type PipelineFigures } from '../../../push/delivering/pipeline.ts';
+import type {
+  DeliveryStore,
+  OpenCircuit,
+  PipelinePorts,
+  PublishEvents,
+} from '../../../push/delivering/ports.ts';
+import type { PushTaps } from '../../../push/watching/push-tap.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import type { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
+import { systemTimers } from '../../../runtime/system-timers.ts';
+import type { Database } from '../../../stores/database/database.ts';
+import { StoredAudience } from '../../../stores/push/devices/audience-source.ts';
+import type { LiveInstance } from '../../../tenants/push-instance.ts';
+import { StartFailed } from '../../start-failed.ts';
+import { type GatewayFault, InstanceGateways } from './instance-gateways.ts';
+
+export interface PushDeliveryOptions {
+  readonly database: Database;
+  readonly store: DeliveryStore;
+  readonly served: readonly LiveInstance[];
+  readonly taps: PushTaps;
+  /** Ids of the instances in the configuration. An invalid gateway of one of them stops the start. */
+  readonly configured: ReadonlySet<string>;
+  /** Reports what the store threw. */
+  readonly storeFailed: (error: unknown) => void;
+  readonly resolver: Resolver;
+  /** Makes the receiver of publish events. `instanceId` finds the id of an instance by its number. */
+  readonly events: (
+    instanceId: (instance: number) => string | undefined,
+  ) => PublishEvents & AsyncDisposable;
+  /** Takes publishes with a live part when they are due. */
+  readonly live: PipelinePorts['live'];
+  readonly log: Log;
+  /** For lines that devices and publishes of an instance can cause at any rate. */
+  readonly rateLimitedLog: RateLimitedLog;
+}
+
+/** The running delivery of publishes. */
+export interface PushDelivery extends AsyncDisposable {
+  /** Serves other instances, or other gateways, from now on. */
+  replace(served: readonly LiveInstance[]): void;
+  /** To be called for each accepted publish. */
+  wake(): void;
+  figures(): PipelineFigures;
+  readonly lastOutcomes: Pipeline['lastOutcomes'];
+  readonly gateways: InstanceGateways;
+}
+
+/** Publishes accepted within this time wake the pipeline once. */
+const WAKE_MS = 5;
+
+/** Starts to deliver. Throws `StartFailed` if a gateway of the configuration is invalid. */
+export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
+  const {
+    database,
+    store,
+    served,
+    taps,
+    configured,
+    storeFailed,
+    resolver,
+    events,
+    log,
+    rateLimitedLog,
+  } = options;
+  const gateways = new InstanceGateways(log, resolver);
+  const faults = gateways.replace(served);
+  const [fatal] = faults.filter(({ instance }) => configured.has(instance));
+  if (fatal !== undefined) {
+    const { instance, setting, why } = fatal;
+    throw new StartFailed({
+      exitCode: 2,
+      message: `push.instances, ${instance}: ${setting}: ${why}`,
+    });
+  }
+  logFaults(faults, log);
+
+  const idOf = (instance: number) => gateways.byNumber(instance)?.id;
+  const whose = ({ instance }: { readonly instance: number }) => ({
+    instance: idOf(instance) ?? `number ${instance}`,
+  });
+  const tapOf = ({ instance }: { readonly instance: number }) => taps.watched?.get(instance);
+  const publishEvents = events(idOf);
+  const pipeline = new Pipeline({
+    store,
+    audience: new StoredAudience(database),
+    instances: gateways,
+    timers: systemTimers,
+    random: Math.random,
+    live: options.live,
+    taps,
+    events: {
+      started: (publish) => publishEvents.started(publish),
+      finished(publish) {
+        tapOf(publish)?.record({ kind: 'finished', publish: publish.id });
+        publishEvents.finished(publish);
+      },
+    },
+    notices: {
+      storeFailed,
+      circuitOpened(circuit) {
+        const fields = { ...fieldsOf(circuit), words: circuit.words };
+        rateLimitedLog.warn(titleOf(circuit), whose(circuit), fields);
+        tapOf(circuit)?.record({ kind: 'paused', ...fields });
+      },
+      circuitClosed(circuit) {
+        const fields = fieldsOf(circuit);
+        rateLimitedLog.info('Gateway recovered', whose(circuit), fields);
+        tapOf(circuit)?.record({ kind: 'resumed', ...fields });
+      },
+      refused(publish, platform, reason, words) {
+        const fields = { publish: publish.id, platform, reason, words };
+        rateLimitedLog.warn('Gateway refuses a publish for every device', whose(publish), fields);
+        tapOf(publish)?.record({ kind: 'publish-refused', ...fields });
+      },
+      fault(error) {
+        const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        log.error('Fault in push delivery', { error: stack });
+      },
+    },
+    isAlone: database.dialect === 'sqlite',
+  });
+  let waking: NodeJS.Timeout | undefined;
+  let accepted = 0;
+  return {
+    replace(changed) {
+      logFaults(gateways.replace(changed), log);
+      pipeline.wake();
+    },
+    wake() {
+      accepted += 1;
+      waking ??= setTimeout(() => {
+        waking = undefined;
+        pipeline.wake(accepted);
+        accepted = 0;
+      }, WAKE_MS);
+    },
+    figures: () => pipeline.figures(),
+    lastOutcomes: (instance, platform) => pipeline.lastOutcomes(instance, platform),
+    gateways,
+    async [Symbol.asyncDispose]() {
+      clearTimeout(waking);
+      await pipeline.stop();
+      await publishEvents[Symbol.asyncDispose]();
+      await gateways[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function logFaults(faults: readonly GatewayFault[], log: Log): void {
+  for (const fault of faults) log.error('Invalid gateway settings', { ...fault });
+}
+
+function titleOf({ why, isUnproven }: OpenCircuit): string {
+  if (why === 'gateway') return 'Gateway fails: sending is paused';
+  return isUnproven === true
+    ? 'Gateway refuses the credential: no device was reached with it yet'
+    : 'Gateway refuses the credential: devices wait until it is accepted';
+}
+
+function fieldsOf({ platform, origin, reason }: OpenCircuit) {
+  return { platform, origin, reason };
+}

@@ -1,0 +1,350 @@
+import { readFileSync } from 'node:fs';
+import type { InstanceSettings } from '../../../config/schema.ts';
+import { ApnsGateway } from '../../../gateways/apns/apns-gateway.ts';
+import { RecentEnvironments } from '../../../gateways/apns/environments.ts';
+import { ProviderTokens, readSigningKey } from '../../../gateways/apns/provider-token.ts';
+import { FcmGateway } from '../../../gateways/fcm/fcm-gateway.ts';
+import { ProjectRates } from '../../../gateways/fcm/project-rate.ts';
+import { readServiceAccount } from '../../../gateways/fcm/service-account.ts';
+import { unusableGateway } from '../../../gateways/unusable-gateway.ts';
+import { Http1Slots } from '../../../gateways/web/http1-slots.ts';
+import { PushServices } from '../../../gateways/web/push-services.ts';
+import { WebGateway } from '../../../gateways/web/web-gateway.ts';
+import { createGuardedLookup } from '../../../outgoing/address-guard.ts';
+import type { FindAddresses } from '../../../outgoing/http2/addresses.ts';
+import type { Http2Event } from '../../../outgoing/http2/client.ts';
+import { createSendRequest, type SendRequest } from '../../../outgoing/request.ts';
+import type { Resolver } from '../../../outgoing/resolve.ts';
+import type { DeliveredInstance, DeliveredInstances } from '../../../push/delivering/ports.ts';
+import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';
+import type { Gateway } from '../../../push/gateway.ts';
+import type { Platform } from '../../../push/model/device.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import type { LiveInstance } from '../../../tenants/push-instance.ts';
+
+/** A setting of a gateway that cannot be used, in words for the operator. */
+export interface GatewayFault {
+  readonly instance: string;
+  readonly setting: string;
+  readonly why: string;
+}
+
+/** The gateway of one platform of one instance. `from` identifies the settings that it was made from. */
+interface Made {
+  readonly from: string;
+  /** `false`: a stand-in for a gateway that could not be made. */
+  readonly isUsable: boolean;
+  readonly gateway: Gateway<Platform>;
+}
+
+/** A file that a setting names cannot be used. */
+export class UnusableFile extends Error {
+  override readonly name = 'UnusableFile';
+  readonly setting: string;
+
+  constructor(setting: string, why: string) {
+    super(why);
+    this.setting = setting;
+  }
+}
+
+/** What gateways share: tokens that vendors want to be used again, and what was learned of devices and projects. */
+interface Learned {
+  readonly tokens: ProviderTokens;
+  readonly environments: RecentEnvironments;
+  readonly projectRates: ProjectRates;
+}
+
+/** The gateways of all instances of this server. */
+export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
+  private readonly log: Log;
+  private readonly resolver: Resolver;
+  private readonly learned = newLearned();
+  /** Shared by instances with the same certificates and address rules. */
+  private readonly pushServices = new Map<string, PushServices>();
+  private readonly http1Slots = new Http1Slots();
+  private readonly made = new Map<string, Made>();
+  private instances = new Map<number, DeliveredInstance>();
+  private readonly closing = new Set<Promise<void>>();
+
+  constructor(log: Log, resolver: Resolver) {
+    this.log = log;
+    this.resolver = resolver;
+  }
+
+  byNumber(instance: number): DeliveredInstance | undefined {
+    return this.instances.get(instance);
+  }
+
+  /**
+   * Replaces all instances. A gateway whose settings have not changed stays, with its connections. Gives the gateways that
+   * could not be made: those platforms keep the one that they had, or let their devices wait.
+   */
+  replace(served: readonly LiveInstance[]): readonly GatewayFault[] {
+    const faults: GatewayFault[] = [];
+    const kept = new Set<string>();
+    const instances = new Map<number, DeliveredInstance>();
+    for (const { instance, settings } of served) {
+      const gatewayOf = <P extends Platform>(
+        platform: P,
+        make: (() => { readonly from: string; open(): Gateway<P> }) | undefined,
+      ): Gateway<P> | undefined => {
+        if (make === undefined) return undefined;
+        const name = `${instance.id} ${platform}`;
+        kept.add(name);
+        try {
+          const { from, open } = make();
+          return this.keepOrOpen(name, { from, isUsable: true }, open);
+        } catch (error) {
+          // A fault of one instance must not block changes of the others.
+          const setting = error instanceof UnusableFile ? error.setting : platform;
+          const why = error instanceof Error ? error.message : String(error);
+          faults.push({ instance: instance.id, setting, why });
+          // A usable gateway stays: otherwise devices would wait, or be given up for good.
+          const before = this.made.get(name);
+          if (before?.isUsable === true) return before.gateway as unknown as Gateway<P>;
+          const from = `unusable ${setting}`;
+          return this.keepOrOpen(name, { from, isUsable: false }, () =>
+            unusableGateway(platform, setting),
+          );
+        }
+      };
+      const { apns, fcm, web } = settings;
+      instances.set(instance.number, {
+        id: instance.id,
+        gateways: {
+          apns: gatewayOf('apns', apns && (() => this.apnsFrom(instance.id, apns))),
+          fcm: gatewayOf('fcm', fcm && (() => this.fcmFrom(instance.id, fcm))),
+          web: gatewayOf('web', web && (() => this.webFrom(web))),
+        },
+      });
+    }
+    this.instances = instances;
+    for (const name of this.made.keys()) if (!kept.has(name)) this.close(name);
+    return faults;
+  }
+
+  /**
+   * Makes a gateway from settings that nobody uses yet. Nothing that it learns is kept. Throws an error that says what is
+   * wrong with the settings, without quoting a file.
+   */
+  openTrial(platform: Platform, settings: InstanceSettings): AnyGateway | undefined {
+    const { id, apns, fcm, web } = settings;
+    const learned = newLearned();
+    switch (platform) {
+      case 'apns':
+        return apns && this.apnsFrom(id, apns, learned).open();
+      case 'fcm':
+        return fcm && this.fcmFrom(id, fcm, learned).open();
+      case 'web':
+        return web && this.webFrom(web).open();
+      default:
+        return platform satisfies never;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const name of this.made.keys()) this.close(name);
+    await Promise.all(this.closing);
+    await Promise.all(
+      [...this.pushServices.values()].map((services) => services[Symbol.asyncDispose]()),
+    );
+  }
+
+  private keepOrOpen<P extends Platform>(
+    name: string,
+    made: Omit<Made, 'gateway'>,
+    open: () => Gateway<P>,
+  ): Gateway<P> {
+    const before = this.made.get(name);
+    // The name contains the platform, so the type is right.
+    if (before?.from === made.from) return before.gateway as unknown as Gateway<P>;
+    // First: if this throws, the old one stays.
+    const gateway = open();
+    if (before !== undefined) this.close(name);
+    this.made.set(name, { ...made, gateway: gateway as unknown as Gateway<Platform> });
+    return gateway;
+  }
+
+  private close(name: string): void {
+    const made = this.made.get(name);
+    if (made === undefined) return;
+    this.made.delete(name);
+    const closed = Promise.resolve(made.gateway[Symbol.asyncDispose]()).finally(() => {
+      this.closing.delete(closed);
+    });
+    this.closing.add(closed);
+  }
+
+  private apnsFrom(
+    instance: string,
+    settings: NonNullable<InstanceSettings['apns']>,
+    learned = this.learned,
+  ) {
+    const { teamId, keyId, privateKeyFile, privateKey, environment, origin, caFile } = settings;
+    const pem = privateKey ?? readSettingFile('apns.privateKeyFile', privateKeyFile);
+    const ca = readCa('apns.caFile', caFile);
+    const key = readSigningKey(pem);
+    if (!key.ok) {
+      throw privateKeyFile === undefined
+        ? new UnusableFile('apns.privateKey', key.why)
+        : new UnusableFile('apns.privateKeyFile', `${privateKeyFile}: ${key.why}`);
+    }
+    return {
+      from: JSON.stringify([settings, pem, ca]),
+      open: () =>
+        new ApnsGateway({
+          teamId,
+          keyId,
+          privateKey: key.key,
+          environment,
+          ...(origin === null ? {} : { origins: { production: origin, sandbox: origin } }),
+          ca,
+          nowMs: Date.now,
+          tokens: learned.tokens,
+          memory: learned.environments,
+          findAddresses: this.findFor(instance),
+          onEvent: (environment, event) => this.logEvent('apns', environment, event),
+        }),
+    };
+  }
+
+  private fcmFrom(
+    instance: string,
+    settings: NonNullable<InstanceSettings['fcm']>,
+    learned = this.learned,
+  ) {
+    const { serviceAccountFile, serviceAccount, origin, caFile } = settings;
+    const json = serviceAccount ?? readSettingFile('fcm.serviceAccountFile', serviceAccountFile);
+    const ca = readCa('fcm.caFile', caFile);
+    const read = readServiceAccount(Buffer.from(json));
+    if (!read.ok) {
+      throw serviceAccountFile === undefined
+        ? new UnusableFile('fcm.serviceAccount', read.why)
+        : new UnusableFile('fcm.serviceAccountFile', `${serviceAccountFile}: ${read.why}`);
+    }
+    // A file on this machine is its operator's; a text may come from an admin of one instance.
+    if (serviceAccount !== undefined && !mayGiveTokens(read.account.tokenUri, origin)) {
+      throw new UnusableFile('fcm.serviceAccount', 'its token_uri is not at Google');
+    }
+    const requestToken = this.sendTo(true, ca);
+    return {
+      from: JSON.stringify([settings, json, ca]),
+      open: () =>
+        new FcmGateway({
+          account: read.account,
+          ...(origin === null ? {} : { origin }),
+          ca,
+          requestToken: (request) => requestToken({ ...request, owner: ownerOf(instance) }),
+          findAddresses: this.findFor(instance),
+          rates: learned.projectRates,
+          nowMs: Date.now,
+          onEvent: (event) => this.logEvent('fcm', origin ?? 'fcm.googleapis.com', event),
+        }),
+    };
+  }
+
+  private webFrom(settings: NonNullable<InstanceSettings['web']>) {
+    const { vapid, allowedHosts, allowPrivateAddresses, caFile } = settings;
+    const ca = readCa('web.caFile', caFile);
+    return {
+      from: JSON.stringify([settings, ca]),
+      open: () =>
+        new WebGateway({
+          vapid,
+          rules: { allowedHosts, allowPrivateAddresses },
+          services: this.pushServicesOf(allowPrivateAddresses, ca),
+          nowMs: Date.now,
+        }),
+    };
+  }
+
+  private pushServicesOf(allowPrivateAddresses: boolean, ca: string | undefined): PushServices {
+    const name = JSON.stringify([allowPrivateAddresses, ca]);
+    let services = this.pushServices.get(name);
+    if (services === undefined) {
+      const send = this.sendTo(allowPrivateAddresses, ca);
+      const guard = { allowPrivateAddresses, resolver: this.resolver };
+      services = new PushServices({
+        findAddresses: createGuardedLookup(guard, ownerOfPushService),
+        sendOverHttp1: (request) =>
+          send({ ...request, owner: ownerOfPushService(new URL(request.url).hostname) }),
+        http1Slots: this.http1Slots,
+        ca,
+        onEvent: (origin, event) => this.logEvent('web', origin, event),
+      });
+      this.pushServices.set(name, services);
+    }
+    return services;
+  }
+
+  private sendTo(allowPrivateAddresses: boolean, ca: string | undefined): SendRequest {
+    const { resolver } = this;
+    return createSendRequest({
+      allowPrivateAddresses,
+      resolver,
+      ...(ca === undefined ? {} : { ca }),
+    });
+  }
+
+  /** The operator chose these hosts, so private addresses are allowed: a proxy or a fake gateway may be there. */
+  private findFor(instance: string): FindAddresses {
+    const guard = { allowPrivateAddresses: true, resolver: this.resolver };
+    return createGuardedLookup(guard, () => ownerOf(instance));
+  }
+
+  private logEvent(platform: Platform, where: string, event: Http2Event): void {
+    switch (event.event) {
+      case 'unreachable':
+        this.log.warn('Gateway unreachable', { platform, where, why: event.why });
+        return;
+      case 'reached':
+        this.log.info('Gateway reachable again', { platform, where });
+        return;
+      case 'connection-leaving':
+      case 'connection-ended':
+        this.log.debug('Connection to a gateway closed', { platform, where, why: event.why });
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+}
+
+/** Whether access tokens may be requested there: at Google, or at what stands in for it. */
+function mayGiveTokens(tokenUri: string, standIn: string | null): boolean {
+  const { origin } = new URL(tokenUri);
+  return /^https:\/\/(?:[\w-]+\.)*google(?:apis)?\.com$/.test(origin) || origin === standIn;
+}
+
+function newLearned(): Learned {
+  return {
+    tokens: new ProviderTokens(),
+    environments: new RecentEnvironments(),
+    projectRates: new ProjectRates({ timers: monotonicTimers }),
+  };
+}
+
+function ownerOf(instance: string): string {
+  return `instance ${instance}`;
+}
+
+/** Instances share the connections to a push service, so its lookups have a quota of their own. */
+function ownerOfPushService(host: string): string {
+  return `push service ${host}`;
+}
+
+/** The schema makes sure that there is a file where there is no text. */
+function readSettingFile(setting: string, file = ''): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UnusableFile(setting, `${file} cannot be read: ${why}`);
+  }
+}
+
+function readCa(setting: string, file: string | null): string | undefined {
+  return file === null ? undefined : readSettingFile(setting, file);
+}

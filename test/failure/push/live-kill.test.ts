@@ -1,0 +1,49 @@
+import { expect, it } from 'bun:test';
+import { runs, testSeed } from '../../../testing/long-run.ts';
+import { Random } from '../../../testing/random.ts';
+import { LiveCrowd } from './live-crowd.ts';
+
+const ROUNDS = runs(2, 60);
+const PUBLISHES = runs(10, 20);
+
+/** About as many things happen to a publish of a crowd: it is accepted, asked about, heard and pushed. */
+const HAPPENS_OF_ONE = 15;
+
+/** Turns of the loop that may pass after the last of them, so that the server is met doing anything. */
+const TURNS_MAX = 40;
+
+/** More than a round takes on a slow machine. */
+const ROUND_MS = 30_000;
+
+it(
+  'gives every user a publish in the app, by push or both, when it is killed at any moment',
+  async () => {
+    const seed = testSeed();
+    const random = new Random(seed);
+    await using crowd = await LiveCrowd.start();
+    const figures = { rounds: 0, publishes: 0 };
+    for (let round = 0; round < ROUNDS; round++) {
+      await crowd.connect();
+      const { server } = crowd.site;
+      let left = Math.ceil(random.next() * PUBLISHES * HAPPENS_OF_ONE * 0.8);
+      let turns = Math.floor(random.next() * TURNS_MAX);
+      const { promise: died, resolve } = Promise.withResolvers<void>();
+      const kill = () => {
+        if (turns-- > 0) setImmediate(kill);
+        else void server.stop('SIGKILL').then(() => resolve());
+      };
+      crowd.happened = () => {
+        if (--left === 0) kill();
+      };
+      await crowd.publish(PUBLISHES);
+      await died;
+      crowd.happened = () => undefined;
+      figures.rounds += 1;
+      figures.publishes += crowd.accepted.size;
+      await crowd.site.startAgain();
+      expect({ seed, round, faults: await crowd.faults() }).toEqual({ seed, round, faults: [] });
+    }
+    console.log(`kill -9 of live publishes: ${JSON.stringify({ seed, ...figures })}, none lost`);
+  },
+  ROUNDS * ROUND_MS,
+);

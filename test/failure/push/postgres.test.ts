@@ -1,0 +1,238 @@
+import { describe, expect, it } from 'bun:test';
+import { SQL } from 'bun';
+import {
+  askPush,
+  markedPublish,
+  newMarker,
+  PushConnection,
+  PushRequests,
+} from '../../../testing/clients/push-requests.ts';
+import { ownPostgres, throwAwayPostgres } from '../../../testing/databases/postgres.ts';
+import { eventually } from '../../../testing/eventually.ts';
+import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { instanceSettings, pushSettings } from '../../../testing/servers/push-server.ts';
+import { fanfare } from '../../cli/run-fanfare.ts';
+import { becomes } from '../store-trouble.ts';
+import {
+  acceptSome,
+  allRequests,
+  expectKept,
+  expectRefused,
+  expectUnavailable,
+  startPush,
+} from './trouble.ts';
+
+const LONG_MS = 60_000;
+const BACKENDS = 10;
+/** The pause of a backend between two publishes. */
+const PAUSE_MS = 5;
+
+const requests = new PushRequests();
+const nothing = async () => undefined;
+
+/** Starts backends that publish until they are stopped; keeps the answer to each publish, by its marker. */
+function startBackends(server: Fanfare) {
+  const answers = new Map<string, { readonly status: number; readonly publishId: unknown }>();
+  const statuses = new Set<number>();
+  let over = false;
+  let heard = Promise.withResolvers<void>();
+  const run = async () => {
+    await using connection = await PushConnection.open(server);
+    while (!over) {
+      const marker = newMarker();
+      const answer = await connection.asks(requests.publish(markedPublish(marker)));
+      if (answer.status !== 200) expectUnavailable(answer, /[a-z][a-z ]+/);
+      answers.set(marker, { status: answer.status, publishId: answer.json['publishId'] });
+      statuses.add(answer.status);
+      heard.resolve();
+      heard = Promise.withResolvers();
+      await Bun.sleep(PAUSE_MS);
+    }
+  };
+  const all = Array.from({ length: BACKENDS }, run);
+  return {
+    /** Waits for as many more answers with this status. */
+    async hear(status: number, times: number) {
+      const count = () => [...answers.values()].filter((one) => one.status === status).length;
+      for (const enough = count() + times; count() < enough; ) await heard.promise;
+    },
+    async stop() {
+      over = true;
+      await Promise.all(all);
+      return answers;
+    },
+  };
+}
+
+/** How often each marker is in the store. */
+async function publishesIn(url: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  await using sql = new SQL(url, { max: 1 });
+  const rows: { id: string; marker: string }[] = await sql`
+    SELECT id, substring(outline FROM 'marker-[0-9a-f-]+') AS marker FROM publishes`;
+  const groups = Map.groupBy(rows, ({ marker }) => marker);
+  return new Map([...groups].map(([marker, some]) => [marker, some.map(({ id }) => id)]));
+}
+
+describe('the push side of a server whose PostgreSQL', () => {
+  it.concurrent(
+    'is killed while backends publish refuses for now, loses nothing, and keeps nothing twice',
+    async () => {
+      await using postgres = await ownPostgres();
+      await using server = await startPush({ store: { url: postgres.url } });
+      const accepted = await acceptSome(server);
+      const backends = startBackends(server);
+      for (let round = 0; round < 2; round++) {
+        await backends.hear(200, 100);
+        postgres.kill();
+        await backends.hear(503, 100);
+        const why = /the database cannot be reached/;
+        await expectRefused(server, allRequests(accepted), why);
+        expect(await becomes(server, /^503.*store:/s, nothing)).toMatch(why);
+        await postgres.start();
+      }
+      await backends.hear(200, 100);
+      const answers = await backends.stop();
+
+      await expectKept(server, accepted);
+      const kept = await publishesIn(postgres.url);
+      const wrong = [...answers].filter(([marker, { status, publishId }]) => {
+        const ids = kept.get(marker) ?? [];
+        // The commit of one that was refused may have come before the end of the connection.
+        return status === 200 ? ids.join() !== publishId : ids.length > 1;
+      });
+      expect(wrong).toEqual([]);
+      expect(await becomes(server, /^200/, nothing)).toBe('200 ready\n');
+    },
+    LONG_MS,
+  );
+});
+
+describe('two servers on one PostgreSQL', () => {
+  it.concurrent(
+    'have the same devices and publishes, and accept a request once between them',
+    async () => {
+      await using store = await throwAwayPostgres();
+      const [one, two] = await startTwo({ ...instanceSettings(), limits: NO_LIMIT }, store.url);
+      await using stop = new AsyncDisposableStack();
+      stop.use(one);
+      stop.use(two);
+
+      const accepted = await acceptSome(one);
+      await expectKept(two, accepted);
+      await using connection = await PushConnection.open(two);
+      await connection.does(requests.setInterests(accepted.deviceId, ['three']));
+      expect((await askPush(one, requests.readInterests(accepted.deviceId))).json).toMatchObject({
+        interests: ['three'],
+      });
+
+      // Both at the same moment, and each time for the first time.
+      for (let n = 0; n < 20; n++) {
+        const body = markedPublish(newMarker());
+        const request = requests.publish(body, { idempotencyKey: `key-${n}` });
+        const heard = await Promise.all([one, two, one, two].map((to) => askPush(to, request)));
+        expect(heard.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+        expect(new Set(heard.map(({ json }) => json['publishId'])).size).toBe(1);
+        const other = requests.publish(markedPublish(newMarker()), { idempotencyKey: `key-${n}` });
+        expect(await askPush(n % 2 === 0 ? one : two, other)).toMatchObject({ status: 422 });
+      }
+      // One token on both: the last registration has it, and the other device is gone.
+      for (let n = 0; n < 20; n++) {
+        const register = requests.registerFcm(`fcm:${n}`);
+        const heard = await Promise.all([one, two].map((to) => askPush(to, register)));
+        const reads = heard.map(({ json }) => requests.readDevice(String(json['id'])));
+        const statuses = await Promise.all(reads.map((read) => askPush(one, read)));
+        expect(statuses.map(({ status }) => status).toSorted()).toEqual([200, 404]);
+      }
+      const kept = await publishesIn(store.url);
+      expect([...kept.values()].filter((ids) => ids.length > 1)).toEqual([]);
+      expect(kept.size).toBe(21);
+    },
+    LONG_MS,
+  );
+
+  // Not beside the others, which leave it few requests.
+  it(
+    'share what an instance may publish in a second',
+    async () => {
+      await using store = await throwAwayPostgres();
+      const perSecond = 5;
+      const limits = { publishesPerSecond: perSecond };
+      const servers = await startTwo({ ...instanceSettings(), limits }, store.url);
+      await using stop = new AsyncDisposableStack();
+      for (const server of servers) stop.use(server);
+      const startedAtMs = performance.now();
+      let accepted = 0;
+      const publishAll = async (server: Fanfare) => {
+        await using connection = await PushConnection.open(server);
+        for (let refused = 0; refused < 20 || performance.now() - startedAtMs < 5_000; ) {
+          const { status } = await connection.asks(requests.publish(markedPublish(newMarker())));
+          expect([200, 429]).toContain(status);
+          if (status === 200) accepted += 1;
+          else refused += 1;
+        }
+      };
+      await Promise.all(servers.map(publishAll));
+      const seconds = (performance.now() - startedAtMs) / 1000;
+      // Each begins with a full bucket. Without sharing, twice the rate would pass as well.
+      const expected = 2 * perSecond + perSecond * seconds;
+      expect(accepted).toBeGreaterThan(0.7 * expected);
+      expect(accepted).toBeLessThan(1.25 * expected);
+    },
+    LONG_MS,
+  );
+
+  it.concurrent(
+    'both see at once that the command line has changed the secret key of an instance',
+    async () => {
+      await using store = await throwAwayPostgres();
+      await using one = await startFanfare({ config: { store: { url: store.url } } });
+      const { directory } = one;
+      const instances = async (...args: string[]) => {
+        const config = `${directory}/config.json`;
+        const ended = await fanfare(directory, [
+          'instances',
+          ...args,
+          '--json',
+          '--config',
+          config,
+        ]);
+        expect(ended.exitCode).toBe(0);
+        return JSON.parse(ended.stdout);
+      };
+      const { id, secretKeys } = await instances('create');
+      await using two = await startFanfare({ config: { store: { url: store.url } } });
+      const [old] = secretKeys;
+      const status = async (server: Fanfare, secretKey: string) => {
+        const request = new PushRequests({ id, secretKey }).publish(markedPublish(newMarker()));
+        return (await askPush(server, request)).status;
+      };
+      const becomesOnBoth = async (secretKey: string, wanted: number) => {
+        for (const server of [one, two]) {
+          await eventually(
+            () => status(server, secretKey),
+            (heard) => heard === wanted,
+          );
+        }
+      };
+      await becomesOnBoth(old, 200);
+      const rotated: { secretKeys: string[] } = await instances('rotate', id);
+      const added = rotated.secretKeys.find((key) => key !== old) ?? '';
+      await becomesOnBoth(added, 200);
+      await becomesOnBoth(old, 200);
+      await instances('rotate', id, '--remove', old);
+      await becomesOnBoth(old, 401);
+      await becomesOnBoth(added, 200);
+      await instances('delete', id);
+      await becomesOnBoth(added, 404);
+    },
+    LONG_MS,
+  );
+});
+
+const NO_LIMIT = { publishesPerSecond: 0 };
+
+/** Two servers that have the same instance. */
+async function startTwo(instance: object, url: string): Promise<readonly [Fanfare, Fanfare]> {
+  const config = { push: pushSettings(instance), store: { url } };
+  return await Promise.all([startFanfare({ config }), startFanfare({ config })]);
+}
