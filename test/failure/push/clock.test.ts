@@ -15,7 +15,7 @@ const LONG_MS = 60_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-const PROGRAM = `${import.meta.dir}/clock-server.fixture.ts`;
+const PROGRAM = `${import.meta.dir}/../clock-server.fixture.ts`;
 
 const requests = new PushRequests();
 

@@ -47,7 +47,7 @@ async function start(held: 'requests' | 'removals'): Promise<Fanfare> {
         webhooks: { allowPrivateAddresses: true },
       },
       environment: { HELD: held },
-      program: join(import.meta.dir, 'held-events-server.fixture.ts'),
+      program: join(import.meta.dir, '../held-events-server.fixture.ts'),
     }),
   );
 }

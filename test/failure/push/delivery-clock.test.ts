@@ -21,7 +21,7 @@ const IN_FLIGHT_MAX = 128;
 /** Several times as many, so that a clock jumps in the middle of a publish. */
 const CROWD = 900;
 
-const PROGRAM = `${import.meta.dir}/clock-server.fixture.ts`;
+const PROGRAM = `${import.meta.dir}/../clock-server.fixture.ts`;
 
 /** A server whose clock is so far off, and jumps by so much with `jump`. */
 function start(

@@ -77,7 +77,7 @@ describe('delivering, while the store', () => {
   it.concurrent.if(process.platform === 'linux')(
     'is full stops, and goes on where it was once there is room',
     async () => {
-      const program = `${import.meta.dir}/full-disk-server.fixture.ts`;
+      const program = `${import.meta.dir}/../full-disk-server.fixture.ts`;
       await using site = await DeliverySite.start({ crowds: [{ apns: DEVICES }], program });
       const instance = site.instance(0);
       const publishId = await publishPart(site, instance);

@@ -66,7 +66,7 @@ describe('the push side of a server whose store', () => {
   it.concurrent.if(process.platform === 'linux')(
     'is full refuses for now, and works again once there is room',
     async () => {
-      const program = `${import.meta.dir}/full-disk-server.fixture.ts`;
+      const program = `${import.meta.dir}/../full-disk-server.fixture.ts`;
       await using server = await startPush({}, { program });
       const accepted = await acceptSome(server);
       await limitFileSize(server, 0);
