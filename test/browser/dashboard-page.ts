@@ -61,6 +61,17 @@ export async function axe(page: Page, rules?: readonly string[]): Promise<readon
   }, wanted);
 }
 
+/** Rules that depend on colours, and on where things stand. */
+const COLOURS = ['color-contrast'];
+const PLACES = ['target-size', 'scrollable-region-focusable', ...COLOURS];
+
+/** What is checked again in another width or colour, because it may differ there: all rules take seconds. */
+const RULES: Readonly<Record<string, readonly string[]>> = {
+  'dark 1280': COLOURS,
+  'light 390': PLACES,
+  'dark 390': COLOURS,
+};
+
 /** What is wrong with a page in the widths and colours that it may have: what axe finds, scrolling sideways, no first line. */
 export async function lookFaults(page: Page): Promise<readonly string[]> {
   const faults: string[] = [];
@@ -68,9 +79,8 @@ export async function lookFaults(page: Page): Promise<readonly string[]> {
     await page.setViewportSize({ width, height: 844 });
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      // Only colours differ in the dark, and all rules take seconds.
-      const isWhole = colorScheme === 'light' || isLong;
-      const found = await axe(page, isWhole ? undefined : ['color-contrast']);
+      const rules = isLong ? undefined : RULES[`${colorScheme} ${width}`];
+      const found = await axe(page, rules);
       faults.push(...found.map((fault) => `${colorScheme} ${width}: ${fault}`));
     }
     const sideways = await page.evaluate(

@@ -6,7 +6,7 @@ import { admin } from '../../../testing/clients/admin-api.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { PASSWORD } from '../dashboard-page.ts';
-import { emptyPages, fullPages, type Row } from './page-table.ts';
+import { emptyPages, fullPages, type Row, withIds } from './page-table.ts';
 import { SEED_CONFIG, type Seed, seed } from './seed.ts';
 
 setDefaultTimeout(120_000);
@@ -40,7 +40,9 @@ it('Firefox shows every page light and dark, wide and narrow, without a message 
     requestAnimationFrame(() => field.form.requestSubmit());
   }`);
   const wrong: string[] = [];
-  for (const [path, text, first] of [...fullPages(seeded), ...ownPages()]) {
+  for (const [template, shown, first] of [...fullPages, ...ownPages()]) {
+    const path = withIds(template, seeded);
+    const text = withIds(shown, seeded);
     await tab.evaluate(`{
       history.pushState(null, '', ${JSON.stringify(`/dashboard${path}`)});
       dispatchEvent(new PopStateEvent('popstate'));

@@ -1,7 +1,10 @@
 import { APP } from '../../../testing/servers/fanfare.ts';
 import { LONG_CHANNEL, type Seed } from './seed.ts';
 
-/** A page below `/dashboard`, a text that is there once it has its data, and a text to wait for before something happens. */
+/**
+ * A page below `/dashboard`, a text that is there once it has its data, and a text to wait for before something happens.
+ * `{app}` and the like stand for ids of the seed.
+ */
 export type Row = readonly [path: string, text: string, first?: string];
 
 /** Pages of a server that nobody has used. */
@@ -25,40 +28,44 @@ export const emptyPages: readonly Row[] = [
 ];
 
 /** Pages of a server that is in use, with names as long as they may be. */
-export const fullPages = ({
-  app,
-  socket,
-  webhook,
-  refused,
-  instance,
-  user,
-}: Seed): readonly Row[] => {
-  const inApp = (path: string) => `/apps/${app.id}/${path}`;
-  return [
-    ['', 'Großer Laden'],
-    ['/audit', 'createApp'],
-    [inApp('live'), '0 heard', 'Connected.'],
-    [inApp('channels'), LONG_CHANNEL],
-    [inApp(`channels/${LONG_CHANNEL}`), 'алиса'],
-    [inApp('channels/kept-news'), 'A client gets after it'],
-    [inApp('channels/cache-scores'), 'Cached event: order.updated'],
-    [inApp('connections'), socket],
-    [inApp(`connections/${socket}`), LONG_CHANNEL],
-    [inApp(`problems?channel=private-orders&socket=${refused}`), 'The client read too slowly'],
-    [inApp('send'), 'Send an event as a backend would'],
-    [inApp('webhooks'), 'fails: status 503'],
-    [inApp(`webhooks/${webhook}`), 'channel_occupied'],
-    [inApp('usage'), 'Messages by day'],
-    [inApp('connect'), 'From nothing to the first event'],
-    [inApp('keys'), app.key],
-    [inApp('settings'), 'Take it out of service'],
-    [`/users/${encodeURIComponent(user)}?app=${app.id}`, socket],
-    [`/push/${instance}/live`, 'Connected and listening'],
-    [`/push/${instance}/publishes`, 'Nothing was published yet'],
-    [`/push/${instance}/devices`, 'No device'],
-    [`/push/${instance}/devices/web-1`, 'That is no device id'],
-    [`/push/${instance}/compose`, 'Send'],
-    [`/push/${instance}/credentials`, 'Browsers'],
-    [`/push/${instance}/settings`, 'Publishes per second'],
-  ];
-};
+export const fullPages: readonly Row[] = [
+  ['', 'Großer Laden'],
+  ['/audit', 'createApp'],
+  ['/apps/{app}/live', '0 heard', 'Connected.'],
+  ['/apps/{app}/channels', LONG_CHANNEL],
+  [`/apps/{app}/channels/${LONG_CHANNEL}`, 'алиса'],
+  ['/apps/{app}/channels/kept-news', 'A client gets after it'],
+  ['/apps/{app}/channels/cache-scores', 'Cached event: order.updated'],
+  ['/apps/{app}/connections', '{socket}'],
+  ['/apps/{app}/connections/{socket}', LONG_CHANNEL],
+  ['/apps/{app}/problems?channel=private-orders&socket={refused}', 'The client read too slowly'],
+  ['/apps/{app}/send', 'Send an event as a backend would'],
+  ['/apps/{app}/webhooks', 'fails: status 503'],
+  ['/apps/{app}/webhooks/{webhook}', 'channel_occupied'],
+  ['/apps/{app}/usage', 'Messages by day'],
+  ['/apps/{app}/connect', 'From nothing to the first event'],
+  ['/apps/{app}/keys', '{key}'],
+  ['/apps/{app}/settings', 'Take it out of service'],
+  ['/users/{user}?app={app}', '{socket}'],
+  ['/push/{instance}/live', 'Connected and listening'],
+  ['/push/{instance}/publishes', 'Nothing was published yet'],
+  ['/push/{instance}/devices', 'No device'],
+  ['/push/{instance}/devices/web-1', 'That is no device id'],
+  ['/push/{instance}/compose', 'Send'],
+  ['/push/{instance}/credentials', 'Browsers'],
+  ['/push/{instance}/settings', 'Publishes per second'],
+];
+
+/** A path or text of a row with the ids of the seed. */
+export function withIds(text: string, seed: Seed): string {
+  const ids: Readonly<Record<string, string>> = {
+    app: seed.app.id,
+    key: seed.app.key,
+    socket: seed.socket,
+    webhook: seed.webhook,
+    refused: seed.refused,
+    instance: seed.instance,
+    user: encodeURIComponent(seed.user),
+  };
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => ids[name] ?? whole);
+}

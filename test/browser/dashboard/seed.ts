@@ -6,9 +6,12 @@ import type { Fanfare } from '../../../testing/servers/fanfare.ts';
 import { type AppClient, newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 import { startWebhookEndpoint } from '../../../testing/servers/webhook-endpoint.ts';
 
-/** The server of a seed. Few bytes wait for a client, so that a slow one is found soon. */
+/**
+ * The server of a seed. Few bytes wait for a client, so that a slow one is found soon. Raw clients answer no pings, so
+ * the server sends them none while a browser goes through all pages.
+ */
 export const SEED_CONFIG = {
-  channels: { sendBufferBytes: 200_000 },
+  channels: { sendBufferBytes: 200_000, activityTimeoutSeconds: 3600 },
   config: { webhooks: { allowPrivateAddresses: true } },
 };
 
