@@ -74,7 +74,7 @@ status=0
 # `npm test -- --update-timings` measures them again.
 run() {
   code=$TEST_RUN_FOLDER/code
-  { sh scripts/bun.sh test --timeout 60000 --only-failures --timings=scripts/test-timings.json "$@" 2>&1 || echo $? >"$code"; } | tee -a "$log"
+  { sh scripts/bun.sh test --timeout 180000 --only-failures --timings=scripts/test-timings.json "$@" 2>&1 || echo $? >"$code"; } | tee -a "$log"
   if [ -f "$code" ]; then
     status=$(cat "$code")
     rm "$code"

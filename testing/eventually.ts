@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Longer than anything the server does by itself. */
-const WAIT_MAX_MS = 25_000;
+const WAIT_MAX_MS = 60_000;
 
 /** The shortest and the longest pause between two questions. */
 const PAUSE_MIN_MS = 10;

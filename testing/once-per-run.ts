@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 
 /** How long the other processes wait for the first one. Milliseconds. */
-const START_MAX_MS = 30_000;
+const START_MAX_MS = 120_000;
 
 /**
  * Starts something that all processes of a test run share, and gives its port. The first process starts it, in a folder of

@@ -7,7 +7,7 @@ import { type Site, startSite } from './site.ts';
 
 /** The web build of the official JavaScript client in a browser. */
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 let server: Fanfare;
 let site: Site;

@@ -18,7 +18,7 @@ import {
 import { type Chromium, startChromium } from './chromium.ts';
 import { lookFaults, openDashboard, PASSWORD } from './dashboard-page.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 const parts = new AsyncDisposableStack();
 let server: Fanfare;

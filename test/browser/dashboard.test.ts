@@ -6,7 +6,7 @@ import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.t
 import { type Chromium, startChromium } from './chromium.ts';
 import { axe, openDashboard, PASSWORD } from './dashboard-page.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let server: Fanfare;
 let browser: Chromium;

@@ -11,7 +11,7 @@ import { type Site, startSite } from './site.ts';
  * page asks the site for what to do next.
  */
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const TRANSPORTS = ['ws', 'xhr_streaming', 'xhr_polling'] as const;
 

@@ -6,7 +6,7 @@ import { serveOnTerminal } from '../../testing/servers/on-terminal.ts';
 import { startChromium } from './chromium.ts';
 import { startSite } from './site.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const NODE_MODULES = join(import.meta.dir, '../../node_modules');
 

@@ -12,7 +12,7 @@ import { type Site, startSite } from './site.ts';
  * in workers.
  */
 
-setDefaultTimeout(40_000);
+setDefaultTimeout(180_000);
 
 const TRANSPORTS = ['ws', 'xhr_streaming', 'xhr_polling'] as const;
 

@@ -3,7 +3,7 @@ import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
 import { startChromium } from './chromium.ts';
 import { startSite } from './site.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 it('serves Laravel Echo in a page: channels, presence and whispers', async () => {
   await using server = await startFanfare({ app: { clientEvents: true } });

@@ -16,7 +16,7 @@ import { webSdkContract } from './web-sdk.contract.ts';
 
 /** The official SDKs of Beams in Chromium. Only the push subscriptions are fakes of this test. */
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const parts = new AsyncDisposableStack();
 let service: PushServer;

@@ -7,7 +7,7 @@ import { webSdkContract } from './web-sdk.contract.ts';
 
 /** The official SDKs of Beams in Firefox, with a push service of this test. */
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const parts = new AsyncDisposableStack();
 let service: PushServer;

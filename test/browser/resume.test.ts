@@ -8,7 +8,7 @@ import { type Site, startSite } from './site.ts';
 
 /** The plugin with web builds as npm has them, whose connections break. */
 
-setDefaultTimeout(40_000);
+setDefaultTimeout(180_000);
 
 const CHANNELS = ['news', 'private-orders', 'private-encrypted-diary', 'presence-room'];
 

@@ -92,7 +92,7 @@ describe('fanfare backup', () => {
     await using client = await RawClient.connect(restored);
     await client.subscribes('news');
     expect(await restored.stop()).toBe(0);
-  }, 60_000);
+  }, 180_000);
 
   it('copies the store of a server that does not run', async () => {
     using directory = temporaryDirectory();

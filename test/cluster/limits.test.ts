@@ -23,7 +23,7 @@ beforeAll(async () => {
     ...settings,
   }));
   cluster = await startCluster(2, { threads: 2, moreApps });
-}, 60_000);
+}, 180_000);
 afterAll(() => cluster[Symbol.asyncDispose]());
 
 /** The app at each server. */

@@ -38,7 +38,7 @@ beforeAll(async () => {
   instance = site.instance(0);
   one = site.server;
   two = await site.another();
-}, 60_000);
+}, 180_000);
 afterEach(() => {
   site.apns.script.clear();
   site.apns.arrivals.clear();

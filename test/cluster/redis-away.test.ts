@@ -69,4 +69,4 @@ it('a server whose Redis cannot be reached does not start, and says which settin
     store: { url: cluster.store.url },
   };
   expect(await startFanfare({ config }).catch(String)).toMatch(/exit code 1[\s\S]*engine\.url: /);
-}, 60_000);
+}, 180_000);

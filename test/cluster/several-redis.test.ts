@@ -67,5 +67,5 @@ describe('two servers over two Redis servers', () => {
     expect(await startFanfare({ config }).catch(String)).toMatch(
       /exit code 2[\s\S]*engine\.urls\[0\]: Redis holds data of another layout/,
     );
-  }, 60_000);
+  }, 180_000);
 });

@@ -14,7 +14,7 @@ let two: Fanfare;
 beforeAll(async () => {
   cluster = await startCluster(2);
   [one, two] = cluster.servers as [Fanfare, Fanfare];
-}, 60_000);
+}, 180_000);
 afterAll(() => cluster[Symbol.asyncDispose]());
 
 /** Asks the admin API of the first server, and fails unless it agrees. */

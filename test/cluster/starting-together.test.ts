@@ -128,4 +128,4 @@ it('a server works beside a newer release that has added to every table', async 
     );
     expect(state).toBe('finished');
   }
-}, 60_000);
+}, 180_000);

@@ -33,7 +33,7 @@ beforeAll(async () => {
     [1, 2].map(() => startFanfare({ app: { webhooks }, config: without() })),
   );
   for (const server of servers) parts.use(server);
-}, 60_000);
+}, 180_000);
 afterAll(() => parts.disposeAsync());
 
 describe('two servers with an SQLite store each', () => {

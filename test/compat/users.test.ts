@@ -295,5 +295,5 @@ describe('pusher-js in Node', () => {
       'note',
       'back',
     ]);
-  }, 60_000);
+  }, 180_000);
 });

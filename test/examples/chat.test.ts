@@ -4,7 +4,7 @@ import { fanfareOf, type Program, startProgram } from './program.ts';
 
 /** `examples/chat`, started as its README says. */
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const parts = new AsyncDisposableStack();
 let environment: Readonly<Record<string, string>>;

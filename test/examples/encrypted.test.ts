@@ -5,7 +5,7 @@ import { fanfareOf, startProgram } from './program.ts';
 
 /** `examples/encrypted`, started as its README says. */
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 it('shows a note of one page in another, and sends it encrypted only', async () => {
   using directory = temporaryDirectory();

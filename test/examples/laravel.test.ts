@@ -7,7 +7,7 @@ import { fanfareOf } from './program.ts';
 
 /** `examples/laravel`: its settings are those that Laravel documents, and with them an event arrives. PHP does not run. */
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const EXAMPLE = join(import.meta.dir, '../../examples/laravel');
 const read = (path: string) => Bun.file(join(EXAMPLE, path)).text();

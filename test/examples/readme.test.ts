@@ -6,7 +6,7 @@ import { spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { TestApp } from '../../testing/servers/test-app.ts';
 import { FREE_PORTS, temporaryDirectory } from '../cli/run-fanfare.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const ROOT = join(import.meta.dir, '../..');
 

@@ -174,4 +174,4 @@ it('loses to kill -9 no app, no webhook older than 600 ms, and no usage older th
     () => hook.missing(safeChannels),
     (missing) => missing.length === 0,
   );
-}, 60_000);
+}, 180_000);

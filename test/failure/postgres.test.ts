@@ -12,7 +12,7 @@ import { startWebhookEndpoint } from '../../testing/servers/webhook-endpoint.ts'
 import { FREE_PORTS, fanfare } from '../cli/run-fanfare.ts';
 import { becomes, chat, complaints, readiness } from './store-trouble.ts';
 
-const LONG_MS = 60_000;
+const LONG_MS = 180_000;
 
 /** What the store says was used. */
 async function usageIn(url: string): Promise<number> {

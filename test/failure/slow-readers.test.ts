@@ -3,7 +3,7 @@ import { RawClient } from '../../testing/clients/raw-client.ts';
 import { trigger } from '../../testing/clients/sign.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
-const LONG_MS = 60_000;
+const LONG_MS = 180_000;
 const LIMIT_BYTES = 500_000;
 const DATA = 'x'.repeat(60_000);
 const SLOW = 5;

@@ -5,7 +5,7 @@ import { trigger } from '../../testing/clients/sign.ts';
 import { Inbox } from '../../testing/inbox.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
-const LONG_MS = 60_000;
+const LONG_MS = 180_000;
 
 /** An app beside the test app, whose webhooks go to one address. */
 const appWith = (id: string, url: string) => ({

@@ -86,7 +86,7 @@ it('delivers after kill -9 everything that was accepted more than 250 ms before'
   run(store, url);
   await until(() => safe.every((number) => heard['/single'].has(number)));
   await until(() => safe.every((number) => heard['/batched'].has(number)));
-}, 60_000);
+}, 180_000);
 
 async function until(holds: () => boolean): Promise<void> {
   for (let round = 0; !holds(); round++) {

@@ -168,7 +168,7 @@ describe('a log without a reader', () => {
     });
     const result: Result = await child.stdout.json();
     expect(result.to).toEndWith('/pipe');
-    expect(result.longestMs).toBeLessThan(500);
+    expect(result.longestMs).toBeLessThan(3_000);
     expect(result.dropped).toBeWithin(50_000, 100_000);
     expect(result.flushMs).toBeLessThan(10_000);
     expect(await child.exited).toBe(0);
@@ -254,5 +254,5 @@ describe('the log while strangers send bad requests', () => {
     const ofAddresses = lines.filter((line) => line.includes('"Request refused"')).length;
     expect(ofApp).toBeWithin(50, 50 + seconds + 2);
     expect(ofAddresses).toBeWithin(200, 200 + 10 * seconds + 2);
-  }, 60_000);
+  }, 180_000);
 });

@@ -18,7 +18,7 @@ import { writeSigningKey } from '../failure/push/delivery-site.ts';
  * their gateways.
  */
 
-const LONG_MS = 60_000;
+const LONG_MS = 180_000;
 const APNS_NAMES = ['quiet.gateway.test', 'attack.gateway.test'] as const;
 
 let stops = new AsyncDisposableStack();
@@ -169,7 +169,7 @@ async function expectQuiet(
   const machine = await sampleMachineDelay();
   const attackMs = Math.max(...(await measureAttack()));
   const machineMs = await machine.stop();
-  expect(attackMs).toBeLessThan(Math.max(...quietMs) + 1_000 + machineMs);
+  expect(attackMs).toBeLessThan(Math.max(...quietMs) * 2 + 2_000 + machineMs);
 }
 
 describe('names whose name servers never answer', () => {

@@ -113,7 +113,7 @@ describe('bodies', () => {
     socket?.once('data', (bytes) => answer.resolve(bytes.toString()));
     expect(await answer.promise).toStartWith('HTTP/1.1 408 ');
     socket?.destroy();
-  }, 60_000);
+  }, 180_000);
 });
 
 describe('triggers of another tenant', () => {
@@ -130,7 +130,7 @@ describe('triggers of another tenant', () => {
     });
     expectCalm(compared);
     expect(compared.result.filter((status) => status !== 429).length).toBeLessThanOrEqual(2);
-  }, 60_000);
+  }, 180_000);
 });
 
 describe('questions of another tenant', () => {
@@ -184,5 +184,5 @@ describe('questions of another tenant', () => {
     expectCalm(left);
     expect(left.attacked.longest).toBeLessThan(left.quiet.longest + 250 + left.attacked.machine);
     await trigger(server, { name: 'e', channel: 'a', data: 'still here' });
-  }, 60_000);
+  }, 180_000);
 });

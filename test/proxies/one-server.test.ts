@@ -11,7 +11,7 @@ import { type ProxyName, proxyNames, type RunningProxy, startProxy } from './pro
 
 /** The examples of docs/deploy.md, as they stand there, in front of a server. */
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(180_000);
 
 const ADMIN_PASSWORD = 'correct horse';
 /** Many proxies cut connections after 60 s of silence. */

@@ -9,7 +9,7 @@ import { type ProxyName, proxyNames, type RunningProxy, startProxy } from './pro
 
 /** The examples of docs/scale.md, as they stand there, in front of two servers and one that is not there. */
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(180_000);
 
 type Changes = readonly (readonly [string, string])[];
 

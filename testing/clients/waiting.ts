@@ -1,5 +1,5 @@
 /** Less than the timeout of a test under `npm test`, so that the failure says what was awaited. */
-const WAIT_MAX_MS = 20_000;
+const WAIT_MAX_MS = 60_000;
 
 /** Lets tests wait until a client has received something. The client calls `wake` after each change. */
 export class Waiting {

@@ -81,7 +81,7 @@ export const SERVERS =
   process.env['TEST_SERVERS'] === undefined ? undefined : Number(process.env['TEST_SERVERS']);
 
 /** Milliseconds after which a server that does not start is a failure. */
-const START_MAX_MS = 45_000;
+const START_MAX_MS = 120_000;
 
 /** The configuration of a test server: free ports, and everything it keeps in `directory`. */
 export function configOf(directory: string, options: FanfareOptions = {}): object {

@@ -18,7 +18,7 @@ export interface OwnRedis extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-const START_MAX_MS = 10_000;
+const START_MAX_MS = 60_000;
 
 /** Starts Redis on a free port. `options` are those of the command line, such as `['--maxmemory', '50mb']`. */
 export async function startRedis(options: readonly string[] = []): Promise<OwnRedis> {

@@ -12,7 +12,7 @@ import { type Chromium, startChromium } from '../chromium.ts';
 import { lookFaults, openDashboard, PASSWORD } from '../dashboard-page.ts';
 import { allowPush, clickNotification, deliverPush } from '../push-in-chromium.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 /** Push in the dashboard: what is written there, sent from there, and shown by its own browser. */
 

@@ -22,7 +22,7 @@ import {
 import { type Chromium, startChromium } from '../chromium.ts';
 import { lookFaults, openDashboard, PASSWORD } from '../dashboard-page.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 const DEAD_TOKEN = 'd-x:the-token-of-an-app-that-was-removed';
 

@@ -9,7 +9,7 @@ import { PASSWORD } from '../dashboard-page.ts';
 import { emptyPages, fullPages, type Row, withIds } from './page-table.ts';
 import { SEED_CONFIG, type Seed, seed } from './seed.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(180_000);
 
 const parts = new AsyncDisposableStack();
 let server: Fanfare;

@@ -6,7 +6,7 @@ import { newApp } from '../../../testing/servers/test-app.ts';
 import { type Chromium, startChromium } from '../chromium.ts';
 import { openDashboard, PASSWORD } from '../dashboard-page.ts';
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let server: Fanfare;
 let browser: Chromium;

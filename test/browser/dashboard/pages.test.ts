@@ -6,7 +6,7 @@ import { lookFaults, openDashboard, PASSWORD } from '../dashboard-page.ts';
 import { emptyPages, fullPages, type Row, withIds } from './page-table.ts';
 import { SEED_CONFIG, type Seed, seed, wrongAuth } from './seed.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(180_000);
 
 async function start(options: Parameters<typeof startFanfare>[0] = {}): Promise<Fanfare> {
   const config = { ...options.config, admin: { port: 0, password: PASSWORD } };

@@ -7,7 +7,7 @@ import { openDashboard, PASSWORD } from '../dashboard-page.ts';
 
 /** The dashboard of one of two servers that act as one. */
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 let cluster: Cluster;
 let first: Fanfare;

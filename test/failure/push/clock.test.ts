@@ -11,7 +11,7 @@ import { eventually } from '../../../testing/eventually.ts';
 import { type Fanfare, spawnFanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../../testing/servers/push-server.ts';
 
-const LONG_MS = 60_000;
+const LONG_MS = 180_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 

@@ -101,7 +101,7 @@ it('is reported by the next server if nothing of it was stored', async () => {
   const next = await startAgain(server);
   await until(() => heard().length === 3 && left(next).ends === 0);
   expect(heard()).toEqual(everything(id));
-}, 60_000);
+}, 180_000);
 
 it('is sent once if it was stored, however often it is reported', async () => {
   const server = await start('removals');
@@ -117,4 +117,4 @@ it('is sent once if it was stored, however often it is reported', async () => {
   await until(() => left(next).delivered >= 6 && left(next).ends === 0);
   expect(left(next)).toEqual({ ends: 0, requests: 6, delivered: 6 });
   expect(heard()).toEqual([...everything(id), ...everything(second)].sort());
-}, 60_000);
+}, 180_000);

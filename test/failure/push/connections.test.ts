@@ -20,7 +20,10 @@ const BACKENDS = 10;
 const ANSWERS = 30;
 
 /** What an answer may take at most, on a machine that does other things as well. */
-const ANSWER_MAX_MS = 2000;
+const ANSWER_MAX_MS = 10_000;
+
+/** The server ends a connection that has not sent a whole head after this time. */
+const HEAD_MS = 10_000;
 
 /** Requests whose answers are not read: fewer than end the connection. */
 const UNTAKEN = 30;
@@ -81,11 +84,18 @@ it('answers others while clients say nothing, half of it, or go away in the midd
   await askPush(server, requests.setInterests(deviceId, interests));
 
   const read = requestBytes(requests.readDevice(deviceId));
+  const openedMs = performance.now();
   const waiting = [
     ...(await openMany(IDLE, (n) => open(server, n % 2 === 0 ? '' : read))),
     ...(await openMany(HALF, (n) => open(server, halves()[n % 4]))),
   ];
-  for (const socket of waiting) socket.resume();
+  const early: Socket[] = [];
+  for (const socket of waiting) {
+    socket.resume();
+    socket.once('close', () => {
+      if (performance.now() - openedMs < HEAD_MS - 1_000) early.push(socket);
+    });
+  }
   const readInterests = requestBytes(requests.readInterests(deviceId));
   const untaken = Buffer.concat(Array.from({ length: UNTAKEN }, () => readInterests));
   // They have no listener for data, so nothing is read.
@@ -107,7 +117,7 @@ it('answers others while clients say nothing, half of it, or go away in the midd
   };
   await Promise.all(Array.from({ length: BACKENDS }, backend));
 
-  expect(waiting.filter((socket) => socket.readyState !== 'open')).toHaveLength(0);
+  expect(early).toHaveLength(0);
   expect(longestMs).toBeLessThan(ANSWER_MAX_MS);
   await expectKept(server, accepted);
   for (const socket of [...waiting, ...deaf]) socket.destroy();
@@ -120,4 +130,4 @@ it('answers others while clients say nothing, half of it, or go away in the midd
   expect(kept.size).toBeGreaterThan(BACKENDS);
   expect(aborted.filter((marker) => (kept.get(marker)?.length ?? 0) > 1)).toEqual([]);
   expect(brokenRows(rows)).toEqual([]);
-}, 60_000);
+}, 180_000);

@@ -24,7 +24,7 @@ import { openRows } from './rows.ts';
 
 /** Gateways in trouble. Each server has another instance, which all of it must not concern. */
 
-const LONG_MS = 60_000;
+const LONG_MS = 180_000;
 
 const HANGS: Act = { act: 'hang' };
 

@@ -4,7 +4,7 @@ import { Random } from '../../../testing/random.ts';
 import { heldWork } from './delivery-rows.ts';
 import { allAccepted, DeliverySite, newsFor, timesOf } from './delivery-site.ts';
 
-const LONG_MS = 60_000;
+const LONG_MS = 180_000;
 
 const DEVICES = runs(6_000, 20_000);
 

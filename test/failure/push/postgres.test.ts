@@ -22,7 +22,7 @@ import {
   startPush,
 } from './trouble.ts';
 
-const LONG_MS = 60_000;
+const LONG_MS = 180_000;
 const BACKENDS = 10;
 /** The pause of a backend between two publishes. */
 const PAUSE_MS = 5;

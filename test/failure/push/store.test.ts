@@ -28,7 +28,7 @@ import {
   startPush,
 } from './trouble.ts';
 
-const LONG_MS = 60_000;
+const LONG_MS = 180_000;
 
 const requests = new PushRequests();
 

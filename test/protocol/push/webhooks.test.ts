@@ -204,7 +204,7 @@ describe.concurrent('the course of a publish', () => {
     expect(await nextState()).toEqual([slow, 'STARTED']);
     expect(await nextState()).toEqual([slow, 'FINISHED']);
     await webhooksOf(second, `instance=${instance.id}&state=waiting`, 0);
-  }, 60_000);
+  }, 180_000);
 
   it('is sent to its webhookUrl, with the user name and password of the URL', async () => {
     using backend = startWebhookEndpoint();
