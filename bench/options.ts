@@ -14,6 +14,7 @@ Options of scenarios:
   --json FILE      also write the results to this file
   --verbose        print every step of the search
   --floor-twice    measure the floor against itself: how much a ratio varies on this machine
+  --beside FOLDER  measure the Fanfare of another clone in place of the floor: two versions in one run
   --url URL        measure a running server (http://127.0.0.1:6001) of any make that speaks the Channels
     --app-id ID      protocol, instead of Fanfare; it is not pinned to a core
     --key KEY
@@ -48,6 +49,8 @@ export interface Options {
   readonly json: string | undefined;
   readonly verbose: boolean;
   readonly floorTwice: boolean;
+  /** The clone that takes the place of the floor. */
+  readonly beside: string | undefined;
   /** The server to measure instead of Fanfare. */
   readonly app: AppAddress | undefined;
 }
@@ -83,6 +86,7 @@ export function readOptions(args: string[], choices: readonly Pick<Choice, 'name
       json: { type: 'string' },
       verbose: { type: 'boolean', default: false },
       'floor-twice': { type: 'boolean', default: false },
+      beside: { type: 'string' },
       url: { type: 'string' },
       'app-id': { type: 'string', default: benchApp.id },
       key: { type: 'string', default: benchApp.key },
@@ -92,9 +96,9 @@ export function readOptions(args: string[], choices: readonly Pick<Choice, 'name
   const unknown = names.find((name) => !choices.some((choice) => choice.name === name));
   if (unknown !== undefined) throw new UsageError(`there is no scenario "${unknown}"`);
 
-  const { help, quick, json, verbose, 'floor-twice': floorTwice, url } = values;
+  const { help, quick, json, verbose, 'floor-twice': floorTwice, beside, url } = values;
   const runs = countOf(values.runs ?? (quick ? '1' : '3'), { option: '--runs', min: 1 });
-  const given = { names, help, quick, runs, json, verbose, floorTwice };
+  const given = { names, help, quick, runs, json, verbose, floorTwice, beside };
   if (url === undefined) return { ...given, app: undefined };
   const { protocol, hostname, port } = URL.parse(url) ?? {};
   if (protocol !== 'http:' || !hostname) throw new UsageError('--url takes http://HOST:PORT');

@@ -8,7 +8,7 @@ import { benchPush } from './push/deliver.ts';
 import { printConditions, printStep } from './report.ts';
 import { type Bench, choose } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
-import { type Contender, fanfare, floor, runningAt } from './servers.ts';
+import { type Contender, fanfare, fanfareOf, floor, runningAt } from './servers.ts';
 import { soak } from './soak/soak.ts';
 
 const thorough = { stepSeconds: 1.5, factorMin: 1.05, turns: 12 };
@@ -39,7 +39,7 @@ async function benchScenarios(args: string[]): Promise<number> {
   const bench: Bench = {
     pinning,
     server: contenderOf(options),
-    floor,
+    floor: options.beside === undefined ? floor : fanfareOf(options.beside),
     effort: { runs: options.runs, ...(options.quick ? quick : thorough) },
     isQuick: options.quick,
     tell: (line) => console.error(line),

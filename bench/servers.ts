@@ -38,6 +38,8 @@ export interface FanfareOptions {
   readonly shared?: { readonly redisUrl: string; readonly storeUrl: string } | undefined;
   /** Where the store is and stays. Without it, the store is new and temporary. */
   readonly folder?: string;
+  /** The folder of the clone to start. Without it, this one. */
+  readonly clone?: string | undefined;
 }
 
 export interface FanfareServer extends StartedServer {
@@ -74,10 +76,15 @@ export const fanfare: Contender = {
   start: (pin, app) => startFanfare(pin, { app }),
 };
 
+/** Fanfare of another clone, for example of an earlier version. */
+export function fanfareOf(clone: string): Contender {
+  return { name: clone, start: (pin, app) => startFanfare(pin, { app, clone }) };
+}
+
 /** The same, with more settings. */
 export async function startFanfare(
   pin: readonly string[],
-  { app, channels, push, threads, shared, folder }: FanfareOptions,
+  { app, channels, push, threads, shared, folder, clone }: FanfareOptions,
 ): Promise<FanfareServer> {
   await using parts = new AsyncDisposableStack();
   const place = folder ?? (await mkdtemp(join(tmpdir(), 'fanfare-bench-')));
@@ -107,7 +114,8 @@ export async function startFanfare(
   };
   const file = join(place, 'fanfare.json');
   await writeFile(file, JSON.stringify(config));
-  const command = ['sh', `${import.meta.dir}/../bin/fanfare`, 'serve', '--config', file];
+  const program = join(clone ?? `${import.meta.dir}/..`, 'bin/fanfare');
+  const command = ['sh', program, 'serve', '--config', file];
   const running = parts.use(await startProcess([...pin, ...command], port));
 
   const started = parts.move();

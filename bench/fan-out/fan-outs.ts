@@ -10,6 +10,8 @@ export interface FanOut {
   readonly floorLoad?: LoadSize;
   /** Settings of the app, where those that an app has by itself are in the way. */
   readonly app?: Readonly<Record<string, unknown>>;
+  /** The floor is the same server without these settings. */
+  readonly isBesideItself?: boolean;
   readonly dataBytes: number;
   /** Where the search starts: publishes, or whatever else makes events. */
   readonly publishesPerSecond: number;
@@ -57,6 +59,18 @@ function publishedOver(publishers: number, fanOut: FanOut): FanOut {
   };
 }
 
+/** The same in channels that keep a history, beside the same server without one. */
+function kept(fanOut: FanOut): FanOut {
+  return {
+    ...fanOut,
+    name: `${fanOut.name}-history`,
+    description: `${fanOut.description}, in channels that keep a history; the floor is Fanfare without`,
+    app: { history: [{ channels: '*', seconds: 120, events: 100 }] },
+    isBesideItself: true,
+    ratioMin: 0.97,
+  };
+}
+
 /** Besides those who stay, so that a channel has 100 members at most: what is allowed by default. */
 const MEMBERS_WHO_STAY = 99;
 
@@ -68,6 +82,8 @@ export const fanOuts: readonly FanOut[] = [
   spread,
   publishedOver(FEW_PUBLISHERS, spread),
   publishedOver(MANY_PUBLISHERS, spread),
+  kept(hot),
+  kept(spread),
   {
     name: 'many',
     description: '10,000 connections, one channel each, 200-byte events to random channels',

@@ -97,8 +97,11 @@ async function startScenario(
   role: Role,
 ): Promise<ScenarioSubject & AsyncDisposable> {
   const load = loadOf(scenario, role);
-  const subject = await startUnderLoad(bench, bench[role], load, scenario.app);
-  return { ...subject, name: bench[role].name, scenario: { ...scenario, load } };
+  const isWithout = role === 'floor' && scenario.isBesideItself === true;
+  const contender = isWithout ? bench.server : bench[role];
+  const app = isWithout ? undefined : scenario.app;
+  const subject = await startUnderLoad(bench, contender, load, app);
+  return { ...subject, name: contender.name, scenario: { ...scenario, load } };
 }
 
 /** Finds the rate one server holds. Its steps run when they have their turn. */

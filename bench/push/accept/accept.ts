@@ -26,11 +26,10 @@ npm run bench -- accept [options]
 
   --seconds N      the measured part of each run (6)
   --runs N         how often each server is started and measured (3)
+  --beside FOLDER  measure the Fanfare of another clone in place of the floor: two versions in one run
   --json FILE      write the results there as well
   --help           print this
 `;
-
-const contenders = { server: fanfare, floor };
 
 /** What all runs have in common. */
 interface Trial {
@@ -87,6 +86,7 @@ export async function benchAccept(args: string[]): Promise<number> {
     options: {
       seconds: { type: 'string', default: '6' },
       runs: { type: 'string', default: '3' },
+      beside: { type: 'string' },
       json: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -101,6 +101,11 @@ export async function benchAccept(args: string[]): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'fanfare-accept-ids-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
+  const { beside } = values;
+  const contenders = {
+    server: fanfare(),
+    floor: beside === undefined ? floor : fanfare(beside),
+  };
   const pinning = findPinning();
   const trial = { pinning, seconds, idsFile: join(folder, 'ids') };
   const conditions = describeConditions(pinning.description);
@@ -112,7 +117,7 @@ export async function benchAccept(args: string[]): Promise<number> {
   const results: object[] = [];
   for (const duty of duties) {
     const measured = await inTurn(runs, (role) => measure(trial, duty.kind, contenders[role]));
-    console.log(`\n${printDuty(duty, fanfare.name, measured)}\n`);
+    console.log(`\n${printDuty(duty, contenders.server.name, measured)}\n`);
     results.push({ ...duty, ...measured });
   }
   await writeResults(values.json, { conditions, results });

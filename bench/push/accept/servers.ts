@@ -33,15 +33,17 @@ const NO_ADDRESS_LIMITS = {
   reportsPerSecond: 0,
 };
 
-/** Fanfare as it is in this working tree, as an operator would start it, with a fresh store. */
-export const fanfare: Contender = {
-  name: 'fanfare',
-  start(pin) {
-    const instances = benchInstances.map(({ id, secretKey }) => ({
-      id,
-      secretKeys: [secretKey],
-      limits: { publishesPerSecond: 0 },
-    }));
-    return startFanfare(pin, { push: { instances, addressLimits: NO_ADDRESS_LIMITS } });
-  },
-};
+/** Fanfare as an operator would start it, with a fresh store: of this clone, or of another. */
+export function fanfare(clone?: string): Contender {
+  return {
+    name: clone ?? 'fanfare',
+    start(pin) {
+      const instances = benchInstances.map(({ id, secretKey }) => ({
+        id,
+        secretKeys: [secretKey],
+        limits: { publishesPerSecond: 0 },
+      }));
+      return startFanfare(pin, { push: { instances, addressLimits: NO_ADDRESS_LIMITS }, clone });
+    },
+  };
+}
