@@ -40,7 +40,8 @@ const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-prac
 
 /** What axe finds wrong with a page as it is now, one line for each element. `rules` are those to check; all if left out. */
 export async function axe(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
-  await page.evaluate(`if (globalThis.axe === undefined) { ${AXE} }`);
+  const isLoaded = await page.evaluate('globalThis.axe !== undefined');
+  if (!isLoaded) await page.evaluate(AXE);
   const wanted =
     rules === undefined ? { type: 'tag', values: TAGS } : { type: 'rule', values: rules };
   return await page.evaluate(async (runOnly) => {
@@ -65,24 +66,21 @@ export async function axe(page: Page, rules?: readonly string[]): Promise<readon
 const COLOURS = ['color-contrast'];
 const PLACES = ['target-size', 'scrollable-region-focusable', ...COLOURS];
 
-/** What is checked again in another width or colour, because it may differ there: all rules take seconds. */
-const RULES: Readonly<Record<string, readonly string[]>> = {
-  'dark 1280': COLOURS,
-  'light 390': PLACES,
-  'dark 390': COLOURS,
-};
+/** What is checked in each colour and width: all rules once, and again what may differ. All rules take seconds. */
+const LOOKS = [
+  { width: 1280, colorScheme: 'light', rules: undefined },
+  { width: 1280, colorScheme: 'dark', rules: COLOURS },
+  { width: 390, colorScheme: 'light', rules: PLACES },
+] as const;
 
 /** What is wrong with a page in the widths and colours that it may have: what axe finds, scrolling sideways, no first line. */
 export async function lookFaults(page: Page): Promise<readonly string[]> {
   const faults: string[] = [];
-  for (const width of [1280, 390]) {
+  for (const { width, colorScheme, rules } of LOOKS) {
     await page.setViewportSize({ width, height: 844 });
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      const rules = isLong ? undefined : RULES[`${colorScheme} ${width}`];
-      const found = await axe(page, rules);
-      faults.push(...found.map((fault) => `${colorScheme} ${width}: ${fault}`));
-    }
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    const found = await axe(page, isLong ? undefined : rules);
+    faults.push(...found.map((fault) => `${colorScheme} ${width}: ${fault}`));
     const sideways = await page.evaluate(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );
