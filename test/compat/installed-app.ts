@@ -4,7 +4,7 @@ import type { Decision, MobileJob, MobileReport, MobileSdk } from './mobile-sdks
 import { type Transcript, TranscriptConnection } from './transcript.ts';
 
 /** Longer than the pause between two checks of the store; shorter than the timeout of a test. */
-const RETRY_MAX_MS = 15_000;
+const RETRY_MAX_MS = 60_000;
 
 /**
  * An app on one device with one of the SDKs. It has the state of the SDK and reacts to each answer as the SDK does, but

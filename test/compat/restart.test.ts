@@ -9,7 +9,7 @@ import { clientInNode, subscribed } from './client-process.ts';
  * pusher-js reconnects at once after a stop. If no server listens at that moment, its next attempt is 15 s later.
  * Milliseconds.
  */
-const COMES_BACK_MAX_MS = 40_000;
+const COMES_BACK_MAX_MS = 180_000;
 
 const CHANNELS = ['news', 'private-orders', 'private-encrypted-diary', 'presence-room'];
 

@@ -139,7 +139,7 @@ export class BrowserSite implements AsyncDisposable {
   }
 
   /** Publishes and waits until each honest browser has the message; gives the latencies. Milliseconds. */
-  async reach(instance: number, interest = ALL, withinMs = 20_000): Promise<readonly number[]> {
+  async reach(instance: number, interest = ALL, withinMs = 60_000): Promise<readonly number[]> {
     const from = this.arrivals.length;
     const startedAtMs = performance.now();
     const wanted = new Set(this.names[instance]);

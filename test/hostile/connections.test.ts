@@ -70,7 +70,7 @@ describe('2,000 silent and 500 half-sent connections', () => {
 async function firstClosed(clients: readonly RawClient[], count: number): Promise<RawClient[]> {
   const closed: RawClient[] = [];
   for (const client of clients) void client.closed.then(() => closed.push(client));
-  await until(() => closed.length >= count, 20_000);
+  await until(() => closed.length >= count, 60_000);
   return closed;
 }
 
@@ -91,7 +91,7 @@ describe('a server that may have 500 open files', () => {
       await until(async () => {
         await honest.pings();
         return performance.now() - beganMs > 3000;
-      }, 10_000);
+      }, 60_000);
       // A loop that spins takes all of a core.
       expect(cpuSeconds(server) - cpuBefore).toBeLessThan(1.5);
       // Bun closes them, and then new connections are accepted again.
@@ -99,12 +99,12 @@ describe('a server that may have 500 open files', () => {
         const client = await RawClient.connect(server).catch(() => undefined);
         await client?.[Symbol.asyncDispose]();
         return client !== undefined;
-      }, 40_000);
+      }, 60_000);
       await trigger(server, { name: 'e', channel: 'a', data: 'x' });
       expect(await honest.hears()).toMatchObject({ event: 'e' });
       flood.destroy();
     }
-  }, 120_000);
+  }, 180_000);
 
   it('keeps all clients connected, however often strangers use up the descriptors, and accepts others meanwhile', async () => {
     await using server = await startFanfare({ openFilesMax: 500 });
@@ -123,13 +123,13 @@ describe('a server that may have 500 open files', () => {
     for (let cycle = 1; cycle <= CYCLES; cycle++) {
       const pausesBefore = pauses();
       const flood = hold(server.port, 400, 'GET /x HTTP/1.1\r\nHost: a\r\n\r\n');
-      await until(() => pauses() > pausesBefore, 10_000);
+      await until(() => pauses() > pausesBefore, 60_000);
       flood.destroy();
       const before = honest.length;
       await until(async () => {
         await join();
         return honest.length > before;
-      }, 5_000);
+      }, 60_000);
     }
     expect(ended).toBe(0);
     await trigger(server, { name: 'e', channel: 'a', data: 'x' });

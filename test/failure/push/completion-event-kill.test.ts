@@ -14,7 +14,7 @@ import { countOf, openRows } from './rows.ts';
 const LOOK_MS = 10;
 
 /** More than anything takes that is waited for. */
-const WAIT_MAX_MS = 20_000;
+const WAIT_MAX_MS = 60_000;
 
 const requests = new PushRequests(INSTANCE);
 let endpoint: WebhookEndpoint;

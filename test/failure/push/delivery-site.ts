@@ -110,7 +110,7 @@ export interface SiteOptions {
 const ENTRIES_MAX = 200_000;
 
 /** More than anything takes that is waited for. */
-const WAIT_MAX_MS = 55_000;
+const WAIT_MAX_MS = 120_000;
 
 const BUNDLE_ID = 'com.example.app';
 

@@ -18,7 +18,7 @@ const ANSWERS_MAX = runs(500, 1500);
 const TURNS_MAX = 40;
 
 /** More than a round takes on a slow machine. */
-const ROUND_MS = 10_000;
+const ROUND_MS = 60_000;
 
 const requests = new PushRequests();
 

@@ -13,7 +13,7 @@ const HAPPENS_OF_ONE = 15;
 const TURNS_MAX = 40;
 
 /** More than a round takes on a slow machine. */
-const ROUND_MS = 30_000;
+const ROUND_MS = 120_000;
 
 it(
   'gives every user a publish in the app, by push or both, when it is killed at any moment',
