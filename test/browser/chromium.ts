@@ -22,6 +22,8 @@ export async function startChromium(
 ): Promise<Chromium> {
   const browser = await launchChromium();
   const context = await browser.newContext();
+  // A busy machine is no fault of the page.
+  context.setDefaultTimeout(90_000);
   await prepare(context);
   await keepProcess(context);
   const tabs = new Map<Page, Inbox<readonly unknown[]>>();

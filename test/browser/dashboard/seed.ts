@@ -45,7 +45,7 @@ export async function seed(server: AdminServer & Pick<Fanfare, 'port'>, more = 0
     name: 'Großer Laden mit einem sehr langen Namen und noch einem Wort 🎺 ᚠᛇᚻ',
     clientEvents: true,
     limits: { messagesPerDay: 1000, eventDataBytes: 60_000 },
-    history: [{ channels: 'kept-*', events: 50 }, { channels: LONG_CHANNEL }],
+    history: [{ channels: 'kept-*', events: 50, seconds: 3600 }, { channels: LONG_CHANNEL }],
     webhooks: [
       {
         url: `${endpoint.url}/${'a-long-path/'.repeat(15)}`,
