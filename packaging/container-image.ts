@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageJson from '../package.json';
@@ -43,8 +43,15 @@ async function packImage({ target, architecture, out }: One): Promise<string> {
     await Bun.write(archive, await tarOf(layout, readdirSync(layout).sort()));
     return archive;
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    remove(folder);
   }
+}
+
+/** Without root rights, buildah's files belong to other users of a namespace, in which alone they can be removed. */
+function remove(folder: string): void {
+  const command = ['rm', '-rf', folder];
+  const isRoot = process.getuid?.() === 0;
+  run(isRoot ? command : ['buildah', 'unshare', ...command], { cwd: tmpdir() });
 }
 
 interface Built {

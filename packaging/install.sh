@@ -33,10 +33,16 @@ sum_of() {
 main() {
   from='' version='' bin_dir=''
   while [ $# -gt 0 ]; do
+    case $1 in
+      -h | --help)
+        echo 'sh install.sh --from URL-OR-FOLDER [--version VERSION] [--bin-dir DIRECTORY]'
+        exit ;;
+    esac
     [ $# -gt 1 ] || fail "$1 needs a value"
     case $1 in
       --from) from=${2%/} ;;
-      --version) version=$2 ;;
+      # Tags begin with v.
+      --version) version=${2#v} ;;
       --bin-dir) bin_dir=$2 ;;
       *) fail "unknown option $1" ;;
     esac
@@ -75,6 +81,7 @@ main() {
 
   tar -xzf "$work/$name.tar.gz" -C "$work" "$name/fanfare"
   mkdir -p "$bin_dir" || fail "$bin_dir cannot be made"
+  [ ! -d "$bin_dir/fanfare" ] || fail "$bin_dir/fanfare is a directory; choose another with --bin-dir"
   # Renamed at the end, because a running server must keep its file.
   unfinished=$bin_dir/.fanfare-$$
   cp "$work/$name/fanfare" "$unfinished" || fail "$bin_dir cannot be written to; choose another with --bin-dir"

@@ -1,6 +1,8 @@
 import packageJson from '../package.json';
-import { type Command, commands } from '../src/cli/commands.ts';
-import { HELP_OPTION, optionUsage, usageOf } from '../src/cli/help.ts';
+import type { Command } from '../src/cli/command.ts';
+import { commands } from '../src/cli/commands.ts';
+import { optionUsage, usageOf } from '../src/cli/help.ts';
+import { HELP_OPTION } from '../src/cli/options.ts';
 import { exitCodes } from '../src/cli/output.ts';
 
 /** The manual page `fanfare(1)`, from the table of commands that `--help` uses. Source of the macros: groff_man(7). */

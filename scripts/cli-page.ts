@@ -1,4 +1,5 @@
-import { type Command, commands } from '../src/cli/commands.ts';
+import type { Command } from '../src/cli/command.ts';
+import { commands } from '../src/cli/commands.ts';
 import { optionUsage, usageOf } from '../src/cli/help.ts';
 import { exitCodes } from '../src/cli/output.ts';
 

@@ -15,6 +15,12 @@ const PROGRAM = fileURLToPath(new URL('../../bin/fanfare', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
 
+/**
+ * Waits until the process of the tests says "stopped", or ends without, by any signal. Then it ends the server and removes what
+ * that has kept.
+ */
+const GUARD = 'read -r word || kill -9 "$1" 2>/dev/null; rm -rf "$2" || { sleep 1; rm -rf "$2"; }';
+
 /** Characters of the log that the error of a failed start repeats. */
 const LOG_LENGTH_MAX = 16_384;
 
@@ -52,7 +58,8 @@ async function startIn({ directory, file, remove }) {
     env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ended = new Promise((resolve) => child.once('close', resolve));
+  const guard = guardOf(child, directory);
+  const ended = new Promise((resolve) => child.once('close', resolve)).then(() => guard.release());
   // Tests that end without `stop` leave nothing behind either.
   const abandon = () => {
     child.kill('SIGKILL');
@@ -81,6 +88,7 @@ async function startIn({ directory, file, remove }) {
     throw error;
   }
   // A forgotten server does not keep the process of the tests alive.
+  guard.unref();
   child.unref();
   child.stdout.unref();
   child.stderr.unref();
@@ -94,6 +102,25 @@ async function startIn({ directory, file, remove }) {
   };
   if (Symbol.asyncDispose !== undefined) server[Symbol.asyncDispose] = stop;
   return server;
+}
+
+/** Watches over the server in a process of its own, which signals to the tests do not reach. */
+function guardOf(server, directory) {
+  const child = spawn('sh', ['-c', GUARD, 'fanfare-guard', String(server.pid), directory], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  // Without a guard, everything else works.
+  child.once('error', () => undefined);
+  child.stdin.on('error', () => undefined);
+  return {
+    release: () => child.stdin.end('stopped\n'),
+    unref: () => {
+      child.unref();
+      // Bun's has no such method, and needs none.
+      child.stdin.unref?.();
+    },
+  };
 }
 
 /** The environment without settings of another server. */

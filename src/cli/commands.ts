@@ -6,12 +6,11 @@ import { LOG_OPTIONS, showLog } from './channels/log.ts';
 import { SERVER_OPTIONS } from './channels/running-server.ts';
 import { SEND_OPTIONS, send } from './channels/send.ts';
 import { PUSH_TAIL_OPTIONS, pushTail, TAIL_OPTIONS, tail } from './channels/tail.ts';
+import type { Command } from './command.ts';
 import { DOCTOR_OPTIONS, doctor } from './doctor.ts';
 import { FAKE_GATEWAYS_OPTIONS, fakeGateways } from './fake-gateways.ts';
-import { HEALTH_OPTIONS, health } from './health.ts';
-import type { Invocation } from './invocation.ts';
-import { CONFIG_OPTION, JSON_OPTION, type Option } from './options.ts';
-import type { ExitCode } from './output.ts';
+import { HEALTH } from './health/health.ts';
+import { CONFIG_OPTION, JSON_OPTION } from './options.ts';
 import {
   DEVICES_LIST_OPTIONS,
   DEVICES_REMOVE_OPTIONS,
@@ -60,18 +59,6 @@ import {
   webhooksCommand,
 } from './webhooks/webhooks.ts';
 
-/** One command. `--help` and `docs/cli.md` are printed from it. */
-export interface Command {
-  /** The words that call it. */
-  readonly name: string;
-  /** The placeholders of its operands. */
-  readonly operands?: string;
-  readonly help: string;
-  readonly example: string;
-  readonly options: readonly Option[];
-  readonly run: (invocation: Invocation) => Promise<ExitCode>;
-}
-
 const INSTANCE = '6f1b0f5e-6c1c-4c6c-9d8e-1f0e5a6f7b8c';
 
 /** Every command, in the order in which `--help` shows them. */
@@ -83,13 +70,7 @@ export const commands: readonly Command[] = [
     options: SERVE_OPTIONS,
     run: serve,
   },
-  {
-    name: 'health',
-    help: 'Ask the server on this machine whether it runs, for health checks: exit code 0 or 1.',
-    example: 'fanfare health --ready',
-    options: HEALTH_OPTIONS,
-    run: health,
-  },
+  HEALTH,
   {
     name: 'apps list',
     help: 'List the apps in the store.',

@@ -1,8 +1,7 @@
-import { type Command, commands } from './commands.ts';
-import type { Option } from './options.ts';
+import type { Command } from './command.ts';
+import { commands } from './commands.ts';
+import { HELP_OPTION, type Option } from './options.ts';
 import { exitCodes } from './output.ts';
-
-export const HELP_OPTION: Option = { name: 'help', help: 'Show this help.' };
 
 /** Lists all commands, or those of a group such as `apps`. */
 export function helpOfAll(group: string | undefined): string {

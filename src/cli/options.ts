@@ -25,6 +25,8 @@ export const CONFIG_OPTION: Option = {
   help: 'The configuration file. Default: fanfare.json, .yaml or .toml in this directory, else in /etc/fanfare.',
 };
 
+export const HELP_OPTION: Option = { name: 'help', help: 'Show this help.' };
+
 export const JSON_OPTION: Option = { name: 'json', help: 'Print JSON, for programs.' };
 
 const LIMIT_DEFAULT = 50;

@@ -1,20 +1,15 @@
-import { ownCommand } from '../config/environment/own-command.ts';
-import { messageOf } from '../runtime/error-code.ts';
-import { type Command, commands } from './commands.ts';
-import { HELP_OPTION, helpOf, helpOfAll } from './help.ts';
-import { readArguments } from './options.ts';
-import { type ExitCode, type Output, terminal, UsageError } from './output.ts';
-import { versionText } from './version.ts';
+import { type Command, runCommand } from './command.ts';
+import { commands } from './commands.ts';
+import { helpOf, helpOfAll } from './help.ts';
+import { type ExitCode, type Output, terminal } from './output.ts';
+import { asksForHelp, runSmall } from './run-small.ts';
 
 /** Runs one command line and returns its exit code. */
 export async function run(argv: readonly string[], output: Output = terminal): Promise<ExitCode> {
-  const asksForHelp = argv.includes('--help') || argv.includes('-h') || argv[0] === 'help';
-  if (argv[0] === '--version') {
-    output.print(versionText());
-    return 0;
-  }
+  const exitCode = await runSmall(argv, output);
+  if (exitCode !== undefined) return exitCode;
   const command = commandOf(argv);
-  if (asksForHelp) {
+  if (asksForHelp(argv)) {
     output.print(command === undefined ? helpOfAll(argv[0]) : helpOf(command));
     return 0;
   }
@@ -25,18 +20,7 @@ export async function run(argv: readonly string[], output: Output = terminal): P
     output.complain(helpOfAll(argv[0]));
     return 2;
   }
-  try {
-    const words = command.name.split(' ').length;
-    const given = readArguments(argv.slice(words), [...command.options, HELP_OPTION]);
-    return await command.run({ given, output });
-  } catch (error) {
-    if (error instanceof UsageError) {
-      output.complain(`fanfare: ${error.message}\nSee: ${ownCommand()} ${command.name} --help`);
-      return 2;
-    }
-    output.complain(`fanfare: ${messageOf(error)}`);
-    return 1;
-  }
+  return await runCommand(command, argv, output);
 }
 
 function commandOf(argv: readonly string[]): Command | undefined {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Environment } from './environment/environment.ts';
+import type { Environment } from './environment/variables.ts';
 import { type LoadedConfig, loadConfig } from './load.ts';
 import { formatProblem } from './problems.ts';
 

@@ -64,7 +64,11 @@ describe('fanfare health', () => {
     }
   });
 
-  it('ends with 1 if nothing, another program or a wrong configuration is there', async () => {
+  it('says of a running server that it is healthy while its configuration file has a mistake', async () => {
+    expect(await health([], { FANFARE_NOTHING: '1' })).toMatchObject({ exitCode: 0 });
+  });
+
+  it('ends with 1 if nothing, another program or an unreadable configuration is there', async () => {
     const none = await health([], { FANFARE_ADMIN_PORT: '1' });
     expect(none.exitCode).toBe(1);
     expect(none.stderr).toStartWith('fanfare: http://127.0.0.1:1 does not answer: ');
@@ -82,7 +86,11 @@ describe('fanfare health', () => {
 
     const any = await health([], { FANFARE_ADMIN_PORT: '0' });
     expect(any).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('admin.port is 0') });
-    expect(await health([], { FANFARE_NOTHING: '1' })).toMatchObject({ exitCode: 1 });
+    expect(await health(['--config', 'gone.yaml'])).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'fanfare: gone.yaml: there is no such file\n',
+    });
   });
 
   it('with --ready ends with 1 while the server stops, and says why', async () => {

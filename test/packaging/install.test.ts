@@ -103,6 +103,24 @@ describe('install.sh', () => {
     expect(release.installed()).toEqual(['fanfare']);
   });
 
+  it('takes the name of a tag for a version', async () => {
+    using release = releases(['1.2.3', '1.3.0']);
+    const { from, binDir } = release;
+    const ended = await install(['--from', from, '--version', 'v1.2.3', '--bin-dir', binDir]);
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(readFileSync(join(binDir, 'fanfare'), 'utf8')).toEndWith(' 1.2.3\n');
+  });
+
+  it('puts nothing into a directory that has the name of the binary', async () => {
+    using release = releases(['1.2.3']);
+    const { from, binDir } = release;
+    mkdirSync(join(binDir, 'fanfare'), { recursive: true });
+    const ended = await install(['--from', from, '--bin-dir', binDir]);
+    expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(ended.stderr).toContain(`${binDir}/fanfare is a directory`);
+    expect(readdirSync(join(binDir, 'fanfare'))).toEqual([]);
+  });
+
   it.each([
     [['--from'], '--from needs a value'],
     [[], '--from is missing'],

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Glob } from 'bun';
+import { eventually } from '../../testing/eventually.ts';
 import { temporaryDirectory } from '../cli/run-fanfare.ts';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -69,6 +70,11 @@ const app = temporaryDirectory({
   'wrong.mjs': `
     import { startFanfare } from 'fanfare/testing';
     await startFanfare({ config: { chanels: {} } }).catch((error) => console.log(error.message));
+  `,
+  'running.mjs': `
+    import { startFanfare } from 'fanfare/testing';
+    console.log((await startFanfare()).admin.url);
+    setInterval(() => undefined, 1000);
   `,
   'forgotten.mjs': `
     import { startFanfare } from 'fanfare/testing';
@@ -196,4 +202,23 @@ describe('the package for npm', () => {
     await expect(fetch(url)).rejects.toThrow();
     expect(existsSync(temporary) && readdirSync(temporary)).toEqual([]);
   });
+
+  it.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)(
+    'ends the server of tests that %s ends',
+    async (signal) => {
+      const env = { ...process.env, TMPDIR: temporary };
+      const tests = Bun.spawn(['node', 'running.mjs'], { cwd: app.path, env, stdout: 'pipe' });
+      const reader = tests.stdout.getReader();
+      const { value } = await reader.read();
+      const url = new TextDecoder().decode(value).trim();
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+      tests.kill(signal);
+      await tests.exited;
+      await eventually(
+        () => readdirSync(temporary),
+        (left) => left.length === 0,
+      );
+      await expect(fetch(url)).rejects.toThrow();
+    },
+  );
 });

@@ -6,9 +6,7 @@ import { type Setting, settingsOf } from '../schema-walk.ts';
 import { APP_VARIABLES, withAppOfEnvironment } from './app-variables.ts';
 import { FILE_SUFFIX, type ReadSecret, readSecretFile, SECRET_SETTINGS } from './secret-files.ts';
 import { isServiceLink } from './service-links.ts';
-
-/** Environment variables by name, as `process.env` has them. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { COMMAND_VARIABLE, type Environment, FILE_VARIABLE } from './variables.ts';
 
 /** The settings in environment variables. */
 export interface Overrides {
@@ -20,12 +18,6 @@ export interface Overrides {
 }
 
 const PREFIX = 'FANFARE_';
-
-/** The variable for `--config`. It names the file and is not a setting. */
-export const FILE_VARIABLE = 'FANFARE_CONFIG';
-
-/** The launcher says with it how it was called. It is not a setting. */
-export const COMMAND_VARIABLE = 'FANFARE_COMMAND';
 
 /** Variables that are not those of one setting. */
 const OTHER_VARIABLES: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-import { COMMAND_VARIABLE } from './environment.ts';
+import { COMMAND_VARIABLE } from './variables.ts';
 
 /** How people call this program here, for hints: `npx fanfare`, `fanfare`, or a path. The launcher knows it. */
 export function ownCommand(): string {

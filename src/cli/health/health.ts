@@ -1,10 +1,11 @@
 import { connect } from 'node:net';
-import { printable } from '../runtime/printable.ts';
-import { fail, type Invocation, printResult } from './invocation.ts';
-import { CONFIG_OPTION, JSON_OPTION, noOperand, type Option } from './options.ts';
-import type { ExitCode } from './output.ts';
-import { ownHost, urlOf } from './own-address.ts';
-import { readConfig } from './read-config.ts';
+import { printable } from '../../runtime/printable.ts';
+import type { Command } from '../command.ts';
+import { fail, type Invocation, printResult } from '../invocation.ts';
+import { CONFIG_OPTION, JSON_OPTION, noOperand } from '../options.ts';
+import type { ExitCode } from '../output.ts';
+import { ownHost, urlOf } from '../own-address.ts';
+import { adminListener } from './admin-listener.ts';
 
 /** How long a server may take to answer, in milliseconds. A loop that hangs for longer is not healthy. */
 const TIMEOUT_MS = 5000;
@@ -12,27 +13,37 @@ const TIMEOUT_MS = 5000;
 /** The longest answer that is read. */
 const ANSWER_BYTES_MAX = 65_536;
 
-export const HEALTH_OPTIONS: readonly Option[] = [
-  {
-    name: 'ready',
-    help: 'Ask whether it can do its work now, as load balancers do, and not only whether it runs.',
-  },
-  CONFIG_OPTION,
-  JSON_OPTION,
-];
+export const HEALTH: Command = {
+  name: 'health',
+  help: 'Ask the server on this machine whether it runs, for health checks: exit code 0 or 1.',
+  example: 'fanfare health --ready',
+  options: [
+    {
+      name: 'ready',
+      help: 'Ask whether it can do its work now, as load balancers do, and not only whether it runs.',
+    },
+    CONFIG_OPTION,
+    JSON_OPTION,
+  ],
+  run: health,
+};
 
 /**
  * `fanfare health`: asks the server of the configuration on this machine whether it runs, for images without curl. Every
- * failure is 1, also a wrong configuration: Docker reserves 2.
+ * failure is 1, also a configuration that cannot be read: Docker reserves 2.
  */
-export async function health(invocation: Invocation): Promise<ExitCode> {
+async function health(invocation: Invocation): Promise<ExitCode> {
   const { given } = invocation;
   noOperand(given);
-  const config = readConfig(invocation);
-  if (config === undefined) return 1;
-  const { port } = config.admin;
-  const host = ownHost(config.admin.host);
-  if (port === 0) return fail(invocation, 'admin.port is 0, so the server may be at any port');
+  const file = given.value('config');
+  const listener = adminListener({
+    ...(file === undefined ? {} : { file }),
+    directory: process.cwd(),
+    environment: process.env,
+  });
+  if ('problem' in listener) return fail(invocation, listener.problem);
+  const { port } = listener;
+  const host = ownHost(listener.host);
 
   const path = given.has('ready') ? '/readyz' : '/healthz';
   const url = urlOf({ host, port, tls: false });

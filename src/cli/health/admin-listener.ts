@@ -1,0 +1,42 @@
+import { isServiceLink } from '../../config/environment/service-links.ts';
+import type { Environment } from '../../config/environment/variables.ts';
+import { type ConfigPlaces, readFoundFile } from '../../config/find-file.ts';
+import { isObject } from '../../config/plain-json.ts';
+
+/** Where the admin listener of a configuration is, or why that is not known. */
+export type AdminListener =
+  | { readonly host: string; readonly port: number }
+  | { readonly problem: string };
+
+/** As in the schema of the configuration, which is not loaded here: that takes longer than the rest of a health check. */
+const HOST = '127.0.0.1';
+const PORT = 6003;
+
+const PORT_MAX = 65_535;
+
+/**
+ * Reads where the admin listener is, and nothing else of the configuration. What else is wrong with it concerns the next start,
+ * and not whether the server that runs is healthy.
+ */
+export function adminListener(places: ConfigPlaces): AdminListener {
+  const found = readFoundFile(places);
+  if ('problem' in found) return { problem: `${found.problem.path}: ${found.problem.message}` };
+  const { admin } = isObject(found.value) ? found.value : {};
+  const inFile = isObject(admin) ? admin : {};
+
+  const host = variable(places.environment, 'FANFARE_ADMIN_HOST') ?? inFile['host'] ?? HOST;
+  if (typeof host !== 'string' || host === '') return { problem: 'admin.host must be an address' };
+
+  const given = variable(places.environment, 'FANFARE_ADMIN_PORT') ?? inFile['port'] ?? PORT;
+  const port = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given;
+  if (port === 0) return { problem: 'admin.port is 0, so the server may be at any port' };
+  if (typeof port !== 'number' || !Number.isInteger(port) || port < 0 || port > PORT_MAX) {
+    return { problem: `admin.port must be a whole number from 1 to ${PORT_MAX}` };
+  }
+  return { host, port };
+}
+
+function variable(environment: Environment, name: string): string | undefined {
+  const value = environment[name];
+  return value === undefined || isServiceLink(name, value) ? undefined : value;
+}

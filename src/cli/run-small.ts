@@ -1,0 +1,24 @@
+import { runCommand } from './command.ts';
+import { HEALTH } from './health/health.ts';
+import { type ExitCode, type Output, terminal } from './output.ts';
+import { versionText } from './version.ts';
+
+/**
+ * Runs a command line that needs nothing of the server and little of the configuration: health checks run every few seconds.
+ * Returns its exit code; `undefined` if it is another one.
+ */
+export async function runSmall(
+  argv: readonly string[],
+  output: Output = terminal,
+): Promise<ExitCode | undefined> {
+  if (argv[0] === '--version') {
+    output.print(versionText());
+    return 0;
+  }
+  if (argv[0] !== HEALTH.name || asksForHelp(argv)) return undefined;
+  return await runCommand(HEALTH, argv, output);
+}
+
+export function asksForHelp(argv: readonly string[]): boolean {
+  return argv.includes('--help') || argv.includes('-h') || argv[0] === 'help';
+}
