@@ -164,7 +164,7 @@ export interface Authority {
   cached(app: App, channel: ChannelName): MaybePromise<CachedEvent | undefined>;
   /** Returns a page of the history of a channel that keeps one. */
   history(app: App, channel: ChannelName, query: HistoryQuery): MaybePromise<HistoryPage>;
-  /** Forgets the history of a channel: every place in it becomes a gap. */
+  /** Forgets the history of a channel and the event that a cache channel remembers: every place becomes a gap. */
   forgetHistory(app: App, channel: ChannelName): MaybePromise<void>;
   /** How many channels of the app have subscribers. */
   channelCountOf(app: App): MaybePromise<number>;

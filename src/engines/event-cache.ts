@@ -60,6 +60,10 @@ export class EventCache {
     return undefined;
   }
 
+  remove(topic: Topic): void {
+    this.forget(appOf(topic), topic);
+  }
+
   /** Returns `false` if the app has none. */
   private forgetOldest(app: string): boolean {
     for (const topic of this.apps.get(app)?.keys() ?? []) {

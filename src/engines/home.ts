@@ -203,6 +203,7 @@ export class Home {
 
   forgetHistory(app: App, channel: ChannelName): void {
     this.histories.forget(app, channel.text);
+    this.cache.remove(topicOf(app, channel));
   }
 
   channelCountOf(app: App): number {

@@ -21,7 +21,7 @@ export interface StoredEvent {
 
 export interface HistoryPage {
   readonly events: readonly StoredEvent[];
-  /** The newest event of the history, also if it is forgotten; `undefined`: the channel has no history yet. */
+  /** The newest event of the history, also if it is forgotten, or number 0 before the first one; `undefined`: there is no rule. */
   readonly lastId: EventId | undefined;
   /** Whether further ones are kept in this direction. */
   readonly more: boolean;
@@ -32,7 +32,7 @@ export interface HistoryPage {
 /** Frames of one page, in bytes; the first event is always there. */
 export const PAGE_BYTES_MAX = 1_048_576;
 
-/** The page of a history that does not exist. A place in it is none. */
+/** The page of a channel that keeps no history. */
 export const EMPTY_PAGE: HistoryPage = {
   events: [],
   lastId: undefined,

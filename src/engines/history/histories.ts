@@ -196,14 +196,14 @@ export class Histories {
     return findPlace(history, request.place, { roomBytes: request.roomBytes, socketId });
   }
 
-  /** Returns a page of the history of a channel. */
+  /** Returns a page of the history of a channel. It begins one, so that the newest id is a place to resume after. */
   page(app: App, channel: ChannelText, query: HistoryQuery): HistoryPage {
     const rule = historyRuleOf(app, channel);
-    const known = this.find(app, channel);
-    if (known === undefined || rule === undefined) return EMPTY_PAGE;
-    this.expire(known.of, known.history, rule);
-    this.noteIdle(known.of, known.history);
-    return readPage(known.history, query);
+    if (rule === undefined) return EMPTY_PAGE;
+    const { of, history } = this.open(app, channel);
+    this.expire(of, history, rule);
+    this.noteIdle(of, history);
+    return readPage(history, query);
   }
 
   /** Forgets the history of a channel. */

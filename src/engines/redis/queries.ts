@@ -1,7 +1,9 @@
 import type { App } from '../../channels/app.ts';
 import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import { topicOf } from '../../channels/event.ts';
-import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
+import { newHalf } from '../../channels/history/event-id.ts';
+import { historyRuleOf } from '../../channels/history/history-rule.ts';
+import { EMPTY_PAGE, type HistoryPage, type HistoryQuery } from '../../channels/history/page.ts';
 import type {
   CachedEvent,
   ChannelCounts,
@@ -46,7 +48,10 @@ export class Queries {
   }
 
   async history(app: App, { text }: ChannelName, page: HistoryQuery): Promise<HistoryPage> {
-    const args = [`${app.id}/${text}`, rulesText(app), ...pageToRead(page)];
+    const rule = historyRuleOf(app, text);
+    if (rule === undefined) return EMPTY_PAGE;
+    const begin = [newHalf(), rule.seconds];
+    const args = [`${app.id}/${text}`, rulesText(app), ...pageToRead(page), ...begin];
     return readHistoryPage(
       await query(partitionIn(this.partitions, app, text), READ_HISTORY, args),
     );

@@ -48,17 +48,21 @@ export class HistoryFile implements AsyncDisposable {
   /** Reads and deletes the file. What cannot be used is logged: clients then learn of a gap. */
   static async open(options: HistoryFileOptions): Promise<HistoryFile> {
     const opened = new HistoryFile(options);
+    const { file, log } = opened;
     const token = await opened.token.take();
     try {
       if (token !== undefined && options.config.engine.type === 'memory') {
-        opened.saved = read(opened.file, token, options.config.channels.historyBytes);
+        opened.saved = read(file, token, options.config.channels.historyBytes);
       }
-      rmSync(opened.file, { force: true });
     } catch (error) {
-      opened.log.warn('The histories of the last run cannot be used: clients learn of a gap', {
-        file: opened.file,
-        why: messageOf(error),
-      });
+      const why = messageOf(error);
+      log.warn('The histories of the last run cannot be used: clients learn of a gap', { file, why });
+    }
+    try {
+      for (const name of [file, unfinished(file)]) rmSync(name, { force: true });
+    } catch (error) {
+      // It is not used again: the store has forgotten its token.
+      log.warn('The file of old histories cannot be deleted', { file, why: messageOf(error) });
     }
     return opened;
   }
@@ -134,17 +138,25 @@ function read(file: string, token: string, historyBytes: number): SharedArrayBuf
 
 function write(file: string, token: string, body: Uint8Array): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const unfinished = `${file}.unfinished`;
-  rmSync(unfinished, { force: true });
-  const descriptor = openSync(unfinished, 'wx', 0o600);
+  const temporary = unfinished(file);
+  rmSync(temporary, { force: true });
+  const descriptor = openSync(temporary, 'wx', 0o600);
   try {
     writeAll(descriptor, Buffer.from(`fanfare-histories 1 ${token} ${hashOf(body)}\n`));
     writeAll(descriptor, body);
     fsyncSync(descriptor);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
   } finally {
     closeSync(descriptor);
   }
-  renameSync(unfinished, file);
+  renameSync(temporary, file);
+}
+
+/** A file that is not complete yet. */
+function unfinished(file: string): string {
+  return `${file}.unfinished`;
 }
 
 function writeAll(descriptor: number, bytes: Uint8Array): void {

@@ -94,6 +94,7 @@ describe('a history in memory', () => {
       writeFileSync(fileOf(server), bytes);
       server = await restart(server);
       expect(server.output.stderr).toContain('The histories of the last run cannot be used');
+      expect(existsSync(fileOf(server))).toBe(false);
       expect(await resumes(server, 'kept-0', places.get('kept-0') ?? '')).toBe('forgotten');
       await publish(server, 'kept-0', 'again');
       await server.stop();

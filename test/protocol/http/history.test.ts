@@ -79,10 +79,14 @@ describe('the history of a channel', () => {
     expect((await ask(channel, { before_id: ids[0] ?? '' })).json.events).toEqual([]);
   });
 
-  it('is empty before the first event', async () => {
+  it('has a place to resume after before the first event', async () => {
     const channel = fresh('kept-');
-    expect((await ask(channel)).json).toEqual({ events: [], last_id: null, more: false });
     expect((await ask(channel, { after_id: '1-abcdefgh' })).json.complete).toBe(false);
+    const { json } = await ask(channel);
+    expect(json).toEqual({ events: [], last_id: expect.stringMatching(/^0-/), more: false });
+    await publish(channel, 'first');
+    const since = await ask(channel, { after_id: json.last_id });
+    expect([namesOf(since), since.json.complete]).toEqual(['first', true]);
   });
 
   it('becomes a gap for everybody when it is forgotten', async () => {

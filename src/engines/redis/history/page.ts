@@ -24,7 +24,7 @@ export function readHistoryPage(reply: readonly Reply[]): HistoryPage {
   const [newest, more, complete, events] = reply;
   return {
     events: ((events ?? []) as readonly string[]).map(readStored),
-    lastId: newest === '' ? undefined : (newest as EventId),
+    lastId: newest as EventId,
     more: more === 1,
     complete: complete === 1,
   };

@@ -1,3 +1,4 @@
+import { FORGET_CACHED } from './cached-events.ts';
 import { HISTORIES, KEEP_EVENT } from './histories.ts';
 import { PUBLISHED_ONCE } from './published-once.ts';
 import { script } from './script.ts';
@@ -19,23 +20,12 @@ const RECENT_PAGE_BYTES = 128 * 1024;
  *
  * Returns how many loops follow the topic.
  */
-export const PUBLISH = script(`${HISTORIES}${KEEP_EVENT}${PUBLISHED_ONCE}
+export const PUBLISH = script(`${HISTORIES}${KEEP_EVENT}${PUBLISHED_ONCE}${FORGET_CACHED}
 local topic, message, id = ARGV[3], ARGV[4], ''
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
-local kb, KN, KB, KT = P .. 'kb', P .. 'KN', P .. 'KB', P .. 'KT'
-local function forget(app, one)
-  local bytes = tonumber(call('HGET', kb, one) or '0')
-  call('DEL', P .. 'K:' .. one)
-  call('HDEL', kb, one)
-  if call('ZREM', P .. 'k:' .. app, one) == 0 then return end
-  -- Not -bytes: Lua prints -0, which is no integer for Redis.
-  if tonumber(call('ZINCRBY', KN, -1, app)) <= 0 then call('ZREM', KN, app) call('ZREM', KB, app)
-  else call('ZINCRBY', KB, 0 - bytes, app) end
-  call('HINCRBY', KT, 'b', 0 - bytes)
-end
 local function forgetExpired(app)
-  for _, one in ipairs(call('ZRANGEBYSCORE', P .. 'k:' .. app, '-inf', nowMs(), 'LIMIT', 0, 20)) do forget(app, one) end
+  for _, one in ipairs(call('ZRANGEBYSCORE', P .. 'k:' .. app, '-inf', nowMs(), 'LIMIT', 0, 20)) do forgetCached(app, one) end
 end
 -- Forgets events until there is room; false if there is none. The rule is that of FairBudget: the app with most loses its
 -- oldest event, unless it would then have less than this app.
@@ -48,7 +38,7 @@ local function makeRoom(app, amounts, limit, amount, total)
     if largest[1] and tonumber(largest[2]) - missing >= own + amount then yielding = largest[1] end
     local oldest = call('ZRANGE', P .. 'k:' .. yielding, 0, 0)[1]
     if not oldest then return false end
-    forget(yielding, oldest)
+    forgetCached(yielding, oldest)
   end
 end
 local T, once = P .. 'T:' .. topic, ARGV[6] ~= '' and topic .. ' ' .. ARGV[6]
@@ -60,7 +50,7 @@ if ARGV[5] ~= '' then id, message = keepEvent(topic, ownerOf(topic), message, AR
 if ARGV[7] then
   local app, name, data, ttl, eventsMax, bytesMax = ARGV[7], ARGV[8], ARGV[9], tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
   local bytes = #data
-  forget(app, topic)
+  forgetCached(app, topic)
   forgetExpired(app)
   local other = call('ZRANDMEMBER', KN)
   if other then forgetExpired(other) end

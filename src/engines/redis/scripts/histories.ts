@@ -1,4 +1,5 @@
 import { PARTITIONS } from '../../partition.ts';
+import { FORGET_CACHED } from './cached-events.ts';
 import { script } from './script.ts';
 
 /** What an event takes beside its text. Bytes. */
@@ -257,18 +258,19 @@ end
 
 /**
  * Reads events of the history of a channel. Arguments: node, epoch, topic, the rules that the node knows, `before`, `after` or
- * `newest`, the id that belongs to it or nothing, how many, and how many bytes. Returns the newest id or nothing, whether more
- * are kept in this direction, whether nothing is missing before the first event, and the events in the order that was asked for.
+ * `newest`, the id that belongs to it or nothing, how many, and how many bytes; the random half with which a history begins if
+ * there is none, and for how many seconds it keeps events. Returns the newest id, whether more are kept in this direction,
+ * whether nothing is missing before the first event, and the events in the order that was asked for.
  */
 export const READ_HISTORY = script(`${HISTORIES}
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
 local topic, order, id, limit, left = ARGV[3], ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8])
 local app, L = ownerOf(topic), P .. 'HL:' .. topic
-local isOpen, why = openHistory(topic, app, ARGV[4])
-if why then return {'other rules'} end
-if not isOpen then return {'ok', '', 0, 0, {}} end
+local isOpen = openHistory(topic, app, ARGV[4], ARGV[9], ARGV[10])
+if not isOpen then return {'other rules'} end
 expire(topic, app)
+noteIdle(topic, app)
 local state, size = call('HMGET', P .. 'HM:' .. topic, 'n', 'b'), call('LLEN', L)
 -- The number of kept events up to this one; nothing if it is no place.
 local function countUpTo(id)
@@ -301,11 +303,12 @@ end
 return {'ok', state[1], index >= 0 and index < size and 1 or 0, complete, events}
 `);
 
-/** Forgets the history of a channel. Arguments: node, epoch, topic. */
-export const FORGET_HISTORY = script(`${HISTORIES}
+/** Forgets the history of a channel, and the event that a cache channel remembers. Arguments: node, epoch, topic. */
+export const FORGET_HISTORY = script(`${HISTORIES}${FORGET_CACHED}
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
 dropHistory(ARGV[3], ownerOf(ARGV[3]))
+forgetCached(ownerOf(ARGV[3]), ARGV[3])
 return {'ok'}
 `);
 
