@@ -127,6 +127,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const ruleEvents = new RuleEventRelay({
     send: (event) => options.toBackground({ type: 'rule-event', event }),
     clock: monotonicTimers,
+    log,
     meter,
   });
 
