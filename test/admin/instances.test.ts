@@ -116,6 +116,15 @@ describe('the instances of the admin API', () => {
     });
   });
 
+  it('are linked to an app, and unlinked by null', async () => {
+    const path = `/instances/${(await make({ app: 'a' })).id}`;
+    const linked = await admin(server, 'PATCH', path, { body: { app: 'b' } });
+    expect(linked.json).toMatchObject({ app: 'b' });
+    const unlinked = await admin(server, 'PATCH', path, { body: { app: null } });
+    expect(unlinked.status).toBe(200);
+    expect(unlinked.json).not.toHaveProperty('app');
+  });
+
   it('are checked as a whole, and stay the same if their settings do not fit together', async () => {
     const made = await make();
     const other = await make();

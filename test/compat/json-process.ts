@@ -28,6 +28,10 @@ export class JsonProcess<T> implements Disposable {
     this.process.stdin.flush();
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.process.kill(signal);
+  }
+
   [Symbol.dispose](): void {
     this.process.kill();
   }

@@ -10,11 +10,12 @@ import { tenantSource } from '../tenant-shapes.ts';
 
 const { id, name, secretKeys, web, webhooks } = instanceSettings.shape;
 const parts = partsOf(instanceSettings.omit({ id: true, name: true, secretKeys: true }));
-const { apns, fcm, web: webParts } = parts.shape;
+const { app, apns, fcm, web: webParts } = parts.shape;
 
-/** `null` removes a gateway. */
+/** `null` removes a gateway, or the app. */
 const settings = parts.extend({
   name: name.unwrap().optional(),
+  app: app.unwrap().nullable().optional(),
   apns: apns.unwrap().nullable().optional(),
   fcm: fcm.unwrap().nullable().optional(),
   web: webParts.unwrap().nullable().optional(),
@@ -22,7 +23,7 @@ const settings = parts.extend({
 
 /** The body of a change. */
 export const instanceChange = settings.describe(
-  'What to change. `limits`, `apns`, `fcm` and `web` are merged with the present settings; null removes a gateway. Lists replace the present ones; the `url` of a webhook that is sent back as it was shown stays the same.',
+  'What to change. `limits`, `apns`, `fcm` and `web` are merged with the present settings; null removes a gateway, or the app. Lists replace the present ones; the `url` of a webhook that is sent back as it was shown stays the same.',
 );
 
 /** The body that creates an instance. */

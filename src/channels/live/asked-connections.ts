@@ -51,8 +51,14 @@ interface Asking {
 /** Users whose connections are asked in one turn of the loop. */
 const USERS_AT_ONCE = 100;
 
-/** Answers that one connection may owe. It is asked no more until some have come or are too late. */
-const PENDING_MAX = 10;
+/**
+ * Answers that one connection may owe. It is asked no more until some have come or are too late. A phone that answers after
+ * half a second owes as many if its user gets 200 publishes per second.
+ */
+const PENDING_MAX = 100;
+
+/** Connections of one user that are looked at for those that count, from the newest one on. */
+const CONNECTIONS_LOOKED_AT_MAX = 1_000;
 
 /** Signed-in users of an app, if all are asked: so many are looked at, and so many of those who hear the channel are asked. */
 const USERS_LOOKED_AT_MAX = 10_000;
@@ -98,10 +104,8 @@ export class AskedConnections {
     { app, channel, userId }: Pick<Asking, 'app' | 'channel'> & { readonly userId: string },
     pending: Pick<Pending, 'ask' | 'userId' | 'untilMs'>,
   ): number {
-    const { sessions, members } = this.options;
-    const topic: Topic = `${app.id}/${channel}`;
     let asked = 0;
-    for (const session of new Set([...sessions.of(app, userId), ...members.of(topic, userId)])) {
+    for (const session of this.connectionsOf(app, channel, userId)) {
       if (asked === pending.ask.connectionsMax) break;
       if (!this.counts(session, channel)) continue;
       asked++;
@@ -110,17 +114,29 @@ export class AskedConnections {
     return asked;
   }
 
+  /** The connections of a user, the newest ones first: older ones may be dead without anybody knowing it. */
+  private connectionsOf(app: App, channel: ChannelText, userId: string): readonly Session[] {
+    const { sessions, members } = this.options;
+    const topic: Topic = `${app.id}/${channel}`;
+    const joined = members.of(topic, userId).filter(({ user }) => user?.id !== userId);
+    const all = [...joined, ...sessions.of(app, userId)];
+    return all.slice(-CONNECTIONS_LOOKED_AT_MAX).reverse();
+  }
+
   /** Reports that no connection here hears the channel of an ask. */
   nobody({ origin, attempt }: Ask): void {
     this.options.report(origin, { what: 'asked', attempt, connections: [] });
   }
 
-  /** A WebSocket pong has come. Returns whether it was owed. */
+  /**
+   * A WebSocket pong has come. Returns whether it was owed. It also answers earlier pings: a client may answer the last of
+   * several only. Source: RFC 6455, §5.5.3.
+   */
   pong(session: Session, payload: string): boolean {
-    const pending = this.pending.get(session);
-    const answered = pending?.find((one) => one.pongsLeft === 0 && String(one.number) === payload);
-    if (answered === undefined) return false;
-    this.answered(session, [answered]);
+    const owed = this.pending.get(session)?.filter(({ pongsLeft }) => pongsLeft === 0) ?? [];
+    const last = owed.findIndex(({ number }) => String(number) === payload);
+    if (last === -1) return false;
+    this.answered(session, owed.slice(0, last + 1));
     return true;
   }
 

@@ -132,7 +132,11 @@ it('sends the event once to a channel, and asks 20 connections of a user at most
   const on = scene();
   const all = Array.from({ length: 25 }, () => on.connects('ann', { channel: 'private-room' }));
   const answer = on.asksFor(['ann', 'bob'], 'private-room');
-  expect(all.filter(({ peer }) => peer.frames.length > 0)).toHaveLength(20);
+  // Old ones may be dead without anybody knowing it.
+  expect(all.map(({ peer }) => peer.frames.length)).toEqual([
+    ...Array(5).fill(0),
+    ...Array(20).fill(1),
+  ]);
   on.hub.clock.advance(WAIT_MS);
   expect(await answer).toMatchObject({
     users: [
@@ -143,18 +147,32 @@ it('sends the event once to a channel, and asks 20 connections of a user at most
   expect(on.hub.audience.sent.map(({ topic }) => topic)).toEqual(['app/private-room' as never]);
 });
 
-it('asks a connection no more that owes ten answers, until they are too late', async () => {
+it('takes a pong for an answer to all pings before it, as clients may answer the last one only', async () => {
   const on = scene();
   const phone = on.connects('ann');
-  const answers = Array.from({ length: 12 }, () => on.asksFor(['ann']));
-  expect(phone.peer.frames).toHaveLength(10);
+  const [first, second, third] = [on.asksFor(['ann']), on.asksFor(['ann']), on.asksFor(['ann'])];
+  const numbers = phone.peer.frames.map((frame) => String(JSON.parse(frame).data));
+  expect(on.hub.asked.pong(phone, numbers[1] ?? '')).toBe(true);
+  on.delivers();
+  for (const answer of [first, second]) {
+    expect(await answer).toMatchObject({ users: [{ state: 'reached' }] });
+  }
+  on.hub.clock.advance(WAIT_MS);
+  expect(await third).toMatchObject({ users: [{ state: 'silent' }] });
+});
+
+it('asks a connection no more that owes a hundred answers, until they are too late', async () => {
+  const on = scene();
+  const phone = on.connects('ann');
+  const answers = Array.from({ length: 102 }, () => on.asksFor(['ann']));
+  expect(phone.peer.frames).toHaveLength(100);
   on.hub.clock.advance(WAIT_MS);
   for (const answer of await Promise.all(answers)) {
     expect(answer).toMatchObject({ users: [{ state: 'silent' }] });
   }
   on.hub.clock.advance(2_000);
   void on.asksFor(['ann']);
-  expect(phone.peer.frames).toHaveLength(11);
+  expect(phone.peer.frames).toHaveLength(101);
 });
 
 it('asks about an event that was sent before without sending it, and uses up no quota', async () => {

@@ -22,8 +22,9 @@ export interface LiveAsksOptions {
 const CONNECTIONS_OF_USER_MAX = 20;
 const CONNECTIONS_MAX = 10_000;
 
-/** Users whom loops name, if every signed-in user is asked. */
+/** Users whom all loops name, and whom one loop names, if every signed-in user is asked. */
 const NAMED_USERS_MAX = 10_000;
+const NAMED_BY_LOOP_MAX = 1_000;
 
 /** Users whose channels get the event in one turn of the loop. */
 const USERS_AT_ONCE = 50;
@@ -127,8 +128,8 @@ export class LiveAsks {
   /** What is known of a user whom a loop names; `undefined`: nobody asked for the user. */
   private known({ group, userIds }: Attempt, userId: string): Known | undefined {
     const known = group.users.get(userId);
-    if (userIds !== 'signed-in') return userIds.includes(userId) ? known : undefined;
-    if (known !== undefined || group.users.size >= NAMED_USERS_MAX) return known;
+    if (userIds !== 'signed-in' || known !== undefined) return known;
+    if (group.users.size >= NAMED_USERS_MAX) return undefined;
     const added = unknownUser();
     group.users.set(userId, added);
     group.open++;
@@ -146,7 +147,8 @@ export class LiveAsks {
     const { app, event, group, targets, from } = sending;
     const until = from + USERS_AT_ONCE;
     const { waitMs } = event;
-    const perUser = Math.floor(CONNECTIONS_MAX / Math.max(1, group.users.size));
+    const users = event.userIds === 'signed-in' ? NAMED_BY_LOOP_MAX : group.users.size;
+    const perUser = Math.floor(CONNECTIONS_MAX / Math.max(1, users));
     const connectionsMax = Math.max(1, Math.min(CONNECTIONS_OF_USER_MAX, perUser));
     for (const { channel, userIds } of targets.slice(from, until)) {
       const number = ++this.numbers;

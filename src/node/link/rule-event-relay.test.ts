@@ -8,8 +8,10 @@ function relay() {
   const sent: RuleEvent[] = [];
   const counted: string[] = [];
   const meter = { count: (_: string, __: number, result: string) => void counted.push(result) };
-  const note = new RuleEventRelay({ send: (event) => sent.push(event), clock, meter });
-  return { clock, sent, counted, relay: note };
+  const lines: unknown[] = [];
+  const log = { warn: (_: string, fields?: object) => void lines.push(fields) };
+  const note = new RuleEventRelay({ send: (event) => sent.push(event), clock, log, meter });
+  return { clock, sent, counted, lines, relay: note };
 }
 
 const appWithRule = (id: string, perSecond = 10_000) =>
@@ -34,11 +36,14 @@ it('sends only events that fit a rule', () => {
   expect(sent).toEqual([event('1')]);
 });
 
-it('leaves out what is over the rate of the rule, and counts it', () => {
-  const { relay: to, sent, counted, clock } = relay();
+it('leaves out what is over the rate of the rule, counts it, and logs it once a minute', () => {
+  const { relay: to, sent, counted, lines, clock } = relay();
   const app = appWithRule('1', 2);
   for (let n = 0; n < 5; n++) to.note(app, event('1'));
   expect([sent.length, counted]).toEqual([2, ['over-rate', 'over-rate', 'over-rate']]);
+  const why = 'the rule has reached `perSecond`';
+  const line = { app: '1', setting: 'pushRules.0', channel: 'abc', event: 'e', why };
+  expect(lines).toEqual([line]);
   clock.advance(500);
   to.note(app, event('1'));
   expect(sent).toHaveLength(3);

@@ -4,8 +4,9 @@ import {
   type RuleEvent,
   type RuleEventSink,
 } from '../../channels/push-rules/push-rule.ts';
-import type { Clock } from '../../runtime/ports.ts';
+import type { Clock, Log } from '../../runtime/ports.ts';
 import { perSecond, TokenBucket } from '../../runtime/rates/token-bucket.ts';
+import { OVER_RATE, RuleLog } from './rule-log.ts';
 
 /** What may be in flight from this loop to the background loop. An app may take half of what is free. */
 const IN_FLIGHT_MAX = { events: 2_000, characters: 8 * 1024 * 1024 };
@@ -13,10 +14,20 @@ const IN_FLIGHT_MAX = { events: 2_000, characters: 8 * 1024 * 1024 };
 /** What an event counts besides its data. Characters. */
 const EVENT_CHARACTERS = 200;
 
+/** Why an event does not reach the background loop. */
+const leftOut = {
+  'over-rate': OVER_RATE,
+  'too-many': 'the server is still busy with other events of the app, or of all apps',
+} as const;
+
+type LeftOut = keyof typeof leftOut;
+
 export interface RuleEventRelayOptions {
   readonly send: (event: RuleEvent) => void;
+  /** A clock that is never set. */
   readonly clock: Clock;
-  readonly meter: { count(id: 'ruleEvents', by: number, result: 'over-rate' | 'too-many'): void };
+  readonly log: Pick<Log, 'warn'>;
+  readonly meter: { count(id: 'ruleEvents', by: 1, result: LeftOut): void };
 }
 
 interface InFlight {
@@ -24,24 +35,27 @@ interface InFlight {
   characters: number;
 }
 
-/** Hands events that fit a push rule to the background loop. What is over a bound is left out and counted. */
+/** Hands events that fit a push rule to the background loop. What is over a bound is left out, counted and logged. */
 export class RuleEventRelay implements RuleEventSink {
   private readonly options: RuleEventRelayOptions;
   private readonly rates = new WeakMap<PushRule, TokenBucket>();
+  private readonly log: RuleLog;
   private readonly all: InFlight = { events: 0, characters: 0 };
   private readonly byApp = new Map<string, InFlight>();
 
   constructor(options: RuleEventRelayOptions) {
     this.options = options;
+    this.log = new RuleLog(options.log, options.clock);
   }
 
   note(app: App, event: RuleEvent): void {
     const rules = pushRulesFor(app, event);
-    if (rules.length === 0) return;
-    const { send, clock, meter } = this.options;
+    const [first] = rules;
+    if (first === undefined) return;
+    const { send, clock } = this.options;
     const nowMs = clock.now();
     if (!rules.some((rule) => this.mayPass(rule, nowMs))) {
-      meter.count('ruleEvents', 1, 'over-rate');
+      this.leaveOut(app, first, event, 'over-rate');
       return;
     }
     const characters = EVENT_CHARACTERS + event.data.length;
@@ -50,7 +64,7 @@ export class RuleEventRelay implements RuleEventSink {
       ofApp.events + 1 > (IN_FLIGHT_MAX.events - this.all.events) / 2 ||
       ofApp.characters + characters > (IN_FLIGHT_MAX.characters - this.all.characters) / 2;
     if (isFull) {
-      meter.count('ruleEvents', 1, 'too-many');
+      this.leaveOut(app, first, event, 'too-many');
       return;
     }
     this.byApp.set(app.id, ofApp);
@@ -67,6 +81,11 @@ export class RuleEventRelay implements RuleEventSink {
     change(ofApp, -1, -characters);
     change(this.all, -1, -characters);
     if (ofApp.events === 0) this.byApp.delete(appId);
+  }
+
+  private leaveOut(app: App, rule: PushRule, event: RuleEvent, result: LeftOut): void {
+    this.options.meter.count('ruleEvents', 1, result);
+    this.log.notPublished(app, rule, { event, result, why: leftOut[result] });
   }
 
   /** A loop of several may pass what the whole server may; the background loop has the exact rate. */

@@ -23,6 +23,7 @@ import { HTTP_IDLE_SECONDS, listenForChannels } from '../../transports/channels-
 import { ClientAddresses } from '../../transports/client-address.ts';
 import { ClientAudience } from '../../transports/clients/audience.ts';
 import { Clients } from '../../transports/clients/clients.ts';
+import { Connection } from '../../transports/clients/connection.ts';
 import { Connections } from '../../transports/clients/connections.ts';
 import { drain } from '../../transports/clients/drain.ts';
 import { endWith } from '../../transports/clients/end.ts';
@@ -126,6 +127,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const ruleEvents = new RuleEventRelay({
     send: (event) => options.toBackground({ type: 'rule-event', event }),
     clock: monotonicTimers,
+    log,
     meter,
   });
 
@@ -157,10 +159,9 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const live = new LiveLoop({
     sessions: userSessions,
     members,
-    probe({ socketId }, number) {
-      const connection = connections.get(socketId);
-      return connection && clients.probe(connection, number);
-    },
+    // All sessions of a loop are its connections.
+    probe: (session, number) =>
+      session instanceof Connection ? clients.probe(session, number) : undefined,
     links,
     bus,
     timers: monotonicTimers,

@@ -116,11 +116,16 @@ describe('the explanation of a device', () => {
     'engine-away',
     'too-many',
     'not-allowed',
-    'no-result',
   ] satisfies readonly LiveSkip[])('says why nobody was asked: %s', (why) => {
     const { events } = explained({ state: 'skipped', why });
     const skipped = events.find(({ what }) => what === 'live-skipped');
     expect(skipped?.detail).toMatch(/^The user was not asked in the app: .+\. Everybody gets the/);
+  });
+
+  it('does not say that nobody was asked if the answers are lost', () => {
+    const { events } = explained({ state: 'skipped', why: 'no-result' });
+    const skipped = events.find(({ what }) => what === 'live-skipped');
+    expect(skipped?.detail).toMatch(/^It is unknown whether the user got it in the app: the answers/);
   });
 
   it('says that the user is being asked', () => {

@@ -25,7 +25,7 @@ export const liveSkips: Readonly<
     'Look at `push.instances[].app`, and at the limits of that app.',
   ],
   'no-result': [
-    'the answers were lost: the server stopped while it asked, or its store failed',
+    'the answers did not come in time: the server stopped or was overloaded while it asked, or its store failed',
     undefined,
   ],
 };
@@ -37,7 +37,11 @@ export function liveEvents(
 ): TimelineEvent[] {
   if (live?.state === 'skipped') {
     const [why, advice] = liveSkips[live.why ?? 'no-result'];
-    const detail = `The user was not asked in the app: ${why}. Everybody gets the notification.`;
+    const whether =
+      live.why === 'no-result'
+        ? 'It is unknown whether the user got it in the app'
+        : 'The user was not asked in the app';
+    const detail = `${whether}: ${why}. Everybody gets the notification.`;
     return [{ atMs: undefined, what: 'live-skipped', detail, advice }];
   }
   if (live === undefined || user === undefined) return [];

@@ -13,6 +13,8 @@ export interface LiveRules {
   refuseChannel(channel: string): string | undefined;
 }
 
+const FIELDS: readonly string[] = ['event', 'data', 'channel', 'waitSeconds', 'push'];
+
 const WAIT_SECONDS_MAX = 60;
 const WAIT_SECONDS_DEFAULT = 4;
 
@@ -35,6 +37,12 @@ export function readLive(
 }
 
 function readFields(fields: JsonObject, rules: LiveRules): LiveRequest | FieldFault {
+  // A misspelt `channel` would send the event elsewhere.
+  const unknown = Object.keys(fields).find((name) => !FIELDS.includes(name));
+  if (unknown !== undefined) {
+    const rule = `has an unknown field: ${JSON.stringify(unknown.slice(0, 50))}. It may have ${FIELDS.join(', ')}`;
+    return new FieldFault('live', rule);
+  }
   const event = readEvent(fields['event'], rules);
   if (event instanceof FieldFault) return event;
   const data = readData(fields['data'], rules);

@@ -233,10 +233,13 @@ export class Clients {
   /** Asks a client to answer, behind everything that it was sent. Clients of pusher-js answer when their handlers have run. */
   probe(connection: Connection, number: number): ExpectedAnswer {
     if (!connection.isOpen) return undefined;
-    const hasPing = connection.ping(String(number));
     const isPusherJs = this.libraries.of(connection.library)?.name === 'js';
-    if (hasPing && !isPusherJs) return 'pong';
-    connection.send(PING);
+    let isPingEnough = false;
+    connection.inOneWrite(() => {
+      isPingEnough = connection.ping(String(number)) && !isPusherJs;
+      if (!isPingEnough) connection.send(PING);
+    });
+    if (isPingEnough) return 'pong';
     connection.pongsOwed++;
     // The answer costs the client nothing: it was asked for.
     connection.frameDebt = Math.max(0, connection.frameDebt - 1);

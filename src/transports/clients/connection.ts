@@ -70,6 +70,11 @@ export abstract class Connection extends Session implements Peer {
    */
   abstract ping(payload: string): boolean;
 
+  /** Runs what sends several frames. A carrier that can sends them in one write, with what was published before. */
+  inOneWrite(run: () => void): void {
+    run();
+  }
+
   /** Closes the connection once the client has got everything that was sent. */
   abstract close(code: number, reason: string): void;
 

@@ -57,6 +57,10 @@ export class WebSocketConnection extends Connection {
     return true;
   }
 
+  override inOneWrite(run: () => void): void {
+    this.socket?.cork(run);
+  }
+
   close(code: number, reason: string): void {
     this.coalescer.flush();
     this.socket?.close(code, reason);

@@ -9,10 +9,10 @@ import type { PushInstance } from '../../../push/model/instance.ts';
 import type { LiveRequest } from '../../../push/model/live.ts';
 import { PushRefusal } from '../../../push/refusal.ts';
 import { bodyOfRule, Unfit } from '../../../push/rules/rule-publish.ts';
-import { LogThrottle } from '../../../runtime/log-throttle.ts';
 import type { Clock, Log } from '../../../runtime/ports.ts';
 import { perSecond, TokenBucket } from '../../../runtime/rates/token-bucket.ts';
 import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
+import { OVER_RATE, RuleLog } from '../../link/rule-log.ts';
 
 export interface PushRulesOptions {
   readonly apps: { byId(id: string): App | undefined };
@@ -34,12 +34,12 @@ const WAIT_SECONDS = 4;
 export class PushRules implements AsyncDisposable {
   private readonly options: PushRulesOptions;
   private readonly rates = new WeakMap<PushRule, TokenBucket>();
-  private readonly throttle: LogThrottle;
+  private readonly log: RuleLog;
   private readonly inProgress = new Set<Promise<unknown>>();
 
   constructor(options: PushRulesOptions) {
     this.options = options;
-    this.throttle = new LogThrottle(options.clock);
+    this.log = new RuleLog(options.log, options.clock);
   }
 
   /** Publishes an event by every rule that it fits. Settles when it is done, and never rejects. */
@@ -62,18 +62,7 @@ export class PushRules implements AsyncDisposable {
   private async apply(app: App, rule: PushRule, event: RuleEvent): Promise<void> {
     const [result, why] = await this.publish(app, rule, event);
     this.options.meter.count('ruleEvents', 1, result);
-    if (result === 'published') return;
-    const number = app.pushRules.indexOf(rule);
-    this.throttle.run(`${app.id} ${number} ${result}`, (throttled) =>
-      this.options.log.warn('A push rule did not publish an event', {
-        app: app.id,
-        setting: `pushRules.${number}`,
-        channel: event.channel,
-        event: event.name,
-        why,
-        ...throttled,
-      }),
-    );
+    if (result !== 'published') this.log.notPublished(app, rule, { event, result, why });
   }
 
   private async publish(
@@ -81,7 +70,7 @@ export class PushRules implements AsyncDisposable {
     rule: PushRule,
     event: RuleEvent,
   ): Promise<readonly [result: Result, why?: string]> {
-    if (!this.isWithinRate(rule)) return ['over-rate', 'the rule has reached `perSecond`'];
+    if (!this.isWithinRate(rule)) return ['over-rate', OVER_RATE];
     const instance = this.options.instances.byId(rule.instance);
     if (instance === undefined) return ['refused', `there is no push instance ${rule.instance}`];
     const { apns, fcm, web, users } = rule;

@@ -49,7 +49,9 @@ describe('the live part of a publish', () => {
     ['live.waitSeconds', { ...EVENT, waitSeconds: 0 }],
     ['live.waitSeconds', { ...EVENT, waitSeconds: 61 }],
     ['live.waitSeconds', { ...EVENT, waitSeconds: '4' }],
+    ['live.waitSeconds', { ...EVENT, waitSeconds: 1.5 }],
     ['live.push', { ...EVENT, push: 'never' }],
+    ['live', { ...EVENT, chanel: 'presence-room' }],
   ])('is refused because of %s', async (field, live) => {
     const answer = await publish(server, '/users', { users: ['ann'], live, web: WEB });
     expect(answer).toMatchObject(fieldRefusal(field));
