@@ -1,8 +1,8 @@
 import { run } from './cli/run.ts';
 
-/** What may still be under way, output for one, when a command is done. Milliseconds. */
+/** The longest wait, after a command has finished, for work such as output in progress. Milliseconds. */
 const LINGER_MS = 250;
 
 process.exitCode = await run(process.argv.slice(2));
-// Whoever asked a server twice to stop does not want to wait for what hangs.
+// An operator who asks twice for a stop does not want to wait.
 setTimeout(() => process.exit(), LINGER_MS).unref();

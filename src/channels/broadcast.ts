@@ -30,7 +30,7 @@ export function broadcast(
   // A backend sends its next event when this one is answered, so it gains from waiting; a client event waits for nothing.
   const receivers = audience.send(topic, makeFrame, { except, mayWait: cause === 'backend' });
   if (cause !== undefined) usage.charge(app, receivers, cause);
-  if (trace !== undefined) app.tap?.heard(trace, receivers);
+  if (trace !== undefined) app.tap?.sent(trace, receivers);
   // Behind the event on each connection.
   if (ask !== undefined) asked?.ask(app, channel, ask);
 }

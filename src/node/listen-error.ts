@@ -4,11 +4,11 @@ import { StartFailed } from './start-failed.ts';
 interface ListenPlace {
   readonly host: string;
   readonly port: number;
-  /** The settings, if they are not `host` and `port`. */
+  /** The names of the settings, if they are not `host` and `port`. */
   readonly names?: string;
 }
 
-/** Explains to the operator why a listener could not be opened, in one line that names the setting. */
+/** Explains why a listener could not be opened, in one line that names the setting. */
 export function listenError(
   error: unknown,
   setting: string,

@@ -87,7 +87,7 @@ export class AppTap implements Tap, PushTap {
     return trace;
   }
 
-  heard(trace: string, receivers: number): void {
+  sent(trace: string, receivers: number): void {
     const record = this.traced.get(trace);
     if (record?.receivers !== undefined) {
       record.receivers += receivers;

@@ -80,7 +80,7 @@ export class Merger {
 
   /** Takes what a loop of a server has seen. Its records are sent at `dueMs`. */
   add({ node, tick, nowMs, dueMs }: Seen): void {
-    const { records, heard, skipped, counts } = tick;
+    const { records, heard: receivedElsewhere, skipped, counts } = tick;
     for (const { trace, ...record } of records) {
       if (record.kind === 'count' && this.isSameCount(record, tick.loop)) continue;
       // Numbered when it is sent.
@@ -94,7 +94,7 @@ export class Merger {
       const untilMs = nowMs + TRACED_MS;
       this.traced.set(trace, { record: numbered, untilMs, receivers, isSent: false });
     }
-    for (const [trace, receivers] of heard) this.heard(trace, receivers, nowMs);
+    for (const [trace, receivers] of receivedElsewhere) this.addReceivers(trace, receivers, nowMs);
     addByKind(this.skipped, skipped);
     if (counts !== undefined) this.counts.push(counts);
   }
@@ -136,7 +136,7 @@ export class Merger {
     };
   }
 
-  private heard(trace: string, receivers: number, nowMs: number): void {
+  private addReceivers(trace: string, receivers: number, nowMs: number): void {
     const traced = this.traced.get(trace);
     if (traced === undefined) {
       const early = this.early.get(trace);

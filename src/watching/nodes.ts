@@ -16,7 +16,7 @@ export class Nodes {
     this.own = own;
   }
 
-  heard(node: string, nowMs: number): void {
+  seen(node: string, nowMs: number): void {
     this.heardAtMs.set(node, nowMs);
   }
 

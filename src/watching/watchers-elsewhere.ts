@@ -95,11 +95,11 @@ export class WatchersElsewhere {
   }
 
   /** A text has arrived, or nobody was there to take it. */
-  said(to: string, isHeard: boolean): void {
+  delivered(to: string, isReceived: boolean): void {
     const watcher = this.watchers.get(to);
     if (watcher === undefined) return;
     watcher.inFlight--;
-    if (isHeard) return;
+    if (isReceived) return;
     this.watchers.delete(to);
     this.options.onChange();
   }

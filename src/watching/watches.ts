@@ -87,7 +87,7 @@ export class Watches {
       link,
       onChange: () => this.changed(),
       onTicks: (from, ticks) => {
-        this.nodes.heard(from, timers.now());
+        this.nodes.seen(from, timers.now());
         this.merge(from, ticks);
       },
     });
@@ -145,8 +145,8 @@ export class Watches {
   }
 
   /** What was sent to another server has arrived, or nobody was there to take it. */
-  said(loop: string, isHeard: boolean): void {
-    this.elsewhere?.said(loop, isHeard);
+  delivered(loop: string, isReceived: boolean): void {
+    this.elsewhere?.delivered(loop, isReceived);
   }
 
   /** Ends the streams of apps and instances that are gone. */

@@ -68,5 +68,5 @@ export interface Tap {
    */
   record(event: TapEvent): string | undefined;
   /** A recorded event was sent to this many subscribers of this loop. */
-  heard(trace: string, receivers: number): void;
+  sent(trace: string, receivers: number): void;
 }

@@ -7,10 +7,10 @@ import {
 import type { Clock } from '../../runtime/ports.ts';
 import { perSecond, TokenBucket } from '../../runtime/rates/token-bucket.ts';
 
-/** What may be in flight from this loop to the background loop. An app may take half of what is free. */
+/** The limits of events in flight from this loop to the background loop. An app may take half of the free room. */
 const IN_FLIGHT_MAX = { events: 2_000, characters: 8 * 1024 * 1024 };
 
-/** What an event counts besides its data. Characters. */
+/** The cost of an event in addition to its data. Characters. */
 const EVENT_CHARACTERS = 200;
 
 export interface RuleEventRelayOptions {
@@ -24,7 +24,7 @@ interface InFlight {
   characters: number;
 }
 
-/** Hands events that fit a push rule to the background loop. What is over a bound is left out and counted. */
+/** Passes events that match a push rule to the background loop. Events beyond a limit are dropped and counted. */
 export class RuleEventRelay implements RuleEventSink {
   private readonly options: RuleEventRelayOptions;
   private readonly rates = new WeakMap<PushRule, TokenBucket>();
@@ -59,7 +59,7 @@ export class RuleEventRelay implements RuleEventSink {
     send(event);
   }
 
-  /** The background loop is done with an event. */
+  /** The background loop has handled an event. */
   done({ appId, dataLength }: { readonly appId: string; readonly dataLength: number }): void {
     const characters = EVENT_CHARACTERS + dataLength;
     const ofApp = this.byApp.get(appId);
@@ -69,7 +69,7 @@ export class RuleEventRelay implements RuleEventSink {
     if (ofApp.events === 0) this.byApp.delete(appId);
   }
 
-  /** A loop of several may pass what the whole server may; the background loop has the exact rate. */
+  /** Each loop may pass as many as the whole server may; the background loop enforces the exact rate. */
   private mayPass(rule: PushRule, nowMs: number): boolean {
     const rate = perSecond(rule.perSecond);
     const bucket = this.rates.get(rule) ?? new TokenBucket(rate, nowMs);

@@ -188,7 +188,7 @@ export class Clients {
   /** Registers and greets a connection that has a place, that there is room for and that can send. */
   open(connection: Connection): void {
     const { app } = connection;
-    this.heard(connection);
+    this.noteActivity(connection);
     connection.openedAtMs = connection.heardAtMs;
     if (app.authorizedConnectionsOnly) {
       const timeoutMs = this.settings.authorizationTimeoutSeconds * 1000;
@@ -208,7 +208,7 @@ export class Clients {
 
   /** Takes a frame of a client: answers it now or queues it, unless the client has sent too many. */
   received(connection: Connection, frame: string): void {
-    this.heard(connection);
+    this.noteActivity(connection);
     this.meter.count('messagesReceived');
     this.meter.count('receivedBytes', Buffer.byteLength(frame));
     if (!this.mayAnswer(connection, frame.length)) return;
@@ -217,7 +217,7 @@ export class Clients {
 
   /** Counts a frame that carries no message, for example a ping of the WebSocket protocol. */
   receivedControl(connection: Connection, bytes: number): void {
-    this.heard(connection);
+    this.noteActivity(connection);
     this.mayAnswer(connection, bytes);
   }
 
@@ -226,7 +226,7 @@ export class Clients {
     const isOwed =
       payload.length <= PROBE_LENGTH_MAX &&
       this.hub.asked.pong(connection, Buffer.from(payload).toString('latin1'));
-    if (isOwed) this.heard(connection);
+    if (isOwed) this.noteActivity(connection);
     else this.receivedControl(connection, payload.length);
   }
 
@@ -474,7 +474,7 @@ export class Clients {
   }
 
   /** Notes that the client has sent something, so that it is not pinged. */
-  heard(connection: Connection): void {
+  noteActivity(connection: Connection): void {
     connection.heardAtMs = this.monotonic.now();
     connection.pingedAtMs = 0;
   }

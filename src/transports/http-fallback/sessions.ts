@@ -95,7 +95,7 @@ export type SessionClients = Pick<
   | 'makeRoomFor'
   | 'endForRoom'
   | 'open'
-  | 'heard'
+  | 'noteActivity'
   | 'libraries'
   | 'received'
   | 'receivedControl'
@@ -214,7 +214,7 @@ export class Sessions implements SessionHome, SessionEvents {
   send({ session, number, frames }: SendRequest): void {
     const connection = this.open.get(session);
     if (connection?.isOpen !== true) return;
-    this.clients.heard(connection);
+    this.clients.noteActivity(connection);
     connection.order.arrived(number, { frames });
   }
 
@@ -299,7 +299,7 @@ export class Sessions implements SessionHome, SessionEvents {
       return nothing;
     }
     connection.lastReceive = number;
-    this.clients.heard(connection);
+    this.clients.noteActivity(connection);
     // Requests that take over from one another cost the server more than they cost a client.
     if (connection.isReceiving) this.clients.receivedControl(connection, 0);
     connection.order.receiving(number);

@@ -4,10 +4,10 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const MIB = 1_048_576;
 
-/** The share of the open files that may be used. */
+/** The share of open files from which on there is a finding. */
 const FILES_NEARLY_USED = 0.9;
 
-/** The store needs room for its log beside its file. */
+/** SQLite needs room for its write-ahead log as well. */
 const DISK_LOW_BYTES = 1_024 * MIB;
 const DISK_LOW_SHARE = 0.1;
 const DISK_FULL_BYTES = 128 * MIB;
@@ -16,7 +16,7 @@ const CERTIFICATE_DAYS = 14;
 
 const WRONG_PASSWORDS = 10;
 
-/** What can be wrong with the store and the machine. */
+/** Rules about the store and the machine. */
 export const machineRules: readonly Rule[] = [
   {
     id: 'store-away',

@@ -4,14 +4,14 @@ import { total } from './samples.ts';
 
 const MINUTE_MS = 60_000;
 
-/** A loop is late if its timers are, in this many steps in a row. */
+/** A loop counts as late if its timers were late in this many consecutive steps. */
 const LATE_SECONDS = 0.2;
 const LATE_STEPS = 3;
 
-/** Seconds that 99 of 100 answers of Redis may take. */
+/** The limit of the 99th percentile of Redis' response times. Seconds. */
 const SLOW_SECONDS = 0.1;
 
-/** What can be wrong with the realtime loops, and with what they share with other servers. */
+/** Rules about the realtime loops and about Redis. */
 export const realtimeRules: readonly Rule[] = [
   {
     id: 'loop-silent',
@@ -158,7 +158,7 @@ export const realtimeRules: readonly Rule[] = [
     },
   },
   {
-    // A developer who starts looks for this one. It is of no app, so no page of an app can show it.
+    // The condition that new developers look for. It belongs to no app, so it cannot be on an app's page.
     id: 'unknown-key',
     check: ({ samples }) => {
       const refused = samples.increase('connectionsRefused', 10 * MINUTE_MS, '4001');
