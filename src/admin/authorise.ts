@@ -14,7 +14,10 @@ export function authorise(
   asked: Asked,
 ): asserts rights is Rights {
   if (rights === undefined) {
-    throw new OperationRefused('forbidden', 'You have no role here: admin.roles gives none to you');
+    throw new OperationRefused(
+      'forbidden',
+      'You have no role: no entry of admin.roles applies to you',
+    );
   }
   const least = asked.query['secrets'] === 'true' ? 'admin' : role;
   if (!hasRole(rights.role, least)) {

@@ -196,7 +196,7 @@ export const instanceSettings = z
         publishesPerSecond: limit(100, 'Valid publishes per second. More are refused with 429'),
         backendRequestsPerSecond: limit(
           10_000,
-          'Backend requests per second other than publishes, and as many invalid publishes, of which each KiB counts as one more. More are refused with 429',
+          'Backend requests per second other than publishes. The same limit holds for invalid publishes, of which each KiB counts as one more request. More are refused with 429',
         ),
         pendingPublishBytes: limit(
           268_435_456,

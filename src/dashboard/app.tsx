@@ -73,9 +73,7 @@ function Page({ path }: { readonly path: string }) {
     return <Nothing title="There is no such page" says={path} />;
   }
   if (unknown !== false) {
-    return (
-      <Nothing title={unknown} says="It was deleted, or it is not among those that you may see." />
-    );
+    return <Nothing title={unknown} says="It was deleted, or you may not see it." />;
   }
   if (isLost) {
     return (

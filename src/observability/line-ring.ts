@@ -58,7 +58,7 @@ export class LineRing {
     const owner = this.budget.largestOwner() ?? '';
     const lines = this.owners.get(owner);
     const oldest = lines?.shift();
-    if (oldest === undefined) throw new Error('The owner with the most lines has none');
+    if (oldest === undefined) throw new Error('The owner with the most lines has no lines');
     this.budget.release(owner, charactersOf(oldest));
     this.count--;
     if (lines?.length === 0) this.owners.delete(owner);

@@ -29,7 +29,7 @@ export const authOperations: readonly Operation[] = [
         signed: z
           .string()
           .describe(
-            'The text that must be signed with the secret of the key. The signature is never told.',
+            'The text to sign with the secret of the key. The response never contains the signature.',
           ),
       }),
     }),

@@ -39,7 +39,7 @@ export const sendOperations: readonly Operation[] = [
             .string()
             .nullable()
             .describe(
-              `The occupied channel that was most likely meant, if nobody was subscribed and the name of one is close. Looked for among ${NEAR_AMONG_MAX} channels, and for the first ${NEAR_FOR_MAX} empty ones.`,
+              `The occupied channel that was most likely meant, if the channel had no subscribers and one with a similar name has. Searched among ${NEAR_AMONG_MAX} channels, for the first ${NEAR_FOR_MAX} channels without subscribers.`,
             ),
         }),
       ),

@@ -9,7 +9,7 @@ export const servers = z
   .array(
     z.strictObject({
       name: z.string(),
-      away: z.boolean().describe('It did not answer within 1 s, so what it knows is missing.'),
+      away: z.boolean().describe('It did not answer within 1 s, so its part is missing.'),
     }),
   )
   .describe('The servers that were asked, this one first or in the order of their names.');

@@ -100,7 +100,7 @@ export const monitoringOperations: readonly Operation[] = [
     role: 'viewer',
     restricted: 'filtered',
     summary:
-      'Show figures of all servers together for up to 24 hours, in steps of 10 seconds. Who sees only some apps or instances gets none.',
+      'Show figures of all servers together for up to 24 hours, in steps of 10 seconds. Not for callers who may see only some apps or instances.',
     query: z.strictObject({
       since: z
         .string()

@@ -18,7 +18,7 @@ const publishState = z.enum([
   'cancelled',
 ] satisfies readonly PublishState[]);
 
-const why = z.string().describe('The cause in words.');
+const why = z.string().describe('The cause in plain English.');
 const advice = z.string().nullable().describe('What to do about it; null: nothing.');
 
 /** An entry of a timeline. */

@@ -129,7 +129,7 @@ function textPrinter({ output }: Invocation) {
     for (const { n, near } of updates) {
       const channel = channels.get(n);
       if (channel === undefined || near === undefined) continue;
-      output.print(`Nobody heard the event on ${channel}. Did you mean ${near}?`);
+      output.print(`The event on ${channel} had no receivers. Did you mean ${near}?`);
     }
     const left = Object.entries(skipped).map(([kind, count]) => `${count} ${kind}`);
     if (left.length > 0) output.print(`Too many to show, left out: ${left.join(', ')}`);

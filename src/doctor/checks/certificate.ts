@@ -10,7 +10,7 @@ const DAYS_LEFT_MIN = 14;
 const distrusts: Readonly<Record<string, readonly [detail: string, advice: string]>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: [
     'the certificate is self-signed, so no client trusts it',
-    'Get one from an authority that clients know (Let’s Encrypt: certbot, or Caddy by itself). For tests: --insecure goes on anyway, --ca FILE trusts it.',
+    'Get one from an authority that clients know (Let’s Encrypt: certbot, or Caddy by itself). For tests: --insecure continues anyway, --ca FILE trusts it.',
   ],
   SELF_SIGNED_CERT_IN_CHAIN: [
     'the certificate is from an authority of your own, which clients do not know',
@@ -36,7 +36,7 @@ export function judgeCertificate(
   if (untilMs <= nowMs) {
     faults.push([
       `the certificate expired ${until}`,
-      'Renew it (certbot renew) and let the server or the proxy read it again; then find out why that did not happen by itself.',
+      'Renew it (certbot renew) and make the server or the proxy reload it; then find out why that did not happen automatically.',
     ]);
   }
   if (fromMs > nowMs) {
@@ -66,7 +66,7 @@ export function judgeCertificate(
   return daysLeft < DAYS_LEFT_MIN
     ? warning(
         `the certificate expires in ${daysLeft} days, ${until}`,
-        'Renew it now (certbot renew), and find out why that did not happen by itself: usually it does 30 days before.',
+        'Renew it now (certbot renew), and find out why that did not happen automatically: usually it does 30 days before.',
       )
     : ok(`${protocol ?? 'TLS'}, the certificate is valid for ${daysLeft} more days`);
 }

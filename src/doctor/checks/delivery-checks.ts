@@ -32,8 +32,8 @@ export async function checkDelivery(
   return heard.kind === 'message'
     ? judgeLatency(Math.round(heard.atMs - sentAtMs))
     : failed(
-        `an event is accepted, but not heard within ${timeoutMs / 1000} s`,
-        `Either the HTTP API and the WebSocket reach different servers or nodes that do not know of each other (check the proxy, and the engine of a cluster: redis), or a proxy buffers WebSockets.\n${proxyAdvice('buffering')}`,
+        `an event is accepted, but not received within ${timeoutMs / 1000} s`,
+        `Either the HTTP API and the WebSocket reach different servers, or nodes that are not connected to each other (check the proxy, and the engine of a cluster: redis), or a proxy buffers WebSockets.\n${proxyAdvice('buffering')}`,
       );
 }
 
@@ -47,7 +47,7 @@ function judgeLatency(latencyMs: number): Finding {
     ? ok(`heard ${latencyMs} ms after it was sent`)
     : warning(
         `heard ${latencyMs} ms after it was sent, which is slow`,
-        'The server is far away or overloaded, or something on the way holds messages back.',
+        'The server is far away or overloaded, or something in between delays messages.',
       );
 }
 
@@ -114,7 +114,10 @@ export async function checkExclusion(
   if (!marker.ok) return marker.finding;
   const here = await first.conversation.hears(named('doctor-marker', channel), timeoutMs);
   if (here.kind !== 'message') {
-    return failed('an event is accepted, but not heard', 'See "delivery": this time it got lost.');
+    return failed(
+      'an event is accepted, but not received',
+      'See "delivery": this time it got lost.',
+    );
   }
   return first.conversation.hasHeard(named('doctor-excluded', channel))
     ? failed(

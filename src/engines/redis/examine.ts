@@ -95,7 +95,7 @@ async function* examineServer(
   } catch (error) {
     const advice =
       error instanceof RedisRefused
-        ? 'Change the setting, or the configuration of Redis, as the text says.'
+        ? 'Change the setting, or the configuration of Redis, as described.'
         : 'Check that Redis runs, its address and port, the `bind` setting of Redis, and firewalls on the way.';
     yield { name: 'redis', ...failed(messageOf(error), advice) };
     return;

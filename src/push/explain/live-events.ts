@@ -75,7 +75,7 @@ export function liveEvents(
         {
           atMs,
           what: 'live-absent',
-          detail: 'The user had no connection that hears the event. So the notification is sent.',
+          detail: 'The user had no connection in the channel, so the notification is sent.',
           advice: undefined,
         },
       ];

@@ -149,7 +149,7 @@ export class Access {
   /** Denies what a page of another site wants to change, also where no password is needed. */
   denyOtherSites(head: RequestHead): Denial | undefined {
     return head.method !== 'GET' && isFromAnotherSite(head)
-      ? { ...OTHER_SITE, error: 'Pages of other sites cannot change anything here' }
+      ? { ...OTHER_SITE, error: 'Pages of other sites may not change anything' }
       : undefined;
   }
 
@@ -225,7 +225,7 @@ export class Access {
 /** Browsers add cookies, and proxies users, to requests of any page. So pages of other sites read nothing either. */
 function onlySameSite(head: RequestHead, asker: Asker): Identified {
   return isFromAnotherSite(head)
-    ? { denial: { ...OTHER_SITE, error: 'Pages of other sites cannot read anything here' } }
+    ? { denial: { ...OTHER_SITE, error: 'Pages of other sites may not read anything' } }
     : { asker };
 }
 

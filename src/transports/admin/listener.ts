@@ -179,7 +179,7 @@ class RequestHandler {
         path: head === undefined ? undefined : printable(head.target.path),
         ...throttled,
         hint: sender.throughUnknownProxy
-          ? 'It came through a proxy: add the proxy to trustedProxies to tell its clients apart'
+          ? 'It came through a proxy: add the proxy to trustedProxies to distinguish its clients'
           : undefined,
       }),
     );

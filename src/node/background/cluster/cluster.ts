@@ -235,7 +235,7 @@ export class Cluster {
       level: 'bad',
       text: `The server ${name} does not answer.`,
       advice:
-        'Look at its process, its log and its network. If it is gone, its clients connect to other servers, and it is forgotten after 10 minutes.',
+        'Check its process, log and network. If it has failed, its clients connect to other servers, and it is forgotten after 10 minutes.',
       sinceMs: silentSinceMs,
     }));
   }

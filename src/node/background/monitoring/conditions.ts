@@ -43,7 +43,7 @@ function summary(id: string, rest: readonly Found[], nowMs: number): Condition {
     id,
     level: rest.some(({ level }) => level === 'bad') ? 'bad' : 'warn',
     text: `${rest.length} more of the same kind.`,
-    advice: 'Look at the first ones; the log has the others.',
+    advice: 'Check the first ones; the log has the others.',
     sinceMs: Math.min(...rest.map(({ sinceMs }) => sinceMs ?? nowMs)),
   };
 }

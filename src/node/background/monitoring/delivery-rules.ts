@@ -66,7 +66,7 @@ export const deliveryRules: readonly Rule[] = [
         level: 'warn',
         text: `Notifications have waited for ${duration(seconds * 1_000)} to be sent.`,
         advice:
-          'A gateway is paused, the store is slow, or more is published than the gateways take. `fanfare push status PUBLISH-ID` says what a publish waits for.',
+          'A gateway is paused, the store is slow, or the gateways cannot keep up with the publishes. `fanfare push status PUBLISH-ID` shows what a publish waits for.',
       }));
     },
   },
@@ -103,7 +103,7 @@ function failingWebhooks({ endpoints, nowMs }: Situation): readonly Found[] {
         // Publishes can name any address, and only their sender is affected.
         level: kind === 'publish' ? 'warn' : 'bad',
         text: `Webhooks of ${owner} to ${url} fail: ${why}. ${waiting} wait.`,
-        advice: 'Mend the endpoint. What was given up can be replayed.',
+        advice: 'Repair the endpoint. Requests that were given up can be sent again.',
         sinceMs: failingSinceMs,
         webhookUrl: url,
         ...(kind === 'channels' ? { app: ownerId } : { instance: ownerId }),

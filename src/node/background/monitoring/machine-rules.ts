@@ -26,7 +26,7 @@ export const machineRules: readonly Rule[] = [
         level: 'bad',
         text: `The store cannot be used: ${fault}.`,
         advice:
-          'Free the lock or the disk, or start the database; no restart is needed. Events are delivered meanwhile; the push API answers 503, and webhooks wait in memory.',
+          'Free the lock or the disk, or start the database; no restart is needed. Until then events are delivered, the push API answers 503, and webhooks wait in memory.',
       }));
     },
   },
@@ -69,7 +69,7 @@ export const machineRules: readonly Rule[] = [
             ? `The certificate ended ${duration(-leftMs)} ago. No client can connect.`
             : `The certificate ends in ${duration(leftMs)}.`,
         advice:
-          'Renew it (tls.certFile) and send SIGHUP. Find out why that did not happen by itself.',
+          'Renew it (tls.certFile) and send SIGHUP. Find out why that did not happen automatically.',
       }));
     },
   },
@@ -84,7 +84,7 @@ export const machineRules: readonly Rule[] = [
           level: isMissing ? 'bad' : 'warn',
           text,
           advice:
-            'Check the DNS of the domains (tls.acme.domains), and that port 80 leads to this server. SIGHUP orders again at once, up to four times in an hour.',
+            'Check the DNS of the domains (tls.acme.domains), and that port 80 reaches this server. SIGHUP starts a new order immediately, up to four times per hour.',
         },
       ];
     },

@@ -23,7 +23,7 @@ export const realtimeRules: readonly Rule[] = [
         level: 'bad',
         text,
         advice:
-          'Its clients hear nothing. If it goes on for a minute, restart the server, and report the error with the log.',
+          'Its clients receive nothing. If it lasts for a minute, restart the server, and report the error with the log.',
       }));
     },
   },
@@ -40,7 +40,7 @@ export const realtimeRules: readonly Rule[] = [
           sinceMs,
           text: `Redis cannot be used: ${first.why}.`,
           advice:
-            'Start Redis, or mend the network to it. Connections stay. Until then backends get 503, and nobody can subscribe to new channels.',
+            'Start Redis, or repair the network to it. Connections stay open. Until then, backends get 503, and clients cannot subscribe to new channels.',
         },
       ];
     },
@@ -112,7 +112,7 @@ export const realtimeRules: readonly Rule[] = [
         level: 'warn',
         text: 'Other servers took this one for dead within the last five minutes.',
         advice:
-          'It did not reach Redis for 10 s, or did not run. Its members were reported as gone, and came back. Look at the machine and at the network.',
+          'It did not reach Redis for 10 s, or did not run. Its presence members were reported as removed, and then added again. Check the machine and the network.',
       })),
   },
   {
@@ -179,7 +179,7 @@ export const realtimeRules: readonly Rule[] = [
         level: 'warn',
         text: `${refused} connections were refused in ten minutes because the server is full.`,
         advice:
-          'Raise `channels.maxConnections` or the limit of open files, or add a server. The log says which of them it was.',
+          'Raise `channels.maxConnections` or the limit of open files, or add a server. The log shows which limit it was.',
       }));
     },
   },
