@@ -33,7 +33,7 @@ export const send = serverCommand(async (call) => {
   };
   const lines = channels.map(({ name: heard, receivers, near }) => {
     const hint = near === null ? '' : ` Did you mean ${near}?`;
-    return printable(`${countOf(receivers, 'connection')} heard it on ${heard}.${hint}`);
+    return printable(`${countOf(receivers, 'connection')} received it on ${heard}.${hint}`);
   });
   return printResult(call, { json: body, text: lines.join('\n') });
 });

@@ -106,7 +106,7 @@ export async function checkExclusion(
   const there = await second.conversation.hears(named('doctor-excluded', channel), timeoutMs);
   if (there.kind !== 'message') {
     return failed(
-      'an event with a socket_id is not heard by the other connection',
+      'an event with a socket_id is not received by the other connection',
       'Either it reached a node that the second connection is not known to (check the engine of the cluster), or the server drops such events.',
     );
   }
@@ -121,8 +121,8 @@ export async function checkExclusion(
   }
   return first.conversation.hasHeard(named('doctor-excluded', channel))
     ? failed(
-        'an event is heard by the connection that its socket_id excludes',
+        'an event is received by the connection that its socket_id excludes',
         'People will see their own changes twice. Something drops socket_id from the body, or it is a fault of the server.',
       )
-    : ok('an event with a socket_id is heard by the others only');
+    : ok('an event with a socket_id is received by the others only');
 }

@@ -11,7 +11,7 @@ import { readMessages } from './read-messages.ts';
 import { numberOf, readSessionPath, type SessionPath } from './session-path.ts';
 import type { Loss, ReceiveRequest, ResponseEnded, SessionHome, SessionHomes } from './sessions.ts';
 
-/** Counts requests with messages for sessions that nobody knows. */
+/** Counts requests with messages for unknown sessions. */
 export interface FallbackMeter {
   count(counter: 'fallbackSessionsUnknown'): void;
 }

@@ -148,7 +148,7 @@ function SentTo({ app, sent }: { readonly app: string; readonly sent: Sent }) {
             </p>
           ) : (
             <p>
-              <strong class="ok">{counted(receivers, 'connection')} heard it</strong> on {name}.{' '}
+              <strong class="ok">{counted(receivers, 'connection')} received it</strong> on {name}.{' '}
               <a href={pathTo(`${appPath}/live`, { channel: name })}>Watch this channel</a>
             </p>
           )}
