@@ -123,7 +123,7 @@ export class Access {
     const denied = this.denyOtherSites(head);
     if (denied !== undefined) return { denial: denied };
     const user = this.userOf(head);
-    // First, because some proxies send a password of their own with what they pass on.
+    // First, because some proxies add a password of their own to forwarded requests.
     if (user !== undefined) return onlySameSite(head, user);
     const authorization = head.header('authorization');
     if (authorization !== undefined) {
@@ -136,7 +136,10 @@ export class Access {
     return { denial: hasSessionCookie(cookies) ? SESSION_OVER : PASSWORD_MISSING };
   }
 
-  /** Whether the sender of a request would be let in again: a session may be over, and a password changed. */
+  /**
+   * Whether the sender of a request would still be admitted: a session may have expired, or the password may have
+   * changed.
+   */
   isStillIdentified(head: RequestHead): boolean {
     const authorization = head.header('authorization');
     if (this.userOf(head) !== undefined) return true;
@@ -146,7 +149,7 @@ export class Access {
     return given !== undefined && this.isRight(given);
   }
 
-  /** Denies what a page of another site wants to change, also where no password is needed. */
+  /** Denies changes requested by pages of other sites, even if no password is needed. */
   denyOtherSites(head: RequestHead): Denial | undefined {
     return head.method !== 'GET' && isFromAnotherSite(head)
       ? { ...OTHER_SITE, error: 'Pages of other sites may not change anything' }
@@ -163,7 +166,7 @@ export class Access {
     );
   }
 
-  /** Checks what a log-in page sent. Returns why it is denied. */
+  /** Checks a log-in. Returns why it is denied, if it is. */
   checkLogIn(given: LogIn, sender: Sender): Denial | undefined {
     const { sessions } = this.options;
     const isRight =
@@ -183,7 +186,7 @@ export class Access {
     return {
       how: 'proxy',
       user: textOf(user),
-      // With commas, as most do, or with lines, as authentik does.
+      // Separated by commas, as most proxies do, or by line feeds, as authentik does.
       groups: groups.split(/[,|]/).flatMap((group) => textOf(group.trim()) || []),
     };
   }
@@ -229,7 +232,7 @@ function onlySameSite(head: RequestHead, asker: Asker): Identified {
     : { asker };
 }
 
-/** The text of a header, whose bytes are those of UTF-8, one in each character. */
+/** Decodes a header whose bytes are UTF-8, delivered as one character per byte. */
 function textOf(header: string): string {
   return Buffer.from(header, 'latin1').toString('utf8');
 }

@@ -1,4 +1,4 @@
-/** Why the server ends a connection. */
+/** The reasons to close a connection. */
 export type ConnectionProblem =
   | 'path-not-found'
   | 'no-protocol'
