@@ -27,7 +27,7 @@ export function authorise(
     );
   }
   const id = asked.path['id'] ?? '';
-  // The same answer as for an id that does not exist, so that nobody can find out which ids exist.
+  // The same answer as for an unknown id, so that callers cannot find out which ids exist.
   if (path.startsWith('/apps/{id}')) {
     if (!seesApp(rights, id)) throw new OperationRefused('not-found', `There is no app ${id}`);
   } else if (path.startsWith('/instances/{id}')) {

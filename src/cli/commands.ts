@@ -62,7 +62,7 @@ import {
 
 /** One command. `--help` and `docs/cli.md` are printed from it. */
 export interface Command {
-  /** The words that call it. */
+  /** The command's name, of one or two words. */
   readonly name: string;
   /** The placeholders of its operands. */
   readonly operands?: string;

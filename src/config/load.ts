@@ -62,7 +62,7 @@ function findFile(directories: readonly string[]): FoundFile {
   for (const directory of directories) {
     const kinds = defaultNames.map((name) => ({ name, kind: kindOf(join(directory, name)) }));
     if (kinds.some(({ kind }) => kind === 'hidden')) {
-      // Going on without it would find another store, and say that it has no apps.
+      // Without it, the server would open another store, and report that it has no apps.
       const message =
         'may not be read (permission denied); run this as the user of the server, or choose a configuration with --config';
       return { problem: { path: directory, message } };
@@ -115,7 +115,7 @@ function check(
     : { ok: false, source, problems };
 }
 
-/** Replaces the path of a problem by the variable or file in which to mend it. */
+/** Replaces the path of a problem by the variable or file that must be corrected. */
 function placed(
   problem: Problem,
   source: string | undefined,

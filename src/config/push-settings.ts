@@ -26,7 +26,7 @@ const gatewayCaFile = orNull(
   "A PEM file of certificate authorities to trust instead of the system's; null = the system's.",
 );
 
-/** The most characters of a credential. Those of Apple have 260, those of Google 2,400. */
+/** The limit of characters of a credential. Apple's have 260, Google's 2,400. */
 const CREDENTIAL_LENGTH_MAX = 16_384;
 
 /** A credential in the settings themselves. */

@@ -160,7 +160,7 @@ function namesOneFile(url: string): boolean {
   return !/^[a-z][a-z\d+.-]+:|[?\p{Cc}]|^\s|[\s/]$|^$/iu.test(path);
 }
 
-/** The threads of a server whose configuration says nothing about them. */
+/** The number of threads if the configuration does not set it. */
 const THREADS_DEFAULT: 'auto' | number = 'auto';
 
 const realtime = z

@@ -3,7 +3,7 @@ import type { KeptLine } from './log.ts';
 
 /** A line in its place. */
 export interface NumberedLine extends KeptLine {
-  /** Rises with every line, also over restarts, as long as there are fewer than 1,000 lines a second. */
+  /** Increases with each line, even across restarts, provided that there are fewer than 1,000 lines a second. */
   readonly n: number;
 }
 

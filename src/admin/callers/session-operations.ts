@@ -6,7 +6,7 @@ import { type Caller, type Rights, roles } from '../rights.ts';
 
 const every = z.literal('*');
 
-/** Who is logged in, and what they may do. */
+/** Who is logged in, and with which rights. */
 const shownSession = z.strictObject({
   user: z
     .string()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { examineAuth } from '../../channels/signatures/examine.ts';
 import { type Operation, operation } from '../operation.ts';
 
-/** What is examined may be this long; the server takes no longer texts either. */
+/** The limit of the examined texts. The server itself accepts no longer ones either. */
 const TEXT_MAX = 20_000;
 
 const text = z.string().max(TEXT_MAX);

@@ -4,7 +4,7 @@ import type { Admin } from '../admin.ts';
 import { type Operation, operation } from '../operation.ts';
 import { nearChannel } from './near-channel.ts';
 
-/** The most empty channels of one event that get a suggestion, and the most occupied channels that are searched for it. */
+/** The limits of suggestions: empty channels of one event that get one, and occupied channels that are searched. */
 const NEAR_FOR_MAX = 3;
 const NEAR_AMONG_MAX = 5_000;
 
@@ -54,7 +54,7 @@ export const sendOperations: readonly Operation[] = [
       const near = new Map<string, string | undefined>();
       for (const { name } of empty) {
         near.set(name, nearChannel(name, occupied));
-        // A search takes up to 0.2 s if all names are long and alike.
+        // A search takes up to 0.2 s if all names are long and similar.
         await setImmediate();
       }
       return {

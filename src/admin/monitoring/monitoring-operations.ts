@@ -20,7 +20,7 @@ const seriesWords: Readonly<Record<SeriesName, string>> = {
   gapsPerSecond: 'Subscriptions of clients that learned of a gap, per second.',
 };
 
-/** The operations that tell how this server does. */
+/** The operations about the state of servers. */
 export const monitoringOperations: readonly Operation[] = [
   operation({
     id: 'server',
@@ -121,7 +121,7 @@ export const monitoringOperations: readonly Operation[] = [
     }),
     act: async ({ monitoring }, { query, rights }) => {
       const figures = await monitoring.figures(Number(query.since));
-      // They are those of all tenants together.
+      // These figures are those of all tenants together.
       return seesEverything(rights)
         ? figures
         : { ...figures, series: bySeries(() => []), servers: [] };

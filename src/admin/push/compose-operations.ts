@@ -31,7 +31,7 @@ const publishBody = z
   })
   .describe('The body of a publish, as the push API takes it, with either `interests` or `users`.');
 
-/** The operations that show what a publish would do, and send it. */
+/** The operations that preview and send a publish. */
 export const composeOperations: readonly Operation[] = [
   operation({
     id: 'previewPublish',

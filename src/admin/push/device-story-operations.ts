@@ -14,7 +14,7 @@ import {
   unreachedState,
 } from './device-story-shapes.ts';
 
-/** The operations that show one device, and what became of publishes at devices. */
+/** The operations about one device, and about results at devices. */
 export const deviceStoryOperations: readonly Operation[] = [
   operation({
     id: 'getDevice',

@@ -33,7 +33,7 @@ export function showEvent({ atMs, what, detail, advice }: TimelineEvent) {
   return { at: atMs === undefined ? null : timeOf(atMs), what, detail, advice: advice ?? null };
 }
 
-/** A publish, and what became of it at one device. */
+/** A publish, and its result at one device. */
 export const shownLastPublish = z.strictObject({
   publish: z.string(),
   device: z.string(),

@@ -32,7 +32,10 @@ const explained = {
 const apns = instanceSettings.shape.apns.unwrap().shape;
 const fcm = instanceSettings.shape.fcm.unwrap().shape;
 
-/** What may be tried. Addresses and files are those in use, so that nobody can look around with a trial. */
+/**
+ * The settings that a trial may contain. Addresses and files are always those in use, so that a trial cannot be used
+ * to explore the network or the disk.
+ */
 const triedApns = z
   .strictObject({
     teamId: apns.teamId,

@@ -15,7 +15,7 @@ export const SEND_OPTIONS: readonly Option[] = [
   JSON_OPTION,
 ];
 
-/** `fanfare send`: sends an event through a running server, and prints who heard it. */
+/** `fanfare send`: sends an event through a running server, and prints how many connections received it. */
 export const send = serverCommand(async (call) => {
   const [app, channel, name, data, ...more] = call.given.operands;
   if (app === undefined || channel === undefined || name === undefined || data === undefined) {

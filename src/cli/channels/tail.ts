@@ -78,7 +78,7 @@ async function followAll(
   try {
     for (;;) {
       const why = await follow(call, await call.api.stream(`${path}?${query}`, signal));
-      // A stream ends after half an hour, and the next one goes on.
+      // A stream ends after half an hour. The next one continues.
       if (why !== 'time') return fail(call, `the stream has ended: ${WORDS[why] ?? why}`);
     }
   } catch (error) {
@@ -105,7 +105,7 @@ async function follow(call: Invocation, body: ReadableStream<Uint8Array>): Promi
   return 'lost';
 }
 
-/** Prints events, updates and what was skipped, each as one line. */
+/** Prints events, updates and skipped counts, one line each. */
 function jsonPrinter({ output }: Invocation) {
   return ({ data }: StreamEvent) => {
     const { events, updates, skipped } = Object(data);

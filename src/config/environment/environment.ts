@@ -24,7 +24,7 @@ const PREFIX = 'FANFARE_';
 /** The variable for `--config`. It names the file and is not a setting. */
 export const FILE_VARIABLE = 'FANFARE_CONFIG';
 
-/** The launcher says with it how it was called. It is not a setting. */
+/** Set by the launcher to the command that the user typed. It is not a setting. */
 export const COMMAND_VARIABLE = 'FANFARE_COMMAND';
 
 /** Variables that are not those of one setting. */

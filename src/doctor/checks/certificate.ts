@@ -6,7 +6,7 @@ const DAY_MS = 86_400_000;
 /** Days before its end from which on a certificate is a warning. */
 const DAYS_LEFT_MIN = 14;
 
-/** What OpenSSL calls each fault of a chain, in words. Expiry and names are judged by themselves. */
+/** Explanations of OpenSSL's codes for a certificate chain. Expiry and names have checks of their own. */
 const distrusts: Readonly<Record<string, readonly [detail: string, advice: string]>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: [
     'the certificate is self-signed, so no client trusts it',
@@ -23,7 +23,7 @@ const INCOMPLETE: readonly [detail: string, advice: string] = [
   'Let the server send the whole chain (nginx: ssl_certificate fullchain.pem; Fanfare: tls.certFile with the chain). Browsers often hide this, phones and backends do not. An authority of your own: --ca FILE.',
 ];
 
-/** Judges what a server showed of itself; every fault is named, the worst first. */
+/** Checks the certificate that a server presented. Reports every fault, worst first. */
 export function judgeCertificate(
   { certificate, distrust, protocol }: Presented,
   hostname: string,

@@ -16,7 +16,7 @@ import { excerpt, type Finding, failed, ok, warning } from '../finding.ts';
 /** Milliseconds for a round trip from which on people notice. */
 const SLOW_MS = 1000;
 
-/** Judges what the server says about silence. Source: Channels protocol, §1.2. */
+/** Checks the timeouts that the server announces. Source: Channels protocol, §1.2. */
 export function judgeActivityTimeout(seconds: number | undefined): Finding {
   if (seconds === undefined || seconds <= 0) {
     return failed(
@@ -135,7 +135,7 @@ export async function checkIdle(
   for (;;) {
     const leftMs = idleMs - (performance.now() - startMs);
     if (leftMs <= 0 || conversation.ending !== undefined) break;
-    // Nothing matches: only the end of the connection ends this before its time.
+    // The pattern never matches: only the end of the connection ends this wait early.
     await conversation.hears(() => false, Math.min(leftMs, silenceMs));
     if (idleMs - (performance.now() - startMs) > 0 && conversation.ending === undefined) {
       const pinged = await checkPusherPing(conversation, timeoutMs);

@@ -10,9 +10,9 @@ export const HELLO = 'doctor-hello';
 
 /** Milliseconds on the way from which on people notice. */
 export const SLOW_MS = 1000;
-/** Bytes of the event that must arrive unchanged; every server takes 10,240. Source: §14.2. */
+/** Bytes of the event that must arrive unchanged. Every server accepts 10,240. Source: §14.2. */
 const DATA_BYTES = 10_000;
-/** Letters that encodings, escapes and line readers stumble over. */
+/** Characters that break faulty encodings, escapes and line readers. */
 const DIFFICULT = 'Grüße, 你好, 😀, \u2028, "quotes", \\, </script>, \t, %41, &amp;; ';
 
 /** The text of `DATA_BYTES` bytes that is sent. */
@@ -90,7 +90,9 @@ function judgeData(sent: string, arrived: unknown): Finding {
   );
 }
 
-/** The second must hear what the first is excluded from; a marker that both hear ends the waiting. */
+/**
+ * The second connection must receive what the first one is excluded from. A marker that both receive ends the wait.
+ */
 export async function checkExclusion(
   api: ApiClient,
   channel: string,

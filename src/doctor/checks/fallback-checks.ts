@@ -152,7 +152,7 @@ async function explain(
     : explainClose(code, reason, subject);
 }
 
-/** Explains silence: the server says whether it has the session. */
+/** Explains a missing answer, by asking the server whether it has the session. */
 async function explainNothing(
   what: string,
   session: FallbackSession,
@@ -210,7 +210,7 @@ function explainClose(
   return asWarning(`${transport} is refused`, explainCode(code, reason, to.endpoint));
 }
 
-/** Clients with WebSockets need none of this, so it is no failure of the whole. */
+/** Clients with WebSockets need none of this, so the examination as a whole has not failed. */
 function asWarning(what: string, finding: Finding): Finding {
   return warning(`${what}: ${finding.detail}`, 'advice' in finding ? finding.advice : '');
 }

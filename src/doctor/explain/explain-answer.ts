@@ -3,7 +3,7 @@ import { excerpt, type Finding, failed } from '../finding.ts';
 import { addressOf, type Endpoint } from '../target.ts';
 import { answererOf, proxyAdvice } from './proxy-advice.ts';
 
-/** What proxies say when they cannot reach, or do not wait for, the server behind them. */
+/** What proxies answer when they cannot reach the server behind them, or do not wait for it. */
 const gatewayFaults: Readonly<Record<number, string>> = {
   502: 'The proxy runs, but got no answer it understands from the server behind it. Check that the server runs, that the proxy has its right address and port, and that both agree on http or https between them.',
   503: 'The proxy has no server to send this to, or the server answers that it is overloaded or stopping. Check that the server runs and that the health checks of the proxy pass.',
@@ -25,7 +25,7 @@ export function isHtml({ headers, body }: HttpAnswer): boolean {
   );
 }
 
-/** An answer in a few words: status, who sent it, and the start of what it says. */
+/** A short form of an answer: its status, its sender, and the beginning of its text. */
 export function describeAnswer(answer: HttpAnswer): string {
   const by = answererOf(answer.headers);
   const title = /<title>([^<]*)<\/title>/i.exec(answer.body)?.[1];

@@ -5,7 +5,7 @@ import type { Endpoint } from '../target.ts';
 import { describeAnswer, explainGateway, explainSilence } from './explain-answer.ts';
 import { answererOf, proxyAdvice } from './proxy-advice.ts';
 
-/** One signed call, and what was known before it. */
+/** A signed call, and what was known before it. */
 export interface CallContext {
   readonly endpoint: Endpoint;
   /** From `/apps` on. */
@@ -108,7 +108,7 @@ function explainUnauthorised(body: string, said: string, context: CallContext): 
   );
 }
 
-/** The path in the string that the server says should have been signed. */
+/** The path in the string that the server expected to be signed. */
 function expectedPath(body: string): string | undefined {
   return /HmacSHA256Hex\("(?:GET|POST)(?:\\n|\n)([^"\\\n]*)(?:\\n|\n)/i.exec(body)?.[1];
 }
