@@ -104,7 +104,7 @@ interface AskedPreview {
 
 const NOT_ASKED: AskedPreview = { of: '' };
 
-/** What the server says of a draft, asked again once nobody has typed for a moment. */
+/** The server's preview of a draft, requested again after a pause in typing. */
 function usePreview(instance: string, body: object) {
   const text = JSON.stringify(body);
   const [state, setState] = useState<AskedPreview>({ of: '' });

@@ -11,7 +11,7 @@ import { channelsIn, sendDraft } from './draft.ts';
 
 export type Sent = Answer<'POST /apps/{id}/events'>;
 
-/** Sends an event as a backend would, and says who received it. The browser never has the secret. */
+/** Sends an event as a backend would, and shows who received it. The browser never gets the secret. */
 export function SendForm({
   app,
   sent: tell,
