@@ -44,9 +44,9 @@ export function named(name: string, channel: string): (message: ServerMessage) =
 
 function judgeLatency(latencyMs: number): Finding {
   return latencyMs <= SLOW_MS
-    ? ok(`heard ${latencyMs} ms after it was sent`)
+    ? ok(`received ${latencyMs} ms after it was sent`)
     : warning(
-        `heard ${latencyMs} ms after it was sent, which is slow`,
+        `received ${latencyMs} ms after it was sent, which is slow`,
         'The server is far away or overloaded, or something in between delays messages.',
       );
 }
@@ -65,7 +65,7 @@ export async function checkData(
   return heard.kind === 'message'
     ? judgeData(data, heard.message.data)
     : failed(
-        `an event of ${DATA_BYTES} bytes is accepted, but not heard`,
+        `an event of ${DATA_BYTES} bytes is accepted, but not received`,
         'Small events arrive: something on the way limits the size of WebSocket messages. Raise that limit above 16 KB.',
       );
 }

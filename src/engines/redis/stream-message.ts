@@ -75,12 +75,9 @@ export function eventText(
   frame: string,
   { except, cause, trace, ask }: Pick<Publication, 'except' | 'cause' | 'trace' | 'ask'>,
 ): string {
-  const caused =
-    ask !== undefined
-      ? `${cause ?? ''} ${trace ?? ''} ${askText(ask)}`
-      : trace === undefined
-        ? (cause ?? '')
-        : `${cause ?? ''} ${trace}`;
+  let caused: string = cause ?? '';
+  if (ask !== undefined) caused += ` ${trace ?? ''} ${askText(ask)}`;
+  else if (trace !== undefined) caused += ` ${trace}`;
   return `e${except ?? ''}\n${caused}\n${frame}`;
 }
 

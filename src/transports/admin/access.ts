@@ -106,11 +106,8 @@ export class Access {
     });
     const isTrusted = address !== head.peer;
     const isProxied = cameThroughProxy(head);
-    const route = isTrusted
-      ? 'client'
-      : isProxied || isFromAnotherSite(head)
-        ? 'through'
-        : 'direct';
+    const untrusted = isProxied || isFromAnotherSite(head) ? 'through' : 'direct';
+    const route = isTrusted ? 'client' : untrusted;
     return {
       address,
       key: `${route} ${addressKey(address)}`,

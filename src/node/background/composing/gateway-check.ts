@@ -81,12 +81,17 @@ function nobody(platform: Platform, origin: string | undefined): Recipient {
     number: 0,
     id: `${platform}-check` as DeviceId,
     platform,
-    token: platform === 'apns' ? APNS_TOKEN : platform === 'fcm' ? 'check' : subscription(origin),
+    token: tokenOf(platform, origin),
     bundleId: BUNDLE_ID,
     userId: undefined,
     registeredAtMs: 0,
     isTrusted: false,
   };
+}
+
+function tokenOf(platform: Platform, origin: string | undefined): string {
+  if (platform === 'apns') return APNS_TOKEN;
+  return platform === 'fcm' ? 'check' : subscription(origin);
 }
 
 function subscription(origin = ''): string {
