@@ -6,14 +6,14 @@ import type { Role } from './servers.ts';
 export interface Spent {
   /** The load's own. */
   readonly loadCpu: number;
-  /** Nothing where the server is not ours to watch. */
+  /** `undefined` if the server is not a process of this benchmark. */
   readonly cpu: CpuUsage | undefined;
 }
 
 /** All runs of the server and of the floor. Runs of the same index were made together. */
 export type Compared<Run> = Readonly<Record<Role, readonly Run[]>>;
 
-/** Measures server and floor in turn, so that what changes on this machine meanwhile meets both. */
+/** Measures server and floor alternately, so that changes of the machine's load affect both. */
 export async function inTurn<Run>(
   runs: number,
   measure: (role: Role, run: number) => Promise<Run>,
@@ -25,7 +25,7 @@ export async function inTurn<Run>(
   return found;
 }
 
-/** One figure of each run of the server, divided by that of the floor's run beside it. */
+/** One figure of each run of the server, divided by that of the floor's run next to it. */
 export function ratiosOf<Run>(
   { server, floor }: Compared<Run>,
   figure: (run: Run) => number,
@@ -36,7 +36,7 @@ export function ratiosOf<Run>(
   });
 }
 
-/** Others' share of the machine during a run. Not known beside a server that is not ours. */
+/** Other processes' share of the machine during a run. Unknown for a server that this benchmark did not start. */
 export function othersIn({ cpu }: Spent): number {
   return cpu?.others ?? 0;
 }
@@ -58,7 +58,7 @@ export function printRatios(
   };
 }
 
-/** What takes away from the figures. */
+/** What may have distorted the figures. */
 export function notes(runs: readonly Spent[]): string[] {
   const disturbed = runs.filter((run) => othersIn(run) > OTHERS_MAX).length;
   return [

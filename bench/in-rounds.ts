@@ -1,4 +1,4 @@
-/** What was found in each round, by what was measured. */
+/** The results of each round, by what was measured. */
 export type ByKey<Key extends string | number, Found> = Readonly<Record<Key, readonly Found[]>>;
 
 /** Measures each in turn, and every second round the other way round, so that what comes first has no advantage. */

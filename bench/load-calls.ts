@@ -7,16 +7,16 @@ import type { Intake, IntakeResult } from './load/intake.ts';
 import type { LoadSize, Step, StepResult } from './load/open-loop.ts';
 import { type CalledProcess, startCalled } from './machine/called-process.ts';
 
-/** What a load process can be asked, and what it answers. */
+/** The calls of a load process, with their results. */
 export type LoadCalls = {
   /** Connects the crowd and the publishers; settles when every subscription is confirmed. See `KernelSockets` for being awake. */
   connect: { ask: LoadSize & { app: AppAddress; staysAwake: boolean }; answer: null };
-  /** Replaces those who listen over the HTTP transports. */
+  /** Replaces the clients over the HTTP transports. */
   fallback: { ask: FallbackSize; answer: null };
-  /** Lets sessions over HTTP come and go, and looks at the memory of the server. */
+  /** Lets sessions over HTTP connect and disconnect, and samples the memory of the server. */
   sessions: { ask: SessionRounds; answer: SessionMemory };
   step: { ask: Step; answer: StepResult };
-  /** Requests that a server takes, one after another; nobody needs to be connected. */
+  /** Sends requests one after another; needs no connected clients. */
   intake: { ask: Intake; answer: IntakeResult };
   churn: { ask: Churn; answer: LoopResult };
   idle: { ask: Idle; answer: IdleRun };

@@ -1,4 +1,4 @@
-/** The load generator: a process of its own that does what its parent asks over IPC. */
+/** The load generator, in its own process. Its parent calls it over IPC. */
 import { lookup } from 'node:dns/promises';
 import type { AppAddress } from './bench-app.ts';
 import { churn, idle } from './connections/tasks.ts';

@@ -55,7 +55,7 @@ export interface Options {
   readonly app: AppAddress | undefined;
 }
 
-/** Arguments that a command cannot take. The message is for people. */
+/** Arguments that a command does not accept. The message is for people. */
 export class UsageError extends Error {}
 
 /** Parses arguments. Throws `UsageError`. */

@@ -2,7 +2,7 @@ import type { Comparison, FanOutFigure, TriedStep } from './fan-out/comparison.t
 import { P99_MS_MAX } from './fan-out/fan-outs.ts';
 import type { Conditions } from './machine/conditions.ts';
 
-/** From this share of its core on, the load generator may be what was measured. */
+/** From this share of its core on, the load generator may have been the bottleneck. */
 export const LOAD_BOUND_SHARE = 0.97;
 
 export function median(numbers: readonly number[]): number {
@@ -12,7 +12,7 @@ export function median(numbers: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }
 
-/** The ratio of each run of the server to the floor's run beside it. */
+/** The ratio of each run of the server to the floor's run next to it. */
 export function ratios({ floor, server }: Comparison): number[] {
   return server.runs.map((run, index) => {
     const base = floor.runs[index]?.deliveriesPerSecond ?? 0;
@@ -41,7 +41,7 @@ export function printConditions(conditions: Conditions): string {
   );
 }
 
-/** One step on one line, for whoever watches the search. */
+/** Prints one step on one line, as progress. */
 export function printStep(server: string, { result, cpu, isHeld }: TriedStep): string {
   const { missing, duplicated, refused, lost } = result;
   const faults = Object.entries({ missing, duplicated, refused, lost })
@@ -59,7 +59,7 @@ export function printStep(server: string, { result, cpu, isHeld }: TriedStep): s
   ].join('');
 }
 
-/** What the table says of each server besides its figure: of its best step, in the median run. */
+/** The columns of the table in addition to each server's figure: of the best step in the median run. */
 const columns: readonly (readonly [
   head: string,
   print: (step: TriedStep) => number,
@@ -103,7 +103,7 @@ export function printComparison(comparison: Comparison): string {
   ].join('\n');
 }
 
-/** A line that says what was asked for, and whether it came true. */
+/** A line with a target, and whether it was reached. */
 export function verdict(target: string, isReached: boolean): string {
   return `target: ${target}, ${isReached ? 'reached' : 'missed'}`;
 }
@@ -117,7 +117,7 @@ function joins({ scenario, server }: Comparison): string[] {
   ];
 }
 
-/** What takes away from the figures. */
+/** What may have distorted the figures. */
 function notes({ floor, server }: Comparison): string[] {
   const runs = [...floor.runs, ...server.runs];
   const sum = (pick: (run: FanOutFigure) => number) =>

@@ -10,7 +10,7 @@ export interface Bench {
   readonly effort: Effort;
   /** Whether an impression is enough. */
   readonly isQuick: boolean;
-  /** Hears what happens, for whoever watches. */
+  /** Receives progress messages, for people. */
   readonly tell: (line: string) => void;
   readonly tellStep: (server: string, step: TriedStep) => void;
 }
@@ -21,16 +21,16 @@ export interface Measurement {
   readonly figures: unknown;
 }
 
-/** One thing that is measured, beside the floor or beside itself. */
+/** A measurement, compared with the floor or with another variant. */
 export interface Scenario {
   readonly name: string;
   readonly description: string;
-  /** What a server that is running already lacks for it; nothing where any server will do. */
+  /** The reason why a server that is already running cannot be measured; `undefined` if any server can. */
   readonly needs?: string;
   run(bench: Bench): Promise<Measurement>;
 }
 
-/** Divides the chosen scenarios (none named: all) into those that a server can run, and those that it cannot. */
+/** Divides the chosen scenarios (all if none is named) into those that a server can run, and those that it cannot. */
 export function choose<Choice extends Pick<Scenario, 'name' | 'needs'>>(
   scenarios: readonly Choice[],
   names: readonly string[],

@@ -11,14 +11,14 @@ const STOPPED_WITHIN_MS = 5_000;
 /** A server to measure, up and ready. */
 export interface RunningServer extends AsyncDisposable {
   readonly app: AppAddress;
-  /** Nothing where it was running already. */
+  /** `undefined` if it was already running. */
   readonly pid: number | undefined;
 }
 
 /** A server in a process of ours. */
 export interface StartedServer extends RunningServer {
   readonly pid: number;
-  /** Ends the process with SIGKILL; settles when it is gone. */
+  /** Ends the process with SIGKILL. Settles when it has ended. */
   crash(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export interface FanfareOptions {
   readonly channels?: Settings;
   /** Settings of push. */
   readonly push?: Settings;
-  /** Realtime loops; without it, as many as Fanfare chooses. */
+  /** Realtime loops; without it, the number that Fanfare chooses. */
   readonly threads?: number;
   /** What it shares with other servers of a cluster. */
   readonly shared?: { readonly redisUrl: string; readonly storeUrl: string } | undefined;
@@ -54,7 +54,7 @@ export type Role = 'server' | 'floor';
 /** A server that can be measured. Every start is a fresh one, except of a server found running. */
 export interface Contender {
   readonly name: string;
-  /** Settles when it takes connections. `pin` is the command that holds it to its core, or empty. */
+  /** Settles when it accepts connections. `pin` is the command that pins it to its core, or empty. */
   start(pin: readonly string[], app?: Settings): Promise<RunningServer>;
 }
 
@@ -131,7 +131,7 @@ export async function startFanfare(
 /** The store of a server with this folder. */
 export const storeFileOf = (folder: string): string => join(folder, 'fanfare.db');
 
-/** A server that is running already, wherever it is and whoever made it; it is left running. */
+/** A server that is already running, on any machine; it is left running. */
 export function runningAt(app: AppAddress): Contender {
   return {
     name: `${app.host}:${app.port}`,
@@ -189,12 +189,12 @@ async function isListening(port: number): Promise<boolean> {
     socket.end();
     return true;
   } catch {
-    // Refused: not listening yet, which is what was asked.
+    // Refused: it does not listen yet.
     return false;
   }
 }
 
-/** A port that nobody listened on a moment ago. */
+/** A port that was free a moment ago. */
 function freePort(): number {
   const listener = Bun.listen({
     hostname: '127.0.0.1',

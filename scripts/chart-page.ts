@@ -94,8 +94,8 @@ A misspelt value, a misspelt setting in \`config\`, and values that contradict e
 
 | topic | what the chart does |
 |---|---|
-| SQLite | a StatefulSet of one pod with a volume: an update stops the old pod before it starts the new one. Clients are away meanwhile |
-| PostgreSQL without Redis | a Deployment of one pod, replaced in the same order: two pods without Redis would not hear the events of each other |
+| SQLite | a StatefulSet of one pod with a volume: an update stops the old pod before it starts the new one. Clients are disconnected in between |
+| PostgreSQL without Redis | a Deployment of one pod, replaced in the same order: two pods without Redis would not receive each other's events |
 | PostgreSQL with Redis | a Deployment that starts each new pod before it stops an old one, and waits \`minReadySeconds\` in between |
 | stop of a pod | the kubelet waits \`preStopSeconds\`, while the pod serves as before and proxies learn that it stops; then the server closes its connections over \`drainSeconds\`; 15 s later the kubelet kills it |
 | readiness | \`/readyz\` with several pods. \`/healthz\` with a single one, because no other pod could serve its clients while the store is away |

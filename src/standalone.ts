@@ -1,10 +1,13 @@
 import { realpathSync } from 'node:fs';
 
 /*
- * The entry of the binary, in place of `bin/fanfare` and `main.ts`: the same environment, without a shell.
+ * The entry point of the binary. It replaces `bin/fanfare` and `main.ts`: it sets the same environment, without a
+ * shell.
  */
 
-/** What `bin/fanfare` sets, with the reasons there. It is read before any JavaScript runs. */
+/**
+ * The variables that `bin/fanfare` sets; the reasons are there. The runtime reads them before any JavaScript runs.
+ */
 const ENVIRONMENT = {
   MIMALLOC_PURGE_DELAY: '2000',
   MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '2000',
@@ -12,15 +15,16 @@ const ENVIRONMENT = {
   BUN_CONFIG_MAX_HTTP_REQUESTS: '1024',
 };
 
-// Other commands are over before it could matter.
+// Other commands finish before it could matter.
 const isServer = process.argv[2] === 'serve';
 if (isServer && Object.keys(ENVIRONMENT).some((name) => process.env[name] === undefined)) {
   try {
-    // The same process goes on, with the same arguments. Units and images set the variables, and save this.
+    // Replaces the process image with the same arguments. Units and container images set the variables and avoid this
+    // step.
     const args = [process.argv0, ...process.argv.slice(2)];
     process.execve?.(process.execPath, args, { ...ENVIRONMENT, ...process.env });
   } catch {
-    // Where this cannot be done, as in an emulator, the server only uses a little more of the core.
+    // Where this is impossible, as in an emulator, the server only uses slightly more CPU time.
   }
 }
 

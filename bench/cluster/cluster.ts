@@ -41,7 +41,7 @@ export interface EventCosts {
   readonly heard: readonly number[] | undefined;
 }
 
-/** What several servers over one Redis cost beside one server. */
+/** Measures what several servers over one Redis cost, compared with one server. */
 export interface ClusterFigures {
   readonly latencyRate: number;
   readonly latency: ByKey<'loop' | 'redis', Latency>;

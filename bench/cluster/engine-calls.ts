@@ -14,7 +14,7 @@ export interface Busy {
   readonly seconds: number;
 }
 
-/** What an engine process can be asked, and what it answers. */
+/** The calls of an engine process, with their results. */
 export type EngineCalls = {
   start: { ask: { url: string }; answer: null };
   /** Enters each channel with one subscription, and stays. */
@@ -31,7 +31,7 @@ export type EngineCalls = {
 
 export type EngineProcess = CalledProcess<EngineCalls>;
 
-/** Starts a node without sockets: the engine over Redis in a process of its own. */
+/** Starts a node without sockets: the engine over Redis in its own process. */
 export async function startEngine(url: string): Promise<EngineProcess> {
   await using parts = new AsyncDisposableStack();
   const engine = parts.use(startCalled<EngineCalls>([], `${import.meta.dir}/engine-process.ts`));

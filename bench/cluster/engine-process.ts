@@ -1,4 +1,4 @@
-/** A node of a cluster without sockets: its engine does what its parent asks over IPC. */
+/** A node of a cluster without sockets. Its parent calls its engine over IPC. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ChannelName, parseChannelName } from '../../src/channels/channel-name.ts';
 import { topicOf } from '../../src/channels/event.ts';

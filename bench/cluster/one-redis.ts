@@ -24,7 +24,7 @@ export interface Rate {
   readonly redisShare: number;
 }
 
-/** What one Redis takes, measured with engines that have no sockets. */
+/** Measures how much one Redis can handle, with engines that have no sockets. */
 export interface OneRedis {
   readonly rates: readonly Rate[];
   readonly deadNode: { readonly seconds: number; readonly slowestScriptMs: number };

@@ -13,7 +13,7 @@ export class RedisWatch implements Disposable {
     return (await this.info('used_cpu_user')) + (await this.info('used_cpu_sys'));
   }
 
-  /** What its data and buffers take. */
+  /** The memory of its data and buffers. */
   async memoryBytes(): Promise<number> {
     return await this.info('used_memory');
   }

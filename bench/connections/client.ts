@@ -12,7 +12,7 @@ const GOODBYE = clientFrame(opcodes.close, Uint8Array.of(0x03, 0xe8));
 export interface ClientOwner {
   /** The server has confirmed everything it wished for. */
   subscribed(client: BenchClient): void;
-  /** It said goodbye, and the server has ended the connection. */
+  /** It has sent a close frame, and the server has closed the connection. */
   left(client: BenchClient): void;
   /** It was refused, or its connection ended before it wanted to leave. */
   lost(client: BenchClient, why: string): void;
@@ -51,7 +51,7 @@ export class BenchClient extends RawWebSocket {
   }
 
   override frame(opcode: number, bytes: Buffer, start: number, end: number): void {
-    // Only the end of the connection completes a goodbye.
+    // A close handshake is only complete when the connection is closed.
     if (opcode !== opcodes.close || !this.isLeaving) super.frame(opcode, bytes, start, end);
   }
 
@@ -68,6 +68,6 @@ export class BenchClient extends RawWebSocket {
     } else if (text.includes('"pusher:error"') || text.includes('"pusher:subscription_error"')) {
       this.end(text);
     }
-    // Whatever else a server tells its subscribers, such as a count, changes nothing here.
+    // Other messages to subscribers, such as a count, are ignored.
   }
 }

@@ -6,7 +6,7 @@ import { align, median, percent, spread, tenths, whole } from '../report.ts';
 import type { Bench } from '../scenario.ts';
 import type { Churn } from './tasks.ts';
 
-/** Connections under way at the same time: far below what a server allows one address to have half open. */
+/** Concurrent connection attempts: far below the limit of half-open connections per address. */
 const AT_ONCE = 200;
 
 /** A question about coming: how many connections per second, each with one subscription. */
@@ -41,8 +41,8 @@ export interface ConnectComparison extends Compared<LoopResult> {
 }
 
 /**
- * Measures new connections per second in a closed loop: each is made, subscribed, and closed by the client with
- * a close frame, after which the server ends it, so that its port is free at once on the client's side.
+ * Measures new connections per second in a closed loop. Each is opened, subscribed, and closed by the client with a
+ * close frame. The server then closes it, so that the port is free at once on the client's side.
  */
 export async function measureConnect(
   bench: Bench,
@@ -75,9 +75,9 @@ export async function measureConnect(
 }
 
 /**
- * Ratios by processor time of the server for each connection, floor to server. On loopback much of a server's
- * handshake runs on the client's core, so that the load may hold back the faster of the two; not so here.
- * Numbers that are not known, beside a server that is not ours, are left out.
+ * Ratios by the server's CPU time per connection, floor to server. On loopback much of a server's handshake runs on
+ * the client's core, so the load may slow the faster of the two; CPU time avoids that. Unknown figures, of a server
+ * that this benchmark did not start, are left out.
  */
 function connectCpuRatios(compared: Compared<LoopResult>): number[] {
   return ratiosOf(compared, (run) => 1 / usEach(run)).filter((each) => !Number.isNaN(each));
@@ -87,7 +87,7 @@ function usEach({ cpu, perSecond }: LoopResult): number {
   return ((cpu?.server ?? Number.NaN) * 1e6) / perSecond;
 }
 
-/** What the table says of each server besides its figure. */
+/** The columns of the table in addition to each server's figure. */
 const columns: readonly (readonly [
   head: string,
   read: (run: LoopResult) => number,

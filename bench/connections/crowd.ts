@@ -14,9 +14,8 @@ export class ConnectionCrowd implements ClientOwner {
   #connecting = 0;
 
   /**
-   * At most so many are on their way in at the same time. It should stay under the 512 connections that Bun lets
-   * wait to be taken: whoever finds no place there tries again after a second, and what is measured is
-   * the kernel's timer.
+   * The limit of concurrent connection attempts. It must stay below Bun's backlog of 512: a client beyond the backlog
+   * retries after a second, and then the kernel's timer is measured.
    */
   constructor(app: AppAddress, connectingMax: number) {
     this.#destination = { app, sockets: this.#sockets, owner: this };
@@ -42,7 +41,7 @@ export class ConnectionCrowd implements ClientOwner {
     }
   }
 
-  /** Lets time pass; whoever is asked whether it is still there says so. */
+  /** Waits, answering pings. */
   rest(seconds: number): void {
     const endMs = performance.now() + seconds * 1000;
     for (;;) {

@@ -5,11 +5,14 @@ import type { Bench } from '../scenario.ts';
 import type { IdleRun } from './tasks.ts';
 
 const CONNECTIONS = 10_000;
-/** So that what a server needs once, such as its compiled code, is there before the memory is read first. */
+/**
+ * Connections before the first measurement, so that one-time costs of the server, such as compiled code, are not
+ * counted.
+ */
 const CONNECTIONS_BEFORE = 2000;
 const CHANNELS = 1000;
 
-/** A question about staying: the memory of a connection that says nothing. */
+/** No subscription: measures the memory of a silent connection. */
 export interface IdleScenario {
   readonly name: string;
   readonly channelsEach: number;
@@ -40,8 +43,8 @@ export interface IdleComparison extends Compared<IdleRun> {
 }
 
 /**
- * Measures the memory of idle connections: what a server occupies after so many more have come and it was left
- * alone, less what it occupied before. What the kernel keeps for them is not in it.
+ * Measures the memory of idle connections: the server's memory after this many more have connected and the server was
+ * idle, minus its memory before. Does not include the kernel's memory.
  */
 export async function measureIdle(bench: Bench, scenario: IdleScenario): Promise<IdleComparison> {
   const { name, channelsEach } = scenario;

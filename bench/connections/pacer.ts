@@ -11,7 +11,7 @@ export class Pacer extends ClosedLoop implements ClientOwner {
   private readonly atOnce: number;
   private comers = 0;
 
-  /** Clients take the subscriptions in turn. `atOnce` of them are connected at the same time. */
+  /** Assigns subscriptions to clients in turn. `atOnce` of them are connected at the same time. */
   constructor(app: AppAddress, subscriptions: readonly Subscriptions[], atOnce: number) {
     super();
     this.destination = { app, sockets: this.sockets, owner: this };

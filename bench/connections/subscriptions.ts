@@ -25,8 +25,8 @@ export function publicSubscriptions(names: readonly string[]): Subscriptions {
 }
 
 /**
- * Wishes for a private channel. Its signature is over the socket id, which nobody knows before the connection
- * is there, so it costs the load some microseconds of each connection. Source: Channels protocol, §5.5.
+ * Requests a private channel. The signature contains the socket id, which is only known once the connection is open,
+ * so signing costs the load generator a few microseconds per connection. Source: Channels protocol, §5.5.
  */
 export function privateSubscription(app: Signer, channel: string): Subscriptions {
   return {

@@ -25,7 +25,7 @@ export interface Idle {
   readonly serverPid: number;
 }
 
-/** One look at a server full of connections that say nothing. */
+/** One sample of a server full of silent connections. */
 export interface IdleRun {
   readonly bytesBefore: number;
   readonly bytesAfter: number;

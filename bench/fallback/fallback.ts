@@ -9,7 +9,7 @@ import type { Bench } from '../scenario.ts';
 import { startFanfare } from '../servers.ts';
 import type { SessionMemory } from './rounds.ts';
 
-/** What it may add to the 99th percentile of WebSockets that others listen over HTTP. */
+/** The limit of what HTTP clients may add to the 99th percentile of WebSockets. */
 const P99_RATIO_MAX = 1.05;
 /** How much the memory may grow after the first round. */
 const GROWTH_MAX = 1.05;
@@ -24,7 +24,7 @@ const DATA_BYTES = 200;
 /** Beside 1,000 WebSockets of the same channel. */
 const HOT_RATES = [50, 100];
 
-/** What each transport costs alone: clients of one channel, and as many events per second that all of them keep up. */
+/** The cost of each transport alone: the clients of one channel, at a rate of events that all of them can handle. */
 const KINDS = {
   WebSocket: { webSockets: 2000, fallback: NOBODY },
   xhr_streaming: { webSockets: 1, fallback: { streaming: 2000, polling: 0 } },
@@ -34,7 +34,7 @@ type Kind = keyof typeof KINDS;
 const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];
 const KIND_RATE = 5;
 
-/** Each takes a descriptor of the server, and one of the load. */
+/** Each takes a descriptor of the server, and one of the load generator. */
 const MEMORY_SESSIONS = 10_000;
 
 interface Beside {
@@ -60,7 +60,7 @@ export interface FallbackFigures {
   readonly memory: SessionMemory;
 }
 
-/** Measures what clients over the HTTP transports cost, and what they take from WebSockets. */
+/** Measures what clients over the HTTP transports cost, and how they affect WebSockets. */
 export async function measureFallback(bench: Bench): Promise<FallbackFigures> {
   return {
     beside: await measureBeside(bench),
@@ -69,7 +69,7 @@ export async function measureFallback(bench: Bench): Promise<FallbackFigures> {
   };
 }
 
-/** One server, to which the others come and from which they go again, so that all else is the same. */
+/** One server for all measurements, to which the clients connect in turn, so that everything else is equal. */
 async function measureBeside(bench: Bench): Promise<FallbackFigures['beside']> {
   const load = { crowd: { channels: 1, subscribersEach: 1000 }, publishers: 16 };
   await using subject = await startUnderLoad(bench, bench.server, load);

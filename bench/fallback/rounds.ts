@@ -6,7 +6,7 @@ import { KernelSockets } from '../load/kernel-sockets.ts';
 import { Publishers } from '../load/publishers.ts';
 import { triggerRequest } from '../load/trigger-request.ts';
 
-/** Sessions that come, stay, hear something and go, several times. */
+/** Sessions that connect, stay, receive events and disconnect, several times. */
 export interface SessionRounds extends FallbackSize {
   readonly app: AppAddress;
   readonly serverPid: number;

@@ -22,13 +22,13 @@ export interface TriedStep {
 /** Where one run of one server ended. */
 export interface FanOutFigure {
   readonly deliveriesPerSecond: number;
-  /** Publishes per second, or whatever else makes events; 0 where not even one holds. */
+  /** Publishes per second, or another rate of events; 0 if not even 1 was sustained. */
   readonly publishesPerSecond: number;
-  /** Of the steps that held, the one whose rate is closest to that; nothing where none did. */
+  /** Of the sustained steps, the one with the rate closest to that; `undefined` if there is none. */
   readonly best: TriedStep | undefined;
-  /** Steps that failed and were repeated because others used the machine. */
+  /** Failed steps that were repeated because other processes used the machine. */
   readonly repeated: number;
-  /** Steps that others disturbed no less, and that counted because enough had been repeated. */
+  /** Disturbed steps that counted nevertheless, because enough had been repeated. */
   readonly disturbed: number;
 }
 
@@ -38,7 +38,7 @@ export interface Measured {
   readonly runs: readonly FanOutFigure[];
 }
 
-/** One fan-out: the floor, and the server beside it. Runs of the same index were made together. */
+/** One fan-out: the floor and the server. Runs with the same index were made together. */
 export interface Comparison {
   readonly scenario: FanOut;
   readonly floor: Measured;

@@ -6,9 +6,9 @@ export interface FanOut {
   readonly name: string;
   readonly description: string;
   readonly load: LoadSize;
-  /** Who the floor is loaded with in place of that, where it knows no such thing. */
+  /** The load for the floor, if it does not support this one. */
   readonly floorLoad?: LoadSize;
-  /** Settings of the app, where those that an app has by itself are in the way. */
+  /** Settings of the app, if the defaults would interfere. */
   readonly app?: Readonly<Record<string, unknown>>;
   /** The floor is the same server without these settings. */
   readonly isBesideItself?: boolean;
@@ -23,7 +23,7 @@ export interface FanOut {
 const PUBLISHERS = 16;
 /** What a small backend has. */
 const FEW_PUBLISHERS = 4;
-/** More than are ever waiting for an answer at a rate that holds, so that none waits for a connection. */
+/** More than ever wait for an answer at a sustained rate, so that no request waits for a connection. */
 const MANY_PUBLISHERS = 256;
 
 /** What the 99th percentile must not exceed, from due to read. */
@@ -49,7 +49,7 @@ const spread: FanOut = {
   ratioMin: 1,
 };
 
-/** The same with fewer publishers, where a server finds less at the same time, or with so many that it finds all there is. */
+/** The same with fewer publishers, so that a turn brings less; or with so many that it always brings the maximum. */
 function publishedOver(publishers: number, fanOut: FanOut): FanOut {
   return {
     ...fanOut,
@@ -71,7 +71,7 @@ function kept(fanOut: FanOut): FanOut {
   };
 }
 
-/** Besides those who stay, so that a channel has 100 members at most: what is allowed by default. */
+/** In addition to the members who stay, so that a channel has at most 100 members, the default limit. */
 const MEMBERS_WHO_STAY = 99;
 
 /** Everything about fan-out that is measured. */
@@ -108,7 +108,7 @@ export const fanOuts: readonly FanOut[] = [
       crowd: { channels: 10, subscribersEach: MEMBERS_WHO_STAY },
       publishers: MANY_PUBLISHERS,
     },
-    // One member comes and goes as often as many would.
+    // One member joins and leaves as often as many would.
     app: { limits: { subscriptionsPerSecond: 0 } },
     // With which an event of the floor is as long as the two of a member are on average.
     dataBytes: 80,
@@ -130,12 +130,12 @@ export const fanOuts: readonly FanOut[] = [
   },
 ];
 
-/** Whom a server is loaded with: the one to measure, or the floor beside it. */
+/** What a server is loaded with: the server to measure, or the floor. */
 export function loadOf(fanOut: FanOut, role: Role): LoadSize {
   return role === 'floor' ? (fanOut.floorLoad ?? fanOut.load) : fanOut.load;
 }
 
-/** How many hear each event: whoever sends one does not hear it. */
+/** The receivers of each event: its sender is not one of them. */
 export function hearersOf({ crowd, eventSource }: LoadSize): number {
   return eventSource === 'client-events' ? crowd.subscribersEach - 1 : crowd.subscribersEach;
 }

@@ -20,7 +20,7 @@ const EVENTS_EACH = [1, 10];
 const DATA_BYTES = 200;
 const RATIO_MIN = 0.85;
 
-/** A server that has just started is still compiling: what is asked is what it does all day. */
+/** Warm-up: a server that has just started is still compiling. */
 const WARM_UP_SECONDS = 3;
 /** How long one has its turn, after so long in which it finds its way back into the caches. */
 const TURN_SECONDS = 1;
@@ -42,14 +42,14 @@ export interface Ingest {
   readonly floor: readonly IngestRun[];
 }
 
-/** A server that is up, and the load beside it. */
+/** A running server and its load. */
 interface Taker {
   readonly role: Role;
   readonly running: RunningServer;
   readonly load: LoadProcess;
 }
 
-/** Measures how many signed triggers a server takes per second when nobody listens. */
+/** Measures how many signed triggers per second a server can handle without subscribers. */
 export async function measureIngest(bench: Bench): Promise<Ingest[]> {
   const ingests: Ingest[] = [];
   for (const eventsEach of EVENTS_EACH) {

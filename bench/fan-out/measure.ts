@@ -17,22 +17,22 @@ const QUIET_WINDOW_MS = 300;
 const QUIET_WITHIN_MS = 3000;
 /** What a step does before it is timed. */
 export const WARMUP_SECONDS = 0.3;
-/** Before the search: so many times the rate at which it starts, for so long. */
+/** Before the search: this multiple of the starting rate, for this long. */
 const WARM_UP_TIMES = 4;
 const WARM_UP_SECONDS = 3;
 /** How far apart the first rates of a search are. */
 const FIRST_FACTOR = 2;
-/** The same for a second run, which starts where the first ended. */
+/** The same for a second run, which starts where the first one ended. */
 const LATER_FACTOR = 1.15;
 
 /** A server under load. */
 export interface Subject {
   readonly load: LoadProcess;
-  /** Starts to watch the processors; nothing where the server is not a process of ours. */
+  /** Starts to measure CPU usage; nothing if the server is not a process of this benchmark. */
   readonly watch: (() => () => CpuUsage) | undefined;
 }
 
-/** A server that has just started is still compiling: what is asked is what it does all day. */
+/** Warm-up: a server that has just started is still compiling. */
 const warmUp = { connections: 64, eventsEach: 1, dataBytes: 200, warmupSeconds: 0, seconds: 3 };
 
 /** Starts a server, warms it up, and connects whom it is loaded with. */
@@ -104,7 +104,7 @@ async function startScenario(
   return { ...subject, name: contender.name, scenario: { ...scenario, load } };
 }
 
-/** Finds the rate one server holds. Its steps run when they have their turn. */
+/** Searches the rate that one server sustains. Its steps run in turn with those of others. */
 async function measureFanOut(
   subject: ScenarioSubject & {
     readonly turns: Mutex;
@@ -138,7 +138,7 @@ async function measureFanOut(
     }
   };
 
-  // Not judged: it is there for the compilers of both sides.
+  // Not judged: it warms up the compilers of both sides.
   const warmUpRate = scenario.publishesPerSecond * WARM_UP_TIMES;
   const { result } = await turns.run(() => tryStep(subject, scenario, warmUpRate, WARM_UP_SECONDS));
   if (result.refused > 0) throw new Error(`an event was refused: ${result.firstRefusal}`);
@@ -176,7 +176,7 @@ export async function tryStep(
   return { result, cpu: used?.(), isHeld };
 }
 
-/** Waits for a moment in which others leave the machine to us, but not for long. */
+/** Waits for a moment without other load on the machine, but not for long. */
 async function quiet({ watch }: Subject): Promise<void> {
   for (let waitedMs = 0; waitedMs < QUIET_WITHIN_MS; waitedMs += QUIET_WINDOW_MS) {
     const used = watch?.();

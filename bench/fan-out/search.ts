@@ -1,22 +1,27 @@
-/** How to look for the rate that holds. */
+/** The parameters of a search for the sustained rate. */
 export interface Search {
   readonly startAt: number;
-  /** What the rate is multiplied with or divided by at first. Each turn takes its root, down to `factorMin`. */
+  /**
+   * The factor by which the rate is first multiplied or divided. Each reversal replaces it by its square root, down
+   * to `factorMin`.
+   */
   readonly factor: number;
   readonly factorMin: number;
-  /** Ends after so many turns at the smallest factor. */
+  /** The search ends after this many reversals at the smallest factor. */
   readonly turns: number;
 }
 
-/** More than any search takes that does not start from somewhere else entirely. */
+/** More steps than any search needs that starts near the result. */
 const STEPS_MAX = 200;
 
 /**
- * Finds the rate at which it is as likely to hold as not, by going up after each that held and down after each that did
- * not: the geometric mean of where it turned. Near the limit one bad second decides whether a rate holds, so the
- * highest that ever held, and the lowest that ever failed, are chance. Rates are whole numbers. 0 where not even 1 holds.
+ * Finds the rate that is sustained in half of the attempts: it increases the rate after each success and decreases it
+ * after each failure. The result is the geometric mean of the reversals. Near the limit one bad second decides about
+ * a step, so the highest success and the lowest failure are random. Rates are whole numbers. 0 if not even 1 is
+ * sustained.
  *
- * This is the staircase of Dixon and Mood (1948), with steps that get smaller at first as in PEST (Taylor and Creelman, 1967).
+ * This is the staircase of Dixon and Mood (1948), with steps that get smaller at first as in PEST (Taylor and
+ * Creelman, 1967).
  */
 export async function rateThatHolds(
   search: Search,

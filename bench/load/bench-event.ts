@@ -1,12 +1,12 @@
 /** The name of every event that is triggered here. */
 export const EVENT_NAME = 'bench';
-/** The name of every event that a connection sends to the others of its channel. */
+/** The name of every client event. */
 export const CLIENT_EVENT_NAME = 'client-bench';
 
 const MARK = 'seq';
 const SEQUENCE_DIGITS = 8;
 
-/** What stands before the number in each kind of event that is counted. */
+/** The prefix of the number in each kind of counted event. */
 const marks: Readonly<Record<string, string>> = {
   [EVENT_NAME]: MARK,
   [CLIENT_EVENT_NAME]: MARK,
@@ -14,7 +14,7 @@ const marks: Readonly<Record<string, string>> = {
   'pusher_internal:member_removed': 'user_id',
 };
 
-/** Writes a number as wide as all others. */
+/** Writes a number with a fixed width. */
 export function sequenceText(sequence: number): string {
   return String(sequence).padStart(SEQUENCE_DIGITS, '0');
 }
@@ -26,13 +26,13 @@ export function eventData(sequence: number, bytes: number): string {
   return bare.replace('"pad":""', `"pad":"${pad}"`);
 }
 
-/** Where the number of an event stands in its payload, and what is added to it. */
+/** The position of an event's number in its payload, and the offset to add to it. */
 interface Layout {
   readonly digitsAt: number;
   readonly shift: number;
 }
 
-/** Reads event numbers off the wire without parsing, once it was shown where they stand. */
+/** Reads event numbers from received bytes without parsing, after it has learned their position. */
 export class SequenceReader {
   readonly #leavesAfter: number;
   readonly #layouts = new Map<number, Layout>();
@@ -42,7 +42,7 @@ export class SequenceReader {
     this.#leavesAfter = leavesAfter;
   }
 
-  /** The number of the event in this payload, or -1 where it is not laid out like one that was learnt. */
+  /** The number of the event in this payload, or -1 if no known layout fits. */
   read(bytes: Uint8Array, start: number, end: number): number {
     const layout = this.#layouts.get(end - start);
     if (layout === undefined) return -1;
@@ -57,8 +57,8 @@ export class SequenceReader {
   }
 
   /**
-   * Learns where the number stands from one event's payload, however this server lays it out: all payloads
-   * of its length are laid out alike. An event without a number is none of ours, and nothing is learnt.
+   * Learns the position of the number from one payload, however the server formats it: all payloads of the same
+   * length have the same layout. Ignores events without a number, which are not ours.
    */
   learn(name: string, payload: string): void {
     const mark = marks[name];

@@ -3,15 +3,15 @@ import { watchCpu } from '../machine/cpu-usage.ts';
 import { Histogram } from './histogram.ts';
 import { KernelSockets } from './kernel-sockets.ts';
 
-/** How long those under way at the end may take. */
+/** How long requests in flight at the end may take. */
 const LAST_OUT_MS = 5000;
 
-/** How long a closed loop runs, and beside which server. */
+/** The duration of a closed loop, and the server that it measures. */
 export interface LoopTime {
-  /** Not measured: it is there for the compilers of both sides. */
+  /** Not measured: it warms up the compilers of both sides. */
   readonly warmupSeconds: number;
   readonly seconds: number;
-  /** Nothing where the server is not a process of this machine's benchmark. */
+  /** `undefined` if the server is not a process of this benchmark. */
   readonly serverPid?: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export abstract class ClosedLoop {
   /** How many have begun and are not done. */
   protected abstract readonly underWay: number;
 
-  /** Begins as many as may be under way. */
+  /** Starts as many as may be in flight. */
   protected abstract fill(): void;
 
   run({ warmupSeconds, seconds, serverPid }: LoopTime): LoopResult {
@@ -81,7 +81,7 @@ export abstract class ClosedLoop {
   }
 }
 
-/** Starts to watch the processors; the function returned says what was used since. */
+/** Starts to measure CPU usage. Returns a function that returns the usage since. */
 function watchSpent(serverPid: number | undefined): () => Spent {
   const startMs = performance.now();
   const before = process.cpuUsage();

@@ -1,7 +1,7 @@
 /** Frame types of RFC 6455, section 11.8. */
 export const opcodes = { text: 1, close: 8, ping: 9, pong: 10 } as const;
 
-// A mask is there for proxies, which we are not; this one changes nothing and costs nothing.
+// Masks protect against proxies, which are not involved here. This mask changes nothing and costs nothing.
 const NO_MASK = [0, 0, 0, 0];
 
 /** Builds one whole client frame. RFC 6455, section 5.2. */
@@ -25,13 +25,13 @@ export interface FrameSink {
 }
 
 /**
- * Finds the frames in what one server connection sends, wherever reads cut them.
- * Allocates only when a read ends within a frame, never per frame.
+ * Finds the frames in the bytes of one connection, in chunks of any size. Allocates only if a chunk ends within a
+ * frame, never per frame.
  */
 export class FrameScanner {
   #cut: Buffer | undefined;
 
-  /** Whether the last read ended where a frame did. */
+  /** Whether the last chunk ended at the end of a frame. */
   get isBetweenFrames(): boolean {
     return this.#cut === undefined;
   }

@@ -38,7 +38,7 @@ export class Histogram {
     if (ms > this.#maxMs) this.#maxMs = ms;
   }
 
-  /** The duration that the given share of all recorded ones does not exceed, at most 1.6 % too high. */
+  /** The duration that the given share of all recorded ones does not exceed; at most 1.6 % too high. */
   quantileMs(share: number): number {
     const rank = Math.max(1, Math.ceil(this.#count * share));
     let seen = 0;

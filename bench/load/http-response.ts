@@ -1,4 +1,4 @@
-/** One HTTP response found in what a keep-alive connection sent. */
+/** One HTTP response in the bytes of a keep-alive connection. */
 export interface HttpResponse {
   readonly status: number;
   /** Where the next response starts. */

@@ -7,10 +7,10 @@ import { eventBody, signedRequest } from './trigger-request.ts';
 /** Enough that they differ, few enough to be built at once. They are sent again from the first when all have been. */
 const REQUESTS = 20_000;
 const CHANNELS = 100;
-/** How long the last answers may take to come. */
+/** How long the last answers may take. */
 const LAST_ANSWERS_MS = 5000;
 
-/** Signed requests to channels that nobody listens to, each sent when one before it was answered. */
+/** Signed requests to channels without subscribers. Each is sent when an earlier one is answered. */
 export interface Intake {
   readonly app: AppAddress;
   readonly connections: number;
@@ -29,11 +29,11 @@ export interface IntakeResult {
   /** Requests that were not answered with 200, and what the first of them was answered with. */
   readonly refused: number;
   readonly firstRefusal: string;
-  /** The share of the time in which this process had something to do, 0 to 1. */
+  /** The share of the time in which this process was busy, 0 to 1. */
   readonly busyShare: number;
 }
 
-/** Measures how many requests a server takes per second when a fixed number of connections send them. */
+/** Measures how many requests per second a server can handle from a fixed number of connections. */
 export function measureIntake(sockets: KernelSockets, intake: Intake): IntakeResult {
   const requests = buildRequests(intake);
   const publishers = new Publishers(sockets, intake.app, intake.connections);
@@ -45,7 +45,7 @@ export function measureIntake(sockets: KernelSockets, intake: Intake): IntakeRes
     const startMs = performance.now();
     const untilMs = startMs + seconds * 1000;
     while (performance.now() < untilMs) {
-      // One waits for each that is under way, so that whoever is answered finds the next at once.
+      // One request waits for each one in flight, so that an answered connection sends the next one at once.
       while (sent < answered() + 2 * intake.connections) {
         const request = requests[sent % requests.length];
         if (request !== undefined) publishers.send(request);

@@ -17,7 +17,9 @@ const EAGAIN = 11;
 const EVENT_BYTES = process.arch === 'x64' ? 12 : 16;
 const EVENT_FD_OFFSET = process.arch === 'x64' ? 4 : 8;
 const EVENTS_MAX = 1024;
-/** Connections that are read before it is looked again for those that go first: 64 reads take a third of a millisecond. */
+/**
+ * How many connections are read before those with priority are checked again: 64 reads take a third of a millisecond.
+ */
 const SOME = 64;
 /** The same for those that go last. */
 const FEW = 8;
@@ -48,7 +50,7 @@ function errno(): number {
   return address === null ? 0 : read.i32(address, 0);
 }
 
-/** Returns what the call returned, or throws what the kernel had against it. */
+/** Returns the result of the system call, or throws its error. */
 function checked(call: string, result: number): number {
   if (result < 0) throw new Error(`${call} failed with errno ${errno()}`);
   return result;
@@ -69,9 +71,9 @@ export interface ConnectionOwner {
 }
 
 /**
- * TCP connections straight on the kernel, without an event loop: nothing is allocated per read, no
- * microtasks run, and nobody but us decides when to read. That makes a load generator cheap enough
- * to measure a server on a core as fast as its own. Calls are synchronous; only `poll` ever waits.
+ * TCP connections by direct system calls, without an event loop: nothing is allocated per read, no microtasks run,
+ * and this process alone decides when to read. That makes a load generator cheap enough to measure a server on an
+ * equally fast core. Calls are synchronous; only `poll` waits.
  */
 export class KernelSockets implements Disposable {
   readonly #epoll = checked('epoll_create1', libc.epoll_create1(0));
@@ -85,13 +87,13 @@ export class KernelSockets implements Disposable {
   readonly #buffer = Buffer.alloc(READ_BYTES);
   readonly #staysAwake: boolean;
   #reads = 0;
-  /** Since when nothing was there to do; nothing while there is. */
+  /** Since when there was nothing to do; `undefined` while there is. */
   #idleSinceMs: number | undefined;
   #idleMs = 0;
 
   /**
-   * One that stays awake never sleeps in the kernel, so that no server on the same machine pays for waking it, as none
-   * does whose clients are elsewhere. It needs a core of its own.
+   * Busy-polls instead of sleeping, so that the server does not pay for waking this process, as it would not for
+   * clients on other machines. Needs a core of its own.
    */
   constructor(staysAwake = false) {
     this.#staysAwake = staysAwake;
@@ -99,7 +101,7 @@ export class KernelSockets implements Disposable {
     this.#watch(this.#epoll, this.#lastEpoll);
   }
 
-  /** For how long nothing was there to read or to send, since the start. */
+  /** For how long there was nothing to read or send, since the start. */
   get idleMs(): number {
     return this.#idleSinceMs === undefined
       ? this.#idleMs
@@ -112,8 +114,9 @@ export class KernelSockets implements Disposable {
   }
 
   /**
-   * Opens a connection, and waits for the other side's kernel to take it. Takes an IPv4 address. One that goes first
-   * is not kept waiting by all others, as if it were another machine's; one that goes last keeps no other waiting.
+   * Opens a connection, and waits until the kernel of the other side accepts it. Takes an IPv4 address. A connection
+   * with high priority does not wait for the others, as if it were on another machine; one with low priority does not
+   * delay the others.
    */
   connect(
     address: string,
@@ -132,7 +135,7 @@ export class KernelSockets implements Disposable {
     return fd;
   }
 
-  /** Sends all of it at once; throws where the kernel would have to wait, since we do not. */
+  /** Sends everything at once; throws if the kernel would have to wait. */
   send(fd: number, bytes: Uint8Array): void {
     this.#endIdling();
     const sent = Number(libc.send(fd, bytes, bytes.length, MSG_DONTWAIT | MSG_NOSIGNAL));
@@ -144,7 +147,7 @@ export class KernelSockets implements Disposable {
     libc.close(fd);
   }
 
-  /** Closes all of them; their owners do not hear of it. */
+  /** Closes all connections. Their owners are not notified. */
   [Symbol.dispose](): void {
     for (const fd of this.#owners.keys()) libc.close(fd);
     this.#owners.clear();
@@ -153,12 +156,17 @@ export class KernelSockets implements Disposable {
     libc.close(this.#epoll);
   }
 
-  /** Reads every connection that has something, once; waits for the first at most so long, or not if it stays awake. */
+  /**
+   * Reads each readable connection once. Waits for the first one at most this long, or not at all if it busy-polls.
+   */
   poll(timeoutMs: number): void {
     this.#pollFrom(this.#epoll, timeoutMs, EVENTS_MAX);
   }
 
-  /** The same for some of them, those that go first before all others: what else is due is not late by much. */
+  /**
+   * The same for some connections; those with priority come first, so that whatever else is due is only slightly
+   * late.
+   */
   pollSome(timeoutMs: number): void {
     this.#pollFrom(this.#firstEpoll, 0, EVENTS_MAX);
     this.#pollFrom(this.#epoll, timeoutMs, SOME);
@@ -178,7 +186,7 @@ export class KernelSockets implements Disposable {
       else if (fd === this.#lastEpoll) hasLast = true;
       else this.#read(fd);
     }
-    // Only now: its events take the place of those that were read.
+    // Only now, because its events replace those that were read.
     if (hasFirst) this.#pollFrom(this.#firstEpoll, 0, EVENTS_MAX);
     if (hasLast && count === 1) this.#pollFrom(this.#lastEpoll, 0, FEW);
   }

@@ -10,11 +10,11 @@ import { Publishers } from './publishers.ts';
 import { Crowd, type CrowdSize } from './subscribers.ts';
 import { dueMs, type Schedule, Tally } from './tally.ts';
 
-/** A step is over when nothing has come for so long, whatever is still missing. */
+/** A step ends when nothing has arrived for this long, whatever is still missing. */
 const SILENCE_MS = 1000;
-/** A step is cut short when so many seconds' worth of deliveries are outstanding. */
+/** A step is aborted when this many seconds' worth of deliveries are outstanding. */
 const BACKLOG_SECONDS = 1;
-/** The share of timed deliveries over the limit from which the 99th percentile cannot be held. */
+/** The share of late deliveries from which on the 99th percentile cannot be met. */
 const OVER_LIMIT_SHARE = 0.01;
 
 /** Who there is to load a server with. */
@@ -22,9 +22,9 @@ export interface LoadSize {
   readonly crowd: CrowdSize;
   /** How many keep-alive connections publish. */
   readonly publishers: number;
-  /** Where they publish, if not where the crowd listens. */
+  /** Where they publish, if it is not the subscribers' server. */
   readonly publishTo?: AppAddress;
-  /** Backends trigger where nothing is said. */
+  /** Backends trigger if this is not given. */
   readonly eventSource?: EventSourceName;
 }
 
@@ -40,14 +40,14 @@ export interface Step {
   readonly limitMs: number;
 }
 
-/** What became of a step. Latency counts from when an event was due to when a delivery was read. */
+/** The result of a step. Latency is measured from when an event was due to when its delivery was read. */
 export interface StepResult {
   readonly publishesPerSecond: number;
   readonly expected: number;
   readonly delivered: number;
   readonly missing: number;
   readonly duplicated: number;
-  /** Events that the server did not accept, and what it said to the first of them. */
+  /** Events that the server did not accept, and its text for the first of them. */
   readonly refused: number;
   readonly firstRefusal: string;
   /** Subscribers whose connection the server ended. */
@@ -58,7 +58,7 @@ export interface StepResult {
   readonly p99Ms: number;
   readonly p999Ms: number;
   readonly maxMs: number;
-  /** Of those who listen over the HTTP transports. */
+  /** Of the clients over the HTTP transports. */
   readonly fallback: {
     readonly delivered: number;
     readonly missing: number;
@@ -69,7 +69,7 @@ export interface StepResult {
   readonly pacingP99Ms: number;
   /** How many deliveries one read brought on average: the server, the kernel or we have batched. */
   readonly framesPerRead: number;
-  /** The share of the step in which this process had something to do, 0 to 1. */
+  /** The share of the step in which this process was busy, 0 to 1. */
   readonly busyShare: number;
 }
 
@@ -79,7 +79,7 @@ export interface Load {
   readonly sockets: KernelSockets;
   readonly crowd: Crowd;
   readonly eventSource: EventSource;
-  /** Who listens to the same channels over the HTTP transports. */
+  /** The clients over the HTTP transports that are subscribed to the same channels. */
   readonly fallback: FallbackCrowd;
 }
 
@@ -209,7 +209,7 @@ function sendWhenDue(
   return { sent: schedule.events, lateness };
 }
 
-/** Reads on until everything that was sent is answered and heard, or until there is silence. */
+/** Reads until everything that was sent is answered and delivered, or nothing arrives any more. */
 function settle(
   { sockets, eventSource, fallback }: Load,
   { tally, fallbackTally }: { tally: Tally; fallbackTally: Tally },

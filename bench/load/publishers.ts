@@ -43,14 +43,14 @@ class Publisher implements ConnectionOwner {
 }
 
 /**
- * The connections that events are triggered over, as a backend keeps them: one request at a time on each.
- * When all are waiting for an answer, further requests queue here, and their latency runs on.
+ * A backend's pool of connections, over which events are triggered: one request at a time on each. When all wait for
+ * an answer, further requests queue here, and their latency includes that.
  */
 export class Publishers {
   readonly #sockets: KernelSockets;
   readonly #app: AppAddress;
   readonly #size: number;
-  // In order of last use, so that none is left alone until the server closes it.
+  // In order of last use, so that the server does not close any for being idle.
   readonly #idle: Publisher[] = [];
   #queued: Uint8Array[] = [];
   #nextQueued = 0;
@@ -70,17 +70,17 @@ export class Publishers {
     return this.#accepted;
   }
 
-  /** Requests that got another status, or none because the connection was lost. */
+  /** Requests with another status, or without one because the connection was lost. */
   get refusedCount(): number {
     return this.#refused;
   }
 
-  /** What the server said to the first request it refused; empty if it refused none. */
+  /** The server's text for the first refused request; empty if none was refused. */
   get firstRefusal(): string {
     return this.#firstRefusal;
   }
 
-  /** Opens as many connections as are missing, and starts counting from zero. */
+  /** Opens the missing connections, and starts counting at zero. */
   fill(): void {
     this.#queued = [];
     this.#nextQueued = 0;
@@ -108,7 +108,7 @@ export class Publishers {
   }
 
   idle(publisher: Publisher): void {
-    // An index, since taking the first off a long queue moves all the others.
+    // An index, since removing the first entry of a long queue moves all others.
     const next = this.#queued[this.#nextQueued];
     if (next === undefined) this.#idle.push(publisher);
     else {

@@ -79,8 +79,8 @@ export abstract class RawWebSocket implements ConnectionOwner, FrameSink {
 }
 
 /**
- * Builds the bytes of the handshake. RFC 6455, section 4.1. The key is always the same: it lets clients tell proxies
- * from servers, which is not tested here.
+ * Builds the bytes of the handshake. RFC 6455, section 4.1. The key is always the same: it distinguishes servers from
+ * proxies, which is not tested here.
  */
 export function upgradeRequest({ host, port, key }: AppAddress): Uint8Array {
   return Buffer.from(

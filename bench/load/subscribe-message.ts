@@ -3,12 +3,12 @@ import type { AppAddress } from '../bench-app.ts';
 /** Who signs. */
 export type Signer = Pick<AppAddress, 'key' | 'secret'>;
 
-/** What the members of a presence channel tell of themselves, besides their id. */
+/** The info of presence members, in addition to their id. */
 const USER_INFO = { name: 'Somebody Or Other', seat: 'fourth row' };
 
 /**
- * Builds the message that subscribes a connection, signed where the channel wants that. `userId` makes it
- * a member of a presence channel. Source: Channels protocol, "Authenticating users".
+ * Builds the message that subscribes a connection, signed if the channel requires it. `userId` makes it a member of a
+ * presence channel. Source: Channels protocol, "Authenticating users".
  */
 export function subscribeMessage(
   app: Signer,

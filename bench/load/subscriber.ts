@@ -14,13 +14,13 @@ export interface Audience {
   /** A read brought something. */
   read(): void;
   arrived(sequence: number, nowMs: number): void;
-  /** The server told of an error that is not about the subscription. */
+  /** The server reported an error that is not about the subscription. */
   scolded(subscriber: Subscriber, why: string): void;
   /** The connection ended, before or after it was subscribed. */
   lost(subscriber: Subscriber, why: string): void;
 }
 
-/** What one connection listens to, and who it is there where that is asked. */
+/** The channel that one connection subscribes to, and its user in a presence channel. */
 export interface Seat {
   readonly channel: string;
   readonly userId: string | undefined;
@@ -99,12 +99,12 @@ export class Subscriber extends RawWebSocket {
         this.say({ event: 'pusher:pong', data: {} });
         return;
       case 'pusher:error':
-        // The server decides whether it goes on after this.
+        // The server decides whether the connection continues after this.
         this.lastError = text;
         this.audience.scolded(this, text);
         return;
       default: {
-        // Whatever else a server tells its subscribers, such as a count, is no delivery.
+        // Other messages to subscribers, such as a count, are not deliveries.
         const { sequences } = this.audience;
         sequences.learn(String(event), text);
         const bytes = Buffer.from(text, 'latin1');

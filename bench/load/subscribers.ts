@@ -8,23 +8,23 @@ import type { Tally } from './tally.ts';
 /** How many connect at the same time; well under any server's queue of unaccepted connections. */
 const CONNECTING_MAX = 100;
 const FILLED_WITHIN_MS = 20_000;
-/** For crowds of so many that connecting them takes a while. */
+/** For crowds whose connecting takes a while. */
 const FILLED_PER_CONNECTION_MS = 3;
 
 /** Which channels there are and how many listen to each. */
 export interface CrowdSize {
   readonly channels: number;
   readonly subscribersEach: number;
-  /** Public where nothing is said. */
+  /** Public if this is not given. */
   readonly kind?: 'public' | 'private' | 'presence';
 }
 
-/** For how many comings a member stays: until half of all channels have had another one. */
+/** How many joins a member stays for: until half of all channels have had another one. */
 export function comingsWhileInside(channels: number): number {
   return Math.ceil(channels / 2);
 }
 
-/** All subscribers of one load process. What they hear goes to the tally of the moment. */
+/** All subscribers of one load process. What they receive is counted by the current tally. */
 export class Crowd implements Audience {
   readonly sequences: SequenceReader;
   readonly lastRead = new LastRead();
@@ -47,7 +47,7 @@ export class Crowd implements Audience {
   constructor(sockets: KernelSockets, app: AppAddress, size: CrowdSize) {
     this.#sockets = sockets;
     this.#app = app;
-    // A member's number is that of its coming; its going is the event after the coming of somebody else.
+    // A member's number is that of the join. The departure has the number after the join of another member.
     this.sequences = new SequenceReader(2 * comingsWhileInside(size.channels) + 1);
     const kind = size.kind ?? 'public';
     const prefix = kind === 'public' ? '' : `${kind}-`;
@@ -76,7 +76,7 @@ export class Crowd implements Audience {
     return this.#lost;
   }
 
-  /** Errors that the server told of since then. */
+  /** Errors that the server has reported since then. */
   get scoldingCount(): number {
     return this.#scoldings;
   }

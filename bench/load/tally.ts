@@ -15,7 +15,7 @@ export function dueMs(schedule: Schedule, index: number): number {
   return schedule.firstDueMs + index * schedule.intervalMs;
 }
 
-/** Counts who heard what, and how long after it was due. */
+/** Counts deliveries by receiver, and their latency. */
 export class Tally {
   readonly latency = new Histogram();
   readonly schedule: Schedule;
@@ -52,7 +52,7 @@ export class Tally {
     if (latencyMs > this.#limitMs) this.#overLimit += 1;
   }
 
-  /** Deliveries that did not come, and ones that came twice, of the first so many events. */
+  /** Missing and duplicate deliveries of the first events, up to this number. */
   faults(events: number, copies: number): { missing: number; duplicated: number } {
     let missing = 0;
     let duplicated = 0;

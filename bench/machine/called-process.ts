@@ -1,4 +1,4 @@
-/** What a process can be asked, by name, and what it answers. */
+/** The calls of a process by name, with their results. */
 type Calls = Record<string, { ask: unknown; answer: unknown }>;
 
 /** One call as it travels to the process. */
@@ -8,7 +8,7 @@ export type Call<Asked extends Calls> = {
 
 type Reply = { answer: unknown } | { fault: string };
 
-/** A process of ours that does what it is asked over IPC. */
+/** A child process that is called over IPC. */
 export interface CalledProcess<Asked extends Calls> extends AsyncDisposable {
   readonly pid: number;
   /** Asks the process to do one thing. Throws the error that it reports. One call at a time. */
@@ -48,7 +48,7 @@ export function startCalled<Asked extends Calls>(
   };
 }
 
-/** Answers the calls of the parent until it is gone. */
+/** Answers the calls of the parent until the parent ends. */
 export function answerCalls<Asked extends Calls>(
   answer: (call: Call<Asked>) => Promise<Asked[keyof Asked]['answer']>,
 ): void {

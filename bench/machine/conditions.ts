@@ -8,13 +8,13 @@ export interface Conditions {
   readonly cores: number;
   readonly memoryBytes: number;
   readonly kernel: string;
-  /** How TCP decides how much it sends; `bbr` also spreads it out over time. */
+  /** TCP's congestion control; `bbr` also paces what it sends. */
   readonly congestionControl: string;
   readonly bun: string;
   /** Processes that wanted to run in the last minute, before anything was measured. */
   readonly loadAverage: number;
   readonly pinning: string;
-  /** The commit of the working tree, with `-dirty` where it has changes; nothing outside a clone. */
+  /** The commit of the working tree, with `-dirty` if it has changes; `undefined` outside a clone. */
   readonly commit: string | null;
 }
 

@@ -7,7 +7,7 @@ export interface Pinning {
   readonly load: readonly string[];
   /** Whether they have a core each, so that neither is in the other's way. */
   readonly areApart: boolean;
-  /** For whoever reads the figures. */
+  /** A description for people. */
   readonly description: string;
 }
 
@@ -23,7 +23,7 @@ export function parseCores(list: string): number[] {
     });
 }
 
-/** Finds a core for the server and another for the load, where the system has two and can pin. */
+/** Finds a core for the server and another for the load, if the machine has two and can pin processes. */
 export function findPinning(): Pinning {
   if (process.platform !== 'linux' || Bun.which('taskset') === null) {
     return {

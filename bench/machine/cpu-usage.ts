@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** The kernel counts processor time in these. `sysconf(_SC_CLK_TCK)`, which is 100 wherever Linux runs. */
 const TICK_MS = 10;
 
-/** What others may use of this machine while something counts, in cores. */
+/** The limit of other processes' usage during a measurement, in cores. */
 export const OTHERS_MAX = 0.1;
 
 /** Processor time used while something ran, in cores: 1 is one core all the time. */
@@ -27,7 +27,7 @@ function usedTicks(): ReadonlyMap<number, number> {
   return new Map(pids.map((pid) => [pid, usedTicksOf(pid)]));
 }
 
-/** The same of one; 0 where it has ended. */
+/** The usage of one process; 0 if it has ended. */
 function usedTicksOf(pid: number): number {
   let stat: string;
   try {
@@ -42,8 +42,8 @@ function usedTicksOf(pid: number): number {
 }
 
 /**
- * Starts to watch the processors; the function returned says what was used since. Linux only. It adds up processes: what
- * the kernel counts for the whole machine holds its work for connections as well, which is ours and looks like others'.
+ * Starts to measure CPU usage. Returns a function that returns the usage since. Linux only. It adds up processes: the
+ * kernel's figures for the whole machine include its work for our connections, which would look like that of others.
  */
 export function watchCpu(pids: { server: number; load: number }): () => CpuUsage {
   const ours = new Set([pids.server, pids.load, process.pid]);

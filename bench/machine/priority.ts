@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Of a process: its session, and what the session's share of a core is multiplied with, from -20 (most) to 19. */
+/** The autogroup of a process: its session, and the nice value of that session, from -20 (highest priority) to 19. */
 const AUTOGROUP = '/proc/self/autogroup';
 const MOST = -20;
 
@@ -12,9 +12,9 @@ export function parseNice(autogroup: string): number {
 }
 
 /**
- * Lets all that this session runs go before all others on this machine, until this process ends, and returns what has
- * become of it, for whoever reads the figures. Others that use the core of the server for 20 ms once a second decide
- * every 99th percentile, and `nice` of a process counts only within its session. It takes rights that not everybody has.
+ * Raises the priority of this session above all others on this machine until this process ends. Returns a description
+ * of the result for people. Another process that uses the server's core for 20 ms once a second determines every 99th
+ * percentile, and `nice` of a process only counts within its session. Needs privileges.
  */
 export function goFirst(): string {
   try {

@@ -4,10 +4,13 @@ import { OTHERS_MAX, watchCpu } from './cpu-usage.ts';
 const WINDOW_MS = 500;
 const WITHIN_MS = 30_000;
 
-/** How often something is measured because others used the machine. */
+/** How often a measurement is repeated because other processes used the machine. */
 const TRIES_MAX = 3;
 
-/** Waits for a moment in which nobody uses this machine, but not for long. To be called while what is measured rests. */
+/**
+ * Waits for a moment without other load on this machine, but not for long. Call it while the measured process is
+ * idle.
+ */
 export async function quiet(): Promise<void> {
   for (let waitedMs = 0; waitedMs < WITHIN_MS; waitedMs += WINDOW_MS) {
     const stop = watchCpu({ server: process.pid, load: process.pid });
@@ -16,7 +19,7 @@ export async function quiet(): Promise<void> {
   }
 }
 
-/** Measures until others left the machine alone; where they never do, what they disturbed least counts. */
+/** Measures until other processes did not interfere. If they always do, the least disturbed measurement counts. */
 export async function leastDisturbed<Measured>(
   measure: () => Promise<Measured>,
   othersOf: (measured: Measured) => number,

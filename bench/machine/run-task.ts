@@ -1,6 +1,6 @@
 /**
- * Runs a program with a task and returns what it prints, both as JSON. `pin` is the command that holds it to its core,
- * or empty.
+ * Runs a program with a task and returns its output, both as JSON. `pin` is the command that pins it to its core, or
+ * empty.
  */
 export async function runTask<Result>(
   pin: readonly string[],
@@ -16,6 +16,6 @@ export async function runTask<Result>(
   const code = await child.exited;
   process.off('exit', kill);
   if (code !== 0) throw new Error(`${file} ended with ${code}`);
-  // Each file says which type it prints, and who calls names that.
+  // Each program documents the type of its output, which the caller names.
   return JSON.parse(printed) as Result;
 }

@@ -3,7 +3,7 @@ export interface Arrivals {
   readonly notifications: number;
   /** To within the time between two looks. */
   readonly lastAtMs: number;
-  /** The highest rate over some whole seconds; 0 where it did not take so long. */
+  /** The highest rate over some whole seconds; 0 if it did not take that long. */
   readonly bestPerSecond: number;
   /** Processor time of the gateway's process for all of them, in seconds. */
   readonly cpuSeconds: number;
@@ -17,7 +17,7 @@ interface Look {
   readonly count: number;
 }
 
-/** Watches how many notifications come to the gateway of this process, and when. */
+/** Records how many notifications arrive at this process's gateway, and when. */
 export class ArrivalWatch {
   private readonly count: () => number;
   private before = 0;
@@ -37,7 +37,7 @@ export class ArrivalWatch {
     this.cpuBefore = process.cpuUsage();
   }
 
-  /** Settles when so many have come, or none for so long; `overSeconds` is for the highest rate. */
+  /** Settles when this many have arrived, or none has for this long; `overSeconds` is for the highest rate. */
   async reach(wanted: number, silenceMs: number, overSeconds: number): Promise<Arrivals> {
     let lastAtMs = Date.now();
     for (let count = 0; count < wanted; ) {
@@ -62,7 +62,7 @@ export class ArrivalWatch {
   }
 }
 
-/** Notifications per second over the fastest stretch of at least so many seconds; 0 where there is none. */
+/** Notifications per second in the fastest interval of at least this many seconds; 0 if there is none. */
 export function bestRate(looks: readonly Look[], overSeconds: number): number {
   let best = 0;
   let from = 0;

@@ -3,10 +3,10 @@ import { align, median, percent, ratio, spread, tenths, verdict, whole } from '.
 import type { ClientResult } from './bare-client.ts';
 import type { DeliveryRun } from './delivery-run.ts';
 
-/** From this share of its core on, the gateway may be what was measured. */
+/** From this share of its core on, the gateway may have been the bottleneck. */
 const GATEWAY_BOUND_SHARE = 0.9;
 
-/** What should be reached of what a bare client does. */
+/** The share of a bare client's rate that should be reached. */
 const APNS_RATIO_MIN = 0.75;
 const PER_SECOND_MIN: Readonly<Record<'fcm' | 'web', number>> = { fcm: 8_000, web: 8_000 };
 
@@ -20,7 +20,7 @@ function perCore(run: DeliveryRun): number {
   return 1e6 / serverUsEach(run);
 }
 
-/** One run on one line, for whoever watches. */
+/** Prints one run on one line, as progress. */
 export function printRun(name: string, run: DeliveryRun): string {
   const { seconds, perSecond, cpu, gatewayCpu } = run;
   return (
@@ -92,7 +92,7 @@ export function printKind(kind: 'fcm' | 'web', runs: readonly DeliveryRun[]): st
   ].join('\n');
 }
 
-/** What takes away from the figures. */
+/** What may have distorted the figures. */
 function notes(runs: readonly DeliveryRun[]): string[] {
   const disturbed = runs.filter(({ cpu }) => cpu.others > OTHERS_MAX).length;
   return [

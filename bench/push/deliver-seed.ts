@@ -14,7 +14,7 @@ import type { SinkKind } from './sink-calls.ts';
 /** When all devices have registered. Unix time, milliseconds. */
 const REGISTERED_AT_MS = 1_760_000_000_000;
 
-/** Browsers have keys of so many kinds; making one for each would take longer than encrypting for it. */
+/** How many different keys browsers have; generating one for each would take longer than encrypting for it. */
 const BROWSER_KEYS = 200;
 
 /** Devices that one statement makes. */
@@ -80,7 +80,7 @@ async function seedInstance(
     WHERE number >= ${firstDevice} AND number < ${firstDevice + warm}`;
 }
 
-/** As long as real ones are, in the words of SQL: another one in each row. */
+/** As long as real ones, as an SQL expression that differs in each row. */
 const tokens: Readonly<Record<SinkKind, (origin: string) => string>> = {
   apns: () => hex(64),
   fcm: () => `${hex(22)} || ':APA91b' || ${hex(134)}`,

@@ -19,14 +19,14 @@ export interface DeliverSite extends AsyncDisposable {
 export interface SiteSize {
   readonly kind: SinkKind;
   readonly devices: number;
-  /** The devices are shared out to so many. */
+  /** The number of instances that share the devices. */
   readonly instances: number;
 }
 
-/** How long FCM takes for each message. */
+/** FCM's latency per message. */
 const FCM_LATENCY_MS = 50;
 
-/** Starts a gateway and fills a store. `pin` is the command that holds the gateway to its core, or empty. */
+/** Starts a gateway and fills a store. `pin` is the command that pins the gateway to its core, or empty. */
 export async function openSite(pin: readonly string[], size: SiteSize): Promise<DeliverSite> {
   const { kind, devices } = size;
   await using parts = new AsyncDisposableStack();

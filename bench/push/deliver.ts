@@ -32,7 +32,7 @@ const CLIENT_AT_ONCE = 200;
 /** The second figure: several publishes at the same time, one for each instance. */
 const INSTANCES = 4;
 
-/** Approaching FCM's quota takes a minute, in which 330,000 notifications are sent. */
+/** Reaching FCM's quota takes a minute, in which 330,000 notifications are sent. */
 const FCM_DEVICES = 420_000;
 
 /** What the parts have in common. */
@@ -51,7 +51,7 @@ async function deliver({ pinning }: Trial, name: string, site: DeliverSite): Pro
   return await leastDisturbed(once, ({ cpu }) => cpu.others);
 }
 
-/** Runs all in turn, so that what changes on this machine meanwhile meets all of them. */
+/** Runs all in turn, so that changes of the machine's load affect all of them. */
 async function runApns(trial: Trial): Promise<object> {
   const { pinning, devices, runs } = trial;
   await using one = await openSite(pinning.load, { kind: 'apns', devices, instances: 1 });

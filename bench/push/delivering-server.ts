@@ -22,11 +22,11 @@ export interface DeliveringServer extends AsyncDisposable {
   finished(instance: DeliverInstance, id: string): Promise<{ accepted: number; others: number }>;
 }
 
-/** How often a server is asked what has become of a publish. */
+/** How often a server is asked for the status of a publish. */
 const ASK_MS = 50;
 const FINISHED_WITHIN_MS = 60_000;
 
-/** Starts a server. `pin` is the command that holds it to its core, or empty. */
+/** Starts a server. `pin` is the command that pins it to its core, or empty. */
 export async function startDelivering(
   pin: readonly string[],
   site: DeliverSite,
@@ -86,7 +86,7 @@ function readStatus(text: string, kind: SinkKind) {
   return { accepted, others: planned - accepted };
 }
 
-/** Publishes to a few of each instance's devices, so that what is measured is warm, and waits until it is over. */
+/** Warm-up: publishes to a few of each instance's devices, and waits until that is delivered. */
 export async function warmUp(server: DeliveringServer, { instances }: DeliverSite): Promise<void> {
   for (const instance of instances) {
     const id = await server.publish(instance, WARM_UP_INTEREST);

@@ -10,7 +10,7 @@ export interface DeliveryRun {
   /** From before the first publish was sent until the last notification was taken. */
   readonly seconds: number;
   readonly perSecond: number;
-  /** The highest rate over `OVER_SECONDS`; 0 where it did not take so long. */
+  /** The highest rate over `OVER_SECONDS`; 0 if it did not take that long. */
   readonly bestPerSecond: number;
   readonly cpu: CpuUsage;
   /** The gateway's own share of its core. */
@@ -20,10 +20,13 @@ export interface DeliveryRun {
 /** Over how long the highest rate is measured. */
 const OVER_SECONDS = 5;
 
-/** A gateway that has heard nothing for so long will hear nothing any more. */
+/** A gateway that has received nothing for this long will not receive anything any more. */
 const SILENCE_MS = 5_000;
 
-/** Delivers to all devices of a site, with a fresh server that is warm. Throws where one got it twice, or not. */
+/**
+ * Delivers to all devices of a site, with a fresh, warmed-up server. Throws if a device got the notification twice,
+ * or not at all.
+ */
 export async function deliverOnce(pin: readonly string[], site: DeliverSite): Promise<DeliveryRun> {
   await using server = await startDelivering(pin, site);
   await warmUp(server, site);
@@ -62,7 +65,7 @@ async function publishToAll(
   return await Promise.all(instances.map((instance) => server.publish(instance, INTEREST)));
 }
 
-/** Waits until the publishes are over. Every device must have got them once, and the server must know that. */
+/** Waits until the publishes are finished. Every device must have got them once, and the server must report that. */
 async function checkDelivered(
   server: DeliveringServer,
   { gateway, instances }: Pick<DeliverSite, 'gateway' | 'instances'>,

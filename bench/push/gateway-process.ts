@@ -1,7 +1,7 @@
 import { type CalledProcess, startCalled } from '../machine/called-process.ts';
 import type { SinkAddress, SinkCalls, SinkKind } from './sink-calls.ts';
 
-/** A gateway that takes all notifications, in a process of its own. */
+/** A gateway that accepts all notifications, in its own process. */
 export interface GatewayProcess extends SinkAddress, CalledProcess<SinkCalls> {
   readonly kind: SinkKind;
 }

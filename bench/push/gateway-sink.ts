@@ -28,22 +28,22 @@ export const sinkAnswers = {
   },
 } as const satisfies Readonly<Record<string, SinkAnswer>>;
 
-/** A gateway that takes whatever it is sent. */
+/** A gateway that accepts everything. */
 export interface GatewaySink extends AsyncDisposable {
   readonly origin: string;
-  /** To be trusted by whoever connects, as PEM. */
+  /** Clients must trust it; in PEM. */
   readonly ca: string;
 }
 
-/** As many as Apple takes. Source: push protocol, §8.1. */
+/** Apple's limit. Source: push protocol, §8.1. */
 const STREAMS_MAX = 1000;
 
 /** The window of a connection is filled up again when so much has come. */
 const TAKEN_BYTES_MAX = 2 ** 30;
 
 /**
- * Starts a gateway that does the least that could work: it speaks HTTP/2, counts what is complete, reads neither
- * header fields nor bodies, and gives the same answer to all. So it takes more than the fakes, which look at everything.
+ * Starts a gateway that does the least that could work: it speaks HTTP/2, counts complete requests, reads neither
+ * header fields nor bodies, and gives the same answer to all. So it is faster than the fakes, which check everything.
  */
 export async function startGatewaySink(
   answer: SinkAnswer,
@@ -96,7 +96,7 @@ class SinkSession {
     this.onNotification = onNotification;
   }
 
-  /** Throws where the client has broken the rules. What is to be said to it is in `out` afterwards. */
+  /** Throws if the client has violated the protocol. Afterwards, `out` contains the reply. */
   read(bytes: Buffer): void {
     if (this.greetingLeft === 0) return this.frames.read(bytes);
     const skipped = Math.min(this.greetingLeft, bytes.length);

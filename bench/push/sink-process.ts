@@ -1,4 +1,4 @@
-/** A gateway that takes all notifications: a process of its own that does what its parent asks over IPC. */
+/** A gateway that accepts all notifications, in its own process. Its parent calls it over IPC. */
 import { startFakeFcm } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import { answerCalls, type Call } from '../machine/called-process.ts';
 import { ArrivalWatch } from './arrivals.ts';

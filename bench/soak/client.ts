@@ -3,23 +3,23 @@ import { clientFrame, clientMessage, FrameScanner, opcodes } from '../load/frame
 import { upgradeRequest } from '../load/raw-web-socket.ts';
 import { subscribeMessage } from '../load/subscribe-message.ts';
 
-/** What a client was told, parsed. */
+/** A message to a client, parsed. */
 export interface Told {
   readonly event: string;
   readonly channel?: string;
   readonly data?: unknown;
 }
 
-/** Who hears what clients hear. */
+/** Receives what clients receive. */
 export interface Ear {
   told(client: SoakClient, message: Told): void;
-  /** The server ended the connection. */
+  /** The server closed the connection. */
   lost(client: SoakClient, why: string): void;
 }
 
-/** One WebSocket connection that says what it is made to say, and reports what it hears. */
+/** One WebSocket connection that sends on command, and reports what it receives. */
 export class SoakClient {
-  /** Who it is in presence channels. */
+  /** Its user in presence channels. */
   readonly userId: string;
   private readonly app: AppAddress;
   private readonly ear: Ear;
@@ -37,7 +37,7 @@ export class SoakClient {
     this.ear = ear;
   }
 
-  /** Settles when the server has welcomed it. */
+  /** Settles when the server has confirmed the connection. */
   static async connect(app: AppAddress, userId: string, ear: Ear): Promise<SoakClient> {
     const client = new SoakClient(app, userId, ear);
     client.socket = await Bun.connect({
@@ -71,14 +71,14 @@ export class SoakClient {
     this.says({ event: 'client-chat', channel, data: text });
   }
 
-  /** Goes as a client does that says goodbye. */
+  /** Disconnects with a close handshake. */
   close(): void {
     this.leaving = true;
     this.socket?.write(clientFrame(opcodes.close, Uint8Array.of(0x03, 0xe8)));
     this.socket?.end();
   }
 
-  /** Goes without a word. */
+  /** Disconnects without a close handshake. */
   drop(): void {
     this.leaving = true;
     this.socket?.terminate();
@@ -96,7 +96,7 @@ export class SoakClient {
     if (end >= 0) this.scanner.scan(head.subarray(end + 4), head.length - end - 4, this);
   }
 
-  /** What the scanner calls. */
+  /** Called by the scanner. */
   frame(opcode: number, bytes: Buffer, start: number, end: number): void {
     if (opcode === opcodes.close) this.why = bytes.toString('utf8', start + 2, end);
     if (opcode !== opcodes.text || this.leaving) return;

@@ -9,7 +9,7 @@ import { Expectations } from './expectations.ts';
 interface Room {
   readonly name: string;
   readonly members: Set<SoakClient>;
-  /** Somebody does something in it; others wait, so that who hears what is exact. */
+  /** A client does something in it. Others wait, so that the receivers are known exactly. */
   busy: boolean;
 }
 
@@ -21,14 +21,14 @@ interface Visitor {
 
 const WAIT_MAX_MS = 20_000;
 
-/** How many things are done at the same time, and the mean pause after each. Milliseconds. */
+/** How many actions run concurrently, and the mean pause after each. Milliseconds. */
 const HANDS = 64;
 const PAUSE_MS = 40;
 
-/** Channels that one client is in, at most. */
+/** The limit of a client's channels. */
 const ROOMS_MAX = 4;
 
-/** What everybody did. */
+/** How many actions of each kind were done. */
 export interface Deeds {
   connected: number;
   disconnected: number;
@@ -39,8 +39,8 @@ export interface Deeds {
 }
 
 /**
- * Clients that come, go, subscribe and chat at random, and know exactly what each of them must be told.
- * Nothing else happens in a channel while one thing does, and in other channels everything.
+ * Clients that connect, disconnect, subscribe and chat at random, with exact knowledge of what each must receive.
+ * Only one action at a time runs in a channel; those in different channels run concurrently.
  */
 export class Crowd implements Ear {
   readonly deeds: Deeds = {
@@ -75,7 +75,7 @@ export class Crowd implements Ear {
     return this.visitors.length;
   }
 
-  /** Everybody comes. */
+  /** Connects all clients. */
   async gather(connections: number): Promise<void> {
     await inParallel(async () => {
       while (this.visitors.length + this.coming < connections) {
@@ -87,7 +87,7 @@ export class Crowd implements Ear {
     });
   }
 
-  /** Lives until told otherwise. */
+  /** Acts until it is stopped. */
   async live(isOver: () => boolean): Promise<void> {
     await inParallel(async () => {
       while (!isOver()) {
@@ -97,7 +97,7 @@ export class Crowd implements Ear {
     });
   }
 
-  /** Everybody goes, some with a word and some without. */
+  /** Disconnects all clients, some with a close handshake and some without. */
   async disperse(): Promise<void> {
     for (const { client, rooms } of this.visitors) {
       for (const room of rooms) room.members.delete(client);
@@ -154,7 +154,7 @@ export class Crowd implements Ear {
     }
   }
 
-  /** Does it while nobody else does anything there; not at all where somebody does already. */
+  /** Runs an action in a channel, unless another one is running there. */
   private async alone(
     visitor: Visitor,
     rooms: readonly Room[],
@@ -184,14 +184,14 @@ export class Crowd implements Ear {
   private async leave({ client, rooms }: Visitor, room: Room): Promise<void> {
     const told = this.gone(client, room);
     rooms.delete(room);
-    // An unsubscription is not answered; what was said after it is.
+    // An unsubscription has no answer, but a message sent after it has.
     const done = this.expectations.expect(`pong for ${client.userId}`, [client]);
     client.unsubscribe(room.name);
     client.ping();
     await Promise.all([told, done]);
   }
 
-  /** Goes, and somebody else comes. */
+  /** A client disconnects, and another one connects. */
   private async replace(visitor: Visitor): Promise<void> {
     const { client, rooms } = visitor;
     const told = [...rooms].map((room) => this.gone(client, room));
@@ -237,7 +237,7 @@ export class Crowd implements Ear {
     await told;
   }
 
-  /** Gives what was wrong. */
+  /** Returns the fault, if any. */
   private async post(channel: string, data: string): Promise<string | undefined> {
     const body = eventBody(channel, data);
     const { host, port } = this.app;
@@ -253,7 +253,7 @@ export class Crowd implements Ear {
   }
 }
 
-/** What tells one client that it is in a channel, and who is there. */
+/** The messages that confirm a subscription, with the members. */
 function confirmation(
   { userId }: SoakClient,
   channel: string | undefined,
@@ -266,7 +266,7 @@ function idsOf(data: unknown): readonly string[] {
   return JSON.parse(String(data)).presence?.ids ?? [];
 }
 
-/** Does it with many hands. */
+/** Runs an action many times concurrently. */
 async function inParallel(work: () => Promise<void>): Promise<void> {
   await Promise.all(Array.from({ length: HANDS }, work));
 }

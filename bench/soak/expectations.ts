@@ -1,8 +1,8 @@
-/** What is to be heard, each by exactly these, once. */
+/** Expected messages, each to be received by exactly these clients, once. */
 export class Expectations<Hearer> {
-  /** What went wrong, in words; the first ones only. */
+  /** Descriptions of the first faults. */
   readonly faults: string[] = [];
-  /** How many times something was heard that was expected. */
+  /** How many expected deliveries there were. */
   heardCount = 0;
   private readonly open = new Map<string, { left: Set<Hearer>; all: () => void }>();
   private readonly waitMaxMs: number;
@@ -11,7 +11,7 @@ export class Expectations<Hearer> {
     this.waitMaxMs = waitMaxMs;
   }
 
-  /** Settles when all have heard it, or with a fault when they have not after a while. */
+  /** Settles when all have received it, or with a fault on timeout. */
   async expect(what: string, hearers: Iterable<Hearer>): Promise<void> {
     const left = new Set(hearers);
     if (left.size === 0) return;
@@ -26,7 +26,7 @@ export class Expectations<Hearer> {
     this.open.delete(what);
   }
 
-  /** Somebody hears something. Twice, or not meant for them, is a fault. */
+  /** Records a delivery. A duplicate, or one that is not for this client, is a fault. */
   heard(what: string, hearer: Hearer): void {
     const expected = this.open.get(what);
     if (expected === undefined || !expected.left.delete(hearer)) {

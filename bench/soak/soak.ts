@@ -6,7 +6,10 @@ import { parseOptions } from '../options.ts';
 import { startFanfare } from '../servers.ts';
 import { Crowd } from './crowd.ts';
 
-/** `npm run bench -- soak`: clients come, go, subscribe and chat for a while, and every delivery is checked. */
+/**
+ * `npm run bench -- soak`: clients connect, disconnect, subscribe and chat for a while, and every delivery is
+ * checked.
+ */
 
 const help = `Lets clients come, go, subscribe and chat. Every client must receive exactly the events that are for it, the server
 must be empty at the end, and its memory must not grow.
@@ -25,7 +28,7 @@ const SAMPLE_MS = 1000;
 /** Growth of the memory from the first fifth of the time to the end. */
 const GROWTH_MAX = 0.05;
 
-/** How long the server may take to notice that all clients have left. */
+/** How long the server may take to detect that all clients have disconnected. */
 const EMPTY_WITHIN_MS = 10_000;
 
 /** Runs the command. Resolves with its exit code. */
@@ -116,7 +119,7 @@ function residentMegabytes(pid: number): number {
   return residentBytes(pid) / 2 ** 20;
 }
 
-/** The occupied channels as the server lists them, once there are none or the time is over. */
+/** The occupied channels as listed by the server, once there are none or on timeout. */
 async function channelsLeft(app: AppAddress): Promise<string> {
   const deadlineMs = performance.now() + EMPTY_WITHIN_MS;
   for (;;) {

@@ -4,12 +4,12 @@ import type { LoopMessage } from '../../src/node/link/messages.ts';
 
 const WARM_UP_ROUNDS = 200;
 const IDLE_ROUNDS = 1000;
-/** Between two rounds on idle loops. */
+/** The pause between two rounds on idle loops. */
 const PAUSE_MS = 2;
 const BUSY_MESSAGES = 100_000;
 const PER_TURN = [1, 10, 100];
 
-/** What the links between two loops cost that have nothing else to do. */
+/** The cost of the links between two otherwise idle loops. */
 export interface LinkFigures {
   /** From one idle loop to another. */
   readonly oneWayP50Ms: number;
@@ -18,7 +18,7 @@ export interface LinkFigures {
     /** Messages that are sent in the same turn of the event loop. */
     readonly perTurn: number;
     readonly messagesPerSecond: number;
-    /** Processor time of both loops for one message. Microseconds. */
+    /** CPU time of both loops per message. Microseconds. */
     readonly us: number;
   }[];
 }

@@ -16,8 +16,8 @@ const ADDED_P50_MS_MAX = 0.1;
 const ADDED_P99_MS_MAX = 1;
 
 /**
- * Events per second that one thread carries with less than 60 % of its core. Above that, publishes of one thread wait for each
- * other, and those of several threads, each of which has less to do, do not.
+ * Events per second that one thread handles with less than 60 % of its core. Above that, publishes within one thread
+ * wait for each other, unlike those of several threads with less load each.
  */
 const RATES: Readonly<Record<string, number>> = { hot: 50, spread: 4000, many: 4000 };
 const WARM_UP_TIMES = 2;
@@ -35,12 +35,12 @@ const DATA_BYTES = 200;
 const STARTS = 3;
 const SETTLE_MS = 1500;
 
-/** What was found in each round, by the number of threads. */
+/** The results of each round, by the number of threads. */
 type ByThreads<Found> = ByKey<number, Found>;
 
 interface Step {
   readonly deliveriesPerCpuSecond: number;
-  /** Whether others used the machine. */
+  /** Whether other processes used the machine. */
   readonly isDisturbed: boolean;
   /** Whether each event was delivered once and in time. */
   readonly isHeld: boolean;
@@ -52,20 +52,20 @@ interface Efficiency {
   readonly steps: ByThreads<Step>;
 }
 
-/** From when an event was due to when it was read. */
+/** From when an event was due to when its delivery was read. */
 interface Latency {
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/** A server to which nobody is connected. */
+/** A server without connections. */
 interface Start {
   readonly bytes: number;
-  /** Until the server takes connections. */
+  /** Settles when the server accepts connections. */
   readonly ms: number;
 }
 
-/** What several realtime threads cost beside one. */
+/** The cost of several realtime threads, compared with one. */
 export interface ThreadsFigures {
   readonly links: LinkFigures;
   readonly efficiency: readonly Efficiency[];
@@ -74,8 +74,8 @@ export interface ThreadsFigures {
 }
 
 /**
- * Measures servers with one and more realtime threads beside each other, in short rounds. All threads of a server share one
- * core, because the load generator needs the other one: it is processor time that counts, not the rate.
+ * Measures servers with one and with more realtime threads alternately, in short rounds. All threads of a server
+ * share one core, because the load generator needs the other one: CPU time counts, not the rate.
  */
 export async function measureThreads(bench: Bench): Promise<ThreadsFigures> {
   const links = await measureLinks();
@@ -136,7 +136,9 @@ interface Subjects extends AsyncDisposable {
   of(threads: number): Subject;
 }
 
-/** Starts a server for each number of threads, each with a load of its own. All stay up; one at a time has work. */
+/**
+ * Starts a server for each number of threads, each with its own load generator. All stay up; one at a time is loaded.
+ */
 async function startAll(
   bench: Bench,
   counts: readonly number[],
@@ -171,7 +173,7 @@ const mebibytes = (bytes: number): string => tenths(bytes / 2 ** 20);
 const perCpuSecond = (steps: ByThreads<Step>, threads: number): number[] =>
   (steps[threads] ?? []).map((step) => step.deliveriesPerCpuSecond);
 
-/** One figure of each round, less the same of one thread in that round; the median. */
+/** One figure of each round, minus that of one thread in the same round; the median. */
 function added(latency: ByThreads<Latency>, figure: (found: Latency) => number): number {
   const ones = (latency[1] ?? []).map(figure);
   const twos = (latency[2] ?? []).map(figure);

@@ -24,13 +24,13 @@ const CPU_RATIO_MAX = 1.15;
 interface Run {
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of the server with its background thread, in cores. */
+  /** Of the server including its background thread, in cores. */
   readonly cpu: number;
   readonly streamBytesPerSecond: number;
   readonly isDisturbed: boolean;
 }
 
-/** What live streams cost, by the number of readers. */
+/** The cost of live streams, by the number of readers. */
 export type WatchFigures = ByKey<Count, Run>;
 
 /** Measures one server with no, one and eight readers of live streams, in short rounds. */

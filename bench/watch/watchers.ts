@@ -6,10 +6,10 @@ import type { FanfareServer } from '../servers.ts';
 const TRIES_MAX = 100;
 const TRY_AGAIN_MS = 50;
 
-/** An app may have no more streams. */
+/** The limit of streams per app. */
 const STREAMS_PER_APP = 4;
 
-/** Readers of live streams of a server, as fast as they can. */
+/** Readers of a server's live streams, as fast as possible. */
 export class Watchers implements AsyncDisposable {
   private readonly api: string;
   private readonly headers: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ export class Watchers implements AsyncDisposable {
         this.reading.push(this.read(response.body));
         return;
       }
-      // The streams of the round before are still being closed.
+      // The streams of the previous round are still being closed.
       await sleep(TRY_AGAIN_MS);
     }
     throw new Error('No live stream could be opened');

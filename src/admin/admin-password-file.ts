@@ -29,14 +29,14 @@ export interface FilePassword {
   readonly isExposed: boolean;
 }
 
-/** A password file that cannot be used, in words for the operator. */
+/** A password file that cannot be used. The message is for the operator. */
 export class PasswordFileFault extends Error {
   override readonly name = 'PasswordFileFault';
 }
 
 /**
- * The file of the admin API's password, for a configuration without one: beside a SQLite store, otherwise in `data/` of
- * the working directory.
+ * The file of the admin API's password, if the configuration has none: next to an SQLite store, otherwise in `data/`
+ * of the working directory.
  */
 export function adminPasswordFile(storeUrl: string): string {
   const store = sqliteFileOf(storeUrl);

@@ -21,7 +21,7 @@ export const appChange = settings
 /** The body that creates an app. */
 export const newApp = settings
   .extend({ ...named, id: id.optional(), keys: keys.optional() })
-  .describe('Everything is optional. An id and a key with its secret are made if none are given.');
+  .describe('All fields are optional. Without an id or a key, the server makes them.');
 
 /** A key. `secret` is shown only on request. */
 const shownKey = z.strictObject({ key: z.string(), secret: z.string().optional() });

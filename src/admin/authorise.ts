@@ -14,7 +14,10 @@ export function authorise(
   asked: Asked,
 ): asserts rights is Rights {
   if (rights === undefined) {
-    throw new OperationRefused('forbidden', 'You have no role here: admin.roles gives none to you');
+    throw new OperationRefused(
+      'forbidden',
+      'You have no role: no entry of admin.roles applies to you',
+    );
   }
   const least = asked.query['secrets'] === 'true' ? 'admin' : role;
   if (!hasRole(rights.role, least)) {
@@ -24,7 +27,7 @@ export function authorise(
     );
   }
   const id = asked.path['id'] ?? '';
-  // The same answer as for an id that does not exist, so that nobody can find out which ids exist.
+  // The same answer as for an unknown id, so that callers cannot find out which ids exist.
   if (path.startsWith('/apps/{id}')) {
     if (!seesApp(rights, id)) throw new OperationRefused('not-found', `There is no app ${id}`);
   } else if (path.startsWith('/instances/{id}')) {

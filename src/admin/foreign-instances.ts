@@ -4,8 +4,8 @@ import { OperationRefused } from '../tenants/operation-refused.ts';
 import { type Rights, seesInstance } from './rights.ts';
 
 /**
- * Refuses push rules that send notifications of instances that the caller may not see. A rule that was there may stay.
- * `given` is not checked yet. Throws `OperationRefused`.
+ * Refuses push rules that send notifications of instances that the caller may not see. Existing rules may stay.
+ * `given` is not validated yet. Throws `OperationRefused`.
  */
 export function refuseForeignInstances(
   given: unknown,

@@ -28,16 +28,16 @@ export interface Call {
   readonly caller: Caller;
   readonly rights: Rights;
   readonly session: BrowserSession;
-  /** Aborts when the caller has gone, or may not call any more while a stream is answered. */
+  /** Aborts when the caller has disconnected or, during a streamed answer, is no longer authorised. */
   readonly signal: AbortSignal;
 }
 
-/** What one operation takes and returns. `docs/openapi.json` is printed from it. */
+/** The input and output of one operation. `docs/openapi.json` is printed from it. */
 interface Terms<Query extends z.ZodObject, Body extends z.ZodType, Answer extends z.ZodType> {
   /** The name of the operation for code generators. */
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** After `API_PATH`; `{name}` stands for one segment. */
+  /** The path after `API_PATH`; `{name}` matches one segment. */
   readonly path: string;
   readonly summary: string;
   /** The least role that may call it. */
@@ -47,8 +47,8 @@ interface Terms<Query extends z.ZodObject, Body extends z.ZodType, Answer extend
   /** Whether a call with this query is also answered without a log-in. */
   readonly forNobody?: (query: Readonly<Record<string, string>>) => boolean;
   /**
-   * What it is for callers who may only see some apps or instances. Paths under one app or instance are checked by
-   * themselves. `filtered`: it shows each caller what is theirs. Without it, such callers are refused.
+   * What callers see who may only see some apps or instances. Paths below one app or instance are authorised
+   * automatically. `filtered`: the operation filters by caller. Without this field, such callers are refused.
    */
   readonly restricted?: 'filtered';
   /** The type of an answer that is a stream of bytes. Without it, the answer is JSON. */
@@ -63,7 +63,7 @@ interface Terms<Query extends z.ZodObject, Body extends z.ZodType, Answer extend
   readonly logLine?: ChangeLine;
 }
 
-/** The log line of a change. `subject` is the field that names what was changed. */
+/** The log line of a change. `subject` is the field with the changed object. */
 export interface ChangeLine {
   readonly message: string;
   readonly subject: 'app' | 'instance' | 'webhook';

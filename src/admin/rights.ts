@@ -9,9 +9,9 @@ export type Role = (typeof roles)[number];
 /** What a caller may do. */
 export interface Rights {
   readonly role: Role;
-  /** The apps that the caller may see; `*` stands for all. */
+  /** The apps that the caller may see; `*` means all. */
   readonly apps: '*' | readonly string[];
-  /** The push instances that the caller may see, in lower case; `*` stands for all. */
+  /** The push instances that the caller may see, in lower case; `*` means all. */
   readonly instances: '*' | readonly string[];
   /** Whether the caller may see payloads and personal data. */
   readonly seesPayloads: boolean;
@@ -26,7 +26,7 @@ export interface Caller {
 
 type RightsConfig = Pick<Config, 'admin' | 'dashboard'>;
 
-/** Finds what a caller may do; `undefined` if nothing. The first entry of `admin.roles` that fits counts. */
+/** Finds the rights of a caller; `undefined` if there are none. The first matching entry of `admin.roles` applies. */
 export function rightsOf(caller: Caller, { admin, dashboard }: RightsConfig): Rights | undefined {
   const showsPayloads = dashboard.payloads === 'show';
   switch (caller.how) {

@@ -4,6 +4,6 @@ import type { Caller } from './rights.ts';
 export interface StreamReader {
   /** For the log. */
   readonly caller: Caller;
-  /** Aborts when the reader has gone, or may not read any more. */
+  /** Aborts when the reader has disconnected or is no longer authorised. */
   readonly signal: AbortSignal;
 }

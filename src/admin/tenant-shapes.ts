@@ -5,7 +5,7 @@ import { yesNo } from './query-kinds.ts';
 /** The query of operations that can show secrets. */
 export const secretsQuery = z.strictObject({ secrets: yesNo('Whether to show secrets too.') });
 
-/** Where an app or instance is kept. */
+/** Where an app or instance is defined. */
 export function tenantSource(noun: 'app' | 'instance') {
   return z
     .enum(['configuration', 'store'])

@@ -2,12 +2,12 @@ import type { CertificateState } from './certificates.ts';
 
 /** What is wrong with the certificate of this server, for its operator. */
 export interface CertificateFault {
-  /** Whether no client can connect. */
+  /** Whether no client can connect because of it. */
   readonly isMissing: boolean;
   readonly text: string;
 }
 
-/** Gives `undefined` if all is well. */
+/** Returns the fault, or `undefined` if all is well. */
 export function faultOf(
   { endsAtMs, problem, nextAtMs }: CertificateState,
   nowMs: number,

@@ -9,13 +9,15 @@ import type { CertificateStore, KeptCertificate, KeptState, OrderEnd, OrderPlan 
 import { begun, dueAtMs, failed, planFor, subjectOf, succeeded, validity } from './order-plan.ts';
 import { makeSelfSigned } from './self-signed.ts';
 
-/** How often the store is read, if other servers use it too. Milliseconds. */
+/** How often the store is read if other servers share it. Milliseconds. */
 const POLL_MS = 2_000;
 
-/** After this time, all servers have read a challenge. Milliseconds. */
+/** After this time, every server has read a new challenge from the store. Milliseconds. */
 const OFFER_MS = 3 * POLL_MS;
 
-/** The time for one order. The lease lasts longer, so that no other server begins one meanwhile. Milliseconds. */
+/**
+ * The timeout of one order. The lease lasts longer, so no other server begins an order in that time. Milliseconds.
+ */
 const ORDER_MS = 5 * 60_000;
 const LEASE_MS = 8 * 60_000;
 
@@ -27,7 +29,7 @@ export interface CertificatesOptions {
   readonly send: Send;
   readonly timers: Timers;
   readonly random: () => number;
-  /** Takes over another certificate. */
+  /** Called with each new certificate. */
   readonly changed: (certificate: Certificate) => void;
   readonly onOrder: (outcome: 'succeeded' | 'failed') => void;
   readonly log: Log;
@@ -43,7 +45,10 @@ export interface CertificateState {
   readonly nextAtMs: number;
 }
 
-/** Gets the certificate of this server by ACME, and renews it. One server of several orders, and all use what it got. */
+/**
+ * Gets the certificate of this server by ACME and renews it. Of several servers with one store, one orders, and all
+ * use the certificate.
+ */
 export class Certificates implements AsyncDisposable {
   private readonly options: CertificatesOptions;
   private readonly server = crypto.randomUUID();
@@ -53,7 +58,7 @@ export class Certificates implements AsyncDisposable {
   private kept: KeptState;
   private plan: OrderPlan;
   private inUse: Certificate;
-  /** The end of an order that could not be stored yet. */
+  /** The result of an order that could not be stored yet. */
   private unstored: OrderEnd | undefined;
   private storeFailed = false;
   private turn: Promise<void> = Promise.resolve();
@@ -69,13 +74,13 @@ export class Certificates implements AsyncDisposable {
     this.inUse = kept.certificate ?? makeSelfSigned(domains, timers.now());
   }
 
-  /** Reads what is kept. Throws what the store throws. */
+  /** Reads the stored state. Throws what the store throws. */
   static async open(options: CertificatesOptions): Promise<Certificates> {
     const revision = await options.store.revision();
     return new Certificates(options, revision, await options.store.read());
   }
 
-  /** The certificate to begin with. While there is none, a self-signed one, which no client trusts. */
+  /** The certificate to start with: the stored one, or a self-signed one that no client trusts. */
   get certificate(): Certificate {
     return this.inUse;
   }
@@ -87,18 +92,18 @@ export class Certificates implements AsyncDisposable {
     return { endsAtMs: certificate && validity(certificate).untilMs, problem, nextAtMs };
   }
 
-  /** What to answer to an authority that asks for a token. */
+  /** The answer to an authority's challenge, by its token. */
   answer(token: string): string | undefined {
     return this.kept.challenges.get(token);
   }
 
-  /** Orders again soon if the last order failed; limits stay. */
+  /** Clears the delay after a failed order, so that the next one follows soon. The limits still hold. */
   retry(): void {
     if (this.plan.failures === 0) return;
     this.plan = { ...this.plan, nextAtMs: this.options.timers.now() };
   }
 
-  /** Orders from now on whatever is due. */
+  /** Starts the timers: from now on, orders are made when they are due. */
   start(): void {
     if (this.stopping.signal.aborted) return;
     this.turn = this.takeTurn();
@@ -108,7 +113,7 @@ export class Certificates implements AsyncDisposable {
     });
   }
 
-  /** Ends an order in progress; another server, or the next start, begins anew. */
+  /** Aborts an order in progress. Another server, or the next start, makes a new one. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.stopping.abort();
     this.cancelTurn?.();
@@ -164,7 +169,7 @@ export class Certificates implements AsyncDisposable {
     this.plan = end.plan;
     if (end.certificate !== undefined) this.use(end.certificate);
     this.report(end);
-    // Kept until it is stored: an authority gives few certificates.
+    // Kept until it can be stored: an authority issues few certificates per week, so we must not lose one.
     this.unstored = end;
     await this.store(end);
   }
@@ -203,7 +208,7 @@ export class Certificates implements AsyncDisposable {
     }
   }
 
-  /** Lets all servers answer: the authority may ask any of them. */
+  /** Gives every server the answers: the authority may ask any of them. */
   private async offer(challenges: ReadonlyMap<string, string>): Promise<void> {
     const { store, timers } = this.options;
     this.kept = { ...this.kept, challenges };
@@ -221,14 +226,14 @@ export class Certificates implements AsyncDisposable {
     await store.end(end);
     this.unstored = undefined;
     this.kept = { ...this.kept, plan: end.plan, challenges: new Map() };
-    // If others use the store, it is read again: another server may have claimed the lease before this end.
+    // On a shared store, read it again: another server may have claimed the lease before this order ended.
     this.revision = store.isShared ? -1 : await store.revision();
   }
 
   private use(certificate: KeptCertificate): void {
     const { changed, log } = this.options;
     try {
-      // A listener would throw the same error, after it has closed.
+      // The listener would also throw this error, but only after it has closed.
       createSecureContext({ cert: certificate.cert, key: certificate.key });
     } catch (error) {
       log.error('The new certificate cannot be used', { why: messageOf(error) });

@@ -5,12 +5,12 @@ const CHALLENGE_PATH = '/.well-known/acme-challenge/';
 /** A request without a body has hardly more. */
 const HEAD_BYTES_MAX = 8_192;
 
-/** The time of a connection, from its first byte to its end. Milliseconds. */
+/** The longest lifetime of a connection, from its first byte. Milliseconds. */
 const CONNECTION_MS = 10_000;
 
 const CHECK_MS = 1_000;
 
-/** The most connections. With one more, the oldest one of the address with most is closed. */
+/** The limit of connections. When one more comes, the address with the most connections loses its oldest one. */
 const CONNECTIONS_MAX = 50;
 
 export interface ChallengeServerOptions {
@@ -26,17 +26,17 @@ interface Visit {
 }
 
 /**
- * Answers an authority that checks our domains, and redirects everybody else to https. Each connection has one request,
- * a bounded head and a bounded time.
+ * Answers the challenges of an authority, and redirects all other requests to https. Each connection gets one
+ * request, with bounds on its head and its time.
  */
 export class ChallengeServer implements Disposable {
   private readonly options: ChallengeServerOptions;
-  /** The oldest first. */
+  /** Oldest first. */
   private readonly open = new Map<Socket<Visit>, Visit>();
   private readonly listener: TCPSocketListener<Visit>;
   private readonly checks: NodeJS.Timeout;
 
-  /** Opens the port. Throws Bun's error if it cannot. */
+  /** Opens the port. Throws Bun's error if that fails. */
   constructor(options: ChallengeServerOptions) {
     this.options = options;
     const { host: hostname, port } = options;
@@ -94,7 +94,7 @@ export class ChallengeServer implements Disposable {
       return plain('200 OK', method === 'HEAD' ? '' : found);
     }
     const host = /\r\nhost:[ \t]*([^\r\n:]*)/i.exec(head)?.[1]?.toLowerCase() ?? '';
-    // Redirects go to our own names only, because the client chooses the header Host.
+    // Redirects only to our own names, because the client chooses the Host header.
     const domain = domains.includes(host) ? host : domains[0];
     return plain('308 Permanent Redirect', '', `Location: https://${domain}${path}\r\n`);
   }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** Writes DER, as far as certificates and requests for them need it. Source: ITU-T X.690. */
+/** Writes the part of DER that certificates and certificate requests need. Source: ITU-T X.690. */
 
 /** Tags. Source: ITU-T X.690, 8. */
 export const TAG = {

@@ -1,29 +1,29 @@
 import type { Certificate } from '../runtime/certificate.ts';
 
-/** What is kept of certificates, for all servers that share a store; and the port of that store. */
+/** What the store holds about certificates, for all servers that share it; and the port to that store. */
 
-/** An account with an authority. Its key signs every request. */
+/** An account with an authority. Its key signs all requests. */
 export interface KeptAccount {
   readonly directory: string;
   readonly email: string;
-  /** The URL by which the authority knows the account. */
+  /** The URL that identifies the account at the authority. */
   readonly url: string;
   /** PEM. */
   readonly key: string;
 }
 
 export interface KeptCertificate extends Certificate {
-  /** The plan that it was ordered for, see `subjectOf`. */
+  /** The subject of the plan that it was ordered for; see `subjectOf`. */
   readonly subject: string;
 }
 
-/** When to order next, and what became of earlier orders. Times are in milliseconds since 1970. */
+/** When to order next, and the results of earlier orders. Times are in milliseconds since 1970. */
 export interface OrderPlan {
-  /** What the plan is for, see `subjectOf`: other domains begin with a new plan. */
+  /** What is ordered; see `subjectOf`. Another subject starts a new plan. */
   readonly subject: string;
-  /** When the orders of the last day began. */
+  /** The start times of the last day's orders. */
   readonly ordersAtMs: readonly number[];
-  /** Orders since the last one that succeeded. One in progress counts, because the server may die. */
+  /** Orders since the last success. An order in progress counts too, because the server may crash during it. */
   readonly failures: number;
   readonly nextAtMs: number;
   /** The authority accepts no order before this time; 0: it named none. */
@@ -43,32 +43,35 @@ export interface KeptState {
 /** One server's right to order. */
 export interface OrderClaim {
   readonly server: string;
-  /** What is known of the store. If it has changed, the claim fails. */
+  /** The revision that the caller has read. If the store has a newer one, the claim fails. */
   readonly revision: number;
   readonly nowMs: number;
   readonly untilMs: number;
-  /** Stored with the claim, so that an order which ends with its server has counted. */
+  /** The plan to store together with the claim. An order therefore counts even if its server crashes. */
   readonly plan: OrderPlan;
 }
 
 export interface OrderEnd {
   readonly server: string;
   readonly plan: OrderPlan;
-  /** `undefined`: the one before stays. */
+  /** `undefined`: keeps the previous one. */
   readonly certificate: KeptCertificate | undefined;
 }
 
-/** Where certificates are kept. Each change increases the revision. */
+/** The store of certificates. Each change increases the revision. */
 export interface CertificateStore {
-  /** Whether other servers use it too. */
+  /** Whether other servers share the store. */
   readonly isShared: boolean;
   revision(): Promise<number>;
   read(): Promise<KeptState>;
   /** Claims the lease. `false`: another server has it, or the store has changed. */
   claim(claim: OrderClaim): Promise<boolean>;
   keepAccount(account: KeptAccount): Promise<void>;
-  /** Replaces the challenges that all servers answer. */
+  /** Replaces the challenge answers that all servers give. */
   offer(challenges: ReadonlyMap<string, string>): Promise<void>;
-  /** Ends an order: releases the lease, and forgets all challenges. Does nothing if another server has claimed the lease. */
+  /**
+   * Ends an order: releases the lease and deletes all challenges. Does nothing if another server has claimed the
+   * lease.
+   */
   end(end: OrderEnd): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { KeptCertificate, KeptState, OrderPlan } from './kept.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The most orders in an hour and in a day. Let's Encrypt allows five failed checks of a domain in an hour. */
+/** The limits of orders per hour and per day. Let's Encrypt allows five failed checks of a domain per hour. */
 const ORDERS_PER_HOUR = 4;
 const ORDERS_PER_DAY = 12;
 
@@ -12,13 +12,13 @@ const ORDERS_PER_DAY = 12;
 const BACK_OFF_MS = 5 * 60_000;
 const BACK_OFF_MAX_MS = 4 * HOUR_MS;
 
-/** Spread, so that many servers do not order at the same time. */
+/** Spreads the orders of many servers, so that they do not all come at the same time. */
 const JITTER = 0.2;
 
-/** The delay if the authority limits orders and does not say for how long. Milliseconds. */
+/** The delay if the authority rate-limits us without naming a time. Milliseconds. */
 const LIMITED_MS = HOUR_MS;
 
-/** The longest delay that an authority can ask for. Milliseconds. */
+/** The longest delay that we accept from an authority. Milliseconds. */
 const AUTHORITY_WAIT_MAX_MS = 8 * DAY_MS;
 
 export interface Subject {
@@ -26,7 +26,7 @@ export interface Subject {
   readonly domains: readonly string[];
 }
 
-/** Describes what a certificate is ordered for. The text changes with the directory and the domains. */
+/** Identifies what a certificate is ordered for: a text of the directory and the domains. */
 export function subjectOf({ directory, domains }: Subject): string {
   return [directory, ...domains.toSorted()].join(' ');
 }
@@ -42,7 +42,7 @@ export function planFor(
   const [authority = ''] = subject.split(' ');
   const notBeforeMs = plan?.subject.startsWith(`${authority} `) ? plan.notBeforeMs : 0;
   const fresh = { subject, ordersAtMs, notBeforeMs, failures: 0, nextAtMs: 0, problem: '' };
-  // The settings are again what they were.
+  // The settings were changed and changed back.
   return certificate?.subject === subject ? succeeded(fresh, certificate, random) : fresh;
 }
 
@@ -50,7 +50,7 @@ export function planFor(
 export function dueAtMs(plan: OrderPlan, nowMs: number): number {
   const { nextAtMs, notBeforeMs, failures } = plan;
   const orders = recent(plan, nowMs);
-  // Once the oldest of the last four is an hour old, there were fewer than four in an hour.
+  // When the oldest of the last four orders is an hour old, fewer than four are within the hour.
   const perHour = (orders.at(-ORDERS_PER_HOUR) ?? 0) + HOUR_MS;
   const perDay = (orders.at(-ORDERS_PER_DAY) ?? 0) + DAY_MS;
   const backOffMaxMs = failures === 0 ? Number.POSITIVE_INFINITY : BACK_OFF_MAX_MS * (1 + JITTER);
@@ -62,12 +62,12 @@ export function dueAtMs(plan: OrderPlan, nowMs: number): number {
   );
 }
 
-/** Returns 0 for a time that is too late to be right: it was stored before the clock was set back. */
+/** Returns 0 for a time that is implausibly late: it was stored before the clock was set back. */
 function until(atMs: number, latestMs: number): number {
   return atMs <= latestMs ? atMs : 0;
 }
 
-/** The plan while an order is in progress: it counts as failed until it succeeds. */
+/** The plan while an order is in progress. The order counts as failed until it succeeds. */
 export function begun(plan: OrderPlan, nowMs: number, random: () => number): OrderPlan {
   const backOffMs = Math.min(BACK_OFF_MS * 2 ** plan.failures, BACK_OFF_MAX_MS);
   return {
@@ -90,7 +90,7 @@ export function failed(plan: OrderPlan, failure: OrderFailure, nowMs: number): O
   return { ...plan, problem: message, notBeforeMs: waitMs === 0 ? 0 : nowMs + waitMs };
 }
 
-/** Renews when a third of the lifetime is left, or up to a fifteenth of the lifetime later. */
+/** Renewal is due when a third of the lifetime is left, plus a random part of up to a fifteenth of the lifetime. */
 export function succeeded(
   plan: OrderPlan,
   certificate: KeptCertificate,
@@ -107,7 +107,7 @@ export function validity({ cert }: { readonly cert: string }) {
   return { fromMs: validFromDate.getTime(), untilMs: validToDate.getTime() };
 }
 
-/** The orders of the last day. Later ones are of a clock that was wrong. */
+/** The orders of the last day. Times in the future come from a wrong clock and are dropped. */
 function recent({ ordersAtMs }: OrderPlan, nowMs: number): readonly number[] {
   return ordersAtMs.filter((atMs) => atMs > nowMs - DAY_MS && atMs <= nowMs);
 }

@@ -4,7 +4,7 @@ import { alternativeNames, der, ECDSA, extension, nameOf, pem, TAG } from './der
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** How long before now its validity begins, because clocks differ. */
+/** Dates the certificate this much back, because clocks differ. */
 const BEFORE_MS = DAY_MS;
 const VALID_MS = 365 * DAY_MS;
 
@@ -74,7 +74,7 @@ function authority(): Buffer {
   return extension(BASIC_CONSTRAINTS, yes, der(TAG.sequence, yes));
 }
 
-/** The names of this machine, with the host that a fake gateway is reached by. */
+/** The names of this machine, and the host of the fake gateways. */
 export function localHosts(host: string): readonly string[] {
   return [...new Set(['localhost', '127.0.0.1', host])];
 }

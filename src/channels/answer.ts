@@ -8,8 +8,8 @@ import { signIn } from './users/sign-in.ts';
 import { type ClientMessage, PONG } from './wire.ts';
 
 /**
- * Answers one message of a client. Rejects or throws if an engine fails; then the connection must be ended, which undoes
- * what the message had done.
+ * Answers one message of a client. Rejects or throws if an engine fails. The caller must then close the connection,
+ * which undoes what the message had done.
  */
 export function answer(hub: Hub, session: Session, message: ClientMessage): MaybePromise<void> {
   switch (message.type) {

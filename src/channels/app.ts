@@ -1,12 +1,12 @@
 import type { Tap } from './watching/tap.ts';
 
-/** A key and its secret, with which a backend signs. An app may have several, so that they can be rotated. */
+/** A key with its secret, for signatures of a backend. An app may have several, so that keys can be rotated. */
 export interface AppKey {
   readonly key: string;
   readonly secret: string;
 }
 
-/** The limits of one app; the descriptions of the settings say where 0 means none. */
+/** The limits of one app. The descriptions of the settings say where 0 means no limit. */
 export interface AppLimits {
   readonly connections: number;
   readonly messagesPerDay: number;
@@ -23,39 +23,39 @@ export interface AppLimits {
   readonly historyBytes: number;
 }
 
-/** A URL that the app's webhook events are sent to. */
+/** A URL that receives the app's webhook events. */
 export interface AppWebhook {
   readonly url: string;
   readonly events: readonly string[];
   readonly batching: boolean;
 }
 
-/** Which channels of an app keep a history, and how much of it. */
+/** Which channels of an app keep a history, and its limits. */
 export interface HistoryRule {
-  /** The name of a channel, or the beginning of names and `*`. */
+  /** The name of a channel, or a prefix and `*`. */
   readonly channels: string;
   readonly seconds: number;
-  /** Of one channel. */
+  /** Per channel. */
   readonly events: number;
-  /** Of one channel. About what they take in memory. */
+  /** Per channel. Approximates memory. */
   readonly bytes: number;
-  /** Events for a newcomer that does not resume. */
+  /** Events that a newcomer gets if it does not resume. */
   readonly replay: number;
 }
 
-/** Which events of an app become notifications, and for whom: either `interest` or `users` is given. */
+/** Which events of an app become notifications, and for whom. Either `interest` or `users` is given. */
 export interface PushRule {
-  /** The name of a channel, or the beginning of names and `*`. */
+  /** The name of a channel, or a prefix and `*`. */
   readonly channels: string;
-  /** Names of events. Those of client events count if they are named. */
+  /** Names of events. Client events must be named explicitly. */
   readonly events: readonly string[];
   /** The id of the push instance. */
   readonly instance: string;
-  /** The interest; `*` stands for what the `*` of `channels` fits. */
+  /** The interest; `*` stands for the part of the channel name that matched `*`. */
   readonly interest?: string | undefined;
-  /** The field of the data that has the ids of users; dots lead into objects. */
+  /** The path of the user ids in the event's data, with dots between the keys. */
   readonly users?: string | undefined;
-  /** What each platform gets. Texts may have placeholders. */
+  /** The payload of each platform. Texts may contain placeholders. */
   readonly apns?: Readonly<Record<string, unknown>> | undefined;
   readonly fcm?: Readonly<Record<string, unknown>> | undefined;
   readonly web?: Readonly<Record<string, unknown>> | undefined;
@@ -65,8 +65,8 @@ export interface PushRule {
 /**
  * One app: a tenant with channels of its own.
  *
- * There is one object per app for as long as the server runs. Only the app directory changes it, and everything that holds
- * it sees the change at once.
+ * There is one object per app for as long as the server runs. Only the app directory changes it, so everything that
+ * refers to it sees a change at once.
  */
 export interface App {
   readonly id: string;
@@ -78,12 +78,12 @@ export interface App {
   readonly watchlists: boolean;
   readonly authorizedConnectionsOnly: boolean;
   readonly limits: AppLimits;
-  /** The first rule that fits a channel counts. */
+  /** Of several rules that match a channel, the first one applies. */
   readonly history: readonly HistoryRule[];
   readonly webhooks: readonly AppWebhook[];
-  /** Every rule that fits an event counts. */
+  /** All rules that match an event apply. */
   readonly pushRules: readonly PushRule[];
-  /** Takes what happens in the app while somebody watches it. Only on live objects, never sent to another loop. */
+  /** Handles what happens in the app while somebody watches. Only set on live objects; never sent to another loop. */
   readonly tap?: Tap | undefined;
 }
 

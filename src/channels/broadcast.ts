@@ -3,19 +3,21 @@ import type { AskedConnections } from './live/asked-connections.ts';
 import type { Audience, Broadcast } from './ports.ts';
 import type { Usage } from './usage/usage.ts';
 
-/** What a broadcast goes through; the hub is one. */
+/** The part of the hub that a broadcast uses. */
 export interface Broadcaster {
   readonly audience: Audience;
   readonly usage: Usage;
-  /** Asks the connections that an event asks for; `undefined`: nothing asks. */
+  /** Asks the connections that an event with an ask is for; `undefined`: there are no asks. */
   readonly asked?: Pick<AskedConnections, 'ask' | 'nobody'> | undefined;
 }
 
 /**
- * Sends a frame to this loop's subscribers of a topic. Everything that subscribers of a channel or watchers of a user hear
- * goes through here; nothing else sends to an audience. It never publishes, so nothing can loop.
+ * Sends a frame to this loop's subscribers of a topic. This is the only caller of `Audience.send`: everything that
+ * subscribers of a channel or watchers of a user receive goes through here. It never publishes, so there can be no
+ * loop.
  *
- * `makeFrame` is called once however many subscribe, and not at all if nobody does. No JavaScript runs per WebSocket.
+ * `makeFrame` is called once for any number of subscribers, and not at all if there are none. No JavaScript runs per
+ * WebSocket.
  */
 export function broadcast(
   { audience, usage, asked }: Broadcaster,
@@ -27,10 +29,11 @@ export function broadcast(
     return;
   }
   const topic: Topic = `${app.id}/${channel}`;
-  // A backend sends its next event when this one is answered, so it gains from waiting; a client event waits for nothing.
+  // A backend sends its next event when this one is answered, so it benefits from batching. A client event does not
+  // wait for anything.
   const receivers = audience.send(topic, makeFrame, { except, mayWait: cause === 'backend' });
   if (cause !== undefined) usage.charge(app, receivers, cause);
-  if (trace !== undefined) app.tap?.heard(trace, receivers);
-  // Behind the event on each connection.
+  if (trace !== undefined) app.tap?.sent(trace, receivers);
+  // Comes after the event on each connection.
   if (ask !== undefined) asked?.ask(app, channel, ask);
 }

@@ -1,17 +1,19 @@
 import type { Branded } from '../runtime/branded.ts';
 
-/** What a channel is, by its name. Encrypted channels are private ones whose payload this server cannot read. */
+/**
+ * The kind of a channel, by its name. Encrypted channels are private channels whose payload this server cannot read.
+ */
 export type ChannelKind = 'public' | 'private' | 'encrypted' | 'presence' | 'server-to-user';
 
-/** A checked channel name, and what follows from its prefix. */
+/** A validated channel name, and what follows from its prefix. */
 export interface ChannelName {
   readonly kind: ChannelKind;
   readonly text: ChannelText;
-  /** Whether later subscribers get the last event. */
+  /** Whether new subscribers get the last event. */
   readonly cached: boolean;
 }
 
-/** The text of a checked channel name: it needs no escaping in JSON. */
+/** The text of a validated channel name. It needs no escaping in JSON. */
 export type ChannelText = Branded<'ChannelText'>;
 
 export type ParsedChannelName =

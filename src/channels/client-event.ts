@@ -11,7 +11,7 @@ import { type ClientMessage, clientEventMessage } from './wire.ts';
 
 type ClientEvent = Extract<ClientMessage, { type: 'client-event' }>;
 
-/** Sends a client's event to the others in its channel, or reports to the client why not. Source: §7. */
+/** Sends a client's event to the other members of its channel, or reports to the client why not. Source: §7. */
 export function relay(hub: Hub, session: Session, message: ClientEvent): MaybePromise<void> {
   const refused = refusalOf(hub, session, message);
   if (refused !== undefined) return reportProblem(hub, session, refused.problem, refused.message);
@@ -64,7 +64,10 @@ export function relay(hub: Hub, session: Session, message: ClientEvent): MaybePr
   });
 }
 
-/** Reports to a client that its event was not sent because the engine failed. The connection stays: nothing must be undone. */
+/**
+ * Reports to a client that its event was not sent because the engine failed. The connection stays open, as there is
+ * nothing to undo.
+ */
 function notSent(hub: Hub, session: Session, error: unknown): boolean {
   if (!(error instanceof EngineFailure)) throw error;
   hub.rateLimitedLog.error(

@@ -1,6 +1,6 @@
 import { type MaybePromise, recover } from './maybe-promise.ts';
 
-/** An engine (roster, user roster, event cache) could not answer; `cause` is what it threw. */
+/** An engine could not answer; `cause` is what it threw. */
 export class EngineFailure extends Error {
   constructor(call: string, cause: unknown) {
     super(`The engine failed at ${call}`, { cause });
@@ -13,7 +13,10 @@ export function ask<T>(call: string, question: () => MaybePromise<T>): MaybeProm
   return recover(question, (cause) => Promise.reject<T>(new EngineFailure(call, cause)));
 }
 
-/** An error for the log: the message, then the stack of what caused it. The log shortens it, so the cause must come early. */
+/**
+ * An error for the log: the message, then the stack of its cause. The log truncates long texts, so the cause must
+ * come early.
+ */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause === undefined) return error.stack ?? error.message;

@@ -10,33 +10,36 @@ import type { MemberSessions } from './subscribing/member-sessions.ts';
 import type { Usage } from './usage/usage.ts';
 import type { UserSessions } from './users/user-sessions.ts';
 
-/** Everything the core works with; each of its functions is given it. */
+/** Everything that the core works with. It is passed to each of its functions. */
 export interface Hub {
   readonly audience: Audience;
   readonly authority: Authority;
   readonly channels: LocalChannels;
   readonly clock: Clock;
   readonly log: Log;
-  /** For lines that clients can cause: rate-limited by app and address. */
+  /** A log that is rate-limited by app and address, for lines that clients can cause. */
   readonly rateLimitedLog: RateLimitedLog;
   readonly meter: Meter;
   readonly webhooks: WebhookEvents;
   readonly usage: Usage;
-  /** Takes events that may become notifications. */
+  /** Handles events that match push rules. */
   readonly ruleEvents: RuleEventSink;
-  /** What clients and backends do wrong. */
+  /** Problems of clients and backends. */
   readonly problems: ProblemBook;
-  /** Ends a connection with many subscriptions of an app, because another app needs room. */
+  /** Closes a connection with many subscriptions of an app, because another app needs room. */
   readonly endConnectionOf: (appId: string) => void;
-  /** Lets ended connections leave some of their channels now; `false` if there are none left to leave. */
+  /** Makes closed connections leave some of their channels now; `false` if none are left to leave. */
   readonly hastenDepartures: () => boolean;
-  /** What a connection may have waiting with everything that is sent to it at once from a history. Bytes. */
+  /**
+   * The limit of what may wait for one connection, including everything that is sent to it at once from a history.
+   * Bytes.
+   */
   readonly historySendBytes: number;
   /** Whether to send `pusher:subscription_error` too when a subscription is refused. */
   readonly subscriptionErrors: boolean;
   /** The signed-in connections of this loop. */
   readonly sessions: UserSessions;
   readonly members: MemberSessions;
-  /** The connections of this loop that were asked whether they have an event. */
+  /** The connections of this loop that owe an answer to an ask. */
   readonly asked: AskedConnections;
 }

@@ -1,8 +1,8 @@
 /**
- * Finds the text of a value inside JSON, so that it can be passed on unchanged: parsing and writing it again would alter
- * large numbers, repeated keys and escapes.
+ * Finds the text of a value inside JSON, to pass it on unchanged: parsing and serializing would alter large numbers,
+ * repeated keys and escapes.
  *
- * The text must be valid JSON, so let `JSON.parse` check it first. Nothing here recurses, so depth costs nothing.
+ * The text must be valid JSON, so call `JSON.parse` first. Nothing here is recursive, so depth costs nothing.
  */
 
 const QUOTE = 0x22;
@@ -62,8 +62,8 @@ function isSpace(code: number): boolean {
 }
 
 /**
- * Returns the text of an object's member; `undefined` if it has none or the JSON is no object. If a key is repeated, the last
- * one counts, as in `JSON.parse`.
+ * Returns the text of an object's member; `undefined` if there is no such member or the JSON is not an object. If a
+ * key is repeated, the last one counts, as in `JSON.parse`.
  */
 export function memberText(json: string, key: string): string | undefined {
   let at = skipSpace(json, 0);
@@ -89,7 +89,7 @@ function keyOf(text: string): string {
   return text.includes('\\') ? String(JSON.parse(text)) : text.slice(1, -1);
 }
 
-/** Returns the texts of an array's elements; none if the JSON is no array. */
+/** Returns the texts of an array's elements; none if the JSON is not an array. */
 export function elementTexts(json: string): string[] {
   const texts: string[] = [];
   let at = skipSpace(json, 0);

@@ -1,12 +1,12 @@
-/** A value that is here already, or will be. */
+/** A value that is available now or later. */
 export type MaybePromise<T> = T | Promise<T>;
 
 /**
- * Goes on with a value, in the same turn if it is here already.
+ * Continues with a value; in the same turn if it is available already.
  *
  * With an engine in memory each message must be answered in the same turn: Bun closes a connection whose next request
- * arrives while a handler still waits, and a promise costs more than most messages. So the core never uses `await` on a
- * port that may answer at once.
+ * arrives while a handler still waits, and a promise costs more than most messages. So the core never uses `await` on
+ * a port that may answer synchronously.
  */
 export function after<T, U>(
   value: MaybePromise<T>,
@@ -15,7 +15,7 @@ export function after<T, U>(
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Runs something; what it throws becomes a rejection. */
+/** Calls a function. What it throws becomes a rejection. */
 export function attempt<T>(run: () => MaybePromise<T>): MaybePromise<T> {
   try {
     return run();
@@ -24,7 +24,7 @@ export function attempt<T>(run: () => MaybePromise<T>): MaybePromise<T> {
   }
 }
 
-/** Runs something, and `undo` before its failure is passed on. */
+/** Calls a function. If it fails, calls `undo` before passing on the failure. */
 export function undoIfFailed<T>(run: () => MaybePromise<T>, undo: () => void): MaybePromise<T> {
   return recover(run, (error) => {
     undo();
@@ -32,7 +32,7 @@ export function undoIfFailed<T>(run: () => MaybePromise<T>, undo: () => void): M
   });
 }
 
-/** Runs something. Its failure, thrown now or rejected later, goes to `failed`, which says what to return instead. */
+/** Calls a function. Its failure, thrown or rejected, is passed to `failed`, which returns the result instead. */
 export function recover<T>(
   run: () => MaybePromise<T>,
   failed: (error: unknown) => MaybePromise<T>,
@@ -46,7 +46,7 @@ export function recover<T>(
   return value instanceof Promise ? value.catch(failed) : value;
 }
 
-/** Runs something for each item, even if it fails for one of them. In the same turn if all results are here already. */
+/** Calls a function for each item, even if one fails. Returns in the same turn if all results are available. */
 export function mapAll<T, U>(
   items: readonly T[],
   run: (item: T) => MaybePromise<U>,

@@ -9,38 +9,38 @@ import type { Ask } from './live/ask.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { SocketId } from './socket-id.ts';
 
-/** What the core asks of the world, and what it promises in return. */
+/** What the core requires from its surroundings, and what it promises in return. */
 
 /**
- * The far end of one connection, whatever carries it.
+ * The client's end of one connection, over any transport.
  *
- * `send` must keep order, never block, never throw, and do nothing once the connection is closed. Its queue is bounded: a
- * transport closes a connection that reads too slowly, and never skips a frame.
+ * `send` must keep the order, never block, never throw, and do nothing once the connection is closed. Its queue is
+ * bounded: a transport closes a connection that reads too slowly, and never skips a frame.
  */
 export interface Peer {
   readonly socketId: SocketId;
   send(frame: string): unknown;
-  /** Bytes that were sent and that the far end has not taken yet. */
+  /** Bytes that were sent, but not read by the client yet. */
   waitingBytes(): number;
 }
 
 /** How a frame is sent to the subscribers of a topic. */
 export interface SendOptions {
-  /** The connection that must not get it; one that is not connected here excludes nobody. */
+  /** The connection that must not receive it. If it is not on this loop, nobody is excluded. */
   readonly except?: SocketId | undefined;
   /**
-   * Whether it may wait a few milliseconds, while the loop is busy, to leave together with later frames. For events of
-   * backends, which send the next one only when this one is answered; a client event waits for nothing.
+   * Whether the frame may wait a few milliseconds while the loop is busy, to be written together with later frames.
+   * Used for events of backends, which send the next one only when this one is answered. A client event never waits.
    */
   readonly mayWait?: boolean;
 }
 
 /**
- * This loop's subscribers, by topic. Always local, so it answers at once.
+ * This loop's subscribers, by topic. Always local and synchronous.
  *
- * `send` must reach every peer that joined before the call and none that joins after it, and returns how many those are.
- * It calls `makeFrame` only if there are any. Frames for one peer keep their order, also with those of `Peer.send`.
- * After `leaveAll` a peer is in no topic; it is called once, when its connection has ended.
+ * `send` must reach every peer that joined before the call and none that joins after it, and returns their number. It
+ * calls `makeFrame` only if there are any. Frames for one peer keep their order, including those of `Peer.send`.
+ * `leaveAll` removes a peer from all topics; it is called once, when the connection has closed.
  *
  * Only `broadcast` calls `send`.
  */
@@ -58,10 +58,10 @@ export interface Member {
   readonly userInfo: string | undefined;
 }
 
-/** How many subscribers a channel has. */
+/** The number of subscribers of a channel. */
 export interface ChannelCounts {
   readonly subscriptions: number;
-  /** Distinct users; 0 where the channel is not a presence channel. */
+  /** Distinct users; 0 for other than presence channels. */
   readonly users: number;
 }
 
@@ -69,18 +69,18 @@ export interface ChannelCounts {
 export interface Entry {
   readonly app: App;
   readonly channel: ChannelName;
-  /** The subscriptions that this loop holds in the channel from now on, this one included. */
+  /** This loop's subscriptions to the channel, including this one. */
   readonly held: number;
-  /** Who enters a presence channel; `undefined` for other channels. */
+  /** The member that enters a presence channel; `undefined` for other channels. */
   readonly member: Member | undefined;
   readonly socketId: SocketId;
   /** What it asks of the history; `undefined` if the app has no rules for histories. */
   readonly history?: HistoryRequest | undefined;
 }
 
-/** What a connection finds in a channel that it has entered. */
+/** What a connection gets when it has entered a channel. */
 export interface Entered {
-  /** The members of a presence channel, the newcomer included, in the order in which they joined. */
+  /** The members of a presence channel including the newcomer, in the order of joining. */
   readonly members: readonly Member[];
   /** The last event of a cache channel. */
   readonly cached: CachedEvent | undefined;
@@ -92,107 +92,116 @@ export interface Entered {
 export interface Exit {
   readonly app: App;
   readonly channel: ChannelName;
-  /** The subscriptions that this loop still holds in the channel. */
+  /** This loop's remaining subscriptions to the channel. */
   readonly held: number;
-  /** The member who left, unless another connection of this loop is the same user. */
+  /** The member who left; `undefined` if another connection of this loop is the same user. */
   readonly userId: string | undefined;
 }
 
 /** A frame for all subscribers of a topic. */
 export interface Broadcast {
   readonly app: App;
-  /** The channel, or what else one may listen to in an app. */
+  /** The channel, or another name that can be subscribed to within an app. */
   readonly channel: ChannelText;
   readonly makeFrame: () => string;
-  /** The connection that must not get it. */
+  /** The connection that must not receive it. */
   readonly except?: SocketId | undefined;
-  /** Who caused it and so pays for each delivery; `undefined`: it is free. */
+  /** The party that is charged for each delivery; `undefined`: nobody. */
   readonly cause?: Cause | undefined;
-  /** The record of the event, if somebody watches the app: its receivers are counted. */
+  /** The record of the event, if somebody watches the app. Its receivers are counted. */
   readonly trace?: string | undefined;
-  /** Asks connections of users whether they have it. */
+  /** Asks connections of users whether they have received it. */
   readonly ask?: Ask | undefined;
 }
 
-/** An event on its way to all subscribers of a channel. */
+/** An event for all subscribers of a channel. */
 export interface Publication extends Broadcast {
-  /** An event that was published to the channel with this key in the last five minutes is not published again. */
+  /**
+   * Idempotency: an event is not published again if one with this key was published to the channel in the last five
+   * minutes.
+   */
   readonly idempotencyKey?: string | undefined;
   /** What a cache channel remembers of it; `undefined` for other channels. */
   readonly remember: { readonly name: string; readonly data: string } | undefined;
-  /** With an ask: called once with the number of loops that it was sent to, each of which reports. */
+  /** With an ask: called once with the number of loops that it was sent to. Each of them reports. */
   readonly sentTo?: ((loops: number) => void) | undefined;
 }
 
 /**
- * The authority over all topics, across all loops. An engine; see `docs/scale.md`.
+ * The authority over all topics, for all loops. Implemented by engines; see `docs/scale.md`.
  *
- * It decides for the whole cluster who is first, last and too many, in which order the events of a channel go out, and which
- * webhooks follow. What it decides comes back to each loop that holds subscriptions, as broadcasts, in one order per channel
- * that is the same for all loops. It may answer at once or later; calls of one loop take effect in their order.
+ * It decides for the whole cluster who is first, who is last and when a channel is full, in which order the events of
+ * a channel go out, and which webhooks follow. Its decisions come back to each loop with subscriptions as broadcasts,
+ * in one order per channel that is the same for all loops. It may answer synchronously or later; calls of one loop
+ * take effect in order.
  *
- * Loops state what they hold instead of counting up and down, so a statement may be repeated without harm. Every call must
- * settle. A throw or a rejection means "I could not answer": the core then closes the connection with 4100, refuses the
- * client event, or answers the HTTP request with 503, and does not ask again. A call that fails must have changed nothing,
- * except `leave`, `signOut` and `unwatch`: those who call them are gone, and the engine must remember it.
+ * Loops state what they hold instead of counting up and down, so statements may be repeated without harm. Every call
+ * must settle. A throw or a rejection means "no answer": the core then closes the connection with 4100, refuses the
+ * client event, or answers the HTTP request with 503, and does not ask again. A failed call must have changed
+ * nothing, except for `leave`, `signOut` and `unwatch`: their callers no longer exist, so the engine must complete
+ * them later.
  */
 export interface Authority {
   /**
-   * Enters a channel. `false`: it is full, because the app has as many `presenceMembers` as it may have, and the user is not
-   * one of them. Otherwise calls `entered` once, between the broadcasts that came before the newcomer and those that it gets.
+   * Enters a channel. `false`: the channel is full, because it has `presenceMembers` members, and the user is not one
+   * of them. Otherwise calls `entered` once, after the broadcasts that precede the newcomer and before those that it
+   * receives.
    */
   join(entry: Entry, entered: (entered: Entered) => void): MaybePromise<boolean>;
   leave(exit: Exit): MaybePromise<void>;
   /**
-   * Sends an event to all subscribers. Settles once its place among the events of the channel is decided, with its id if the
-   * channel keeps a history. Only events of backends are kept. An event that repeats another one by its key is sent to nobody;
-   * the id is that of the other one.
+   * Sends an event to all subscribers. Settles once its position among the events of the channel is decided, with its
+   * id if the channel keeps a history. Only events of backends are kept. An event that repeats another one by its key
+   * is not sent; the returned id is that of the first one.
    */
   publish(publication: Publication): MaybePromise<EventId | undefined>;
   /** This loop has connections that are signed in as the user. */
   signIn(app: App, userId: string): MaybePromise<void>;
-  /** This loop has no connection left that is signed in as the user. */
+  /** This loop no longer has connections that are signed in as the user. */
   signOut(app: App, userId: string): MaybePromise<void>;
-  /** Returns which of the users are online. From then on this loop gets their changes, until as many calls of `unwatch`. */
+  /**
+   * Returns which of the users are online. From then on, this loop receives their changes, until `unwatch` was called
+   * as often.
+   */
   watch(app: App, userIds: readonly string[]): MaybePromise<ReadonlySet<string>>;
   unwatch(app: App, userIds: readonly string[]): MaybePromise<void>;
-  /** Ends every connection that is signed in as the user. */
+  /** Closes all connections that are signed in as the user. */
   terminate(app: App, userId: string): MaybePromise<void>;
-  /** In the order in which they joined. */
+  /** In the order of joining. */
   members(app: App, channel: ChannelName): MaybePromise<readonly Member[]>;
   counts(app: App, channel: ChannelName): MaybePromise<ChannelCounts>;
   cached(app: App, channel: ChannelName): MaybePromise<CachedEvent | undefined>;
   /** Returns a page of the history of a channel that keeps one. */
   history(app: App, channel: ChannelName, query: HistoryQuery): MaybePromise<HistoryPage>;
-  /** Forgets the history of a channel and the event that a cache channel remembers: every place becomes a gap. */
+  /** Forgets the history of a channel and its cached event. Every position becomes a gap. */
   forgetHistory(app: App, channel: ChannelName): MaybePromise<void>;
-  /** How many channels of the app have subscribers. */
+  /** The number of the app's occupied channels. */
   channelCountOf(app: App): MaybePromise<number>;
-  /** Starts a walk through the app's occupied channels. Must return at once. */
+  /** Starts a walk through the app's occupied channels. Must return synchronously. */
   channels(app: App, query: ChannelQuery): ChannelWalk;
 }
 
-/** Which channels to list. */
+/** Selects channels. */
 export interface ChannelQuery {
-  /** The start of their names; `''` for all. */
+  /** A prefix of their names; `''` for all. */
   readonly prefix: string;
-  /** `next` of a page, to continue after it in another walk; that walk skips everything before it, which takes time. */
+  /** `next` of a page, to continue after it in a new walk, which must skip everything before it. That takes time. */
   readonly after: string | undefined;
 }
 
 /**
- * A walk through occupied channels, page by page. Every page must cost about the same. A channel that stays occupied is on
- * exactly one page; one that is vacated or occupied meanwhile may be on none, or on two.
+ * A walk through occupied channels, page by page. Every page must cost about the same. A channel that stays occupied
+ * is on exactly one page; one that is vacated or becomes occupied meanwhile may be on no page or on two.
  */
 export interface ChannelWalk {
-  /** Returns the next page. Must not be called while the previous page is awaited. */
+  /** Returns the next page. Must not be called while a page is awaited. */
   page(limit: number): MaybePromise<ChannelPage>;
 }
 
-/** Some occupied channels: at most `limit`, and fewer if finding more would take too long. */
+/** At most `limit` channels; fewer if finding more would take too long. */
 export interface ChannelPage {
   readonly channels: readonly (readonly [name: ChannelText, counts: ChannelCounts])[];
-  /** Where the next page begins, up to 16 digits; `undefined` on the last page. */
+  /** Where the next page starts, up to 16 digits; `undefined` on the last page. */
   readonly next: string | undefined;
 }
 
@@ -200,33 +209,34 @@ export interface ChannelPage {
 export interface CachedEvent {
   readonly name: string;
   readonly data: string;
-  /** How long it is still remembered. Milliseconds. A duration, because the clocks of servers may differ. */
+  /** For how long it will be remembered. Milliseconds. A duration, because the clocks of servers may differ. */
   readonly leftMs: number;
-  /** If it is the newest event of the history of its channel. */
+  /** Set if it is the newest event of its channel's history. */
   readonly id?: EventId | undefined;
 }
 
 /**
- * The connections of each app that count for its `limits.connections`. Part of an engine, since the limit holds for all loops.
+ * Counts the connections of each app for its `limits.connections`. Part of an engine, since the limit holds for all
+ * loops.
  *
- * An engine that cannot answer lets a connection in.
+ * An engine that cannot answer admits the connection.
  */
 export interface ConnectionQuota {
-  /** Takes a place for a connection. `false`: the app has as many connections as it may have. Never fails. */
+  /** Takes a place for a connection. `false`: the app is at its limit. Never fails. */
   take(app: App): MaybePromise<boolean>;
   /** Gives a place back. */
   release(app: App): void;
 }
 
-/** The apps that this server serves. Must answer at once, from memory, and never fail. */
+/** The apps that this server serves. Must answer synchronously, from memory, and never fail. */
 export interface AppDirectory {
   byKey(key: string): App | undefined;
   byId(id: string): App | undefined;
 }
 
 /**
- * Takes webhook events. `emit` must return at once and never fail; what it queues is bounded. `over` is for events with an
- * id: it is called once, when the event is stored or was dropped at a limit.
+ * Handles webhook events. `emit` must return synchronously and never fail; its queue is bounded. `over` is for events
+ * with an id: it is called once, when the event is stored or was dropped at a limit.
  */
 export interface WebhookSink {
   emit(event: AppWebhookEvent, over?: () => void): void;

@@ -2,21 +2,24 @@ import { FairBudget } from '../runtime/fair-budget.ts';
 import type { Clock } from '../runtime/ports.ts';
 import type { App } from './app.ts';
 
-/** Groups of one app, and of all apps together. */
+/** The limits of groups: per app, and for all apps. */
 const GROUPS_OF_APP_MAX = 256;
 const GROUPS_MAX = 8_192;
 
-/** When an app has too many groups, the one with the fewest problems goes, of this many that were seen least recently. */
+/**
+ * When an app has too many groups, the one with the fewest problems is dropped, chosen among this many that were seen
+ * least recently.
+ */
 const COMPARED = 8;
 
-/** Characters of a text that are kept. */
+/** The limit of characters kept of a text. */
 const TEXT_MAX = 300;
 
 /** A problem, and the party that caused it. */
 export interface Problem {
-  /** client: on an open connection; connection: it was refused or closed; backend: a request to the HTTP API. */
+  /** client: on an open connection. connection: it was refused or closed. backend: a request to the HTTP API. */
   readonly source: 'client' | 'connection' | 'backend';
-  /** The name of the rule that was broken. */
+  /** The name of the broken rule. */
   readonly kind: string;
   /** The error text that the client or backend received. */
   readonly text: string;
@@ -28,40 +31,43 @@ export interface Problem {
   readonly path?: string | undefined;
 }
 
-/** Problems of an app that are read in one second. Of more, only their kinds are looked at: reading takes 10 µs. */
+/**
+ * The limit of an app's problems that are examined per second. Beyond it, only their kinds are counted: examining
+ * takes 10 µs.
+ */
 const READ_PER_SECOND = 50;
 
-/** Problems that are alike. */
+/** A group of similar problems. */
 export interface ProblemGroup {
   readonly source: Problem['source'];
   readonly kind: string;
-  /** The text that these problems share; `…` stands for the parts that differ. */
+  /** The text that these problems have in common. `…` replaces the parts that differ. */
   readonly text: string;
   readonly advice: string;
   readonly count: number;
   /** Milliseconds since 1970. */
   readonly firstAtMs: number;
   readonly lastAtMs: number;
-  /** The last one, without signatures, secrets and signed data. */
+  /** The last problem, without signatures, secrets and signed data. */
   readonly example: Pick<Problem, 'text' | 'socket' | 'user' | 'address' | 'path'>;
 }
 
 type Group = Omit<ProblemGroup, 'count' | 'lastAtMs'> & { count: number; lastAtMs: number };
 
-/** The problems of an app that were read in the present second. */
+/** The problems of an app that were examined in this second. */
 interface ReadNow {
   count: number;
-  /** The group of the last one of each source and kind. */
+  /** The last group of each source and kind. */
   readonly lastKeys: Map<string, string>;
 }
 
-/** Remembers what clients and backends of each app do wrong, in groups. What strangers cause never grows without bound. */
+/** Remembers the problems of clients and backends of each app, in groups. What strangers cause is bounded. */
 export class ProblemBook {
   private readonly clock: Clock;
-  /** By app and group. The group that was seen least recently comes first. */
+  /** By app and group. The least recently seen group comes first. */
   private readonly apps = new Map<string, Map<string, Group>>();
   private readonly budget = new FairBudget<string>(GROUPS_MAX);
-  /** The second that is counted now, and what was read in it, by app. */
+  /** The present second, and what was examined in it, by app. */
   private second = 0;
   private read = new Map<string, ReadNow>();
 
@@ -85,7 +91,7 @@ export class ProblemBook {
     read.lastKeys.set(name, this.put(app, problem, nowMs));
   }
 
-  /** The last one first. */
+  /** Latest first. */
   of(appId: string): readonly ProblemGroup[] {
     return [...(this.apps.get(appId)?.values() ?? [])].reverse();
   }
@@ -155,7 +161,7 @@ function withoutSecrets({ keys }: App, text: string): string {
   return shown.replace(/[\da-f]{32,}/gi, '…');
 }
 
-/** Replaces the words that differ from case to case: names, numbers and quoted text. */
+/** Replaces the words that vary: names, numbers and quoted text. */
 function inCommon(text: string): string {
   return text
     .replace(/\S+/g, (word) => (/^[a-z'’-]+[.,:;)]*$|^[(]?[a-z]+[)]?$/i.test(word) ? word : '…'))

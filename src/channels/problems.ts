@@ -1,4 +1,4 @@
-/** Why something that a client asked for is not done, while its connection stays open. */
+/** The reasons why a client's request is refused while its connection stays open. */
 export type InBandProblem =
   | 'malformed-message'
   | 'unsupported-event'
@@ -18,7 +18,7 @@ export type InBandProblem =
   | 'watchlist-limit';
 
 export interface InBandRow {
-  /** The `code` of the `pusher:error`; `null` for most, as on the hosted service. */
+  /** The `code` of the `pusher:error`; `null` for most, as in the hosted service. */
   readonly code: number | null;
   /** The fields of `pusher:subscription_error`, if a subscription is refused. */
   readonly subscription?: { readonly type: 'AuthError' | 'LimitReached'; readonly status: number };
@@ -109,7 +109,7 @@ export const inBandProblems: Record<InBandProblem, InBandRow> = {
   },
   'watchlist-limit': {
     code: 4302,
-    when: 'A user who signs in watches more than 100 others. The sign-in stands, and the first 100 are watched.',
+    when: 'The watchlist of a user who signs in has more than 100 users. The sign-in succeeds, and the first 100 are watched.',
     advice: 'Watch fewer users.',
   },
 };

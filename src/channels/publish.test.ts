@@ -50,17 +50,17 @@ describe('an event', () => {
 
   it('is shown to those who watch the app, with its receivers, or with why it was not sent', async () => {
     const records: TapEvent[] = [];
-    const heard: unknown[] = [];
+    const sent: unknown[] = [];
     const tap: Tap = {
       record: (one) => (records.push(one) > 0 ? 'trace' : undefined),
-      heard: (...one) => void heard.push(one),
+      sent: (...one) => void sent.push(one),
     };
     const app = appWith({ tap });
     void publish(hubWith(), event('x', { app, key: 'key', except: socketId('1.2') }));
     expect(records).toEqual([
       { kind: 'api', channel: 'x', event: 'news', data: '{"n": 1.0}', except: '1.2', key: 'key' },
     ]);
-    expect(heard).toEqual([['trace', 0]]);
+    expect(sent).toEqual([['trace', 0]]);
 
     const away = () => Promise.reject(new Error('away'));
     const engine = Object.assign(new LateEngine(), { publish: away });

@@ -6,8 +6,8 @@ import { after, type MaybePromise, undoIfFailed } from './maybe-promise.ts';
 import { eventMessage } from './wire.ts';
 
 /**
- * Sends an event to all subscribers of its channel, and lets a cache channel remember it.
- * With an engine in memory this is done when it returns. Returns the id of the event if the channel keeps a history.
+ * Sends an event to all subscribers of its channel, and stores it for a cache channel. With an engine in memory this
+ * is done synchronously. Returns the id of the event if the channel keeps a history.
  */
 export function publish(
   hub: Pick<Hub, 'authority' | 'meter' | 'ruleEvents'>,
@@ -27,7 +27,7 @@ export function publish(
     trace: app.tap?.record({ kind: 'api', channel: channel.text, event: name, data, except, key }),
   } as const;
   const send = () => ask('publish', () => hub.authority.publish(publication));
-  // An event of a publish has notifications of its own.
+  // An event of a live publish already has its own notifications.
   const published =
     app.pushRules.length === 0 || question !== undefined
       ? send
@@ -38,7 +38,7 @@ export function publish(
             return id;
           });
   if (publication.trace === undefined) return published();
-  // A live stream must not show it as an event with no receivers.
+  // Otherwise a live stream would show it as an event without receivers.
   return undoIfFailed(published, () =>
     app.tap?.record({
       kind: 'error',

@@ -3,7 +3,7 @@ import { type InBandProblem, inBandProblems } from './problems.ts';
 import type { Session } from './subscribing/session.ts';
 import { errorMessage } from './wire.ts';
 
-/** Sends a client an error that leaves its connection open, and shows it in the live streams of the app. */
+/** Sends a client an error that leaves its connection open, and shows it in the app's live streams. */
 export function reportProblem(
   hub: Hub,
   session: Session,

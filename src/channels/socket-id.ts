@@ -16,12 +16,12 @@ export function parseSocketId(text: string): SocketId | undefined {
     : undefined;
 }
 
-/** Returns the number before the point; exact for halves that `newHalf` made. */
+/** Returns the number before the dot; exact for halves made by `newHalf`. */
 export function firstHalfOf(id: SocketId): number {
   return Number(id.slice(0, id.indexOf('.')));
 }
 
-/** Joins two halves to a socket id. */
+/** Joins two halves into a socket id. */
 export function socketIdOf(first: number, second: number): SocketId {
   return `${first}.${second}` as SocketId;
 }
@@ -31,7 +31,7 @@ const pool = new Uint32Array(POOLED);
 let used = POOLED;
 
 function randomUint32(): number {
-  // In bulk: one system call per connection would be the most expensive part of connecting.
+  // Generated in bulk: one system call per connection would be the most expensive part of connecting.
   if (used === POOLED) {
     crypto.getRandomValues(pool);
     used = 0;
@@ -43,8 +43,8 @@ function randomUint32(): number {
 const TWENTY_BITS = 0x100000;
 
 /**
- * Makes one half of a new socket id: 52 random bits, so that an id cannot be guessed (channel authorisations are bound to
- * it) and is unique across nodes. It stays below 2^53, so that no client loses digits.
+ * Makes one half of a socket id: 52 random bits, so that ids are unguessable (channel authorisations are bound to
+ * them) and unique across nodes. It is below 2^53, so no client loses digits.
  */
 export function newHalf(): number {
   return randomUint32() * TWENTY_BITS + (randomUint32() >>> 12);

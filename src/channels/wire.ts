@@ -6,8 +6,8 @@ import type { Member } from './ports.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
 
 /**
- * Reads and writes frames. Nothing else in the server knows what a frame looks like.
- * Source: Channels protocol, §1.2 to §7, §10.
+ * Reads and writes frames. No other part of the server knows what a frame looks like. Source: Channels protocol, §1.2
+ * to §7, §10.
  */
 
 /** A message of a client. */
@@ -17,20 +17,20 @@ export type ClientMessage =
       readonly channel: string;
       readonly auth: string | undefined;
       readonly channelData: string | undefined;
-      /** Where it was; `undefined`: the client cannot resume. */
+      /** Its position; `undefined`: the client cannot resume. */
       readonly place?: ResumePlace | undefined;
     }
   | { readonly type: 'unsubscribe'; readonly channel: string }
   | { readonly type: 'signin'; readonly auth: string; readonly userData: string }
   | { readonly type: 'ping' }
   | { readonly type: 'pong' }
-  /** Whether nobody looks at the client. */
+  /** Whether the client's page is hidden. */
   | { readonly type: 'away'; readonly isAway: boolean }
   | {
       readonly type: 'client-event';
       readonly event: string;
       readonly channel: string;
-      /** The data as a JSON string literal, which can be put into a frame as it is. */
+      /** The data as a JSON string literal, which can be inserted into a frame. */
       readonly dataLiteral: string;
       /** The size of the data itself. */
       readonly dataBytes: number;
@@ -40,12 +40,12 @@ export type ClientMessage =
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Parses untrusted JSON; `undefined` if it is none. */
+/** Parses untrusted JSON; `undefined` if it is invalid. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Malformed input is normal; the caller answers it.
+    // Malformed input is normal. The caller answers it.
     return undefined;
   }
 }
@@ -90,7 +90,7 @@ export function readClientMessage(frame: string): ClientMessage {
   }
 }
 
-/** The `data` of a message, which may be an object or a string that holds one. Source: §2 rule 7. */
+/** The `data` of a message: an object, or a string that contains one. Source: §2 rule 7. */
 function dataOf(message: JsonObject): JsonObject | undefined {
   const data = message['data'];
   return asObject(typeof data === 'string' ? parseJson(data) : data);
@@ -116,10 +116,10 @@ function readSubscribe(message: JsonObject): ClientMessage {
     : { type: 'subscribe', channel, ...texts, place };
 }
 
-/** The ids of a client's connections that count. */
+/** The limit of a client's earlier connections that count. */
 const RESUME_SOCKET_IDS_MAX = 100;
 
-/** Reads where a client was, which may be made up; a text says what is malformed. */
+/** Reads a client's position, which may be made up. Returns a text if it is malformed. */
 function readPlace(data: JsonObject | undefined): ResumePlace | string | undefined {
   const after = data?.['resume_after_id'];
   if (after === undefined || after === null) return undefined;
@@ -182,7 +182,7 @@ function malformed(why: string): ClientMessage {
   return { type: 'malformed', why };
 }
 
-/** The member in a presence subscription's `channel_data`, or what is wrong with it. */
+/** The member in a presence subscription's `channel_data`, or the error in it. */
 export type ParsedChannelData =
   | { readonly ok: true; readonly member: Member }
   | {
@@ -201,7 +201,7 @@ export function readChannelData(text: string): ParsedChannelData {
   const data = asObject(parseJson(text));
   if (data === undefined) return { ok: false, why: 'not-an-object' };
   const id = data['user_id'];
-  // Digits are taken from the text: a large number would lose some.
+  // Digits are copied from the text, because a large number would lose some.
   const userId =
     typeof id === 'string' ? id : typeof id === 'number' ? (memberText(text, 'user_id') ?? '') : '';
   if (userId === '') return { ok: false, why: 'no-user-id' };
@@ -219,7 +219,7 @@ export function readChannelData(text: string): ParsedChannelData {
   return { ok: true, member: { userId, userInfo } };
 }
 
-/** The user in a sign-in's `user_data`, or what is wrong with it. */
+/** The user in a sign-in's `user_data`, or the error in it. */
 export type ParsedUserData =
   | { readonly ok: true; readonly user: UserData }
   | {
@@ -232,7 +232,7 @@ export interface UserData {
   /** JSON text, exactly as it was signed. */
   readonly userInfo: string | undefined;
   readonly watchlist: readonly string[];
-  /** `false`: no live push counts its connections, because it is a program and no person. */
+  /** `false`: live pushes do not count its connections, because it is a program rather than a person. */
   readonly isLive?: false;
 }
 
@@ -338,7 +338,7 @@ export function eventMessage(name: string, channel: ChannelText, data: string): 
   return `{"event":${JSON.stringify(name)},"channel":"${channel}","data":${JSON.stringify(data)}}`;
 }
 
-/** The frame of an event with its id, which is always its last member: clients read it at the end of the text. */
+/** The frame of an event with its id, which is always the last member: clients read it at the end of the text. */
 export function withEventId(frame: string, id: EventId): string {
   return `${frame.slice(0, -1)},"id":"${id}"}`;
 }

@@ -138,7 +138,7 @@ export const commands: readonly Command[] = [
   {
     name: 'send',
     operands: 'APP CHANNEL EVENT DATA',
-    help: 'Send an event through a running server, and show how many connections heard it.',
+    help: 'Send an event through a running server, and show how many connections received it.',
     example: `fanfare send 123456789 orders created '{"id":17}'`,
     options: SEND_OPTIONS,
     run: send,
@@ -146,7 +146,7 @@ export const commands: readonly Command[] = [
   {
     name: 'history',
     operands: 'APP CHANNEL',
-    help: 'List the kept events of a channel, or what a client gets that was here last with an event.',
+    help: 'List the events in the history of a channel, or what a client gets that has missed some.',
     example: 'fanfare history 123456789 private-chat-7 --after 1042-k3x9q2ab',
     options: HISTORY_OPTIONS,
     run: history,
@@ -342,7 +342,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: 'doctor',
-    help: 'Check from here that a Pusher-compatible server works. Say what is wrong and how to fix it.',
+    help: 'Check from this machine that a Pusher-compatible server works. Explain each fault and how to fix it.',
     example:
       'fanfare doctor --url https://realtime.example.com --key KEY --secret SECRET --app-id ID',
     options: DOCTOR_OPTIONS,

@@ -55,7 +55,7 @@ export const DOCTOR_OPTIONS: readonly Option[] = [
   JSON_OPTION,
 ];
 
-/** `fanfare doctor`: finds what is wrong between here and a server, and says how to fix it. */
+/** `fanfare doctor`: finds faults between this machine and a server, and explains how to fix them. */
 export async function doctor(invocation: Invocation): Promise<ExitCode> {
   const { given, output } = invocation;
   // Loaded only here: a server starts faster without them.

@@ -35,7 +35,7 @@ export function helpOf(command: Command): string {
   ].join('\n');
 }
 
-/** The words of a command and its operands. */
+/** The name of a command and its operands. */
 export function usageOf({ name, operands }: Command): string {
   return operands === undefined ? name : `${name} ${operands}`;
 }

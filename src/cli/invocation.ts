@@ -1,7 +1,7 @@
 import type { Arguments } from './options.ts';
 import type { ExitCode, Output } from './output.ts';
 
-/** What a command works with: its arguments, and where it writes to. */
+/** What a command gets: its arguments, and where to write. */
 export interface Invocation {
   readonly given: Arguments;
   readonly output: Output;
@@ -36,7 +36,7 @@ export function printList<Item>(
   return printResult(invocation, { json: items.map(shown.json), text: lines.join('\n') });
 }
 
-/** A number of things in words, such as "1 device" and "2 devices". */
+/** A number with its noun, such as "1 device" and "2 devices". */
 export function countOf(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

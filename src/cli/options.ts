@@ -65,7 +65,7 @@ export function readArguments(argv: readonly string[], options: readonly Option[
   }
 }
 
-/** Throws `UsageError` if there is an operand. `hint` says what to do instead. */
+/** Throws `UsageError` if there is an operand. `hint` is what to do instead. */
 export function noOperand({ operands: [first] }: Arguments, hint = ''): void {
   if (first !== undefined) throw new UsageError(`unexpected "${first}"${hint}`);
 }
@@ -93,7 +93,7 @@ interface Choice<Value extends string> {
   readonly values: readonly Value[];
 }
 
-/** The value of an option that takes one of a few. Throws `UsageError`. */
+/** The value of an option with a fixed set of values. Throws `UsageError`. */
 export function choiceOf<Value extends string>(
   given: Arguments,
   { option, values }: Choice<Value>,

@@ -29,12 +29,12 @@ function commandOf(argv: readonly string[]): Command | undefined {
   );
 }
 
-/** Many programs say `update` where ours say `change`. */
+/** Many programs have `update` for our `change`. */
 function isWord(given: string | undefined, word: string): boolean {
   return given === word || (given === 'update' && word === 'change');
 }
 
-/** Whether the words are the first word of several commands, such as `apps`. */
+/** Whether the arguments are the first word of several commands, such as `apps`. */
 function isGroup([first, ...rest]: readonly string[]): boolean {
   return rest.length === 0 && commands.some(({ name }) => name.startsWith(`${first} `));
 }

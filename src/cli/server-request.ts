@@ -40,7 +40,7 @@ export async function openServer(url: string, sent: Sent): Promise<Response> {
 
 const THIS_MACHINE = '127.0.0.1,localhost,::1';
 
-/** A proxy of the environment leads to other machines, and most servers listen for commands on their own only. */
+/** A proxy in the environment is for other machines, and most servers listen for commands on loopback only. */
 function bypassProxy(): void {
   for (const name of ['NO_PROXY', 'no_proxy']) {
     const given = process.env[name] ?? '';
@@ -53,7 +53,7 @@ export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Another program than Fanfare answered; the caller says so.
+    // Another program than Fanfare answered. The caller reports that.
     return undefined;
   }
 }

@@ -24,7 +24,7 @@ function commitOfThis(): string | undefined {
   return gitHead ?? commitOfClone();
 }
 
-/** Git is asked only in a clone: a package may lie in the repository of somebody else. */
+/** Git is asked only in a clone: a package may be inside another project's repository. */
 function commitOfClone(): string | undefined {
   const root = join(import.meta.dir, '../..');
   if (!existsSync(join(root, '.git'))) return undefined;

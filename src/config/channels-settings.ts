@@ -55,7 +55,7 @@ const limits = z.strictObject({
   channelsPerConnection: limit(1000, 'Subscriptions of one connection. More are refused'),
   subscriptionsPerSecond: limit(
     100,
-    'Subscriptions and sign-ins per second that one connection may attempt. The burst is ten times as many, and at least `channelsPerConnection`. More are refused with 4301',
+    'Subscriptions and sign-ins per second that one connection may attempt. The burst is ten times this rate, and at least `channelsPerConnection`. More are refused with 4301',
   ),
   memberChangesPerSecond: limit(
     10,
@@ -165,17 +165,17 @@ export const channelsSettings = z
     maxConnections: wholeNumber(
       { min: 0, max: COUNT_MAX },
       0,
-      'Open connections of the whole server. At the limit, the app with the most connections loses one, of the address with the most in that app (4100); 0 = as many as open files allow.',
+      'Open connections of the whole server. At the limit, the app with the most connections loses one: of its client addresses, the one with the most (4100). 0 = the limit of open files.',
     ),
     maxSubscriptions: wholeNumber(
       { min: 0, max: COUNT_MAX },
       0,
-      'Subscriptions of the whole server. At the limit, the app with the most subscriptions is refused more, or loses a connection to another app; 0 = as many as half of the memory holds.',
+      'Subscriptions of the whole server. At the limit, the app with the most subscriptions gets no more, or loses a connection to make room for another app. 0 = what half of the memory can hold.',
     ),
     maxFallbackConnections: wholeNumber(
       { min: 0, max: COUNT_MAX },
       10_000,
-      'Open connections of the whole server that use HTTP requests instead of a WebSocket. Each costs more per event than a WebSocket. At the limit, the app and address with the most lose one (4100); 0 = none.',
+      'Open connections of the whole server that use HTTP requests instead of a WebSocket. Each costs more per event than a WebSocket. At the limit, the app and address with the most lose one (4100). 0 = such connections are refused.',
     ),
     activityTimeoutSeconds: wholeNumber(
       { min: 1, max: SECONDS_MAX },
@@ -209,7 +209,7 @@ export const channelsSettings = z
     ),
     framesPerSecond: limit(
       300,
-      'Frames per second of one connection, in addition to its client events. Each 4 KiB counts as one frame; the burst is ten times as many. More are dropped and answered with one 4301; a client that goes on is closed with 1008',
+      'Frames per second of one connection, in addition to its client events. Each 4 KiB counts as one frame. The burst is ten times this rate. More are dropped and answered with one 4301; a client that continues is closed with 1008',
     ),
     addressLimits: z
       .strictObject({
@@ -229,7 +229,7 @@ export const channelsSettings = z
     historyBytes: wholeNumber(
       { min: 0, max: Number.MAX_SAFE_INTEGER },
       134_217_728,
-      'Bytes of all kept events of the server, counted as for `history`. Beyond that, the app with the most forgets its oldest events; each of several realtime threads keeps its share.',
+      'Bytes of all histories of the server, counted as for `history`. At the limit, the app with the most loses its oldest events. With several realtime threads, each has an equal share.',
     ),
     subscriptionErrors: onOff(
       true,
@@ -243,7 +243,7 @@ export const channelsSettings = z
     unfinishedBytes: wholeNumber(
       { min: BYTES_MIN, max: Number.MAX_SAFE_INTEGER },
       134_217_728,
-      'Bytes of all request bodies that have not fully arrived. Beyond that, the app with the most gets 503.',
+      'Bytes of all request bodies that have not fully arrived. At the limit, requests of the app with the most get 503.',
     ),
     bodyBytesPerSecond: limit(
       4096,

@@ -13,8 +13,8 @@ const string = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u
 const word = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])/y;
 
 /**
- * Finds where a text stops being JSON. The runtime's parser does not say. Returns `undefined` if and only if the text
- * is JSON, up to about 100,000 escapes in one string.
+ * Finds where a text stops being JSON, which the runtime's parser does not report. Returns `undefined` if and only if
+ * the text is JSON, up to about 100,000 escapes in one string.
  */
 export function findJsonFault(text: string): JsonFault | undefined {
   const open: string[] = [];

@@ -55,7 +55,7 @@ function check(
     : { ok: false, source, problems };
 }
 
-/** Replaces the path of a problem by the variable or file in which to mend it. */
+/** Replaces the path of a problem by the variable or file that must be corrected. */
 function placed(
   problem: Problem,
   source: string | undefined,

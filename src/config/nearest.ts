@@ -24,8 +24,8 @@ export function didYouMean(name: string, known: Iterable<string>): string {
 }
 
 /**
- * The number of characters to insert, delete, replace or swap with a neighbour; infinity if there are more than `most`.
- * Takes time in proportion to the length, because only the cells near the diagonal can hold so few.
+ * The edit distance: how many characters to insert, delete, replace or swap with a neighbour; infinity if it exceeds
+ * `most`. Takes linear time, because only cells near the diagonal can have so small a distance.
  */
 function distance(from: string, to: string, most: number): number {
   const rows = Array.from({ length: 3 }, () => new Uint8Array(to.length + 1).fill(most + 1));

@@ -62,7 +62,7 @@ function unknownSetting(
 ): Problem {
   const found = schemaAt(schema, group);
   const known = found === undefined ? [] : membersOf(found).map(([member]) => member);
-  // If the name is known, the message already says why it is wrong here.
+  // If the name is known, the message already explains why it is wrong at this place.
   const hint = known.includes(name) ? '' : didYouMean(name, known);
   return { path: pathText([...group, name]), message: `${message}${hint}` };
 }

@@ -20,7 +20,7 @@ const payload = (platform: string) =>
     )
     .optional()
     .describe(
-      `What ${platform} get, as in a publish. \`{{field}}\` in a text stands for a text or number of the event's data; dots lead into objects.`,
+      `The payload for ${platform}, as in a publish. \`{{field}}\` in a text is replaced by a text or number from the data of the event; dots separate nested keys.`,
     );
 
 const pushRule = z
@@ -42,12 +42,12 @@ const pushRule = z
     interest: textThat(
       /^(?:[A-Za-z0-9_\-=@,.;]|\*){1,164}$/,
       'be an interest, in which * stands for what the * of `channels` fits',
-      'The interest whose devices get them. `*` stands for what the `*` of `channels` fits. Not for private, presence and user channels: anybody may subscribe a device to an interest.',
+      'The interest whose devices get them. `*` is replaced by what the `*` of `channels` matches. Not for private, presence and user channels: anybody may subscribe a device to an interest.',
     ).optional(),
     users: textThat(
       /^[^.{}\0]+(?:\.[^.{}\0]+){0,9}$/,
       'name a field of the data, such as recipients or message.to',
-      'The field of the data that has the id or ids of the users who get them; dots lead into objects.',
+      'The field of the data with the id or ids of the users who get them; dots separate nested keys.',
     ).optional(),
     apns: payload('iOS devices'),
     fcm: payload('Android devices'),

@@ -26,7 +26,7 @@ const gatewayCaFile = orNull(
   "A PEM file of certificate authorities to trust instead of the system's; null = the system's.",
 );
 
-/** The most characters of a credential. Those of Apple have 260, those of Google 2,400. */
+/** The limit of characters of a credential. Apple's have 260, Google's 2,400. */
 const CREDENTIAL_LENGTH_MAX = 16_384;
 
 /** A credential in the settings themselves. */
@@ -196,7 +196,7 @@ export const instanceSettings = z
         publishesPerSecond: limit(100, 'Valid publishes per second. More are refused with 429'),
         backendRequestsPerSecond: limit(
           10_000,
-          'Backend requests per second other than publishes, and as many invalid publishes, of which each KiB counts as one more. More are refused with 429',
+          'Backend requests per second other than publishes. The same limit holds for invalid publishes, of which each KiB counts as one more request. More are refused with 429',
         ),
         pendingPublishBytes: limit(
           268_435_456,

@@ -2,11 +2,11 @@ import { z } from 'zod';
 
 /** One setting of the schema: a value, a list, or an optional group. */
 export interface Setting extends Look {
-  /** For example `channels.apps[].id`, where `[]` stands for every entry of a list. */
+  /** For example `channels.apps[].id`, where `[]` is any entry of a list. */
   readonly path: string;
 }
 
-/** A schema without its optional and default wrappers, and what these said. */
+/** A schema without its optional and default wrappers, and the information in these. */
 interface Look {
   readonly schema: z.ZodType;
   readonly nullable: boolean;

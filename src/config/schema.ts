@@ -25,7 +25,7 @@ const admin = z
     pathPrefix,
     password: orNull(
       text(''),
-      'The password of the dashboard and the admin API; null = the server creates one in a file beside the store, see `fanfare admin password`.',
+      'The password of the dashboard and the admin API; null = the server creates one in a file next to the store, see `fanfare admin password`.',
     ),
     proxy: z
       .strictObject({
@@ -38,7 +38,7 @@ const admin = z
           .nullable()
           .default(null)
           .describe(
-            'The header with the groups of the user, with commas or | between; null = there is none.',
+            'The header with the groups of the user, separated by commas or |; null = there is none.',
           ),
       })
       .nullable()
@@ -66,7 +66,7 @@ const admin = z
       )
       .default([])
       .describe(
-        'What users of the proxy may do. The first entry with a group of the user counts; nobody may do anything without one.',
+        'The roles of users who log in through the proxy. The first entry with a group of the user applies; users without an entry have no rights.',
       ),
   })
   .prefault({})
@@ -160,7 +160,7 @@ function namesOneFile(url: string): boolean {
   return !/^[a-z][a-z\d+.-]+:|[?\p{Cc}]|^\s|[\s/]$|^$/iu.test(path);
 }
 
-/** The threads of a server whose configuration says nothing about them. */
+/** The number of threads if the configuration does not set it. */
 const THREADS_DEFAULT: 'auto' | number = 'auto';
 
 const realtime = z
@@ -168,7 +168,7 @@ const realtime = z
     threads: wordOrNumber('auto', { min: 1, max: 64 })
       .default(THREADS_DEFAULT)
       .describe(
-        'Threads that serve clients and backends of Channels, on the same port. `auto` = as many as the process may use cores, less one for other work if there are more than two; 1 on other systems than Linux.',
+        'Threads that serve clients and backends of Channels, on the same port. `auto` = the number of cores that the process may use, minus one for other work if there are more than two; 1 on systems other than Linux.',
       ),
   })
   .prefault({})
@@ -228,7 +228,7 @@ export const configSchema = z.strictObject({
   stopDelaySeconds: wholeNumber(
     { min: 0, max: SECONDS_MAX },
     0,
-    'Seconds for which a stopping server goes on as before, but for `/readyz`, which answers 503 at once. As long as load balancers need to learn that.',
+    'Seconds for which a stopping server continues to serve, while `/readyz` already answers 503. Choose the time that load balancers need to notice.',
   ),
   drainSeconds: wholeNumber(
     { min: 0, max: SECONDS_MAX },

@@ -19,7 +19,7 @@ interface Range {
   readonly max: number;
 }
 
-/** A whole number within a range, both ends included. */
+/** A whole number within a range, inclusive. */
 export function wholeNumber(range: Range, fallback: number, description: string) {
   const error = (issue: { readonly input?: unknown }) =>
     Number.isInteger(issue.input)
@@ -34,7 +34,7 @@ export function wholeNumber(range: Range, fallback: number, description: string)
     .describe(description);
 }
 
-/** One word, or a whole number within a range, both ends included. */
+/** One word, or a whole number within a range, inclusive. */
 export function wordOrNumber<Word extends string>(word: Word, { min, max }: Range) {
   const error = ({ input }: { readonly input?: unknown }) => {
     const got = typeof input === 'string' ? quote(input) : input;

@@ -5,9 +5,9 @@ import { look, type Setting, schemaAt, settingsOf } from './schema-walk.ts';
 
 /** A row of the documentation. */
 export interface SettingRow {
-  /** For example `channels.apps[].id`, where `[]` stands for every entry of a list. */
+  /** For example `channels.apps[].id`, where `[]` is any entry of a list. */
   readonly path: string;
-  /** The type, in words. */
+  /** The type, in plain English. */
   readonly type: string;
   /** The default as JSON, `required`, or `none` if the setting is optional. */
   readonly default: string;

@@ -17,7 +17,7 @@ const acme = z
         'be a name in lower case such as push.example.com, without * and no IP address',
         '',
       ),
-      'The names of this server. The certificate is for all of them.',
+      'The domain names of this server. The certificate covers all of them.',
     ).max(DOMAINS_MAX, { error: `must have at most ${DOMAINS_MAX} entries` }),
     email: textThat(
       /^[\w.+-]{1,64}@[\w.-]{1,189}$/,

@@ -12,7 +12,7 @@ import { askApps, knownApps } from './shell/apps.ts';
 import { instances } from './shell/instances.ts';
 import { Shell } from './shell/shell.tsx';
 
-/** All pages for a user who is logged in. */
+/** All pages for a logged-in user. */
 export function App() {
   useEffect(() => {
     catchLinks();
@@ -25,7 +25,7 @@ export function App() {
   useEffect(() => {
     if (shown.current === path) return;
     shown.current = path;
-    // The link that had the focus is gone with its page, so the new page gets the focus.
+    // The focused link has disappeared with its page, so the new page gets the focus.
     if (document.activeElement === document.body) document.getElementById('page')?.focus();
   }, [path]);
   return (
@@ -73,9 +73,7 @@ function Page({ path }: { readonly path: string }) {
     return <Nothing title="There is no such page" says={path} />;
   }
   if (unknown !== false) {
-    return (
-      <Nothing title={unknown} says="It was deleted, or it is not among those that you may see." />
-    );
+    return <Nothing title={unknown} says="It was deleted, or you may not see it." />;
   }
   if (isLost) {
     return (

@@ -4,7 +4,7 @@ import { askSession, session } from './api/session.ts';
 import { LogInPage } from './shell/log-in.tsx';
 import { applyTheme } from './shell/theme.ts';
 
-/** The log-in page. The other pages are loaded once somebody has logged in. */
+/** The log-in page. The other pages are loaded after the log-in. */
 function Dashboard() {
   const [Loaded, setLoaded] = useState<ComponentType | undefined>(undefined);
   const [isLost, setLost] = useState(false);

@@ -1,6 +1,6 @@
 import { printable } from '../runtime/printable.ts';
 
-/** The result of one check, in words for a person. */
+/** The result of one check, for a person. */
 export type Finding =
   | { readonly result: 'ok'; readonly detail: string }
   | { readonly result: 'warning' | 'failed'; readonly detail: string; readonly advice: string }

@@ -8,7 +8,7 @@ export interface Check {
   readonly name: CheckName;
   readonly result: Finding['result'];
   readonly detail: string;
-  /** How to mend it; empty if there is nothing to mend. */
+  /** How to fix it; empty if nothing is wrong. */
   readonly advice: string;
 }
 

@@ -8,7 +8,7 @@ export interface Endpoint {
   readonly port: number;
   /** The path that the server is mounted under, without a slash at its end. */
   readonly prefix: string;
-  /** What stands in the `Host` header. */
+  /** The value of the `Host` header. */
   readonly host: string;
 }
 

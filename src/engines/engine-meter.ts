@@ -20,12 +20,12 @@ export interface EngineMeter {
   observe(histogram: 'engineAnswers', seconds: number): void;
 }
 
-/** What an engine is doing now. */
+/** The present state of an engine, for metrics. */
 export interface EngineFigures {
-  /** Commands or questions without an answer. */
+  /** Commands or questions in flight. */
   readonly waiting: number;
-  /** How long a Redis server has not been usable; 0 if all are. Seconds. */
+  /** How long a Redis server has been unusable; 0 if all work. Seconds. */
   readonly awaySeconds: number;
-  /** The events that this loop keeps, and what they count for; `undefined` if the loops keep none. */
+  /** The number and size of the events that this loop keeps; `undefined` if loops keep none. */
   readonly history?: { readonly events: number; readonly bytes: number };
 }

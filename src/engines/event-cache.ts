@@ -16,16 +16,16 @@ export interface RememberedEvent {
   readonly expiresAt: number;
 }
 
-/** In the order in which they were put, and so in which they expire. */
+/** In insertion order, which is also the order of expiry. */
 type AppEvents = Map<Topic, RememberedEvent>;
 
-/** The last event of each cache channel. At a limit, the app with the most loses its oldest event. */
+/** The last event of each cache channel. At a limit, the app with the most events loses its oldest one. */
 export class EventCache {
   private readonly apps = new Map<string, AppEvents>();
   private readonly events: FairBudget;
   private readonly characters: FairBudget;
   private readonly clock: Clock;
-  /** The current position of the search for expired events. */
+  /** Where the search for expired events continues. */
   private walk: Iterator<[string, AppEvents]> = this.apps.entries();
 
   constructor(clock: Clock, eventsMax = EVENTS_MAX, charactersMax = CHARACTERS_MAX) {
@@ -43,7 +43,7 @@ export class EventCache {
       const yielding =
         this.events.whoYields(app) ?? this.characters.whoYields(app, event.data.length);
       if (yielding === undefined) break;
-      // The event alone is over the limit, or over its app's share.
+      // The event alone exceeds the limit, or its app's share.
       if (!this.forgetOldest(yielding)) return;
     }
     const events = this.apps.get(app) ?? new Map();
@@ -81,7 +81,7 @@ export class EventCache {
     }
   }
 
-  /** Returns one app after the other, so that expired events of idle apps are dropped too. */
+  /** Yields one app after the other, so that expired events of idle apps are dropped, too. */
   private nextApp(): string | undefined {
     const { done, value } = this.walk.next();
     if (done !== true) return value[0];

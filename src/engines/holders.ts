@@ -17,7 +17,7 @@ interface Presence {
 }
 
 interface Occupancy {
-  /** Increases with each channel that becomes occupied; its position in lists. */
+  /** The serial number of the channel since it became occupied; its position in lists. */
   readonly number: number;
   readonly loops: Shares;
   /** The sum of what the loops hold. */
@@ -26,12 +26,12 @@ interface Occupancy {
   users: Map<string, Presence> | undefined;
 }
 
-/** Channels that are examined for one page, so that no page blocks the loop. */
+/** The limit of channels examined for one page, so that no page blocks the loop. */
 const EXAMINED_MAX = 5_000;
 
 const NO_COUNTS: ChannelCounts = { subscriptions: 0, users: 0 };
 
-/** What leaving a channel changes that nobody holds. */
+/** The result of leaving a channel that nobody holds. */
 const NOTHING_LEFT: Transition = {
   occupied: false,
   vacated: false,
@@ -42,20 +42,23 @@ const NOTHING_LEFT: Transition = {
 
 type Entry = readonly [name: ChannelText, occupancy: Occupancy];
 
-/** Walks in the order of the channels' numbers: a map keeps the order of insertion, also if it changes between two pages. */
+/**
+ * Walks in the order of the channels' serial numbers: a map keeps its insertion order, even if it changes between two
+ * pages.
+ */
 export class HoldersWalk implements ChannelWalk {
   private readonly entries: Iterator<Entry>;
   private readonly prefix: string;
   /** The number of the last channel that was examined. */
   private last: number;
-  /** The next channel; it is on no page yet. */
+  /** The next channel, which is not on any page yet. */
   private ahead: Entry | undefined;
 
   constructor(channels: ReadonlyMap<ChannelText, Occupancy>, { prefix, after }: ChannelQuery) {
     this.entries = channels.entries();
     this.prefix = prefix;
     this.last = after === undefined ? 0 : Number(after);
-    // Skipping to a position takes about a millisecond for each 100,000 channels.
+    // Skipping to a position takes about 1 ms per 100,000 channels.
     do this.ahead = this.take();
     while (this.ahead !== undefined && this.ahead[1].number <= this.last);
   }
@@ -82,25 +85,25 @@ export class HoldersWalk implements ChannelWalk {
   }
 }
 
-/** What a loop states of one channel. */
+/** A loop's statement about one channel. */
 export interface Statement {
   readonly channel: ChannelText;
-  /** The subscriptions that the loop holds from now on. */
+  /** The subscriptions that the loop holds now. */
   readonly held: number;
 }
 
 /**
- * Who holds which channel: the rules of who is first, who is last, who is too many, and in which order. Each loop states what
- * it holds; the transition is the difference to what it stated before, so a repeated statement changes nothing. A statement
- * takes constant time.
+ * Which loop holds which channels: the rules for who is first, who is last, when a channel is full, and in which
+ * order. Each loop states what it holds. A transition is the difference to its previous statement, so repeating a
+ * statement changes nothing. A statement takes constant time.
  *
- * A user's info stays that of the first connection until the user has left.
+ * A user's info is that of the first connection until the user has left.
  */
 export class Holders {
   private readonly apps = new Map<string, Map<ChannelText, Occupancy>>();
   private numbered = 0;
 
-  /** A loop has one more subscription, of `member` if this is a presence channel. */
+  /** A loop has one more subscription; of `member` if it is a presence channel. */
   join(
     app: App,
     loop: Loop,
@@ -143,7 +146,7 @@ export class Holders {
     };
   }
 
-  /** A loop has one subscription less; `userId` if it was the loop's last one of that member. */
+  /** A loop has one subscription less. `userId` is given if it was the loop's last one of that member. */
   leave(
     app: App,
     loop: Loop,

@@ -28,32 +28,32 @@ import { Holders, type HoldersWalk } from './holders.ts';
 import { PUBLISHED_KEYS_MAX, PublishedKeys } from './published-keys.ts';
 import { type Loop, Shares } from './shares.ts';
 
-/** How a home reaches the loops. */
+/** The home's connection to the loops. */
 export interface HomeOptions {
   readonly timers: Timers;
   readonly webhooks: WebhookEvents;
   readonly meter: HistoryMeter;
-  /** How many homes share the memory for remembered events; each has the same part. */
+  /** The number of homes that share the memory for remembered events equally. */
   readonly homes: number;
-  /** What the events of all histories may count for on all homes. */
+  /** The limit of all histories on all homes. Bytes. */
   readonly historyBytes: number;
   /** Sends a broadcast to the loops that hold subscriptions of its channel. */
   readonly send: (broadcast: Broadcast) => void;
-  /** Sends a change of a user to the loops that watch the user. */
+  /** Sends a change of a user to the loops that watch this user. */
   readonly notifyWatchers: NotifyWatchers;
 }
 
 const NO_MEMBERS: readonly Member[] = [];
 
 /**
- * The authority over topics whose home is this loop: it takes what all loops state, decides, and sends what it decided. All
- * answers are there at once. Pure: how the loops talk to each other is up to the engine.
+ * The authority over the topics whose home is this loop: it processes the statements of all loops, decides, and sends
+ * out the decisions. It answers synchronously. Pure: how loops exchange messages is the engine's concern.
  */
 export class Home {
   readonly holders = new Holders();
   readonly histories: Histories;
   private readonly keys: PublishedKeys;
-  /** The loops that have connections signed in as a user, by app and user. */
+  /** The loops with connections that are signed in as a user, by app and user. */
   private readonly users = new Map<string, Shares>();
   /** The loops that watch a user, by app and user. */
   private readonly watchers = new Map<string, Shares>();
@@ -87,7 +87,7 @@ export class Home {
     const { app, channel, held, member, socketId, history: request } = entry;
     const transition = this.holders.join(app, loop, { channel: channel.text, held, member });
     if (transition === 'full') return false;
-    // Before the newcomer hears the channel: a member gets no event about itself.
+    // Before the newcomer joins the audience: a member gets no event about itself.
     if (transition.memberAdded && member !== undefined) {
       this.memberChanges.added(app, channel, member, socketId);
     }
@@ -101,7 +101,7 @@ export class Home {
     }
     const members = member === undefined ? NO_MEMBERS : this.members(app, channel);
     entered(history === undefined ? { members, cached } : { members, cached, history });
-    // Last, because the newcomer gets the count too, and must get nothing before its confirmation.
+    // Last, because the newcomer gets the count too, but nothing before its confirmation.
     this.lifecycle.counted(app, channel, transition);
     return true;
   }
@@ -162,7 +162,7 @@ export class Home {
     if (wasOnline && !this.users.has(key)) this.watchlists.offline(app, userId);
   }
 
-  /** Returns which of the users are online. A user who went offline a moment ago still counts. */
+  /** Returns which of the users are online. A user who went offline a moment ago still counts as online. */
   online(app: App, userIds: readonly string[]): ReadonlySet<string> {
     const isOnline = (userId: string) =>
       this.users.has(keyOf(app, userId)) || this.watchlists.isLeaving(app, userId);
@@ -174,7 +174,7 @@ export class Home {
     for (const userId of userIds) state(this.watchers, keyOf(app, userId), loop, 1);
   }
 
-  /** The loop watches these users no more. */
+  /** The loop no longer watches these users. */
   unwatch(loop: Loop, app: App, userIds: readonly string[]): void {
     for (const userId of userIds) state(this.watchers, keyOf(app, userId), loop, 0);
   }
@@ -192,7 +192,7 @@ export class Home {
     if (event === undefined) return undefined;
     const { name, data, expiresAt, id } = event;
     const cached = { name, data, leftMs: expiresAt - this.timers.now() };
-    // Of a history that is lost, it would not be a place to go on from.
+    // If the history is lost, clients cannot resume after this event.
     const isNewest = id !== undefined && id === this.histories.newestOf(app, channel.text);
     return isNewest ? { ...cached, id } : cached;
   }
@@ -236,24 +236,26 @@ export class Home {
     return this.watchers.get(keyOf(app, userId));
   }
 
-  /** What a restart must not lose of the histories. From now on, no event is numbered any more. */
+  /** Returns the histories that must survive a restart. From now on, no event is numbered. */
   saveHistories(): Uint8Array {
     return encodeSaved(this.histories.save());
   }
 
-  /** Restores what `saveHistories` of all homes before returned. Throws, and keeps nothing, if it is something else. */
+  /**
+   * Restores what `saveHistories` of all homes has returned. Throws, and restores nothing, if the data are not that.
+   */
   restoreHistories(bytes: Uint8Array, options: RestoreOptions): void {
     this.histories.restore(decodeSaved(bytes), options);
   }
 
-  /** Sends all delayed events now, because the server stops. */
+  /** Sends all delayed events now. For a stop of the server. */
   flush(): void {
     this.lifecycle.flush();
     this.histories.stop();
   }
 }
 
-/** Whether a newcomer gets events without the last one of a cache channel. */
+/** Whether a newcomer gets the channel's last events anyway, without the cached one. */
 function hasEvents(history: FoundHistory | undefined): boolean {
   return history?.outcome === 'resumed' || (history?.frames.length ?? 0) > 0;
 }

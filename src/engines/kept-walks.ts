@@ -2,16 +2,16 @@ import type { App } from '../channels/app.ts';
 import { after, type MaybePromise } from '../channels/maybe-promise.ts';
 import type { Authority, ChannelPage, ChannelQuery, ChannelWalk } from '../channels/ports.ts';
 
-/** Walks that are kept. Of more, the oldest is forgotten. */
+/** The limit of kept walks. Beyond it, the oldest is dropped. */
 const KEPT_MAX = 16;
 
 /**
- * Reads single pages of channels, each in a request of its own. Keeps the walk of each page: a new one would skip everything
- * before the page, which takes 5 ms among 100,000 channels.
+ * Answers requests for single pages of channels. Keeps the walk behind each page: a new walk would have to skip all
+ * earlier channels, which takes 5 ms for 100,000.
  */
 export class KeptWalks {
   private readonly authority: Pick<Authority, 'channels'>;
-  /** By the position where they go on. The oldest comes first. */
+  /** By the position where they continue. Oldest first. */
   private readonly walks = new Map<string, ChannelWalk>();
 
   constructor(authority: Pick<Authority, 'channels'>) {
@@ -30,7 +30,7 @@ export class KeptWalks {
     });
   }
 
-  /** Takes a walk out: it must not be asked for another page while one is awaited. */
+  /** Removes a walk: while one page is awaited, no other may be requested. */
   private take(app: App, query: ChannelQuery): ChannelWalk | undefined {
     if (query.after === undefined) return undefined;
     const name = nameOf(app, query);

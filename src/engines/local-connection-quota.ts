@@ -2,12 +2,12 @@ import type { App } from '../channels/app.ts';
 import type { ConnectionQuota } from '../channels/ports.ts';
 import type { SharedCounts } from '../runtime/shared-memory/shared-counts.ts';
 
-/** Counts connections for the loops of one process. Answers at once. */
+/** Counts connections for the loops of one process. Answers synchronously. */
 export class LocalConnectionQuota implements ConnectionQuota {
   private readonly taken = new Map<App, number>();
   private readonly shared: SharedCounts | undefined;
 
-  /** `shared`: what all loops count together, if there are several. */
+  /** `shared`: the counts of all loops together, if there are several. */
   constructor(shared?: SharedCounts) {
     this.shared = shared;
   }

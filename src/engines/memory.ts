@@ -26,14 +26,17 @@ export interface MemoryEngineOptions {
   readonly broadcaster: Broadcaster;
   readonly meter: HistoryMeter;
   readonly historyBytes: number;
-  /** Ends every connection of this loop that is signed in as the user. */
+  /** Closes all connections of this loop that are signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
 }
 
 /** The number of the only loop. */
 const THIS = 0;
 
-/** The engine of a server with one realtime loop, which is the home of all topics. It answers at once and never fails. */
+/**
+ * The engine of a server with one realtime loop, which is the home of all topics. It answers synchronously and never
+ * fails.
+ */
 export class MemoryEngine implements Authority {
   readonly home: Home;
   private readonly endUser: (app: App, userId: string) => void;
@@ -79,7 +82,7 @@ export class MemoryEngine implements Authority {
     return this.home.online(app, userIds);
   }
 
-  /** Nothing: without watchers on this loop, the broadcast reaches nobody. */
+  /** Nothing to do: without watchers on this loop, the broadcast has no receivers. */
   unwatch(): undefined {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { App } from '../channels/app.ts';
 
-/** Topics are spread over this many partitions, and partitions over loops or Redis servers. */
+/** Topics are distributed over this many partitions, and partitions over loops or Redis servers. */
 export const PARTITIONS = 64;
 
 /** Returns the partition of a topic. */

@@ -3,13 +3,13 @@ import type { EventId } from '../channels/history/event-id.ts';
 import { FairBudget } from '../runtime/fair-budget.ts';
 import type { Clock } from '../runtime/ports.ts';
 
-/** Keys of all apps on all homes together. Each takes about 300 bytes. */
+/** The limit of keys, for all apps on all homes. Each takes about 300 bytes. */
 export const PUBLISHED_KEYS_MAX = 100_000;
 
 /** How long a key is remembered. Milliseconds. */
 export const PUBLISHED_KEY_MS = 300_000;
 
-/** Expired keys of one app that are forgotten at once. */
+/** The limit of expired keys of one app that are removed at once. */
 const FORGOTTEN_AT_ONCE = 100;
 
 /** An event that was published with an idempotency key. */
@@ -23,13 +23,11 @@ interface Kept extends PublishedEvent {
 }
 
 /**
- * The events that were published with an idempotency key, by app, channel and key. At the limit, the app with most keys loses
- * its oldest one.
+ * The events that were published with an idempotency key, by app, channel and key. At the limit, the app with the
+ * most keys loses its oldest one.
  */
 export class PublishedKeys {
-  /**
-   * By app, in the order in which they were added, and so in which they expire. The apps are in the order of their latest key.
-   */
+  /** By app, in insertion order, which is also the order of expiry. The apps are in the order of their latest key. */
   private readonly apps = new Map<string, Map<string, Kept>>();
   private readonly budget: FairBudget;
   private readonly clock: Clock;
@@ -48,7 +46,7 @@ export class PublishedKeys {
     return kept === undefined || kept.expiresAtMs <= this.clock.now() ? undefined : kept;
   }
 
-  /** Remembers an event that was published just now. */
+  /** Remembers an event that was just published. */
   add(appId: string, channel: ChannelText, { key, id }: PublishedEvent & { readonly key: string }) {
     const name = nameOf(channel, key);
     this.forget(appId, name);
@@ -73,7 +71,7 @@ export class PublishedKeys {
     const nowMs = this.clock.now();
     const oldest = (this.apps.get(appId)?.entries() ?? [].values()).take(FORGOTTEN_AT_ONCE);
     for (const [name, { expiresAtMs }] of oldest) {
-      // A time beyond that is of a clock that was set back.
+      // A later time comes from before the clock was set back.
       if (expiresAtMs > nowMs && expiresAtMs <= nowMs + PUBLISHED_KEY_MS) return;
       this.forget(appId, name);
     }
@@ -87,7 +85,7 @@ export class PublishedKeys {
   }
 }
 
-/** Neither channels nor keys have spaces. */
+/** Neither channels nor keys contain spaces. */
 function nameOf(channel: ChannelText, key: string): string {
   return `${channel} ${key}`;
 }

@@ -2,13 +2,13 @@
 export type Loop = number;
 
 /**
- * What each loop holds of one thing, as each of them states it. One loop is the usual case, and takes no map: there is an
- * object of this kind for each channel and for each member.
+ * What each loop holds of one thing, as stated by the loops. There is an object of this kind for each channel and
+ * each member, so the usual case of a single loop needs no map.
  */
 export class Shares {
   private loop: Loop = 0;
   private held = 0;
-  /** All of them, once there is more than one. */
+  /** All loops, if there is more than one. */
   private byLoop: Map<Loop, number> | undefined;
 
   get total(): number {
@@ -18,7 +18,7 @@ export class Shares {
     return total;
   }
 
-  /** Takes what a loop holds from now on. */
+  /** Sets what a loop holds from now on. */
   state(loop: Loop, held: number): void {
     if (this.byLoop !== undefined) {
       if (held === 0) this.byLoop.delete(loop);

@@ -34,7 +34,7 @@ export interface Http2ServerOptions {
   readonly streamsAnnounced?: number | undefined;
   /** Called instead of refusing a request over `streamsMax`. */
   readonly onTooMany?: (session: ServedSession, id: number) => void;
-  /** Takes over TLS connections that do not negotiate HTTP/2; without it, there are none. */
+  /** Handles TLS connections that do not negotiate HTTP/2; without it, they are refused. */
   readonly onHttp1?: (socket: Socket) => void;
   readonly onRequest: (request: ServedRequest) => void;
 }
@@ -55,7 +55,7 @@ interface ServedStream {
 export class ServedSession implements FrameListener {
   /** Requests that were refused because of the limit. */
   refusals = 0;
-  /** The most concurrent requests so far. */
+  /** The highest number of concurrent requests so far. */
   peakStreams = 0;
   private readonly socket: Socket;
   private readonly options: Http2ServerOptions;
@@ -189,7 +189,7 @@ export class ServedSession implements FrameListener {
     try {
       this.decoder.read(bytes);
     } catch {
-      // The client broke the protocol: a fake need not say how.
+      // The client broke the protocol. A fake need not tell it how.
       this.cut();
     }
   }

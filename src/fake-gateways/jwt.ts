@@ -9,7 +9,7 @@ export interface ReadJwt {
   readonly signature: Buffer;
 }
 
-/** Reads a JWT; `undefined` if it is none. Source: RFC 7515, 7.1. */
+/** Reads a JWT; `undefined` if the text is not one. Source: RFC 7515, 7.1. */
 export function readJwt(text: string): ReadJwt | undefined {
   const parts = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/.exec(text);
   if (parts === null) return undefined;

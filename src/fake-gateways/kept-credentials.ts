@@ -34,8 +34,8 @@ const FILES = {
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
- * The keys and certificates of fake gateways, kept in a directory. What is there and still valid is used again, so a
- * running server can go on after the fake gateways were restarted.
+ * The keys and certificates of fake gateways, stored in a directory. Those that are still valid are used again, so a
+ * running server can continue after a restart of the fake gateways.
  */
 export class KeptCredentials {
   readonly certificate: Certificate;

@@ -1,4 +1,4 @@
-/** Entries that are kept. */
+/** The limit of entries. */
 const ENTRIES_MAX = 10_000;
 
 /** What arrived at a fake gateway, the oldest first. The oldest entries are dropped when it is full. */

@@ -18,7 +18,7 @@ export interface Arrival {
   readonly fields: Readonly<Record<string, string>>;
   /** The body of the request. */
   readonly payload: string;
-  /** Status of the answer; `undefined`: none. */
+  /** The status of the answer; `undefined`: no answer. */
   readonly status: number | undefined;
   /** The gateway's code for why it was refused. */
   readonly reason: string | undefined;
@@ -51,7 +51,7 @@ export interface NotificationServerOptions extends Omit<Http2ServerOptions, 'onR
   readonly goAwayText: string;
 }
 
-/** A fake that takes notifications over HTTP/2. */
+/** A fake that accepts notifications over HTTP/2. */
 export interface NotificationServer extends AsyncDisposable {
   readonly origin: string;
   /** What it has checked. Refused streams are not in it. */

@@ -8,7 +8,7 @@ export interface Received {
   readonly atMs: number;
   /** The token of the device, or the endpoint of the browser. */
   readonly to: string;
-  /** Status of the answer; `null`: none. */
+  /** The status of the answer; `null`: no answer. */
   readonly status: number | null;
   /** Why it was refused or could not be decrypted. */
   readonly reason: string | null;

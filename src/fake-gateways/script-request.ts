@@ -33,7 +33,7 @@ const NAMES: readonly string[] = [
 const LATENCY_MS_MAX = 600_000;
 const TIMES_MAX = 1_000_000;
 
-/** Reads the body of `POST /script`, or says what is wrong with it. */
+/** Reads the body of `POST /script`, or returns the error in it. */
 export function readScriptRequest(given: JsonObject): ScriptRequest | string {
   const unknown = Object.keys(given).find((name) => !NAMES.includes(name));
   if (unknown !== undefined) return `unknown field "${unknown}"; known fields: ${NAMES.join(', ')}`;

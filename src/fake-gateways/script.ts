@@ -8,7 +8,7 @@ export type Act =
     }
   /** Accepts the request, and never answers. */
   | { readonly act: 'hang' }
-  /** Refuses the request, and says so where the protocol can. */
+  /** Refuses the request, explicitly if the protocol allows it. */
   | { readonly act: 'turn-away' }
   /** Resets the request, leaving open whether it was accepted. */
   | { readonly act: 'reset' }
@@ -31,12 +31,12 @@ export class Script implements Disposable {
   /** Answers that wait for the latency. */
   private readonly waiting = new Map<NodeJS.Timeout, () => void>();
 
-  /** For the next `times` requests of this token. It replaces what was set for the token before. */
+  /** For the next `times` requests of this token. Replaces earlier instructions for the token. */
   forToken(token: string, act: Act, times = Number.POSITIVE_INFINITY): void {
     this.forTokens.set(token, { act, times });
   }
 
-  /** For the next requests of any token, after what was set before. */
+  /** For the next requests of any token, after earlier instructions. */
   forNext(times: number, act: Act): void {
     this.next.push({ act, times });
   }

@@ -7,10 +7,8 @@ const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} G
 /** The pause in milliseconds that `Retry-After` asks for, in seconds or as a date. Source: RFC 9110, 10.2.3. */
 export function readRetryAfter(value: string | undefined, nowMs: number): number | undefined {
   const text = value?.trim() ?? '';
-  const ms = /^\d+$/.test(text)
-    ? Number(text) * 1000
-    : HTTP_DATE.test(text)
-      ? Date.parse(text) - nowMs
-      : Number.NaN;
+  const isSeconds = /^\d+$/.test(text);
+  if (!isSeconds && !HTTP_DATE.test(text)) return undefined;
+  const ms = isSeconds ? Number(text) * 1000 : Date.parse(text) - nowMs;
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MS_MAX);
 }

@@ -6,9 +6,9 @@ import { notAuthorised } from './outcomes.ts';
 const SETTINGS_UNUSABLE = 'settings-unusable';
 
 /**
- * Stands in for a gateway that cannot be made from its settings, for example because a key file is unreadable. Its
- * devices wait until their publish expires, as with a refused credential, because the operator may mend the file. The
- * outcome names the setting but not the file, whose path is the operator's business.
+ * Replaces a gateway that cannot be made from its settings, for example because a key file is unreadable. Its devices
+ * wait until their publish expires, as with a refused credential, because the operator may fix the file. The outcome
+ * names the setting but not the file, whose path is the operator's business.
  */
 export function unusableGateway<P extends Platform>(platform: P, setting: string): Gateway<P> {
   const fault = notAuthorised(SETTINGS_UNUSABLE, `${setting} cannot be used`);

@@ -1,16 +1,17 @@
 import type { Clock, Log } from '../runtime/ports.ts';
 import { countOpenFiles, type OpenFiles } from './open-files.ts';
 
-/** Listening resumes once this share of the threshold is free. */
+/** Listening resumes when this share of the threshold is free again. */
 const FREE_AGAIN = 0.05;
 
 /**
- * The length of a pause for each HTTP server that exists. Each pause leaves a server behind until its connections have
- * ended, so an attacker who fills and empties the descriptors again and again could otherwise cause any number of them.
+ * The base length of a pause; multiplied by the number of existing HTTP servers. Each pause leaves behind a server
+ * until its connections have ended, and without this an attacker who repeatedly fills and frees the descriptors could
+ * cause any number of them.
  */
 const PAUSE_PER_SERVER_MS = 50;
 
-/** Bun closes silent connections after this time. A longer pause would harm more than the attack itself. */
+/** Bun closes silent connections after this time. A longer pause would do more harm than the attack. */
 const PAUSE_MAX_MS = 12_000;
 
 export interface FileGuardOptions {
@@ -19,16 +20,16 @@ export interface FileGuardOptions {
   readonly log: Log;
   /** A monotonic clock. */
   readonly clock: Clock;
-  /** The name of the loop in log lines, if there are several. Each guards its own listener. */
+  /** The name of the loop in log lines, if there are several. Each loop guards its own listener. */
   readonly loop?: string;
   /** Replaces the kernel's count in tests. */
   readonly count?: (limit: number) => number;
 }
 
 /**
- * Stops listening while too few descriptors are left. Without descriptors, Bun's loop would retry to accept connections
- * for ever and use a whole core, and the server could open neither files nor connections. Only this guard counts
- * connections that never send a request; Bun closes them after 12 s.
+ * Stops listening while few descriptors are left. Without free descriptors, Bun's loop would retry to accept
+ * connections forever and use a whole core, and the server could open neither files nor connections. Only this guard
+ * counts connections that never send a request; Bun closes them after 12 s.
  */
 export class FileGuard {
   private readonly options: FileGuardOptions;
@@ -68,7 +69,7 @@ export class FileGuard {
       this.isPaused = false;
       log.info('New connections accepted again', { loop, used });
     } catch (error) {
-      // The next check tries again.
+      // The next check retries.
       log.error('Channels listener cannot be opened again', { loop, why: String(error) });
     }
   }

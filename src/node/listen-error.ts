@@ -4,11 +4,17 @@ import { StartFailed } from './start-failed.ts';
 interface ListenPlace {
   readonly host: string;
   readonly port: number;
-  /** The settings, if they are not `host` and `port`. */
+  /** The names of the settings, if they are not `host` and `port`. */
   readonly names?: string;
 }
 
-/** Explains to the operator why a listener could not be opened, in one line that names the setting. */
+const FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use by another program',
+  EACCES: 'is not allowed: ports below 1024 need special rights',
+  EADDRNOTAVAIL: 'is not an address of this machine',
+};
+
+/** Explains why a listener could not be opened, in one line that names the setting. */
 export function listenError(
   error: unknown,
   setting: string,
@@ -16,13 +22,7 @@ export function listenError(
 ): StartFailed {
   const code = errorCode(error);
   const where = `${host}:${port} (${names ?? `${setting}.host, ${setting}.port`})`;
-  const why =
-    code === 'EADDRINUSE'
-      ? `${where} is in use by another program`
-      : code === 'EACCES'
-        ? `${where} is not allowed: ports below 1024 need special rights`
-        : code === 'EADDRNOTAVAIL'
-          ? `${where} is not an address of this machine`
-          : `${where} cannot be opened: ${error instanceof Error ? error.message : error}`;
+  const unknown = `cannot be opened: ${error instanceof Error ? error.message : error}`;
+  const why = `${where} ${FAULTS[String(code)] ?? unknown}`;
   return new StartFailed({ exitCode: 1, message: why }, { cause: error });
 }

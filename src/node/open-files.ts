@@ -1,14 +1,17 @@
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 
-/** How many descriptors this process may have, and how they are shared. */
+/** The limit of file descriptors of this process, and its shares. */
 export interface OpenFiles {
   /** The limit of the kernel. */
   readonly limit: number;
   /** Descriptors that the push listener may use. */
   readonly push: number;
-  /** With this many descriptors in use, push connections not counted, the channels listener takes no new connections. */
+  /**
+   * At this number of descriptors in use, without push connections, the channels listener stops accepting
+   * connections.
+   */
   readonly threshold: number;
-  /** WebSocket connections: a little fewer, so that one more can still get the reason why it is refused. */
+  /** WebSocket connections: slightly fewer, so that a client can still be sent the reason why it is refused. */
   readonly connections: number;
 }
 
@@ -17,18 +20,18 @@ const PUSH_MAX = 40_000;
 
 /**
  * The store, webhooks, gateways and files get a tenth, within these limits. They use less than half of it; the other
- * half always stays free.
+ * half stays free.
  */
 const OWN_MIN = 64;
 const OWN_MAX = 2_000;
 
-/** Reads and shares the limit; `undefined` on other systems than Linux. */
+/** Reads the limit and divides it; `undefined` on systems other than Linux. */
 export function readOpenFiles(): OpenFiles | undefined {
   const limit = readLimit();
   return limit === undefined ? undefined : shareOpenFiles(limit);
 }
 
-/** Shares a number of descriptors. */
+/** Divides a number of descriptors. */
 export function shareOpenFiles(limit: number): OpenFiles {
   const push = Math.min(PUSH_MAX, Math.floor(limit / 5));
   const own = Math.min(OWN_MAX, Math.max(OWN_MIN, Math.floor(limit / 10)));
@@ -36,7 +39,7 @@ export function shareOpenFiles(limit: number): OpenFiles {
   return { limit, push, threshold: limit - push - Math.ceil(own / 2), connections };
 }
 
-/** Bun raises the soft limit to the hard one when it starts, so they are the same. */
+/** Bun raises the soft limit to the hard limit at its start, so both are equal. */
 function readLimit(): number | undefined {
   let limits: string;
   try {
@@ -63,7 +66,7 @@ function probe(limit: number): number {
     closeSync(openSync('/dev/null', 'r'));
     return 0;
   } catch {
-    // Opening this file fails for no other reason.
+    // Opening this file can only fail for lack of descriptors.
     return limit;
   }
 }

@@ -6,18 +6,19 @@ interface Address {
   readonly port: number;
 }
 
-/** How long a server that has the lock may take to say its process id. Milliseconds. */
+/** How long the server that holds the lock may take to send its process id. Milliseconds. */
 const ANSWER_TIMEOUT_MS = 1000;
 
-/** After this time, the server that has the lock ends a connection. Seconds. */
+/** The server that holds the lock closes a connection after this time. Seconds. */
 const CONNECTION_SECONDS = 4;
 
 /**
- * Locks a port that several threads share. The kernel lets any process of the same user share such a port, so a second server
- * would take half of the connections. Linux only, like sharing a port.
+ * Locks a port that several threads share. The kernel lets any process of the same user share such a port, so without
+ * a lock a second server would take half of the connections. Linux only, like port sharing.
  *
- * The lock is a Unix socket with an abstract name. The kernel keeps these names in the network namespace, as it does with
- * ports, and removes them with the process. A process that connects to it gets the process id of the server.
+ * The lock is a Unix socket with an abstract name. The kernel keeps such names per network namespace, as it does for
+ * ports, and removes them with the process. A process that connects to the socket is sent the process id of the
+ * server.
  */
 export class PortLock implements Disposable {
   private readonly listener: { stop(closeActiveConnections?: boolean): void };
@@ -27,18 +28,18 @@ export class PortLock implements Disposable {
       unix: name,
       socket: {
         open(socket) {
-          // The other side ends the connection: it would not see text that comes together with the end.
+          // The client closes the connection: it would not see text that arrives together with the end.
           socket.timeout(CONNECTION_SECONDS);
           socket.write(String(process.pid));
         },
         timeout: (socket) => void socket.terminate(),
-        // Bun wants a handler.
+        // Bun requires a handler.
         data: () => undefined,
       },
     });
   }
 
-  /** Takes the lock. Throws `StartFailed` if another server has it, or another program the port. */
+  /** Takes the lock. Throws `StartFailed` if another server holds it, or if another program uses the port. */
   static async take(setting: string, address: Address): Promise<PortLock> {
     const name = `\0fanfare-port:${address.host}:${address.port}`;
     let lock: PortLock;
@@ -61,7 +62,7 @@ export class PortLock implements Disposable {
   }
 }
 
-/** Throws Bun's error if any program listens on the port: without sharing, the kernel refuses a second listener. */
+/** Throws Bun's error if a program listens on the port: without sharing, the kernel refuses a second listener. */
 function refuseIfTaken({ host, port }: Address): void {
   Bun.listen({ hostname: host, port, socket: { data: () => undefined } }).stop(true);
 }
@@ -82,7 +83,7 @@ async function inUse(setting: string, { address, name, error }: Taken): Promise<
   );
 }
 
-/** Asks the server that has the lock for its process id; `undefined` if it does not answer. */
+/** Asks the server that holds the lock for its process id; `undefined` if it does not answer. */
 async function processThatHas(name: string): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const unknown = () => resolve(undefined);
@@ -96,7 +97,7 @@ async function processThatHas(name: string): Promise<string | undefined> {
       close: unknown,
       error: unknown,
     },
-    // The server has just ended, or another program has this name.
+    // The server has just stopped, or another program uses this name.
   }).catch(unknown);
   const timer = setTimeout(unknown, ANSWER_TIMEOUT_MS);
   const text = await promise;

@@ -25,7 +25,7 @@ export interface FanfareServer {
   readonly push: ListenerAddress;
   readonly admin: ListenerAddress;
   readonly adminPassword: AdminPasswordSource;
-  /** Logs in to the dashboard once, within ten minutes; `undefined` if there is no dashboard. */
+  /** Makes a link that logs in to the dashboard once, within ten minutes; `undefined` if there is no dashboard. */
   readonly logInToken: string | undefined;
   /** The number of realtime loops. */
   readonly threads: number;
@@ -40,9 +40,12 @@ export interface FanfareServer {
   readonly log: Log;
   /** Settles only if a part has died, with the reason. The server must then be stopped. */
   readonly died: Promise<string>;
-  /** Takes over the apps, instances and certificate of another configuration. Rejects with `StartFailed` and keeps the old ones. */
+  /**
+   * Applies the apps, instances and certificate of another configuration. Rejects with `StartFailed`, and keeps the
+   * old ones, if that fails.
+   */
   reload(config: Config): Promise<void>;
-  /** Says at `/readyz` that it is about to stop. */
+  /** Reports at `/readyz` that the server is about to stop. */
   announceStop(): void;
   /** Stops all parts, last started first. */
   stop(): Promise<void>;
@@ -103,9 +106,9 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   background.onCertificate = certificateUser(realtime, log);
   const listener = await realtime.listen();
   await background.announceListening(listener);
-  // Load balancers must send no more requests to a server that is about to stop.
+  // Load balancers must stop sending requests to a server that is about to stop.
   const announceStop = () => background.post({ type: 'realtime', state: 'stopping' });
-  // Runs first when stopping.
+  // Runs first during a stop.
   parts.defer(announceStop);
 
   const running = parts.move();
@@ -139,7 +142,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   };
 }
 
-/** Refuses a configuration that needs a part that this version or this system does not have. */
+/** Refuses a configuration that needs a feature that this version or system does not have. */
 function refuseUnsupported(config: Config): void {
   const { threads } = config.realtime;
   if (threads !== 'auto' && threads > 1 && process.platform !== 'linux') {
@@ -160,10 +163,10 @@ function refuseUnsupported(config: Config): void {
   }
 }
 
-/** How long to wait after a listener could not be opened with another certificate. Milliseconds. */
+/** The pause after a failure to open a listener with a new certificate. Milliseconds. */
 const CERTIFICATE_RETRY_MS = 60_000;
 
-/** Makes the function that gives the channels listener another certificate, and tries again while that fails. */
+/** Makes the function that sets the certificate of the channels listener, and retries while that fails. */
 function certificateUser(realtime: RealtimeLoops, log: Log): (tls: Certificate) => void {
   let latest: Certificate | undefined;
   const use = async (tls: Certificate) => {
@@ -197,7 +200,7 @@ function readTls({ tls }: Config): Certificate | undefined {
   try {
     createSecureContext(certificate);
   } catch (error) {
-    // A listener would throw the same error, but without the settings.
+    // The listener would also throw this error, but without naming the settings.
     const why = error instanceof Error ? error.message : String(error);
     const message = `tls.certFile, tls.keyFile: ${certFile} and ${keyFile} are not a PEM certificate and its key: ${why}`;
     throw new StartFailed({ exitCode: 2, message });

@@ -4,7 +4,7 @@ export interface StartFault {
   readonly message: string;
 }
 
-/** Why a server could not start, in words for its operator. */
+/** Why a server could not start. The message is for its operator. */
 export class StartFailed extends Error {
   override readonly name = 'StartFailed';
   readonly exitCode: 1 | 2;

@@ -1,6 +1,6 @@
 /**
  * Settles with the first error that nothing caught. The caller must then end the process: by default, Bun would print
- * the error and might go on with half a server.
+ * the error and might continue with half a server.
  */
 export function firstFault(): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();

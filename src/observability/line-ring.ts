@@ -3,7 +3,7 @@ import type { KeptLine } from './log.ts';
 
 /** A line in its place. */
 export interface NumberedLine extends KeptLine {
-  /** Rises with every line, also over restarts, as long as there are fewer than 1,000 lines a second. */
+  /** Increases with each line, even across restarts, provided that there are fewer than 1,000 lines a second. */
   readonly n: number;
 }
 
@@ -58,7 +58,7 @@ export class LineRing {
     const owner = this.budget.largestOwner() ?? '';
     const lines = this.owners.get(owner);
     const oldest = lines?.shift();
-    if (oldest === undefined) throw new Error('The owner with the most lines has none');
+    if (oldest === undefined) throw new Error('The owner with the most lines has no lines');
     this.budget.release(owner, charactersOf(oldest));
     this.count--;
     if (lines?.length === 0) this.owners.delete(owner);

@@ -34,8 +34,8 @@ interface Waiting {
 }
 
 /**
- * Queues lines until they are written, which may take long if nothing reads them. The caller never waits. If the queue
- * is full, the owner with the most characters loses its newest lines. The remaining lines keep their order.
+ * Queues lines until they are written, which may take long if nothing reads them. The caller never waits. If the
+ * queue is full, the owner with the most characters loses its newest lines. The remaining lines keep their order.
  */
 export class LineWriter {
   /** Dropped lines since the start. */

@@ -71,7 +71,9 @@ export interface LogEntry {
   readonly fields: Fields;
 }
 
-/** Formats one line. It contains no character that controls a terminal or ends the line, whatever the fields hold. */
+/**
+ * Formats one line. It contains no character that controls a terminal or ends the line, whatever the fields contain.
+ */
 export function formatLine(format: LogFormat, entry: LogEntry): string {
   return printable(format === 'json' ? jsonLine(entry) : textLine(entry));
 }

@@ -44,7 +44,7 @@ export const metricRows = {
   fallbackSessionsUnknown: {
     name: 'fanfare_fallback_unknown_sessions_total',
     kind: 'counter',
-    help: 'Requests with messages for a session over HTTP that nobody knows: of clients that have just left, or of somebody who guesses. Each counts as a new connection of its address.',
+    help: 'Requests with messages for an unknown session over HTTP: from clients that have just left, or from somebody who guesses ids. Each counts as a new connection of its address.',
   },
   statisticsReports: {
     name: 'fanfare_statistics_reports_total',
@@ -217,7 +217,7 @@ export const metricRows = {
   quotaWarnings: {
     name: 'fanfare_quota_warnings_total',
     kind: 'counter',
-    help: 'How often an app had 5 % or 1 % of its daily quota left, or none.',
+    help: 'How often an app had 5 %, 1 % or nothing of its daily quota left.',
     label: { name: 'left', values: ['5%', '1%', '0%'] },
   },
   webhookEventsDropped: {
@@ -302,7 +302,7 @@ export const metricRows = {
   ruleEvents: {
     name: 'fanfare_push_rule_events_total',
     kind: 'counter',
-    help: 'Events that fit a push rule, by what became of them. `unfit`: their data lacks what the rule needs; `refused`: the push instance refused the publish.',
+    help: 'Events that match a push rule, by result. `unfit`: their data lacks what the rule needs; `refused`: the push instance refused the publish.',
     label: {
       name: 'result',
       values: ['published', 'over-rate', 'too-many', 'unfit', 'refused', 'failed'],
@@ -386,7 +386,7 @@ export const metricRows = {
   resumes: {
     name: 'fanfare_resumes_total',
     kind: 'counter',
-    help: 'Subscriptions of clients that had a place in the history, by result. `resumed`: they got all that they missed; otherwise why not.',
+    help: 'Subscriptions of clients with a position in the history, by result. `resumed`: they got everything that they missed; otherwise the reason why not.',
     label: { name: 'result', values: ['resumed', 'forgotten', 'too-much', 'unavailable'] },
   },
   eventsReplayed: {
@@ -417,12 +417,12 @@ export const metricRows = {
   engineDataLost: {
     name: 'fanfare_engine_data_lost_total',
     kind: 'counter',
-    help: 'Partitions that this server stated again, because Redis had lost data or may have lost some at a restart or failover. There are 64.',
+    help: 'Partitions whose state this server sent to Redis again, because Redis had lost data or may have lost some at a restart or failover. There are 64.',
   },
   certificateEnd: {
     name: 'fanfare_certificate_end_time_seconds',
     kind: 'gauge',
-    help: 'When the certificate of the public listeners ends, in seconds since 1970. Absent while there is none.',
+    help: 'When the certificate of the public listeners expires, in seconds since 1970. Absent while there is none.',
   },
   certificateOrders: {
     name: 'fanfare_certificate_orders_total',

@@ -23,7 +23,7 @@ function writeAll(text: string): boolean {
     try {
       at += writeSync(STANDARD_ERROR, bytes, at);
     } catch (error) {
-      // After any other error, such as a closed pipe or a full disk, the server goes on without this text.
+      // After any other error, such as a closed pipe or a full disk, the server continues without this text.
       if (!isFull(error)) return false;
       Bun.sleepSync(FULL_MS);
     }

@@ -6,7 +6,7 @@ import {
   parseRange,
 } from '../runtime/ip-address.ts';
 
-/** Whether an address belongs to the public internet; if not, what it is. */
+/** Whether an address belongs to the public internet; if not, which kind it is. */
 export type AddressClass =
   | { readonly public: true }
   | { readonly public: false; readonly what: string };

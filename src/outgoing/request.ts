@@ -177,7 +177,7 @@ async function readStart(
       chunks.push(chunk.subarray(0, left));
       left -= chunk.length;
       if (left <= 0) {
-        // Closes the connection; otherwise the runtime would go on receiving.
+        // Closes the connection; otherwise the runtime would continue to receive.
         stop.abort(ABORTED);
         break;
       }

@@ -38,7 +38,7 @@ const QUERIES_MAX = 256;
 /** Open queries of one owner. */
 const QUERIES_PER_OWNER_MAX = 64;
 
-/** How long an answer is cached at most. */
+/** The limit of the time for which an answer is cached. */
 const KEEP_MS_MAX = 30_000;
 
 /** How long a failure is cached. */
@@ -47,7 +47,7 @@ const FAILURE_MS = 5_000;
 /** Names in the cache; the least recently used are evicted. */
 const CACHED_MAX = 2_000;
 
-/** A name was not resolved; `code` says why in a few words. */
+/** A name was not resolved; `code` is the reason in a few words. */
 export class LookupFailed extends Error {
   override readonly name = 'LookupFailed';
   readonly code: string;
@@ -58,7 +58,7 @@ export class LookupFailed extends Error {
   }
 }
 
-/** A query that was refused, or ended in favour of others. */
+/** A query that was refused, or aborted in favour of others. */
 class TooManyQueries extends LookupFailed {
   constructor() {
     super('too many names are being looked up');
@@ -175,7 +175,7 @@ export class Resolver {
       }
       return sorted;
     } catch (failure) {
-      // A query that ended in favour of others says nothing about its name.
+      // A query that was aborted in favour of others says nothing about its name.
       if (!(failure instanceof TooManyQueries)) {
         this.keep(name, { untilMs: timers.now() + FAILURE_MS, failure });
       }

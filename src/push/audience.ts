@@ -14,11 +14,11 @@ export interface AudienceQuery {
   readonly target: PublishTarget;
   /** Starts after this device number. 0: from the beginning. */
   readonly after: number;
-  /** The most devices in one page. */
+  /** The limit of devices per page. */
   readonly pageDevices: number;
 }
 
-/** Device numbers to read ahead, over all names; and the fewest for one name. */
+/** How many device numbers to read ahead: for all names together, and the minimum for one name. */
 const READ_AHEAD = 20_000;
 const READ_AHEAD_OF_NAME_MIN = 100;
 
@@ -96,7 +96,7 @@ async function* mergedNumbers(
   }
 }
 
-/** Takes the numbers up to the lowest end of the streams: no unread number can be lower. */
+/** Takes the numbers up to the lowest end of the streams: no unread number can be lower than that. */
 function takeKnown(streams: readonly Stream[]): number[] {
   let end = Number.POSITIVE_INFINITY;
   for (const { ahead, ended } of streams) {

@@ -8,8 +8,8 @@ import type { Device, DeviceId, DeviceMetadata, DeviceToken, NewDevice } from '.
 export interface DeviceStore {
   /**
    * Stores a device. The same commit deletes the instance's device with the same token, so that no app gets a
-   * notification twice, and those of `previousIds` that have this token or none. `'full'`: the instance has `devicesMax`
-   * devices, none of them with this token.
+   * notification twice, and those of `previousIds` that have this token or no token. `'full'`: the instance has
+   * `devicesMax` devices, none of them with this token.
    */
   register(registration: NewRegistration): Promise<'registered' | 'full'>;
   get(device: DeviceKey): Promise<Device | undefined>;
@@ -17,7 +17,7 @@ export interface DeviceStore {
   delete(device: DeviceKey): Promise<void>;
   /** `false` here and below: there is no such device. */
   setMetadata(change: MetadataChange): Promise<boolean>;
-  /** Deletes the device that had this token. The device is untrusted until a gateway accepts its new token. */
+  /** Deletes the token of the device. The device is untrusted until a gateway accepts its new token. */
   setToken(change: TokenChange): Promise<boolean>;
   setUser(change: UserChange): Promise<SetUserResult>;
   /** A part of a device's interests, in the order of their UTF-8 bytes. */
@@ -61,7 +61,7 @@ export interface TokenChange extends DeviceKey, DeviceToken {
 
 export interface UserChange extends DeviceKey {
   readonly userId: string;
-  /** The most devices of one platform that a user may have. */
+  /** The limit of a user's devices of one platform. */
   readonly max: number;
   /** At the limit, deletes the user's device that has been inactive longest. */
   readonly replaceOldest: boolean;

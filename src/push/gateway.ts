@@ -47,8 +47,8 @@ export type Outcome =
       readonly sinceMs: number | undefined;
     }
   /**
-   * Permanently refused for this device or, with the scope `'publish'`, for every device of the publish. `words` is the
-   * gateway's own text, at most 200 characters, or empty.
+   * Permanently refused for this device or, with the scope `'publish'`, for every device of the publish. `words` is
+   * the gateway's own text, at most 200 characters, or empty.
    */
   | {
       readonly result: 'refused';
@@ -73,9 +73,9 @@ export type Deliver = (recipient: Recipient) => Promise<Outcome>;
 /**
  * Sends notifications to the devices of one platform, for one instance.
  *
- * `prepare` does once what is the same for all devices of a publish. The function that it returns must settle for each
- * recipient with an outcome, within a bounded time, and must not reject for what a gateway or a network does. Callers
- * run it for at most `atOnce` recipients concurrently; more would only wait inside.
+ * `prepare` does once what is the same for all devices of a publish. The function that it returns must settle for
+ * each recipient with an outcome, within a bounded time, and must not reject because of a gateway or a network.
+ * Callers run it for at most `atOnce` recipients concurrently; more would only wait inside.
  */
 export interface Gateway<P extends Platform> extends AsyncDisposable {
   readonly platform: P;

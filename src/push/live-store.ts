@@ -1,7 +1,7 @@
 import type { LiveResult } from './model/live.ts';
 import type { PublishId } from './model/publish.ts';
 
-/** Stores what became of the live parts of publishes. */
+/** Stores the results of the live parts of publishes. */
 export interface LiveStore {
   /**
    * Stores a result, and lets planning begin, in one commit. Does nothing if there is a result, or if planning has begun

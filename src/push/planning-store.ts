@@ -5,7 +5,10 @@ import type { AfterJob, ClaimedPlan, ClaimOptions, NewPage } from './model/deliv
  * durable when it settles; if it fails without an answer, it may have been done.
  */
 export interface PlanningStore {
-  /** Claims due plans: of each instance in turn, the one that has waited longest. At most `limitPerInstance` of each. */
+  /**
+   * Claims due plans: instances take turns, and of each the plan that has waited longest is first. At most
+   * `limitPerInstance` of each.
+   */
   claimPlans(wanted: WantedPlans): Promise<readonly ClaimedPlan[]>;
   /**
    * Adds a page and records how far planning has come. Returns the page's number; `undefined` if the publish was

@@ -2,10 +2,10 @@ import type { Acceptance, NewPublish, PublishId, PublishStatus, Report } from '.
 
 /** Stores publishes and their status. */
 export interface PublishStore {
-  /** Stores a publish, or says why not. Durable when it settles. */
+  /** Stores a publish, or returns why not. Durable when it settles. */
   accept(publish: NewPublish): Promise<Acceptance>;
   status(of: PublishAt): Promise<PublishStatus | undefined>;
-  /** Cancels what has not been sent yet. Does nothing to a publish that is over. */
+  /** Cancels what was not sent yet. Does nothing to a finished publish. */
   cancel(publish: PublishAt): Promise<AfterCancel | undefined>;
   /**
    * Stores a report. Returns `undefined` and drops the report if it repeats another, if its publish or device is
@@ -29,7 +29,7 @@ export interface ReceivedReport {
 
 /** The status after a call to cancel. */
 export interface AfterCancel extends PublishStatus {
-  /** Set if this call cancelled it: it was not over before. */
+  /** Set if this call cancelled it: it was not finished before. */
   readonly isCancelledNow?: true;
 }
 

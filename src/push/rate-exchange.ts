@@ -45,7 +45,7 @@ const WORTH_REPORTING = 1 / 20;
 /** A rate is dropped if less than that was taken from it within this time. */
 const QUIET_MS = 10_000;
 
-/** After a longer gap between two exchanges, what others took meanwhile is not charged: its time is over. */
+/** After a longer gap between two exchanges, what others took in that time is not charged: it is too long ago. */
 const GAP_MS = 2_000;
 
 /** Rates that are exchanged at the same time. Of more, each server counts its own. */
@@ -66,7 +66,7 @@ interface SharedRate extends InstanceRate {
   /** When it was last reported, or else first taken from. */
   sinceMs: number;
   hasReported: boolean;
-  /** By server, what it had taken at the last exchange. */
+  /** By server: what it had taken at the last exchange. */
   elsewhere: Map<string, number> | undefined;
   exchangedAtMs: number;
 }
@@ -173,7 +173,7 @@ export class RateExchange implements AsyncDisposable {
       let others = 0;
       for (const { server, tokens } of byRate.get(key) ?? []) {
         const before = shared.elsewhere?.get(server) ?? 0;
-        // A smaller sum began anew.
+        // A smaller sum means that the server started anew.
         others += tokens < before ? tokens : tokens - before;
         elsewhere.set(server, tokens);
       }

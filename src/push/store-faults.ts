@@ -3,7 +3,7 @@ export class StoreLost extends Error {
   override readonly name = 'StoreLost';
 }
 
-/** Too many changes wait for the store, and the caller's owner has most of them. Others are served. */
+/** Too many changes wait for the store, and the caller's owner has the most of them. Others are served. */
 export class StoreBusy extends Error {
   override readonly name = 'StoreBusy';
 }

@@ -4,8 +4,8 @@ export function errorCode(error: unknown): unknown {
 }
 
 /**
- * What failed, in one word: the error's code, otherwise its name. Never the message: Bun's errors quote the URL, which
- * may hold a secret.
+ * The failure as one word: the error's code, otherwise its name. Never the message: Bun's errors quote the URL, which
+ * may contain a secret.
  */
 export function errorWord(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';

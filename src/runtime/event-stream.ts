@@ -3,11 +3,11 @@ const encoder = new TextEncoder();
 export interface EventStreamOptions {
   /** Takes all that waits, as text; empty if nothing does. */
   readonly take: () => string;
-  /** Called once, when nobody reads any more. */
+  /** Called once, when the reader is gone. */
   readonly onClosed: () => void;
 }
 
-/** A body of server-sent events that is made only as fast as its reader takes it. */
+/** A body of server-sent events that is generated only as fast as its reader reads. */
 export class EventStream<End extends string> {
   readonly body: ReadableStream<Uint8Array>;
   private readonly options: EventStreamOptions;
@@ -25,7 +25,7 @@ export class EventStream<End extends string> {
     );
   }
 
-  /** Tells the reader that there is something to take. */
+  /** Notifies the reader that there is something to read. */
   wakeUp(): void {
     const { wake } = this;
     this.wake = undefined;

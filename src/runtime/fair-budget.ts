@@ -46,8 +46,8 @@ export class FairBudget<Owner = string> {
 
   /**
    * The owner that must give something up before `owner` may take `amount` more. `undefined`: there is room. `owner`
-   * itself: it may not take more, because the largest would then hold less. Callers drop something of that owner,
-   * release it, and ask again.
+   * itself: it may not take more, because the largest would then hold less. Callers drop something of the returned
+   * owner, release it, and ask again.
    */
   whoYields(owner: Owner, amount = 1): Owner | undefined {
     const missing = this.sum + amount - this.capacity;
@@ -88,7 +88,7 @@ export class FairBudget<Owner = string> {
     this.shared?.set(sum);
   }
 
-  /** The owner that holds most; `undefined` if none holds anything. */
+  /** The owner that holds the most; `undefined` if none holds anything. */
   largestOwner(): Owner | undefined {
     if (this.largest !== undefined && this.of(this.largest) >= this.othersMax) return this.largest;
     let largestAmount = 0;

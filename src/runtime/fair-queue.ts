@@ -26,8 +26,8 @@ interface Entry<Item> {
 }
 
 /**
- * A bounded queue that several owners share. When it is full, the owner with most waiting loses its newest entries.
- * Entries are taken from the owners in turn, and those of one owner in order.
+ * A bounded queue that several owners share. When it is full, the owner with the most in it loses its newest entries.
+ * Owners take turns, and the entries of one owner come in order.
  */
 export class FairQueue<Item> {
   private readonly items: FairBudget;
@@ -50,7 +50,7 @@ export class FairQueue<Item> {
     return this.queues.size === 0;
   }
 
-  /** Adds an entry. Gives what was dropped for it: entries of others, or this one. */
+  /** Adds an entry. Returns what was dropped for it: entries of others, or this one. */
   push(owner: string, item: Item, weight: Weight): readonly Dequeued<Item>[] {
     const dropped: Dequeued<Item>[] = [];
     for (;;) {

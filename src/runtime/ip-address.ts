@@ -7,7 +7,7 @@ export interface AddressRange {
   readonly bits: number;
 }
 
-/** Reads an address; `undefined` if the text is none or has a zone. */
+/** Reads an address; `undefined` if the text is not an address or has a zone. */
 export function parseAddress(text: string): AddressBytes | undefined {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
 }
@@ -44,7 +44,7 @@ export function unmappedRange({ first, bits }: AddressRange): AddressRange {
   return { first: plain, bits: bits - (first.length - plain.length) * 8 };
 }
 
-/** Formats an address: IPv4 with dots, IPv6 as RFC 5952 says. */
+/** Formats an address: IPv4 with dots, IPv6 as in RFC 5952. */
 export function addressText(address: AddressBytes): string {
   if (address.length === 4) return address.join('.');
   const groups = groupsOf(address).join(':');
@@ -99,7 +99,7 @@ function parseIpv6(text: string): AddressBytes | undefined {
   const [head, tail] = halves.map((half, index) => parseGroups(half, index === halves.length - 1));
   if (head === undefined) return undefined;
   if (halves.length === 1) return head.length === 16 ? head : undefined;
-  // "::" stands for at least one group of zeros.
+  // "::" replaces at least one group of zeros.
   if (tail === undefined || head.length + tail.length > 14) return undefined;
   return [...head, ...new Array<number>(16 - head.length - tail.length).fill(0), ...tail];
 }

@@ -14,7 +14,7 @@ class Entry {
   }
 }
 
-/** Field to add to a line that stands for others as well: how many were not logged. */
+/** Field to add to a line that represents others as well: how many were not logged. */
 export interface Throttled {
   readonly notLogged?: number;
 }
@@ -37,8 +37,8 @@ export class LogThrottle {
   }
 
   /**
-   * Runs `log`, or counts a line that was left out. `key` is the kind of line and its owner. `lines`: how many this one
-   * stands for.
+   * Runs `log`, or counts a line that was left out. `key` is the kind of line and its owner. `lines`: how many lines
+   * this one represents.
    */
   run(key: string, log: (throttled: Throttled) => void, lines = 1): void {
     const nowMs = this.clock.now();

@@ -58,7 +58,7 @@ function redactedPart(part: string): string {
 /** Outcomes are stored with it. */
 const LENGTH_MAX = 200;
 
-/** No word of a language is this long; tokens, keys and signatures are. */
+/** No word of a language is this long, but tokens, keys and signatures are. */
 const SECRET = /[\w+/=~:-]{32,}/g;
 
 /**

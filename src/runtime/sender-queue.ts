@@ -17,8 +17,8 @@ export function untrustedLimit(capacity: number, doTrustedWait: boolean): number
 }
 
 /**
- * A fair queue of what several senders want to send. Owners take turns, so that one with many requests does not delay
- * the others, and untrusted requests take turns with trusted ones.
+ * A fair queue for what several senders want to send. Owners take turns, so that one with many requests does not
+ * delay the others, and untrusted requests take turns with trusted ones.
  */
 export class SenderQueue<Item> {
   private readonly trusted = new RoundRobin<Item>();

@@ -44,11 +44,11 @@ export class TrustedProxies {
   }
 
   /**
-   * The client address of a request. `peer` is the far end of the connection.
+   * The client address of a request. `peer` is the other end of the TCP connection.
    *
-   * Each proxy appends the address that it saw, so the client is the last entry that is no trusted proxy. Most proxies
-   * write one of the two headers and pass the other one on as the client sent it. So if both are there and name
-   * different clients, neither counts, and `peer` is taken for the client.
+   * Each proxy appends the address that it saw, so the client is the last entry that is not a trusted proxy. Most
+   * proxies write one of the two headers and forward the other one as the client sent it. So if both are present and
+   * name different clients, neither is used, and `peer` counts as the client.
    */
   clientOf(peer: string, { xForwardedFor, forwarded }: ForwardingHeaders): string {
     if (this.isEmpty || !this.trusts(peer)) return peer;

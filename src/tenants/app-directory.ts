@@ -27,7 +27,7 @@ export class MemoryAppDirectory implements AppDirectory {
     return this.ids.values();
   }
 
-  /** Puts a tap on an app, or takes it away. Does nothing if there is no such app. */
+  /** Sets or removes the tap of an app. Does nothing if the app does not exist. */
   setTap(id: string, tap: Tap | undefined): void {
     const app = this.ids.get(id);
     if (app !== undefined) app.tap = tap;
@@ -39,7 +39,7 @@ export class MemoryAppDirectory implements AppDirectory {
     const named = new Set(apps.map(({ id }) => id));
     for (const [id, app] of this.ids) {
       if (named.has(id)) continue;
-      // Code that still holds it must stop serving it.
+      // Code that still refers to it must stop serving it.
       app.enabled = false;
       app.tap = undefined;
       this.ids.delete(id);

@@ -5,8 +5,8 @@ import { newAppId, newAppKey } from './app-credentials.ts';
 import { newInstance } from './instance-credentials.ts';
 
 /*
- * The first start creates one app and one instance: without them a server is of no use. The store creates each only
- * if it has none, because several servers may start on it at the same moment.
+ * The first start creates an app and an instance, because a server without them is useless. The store creates each
+ * only if there is none, because several servers may start at the same moment.
  */
 
 /** Creates the first app and returns its id; `undefined` if the store or the configuration has apps. */

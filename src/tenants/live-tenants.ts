@@ -144,7 +144,7 @@ export class LiveTenants<
     return this.poller.poll();
   }
 
-  /** Takes over the tenants of another configuration. */
+  /** Applies the tenants of another configuration. */
   reconfigure(config: Config): Promise<void> {
     this.config = config;
     return this.poller.readAgain();

@@ -31,7 +31,7 @@ export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
     super(appKind, options);
   }
 
-  /** Creates an app and returns its id. Makes an id and a key if none are given. */
+  /** Creates an app and returns its id. Generates an id and a key if none are given. */
   create(given: NewApp): Promise<string> {
     const { id = newAppId(), name = '', enabled = true, keys = [newAppKey()] } = given;
     return this.enqueue(async () => {

@@ -34,7 +34,7 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
     super(instanceKind, options);
   }
 
-  /** Creates an instance and returns its id. Makes an id, a secret key and VAPID keys if none are given. */
+  /** Creates an instance and returns its id. Generates an id, a secret key and VAPID keys if none are given. */
   create(given: NewInstance): Promise<string> {
     const made = newInstance(given.name ?? '');
     const { id = made.id, secretKeys = made.secretKeys } = given;
@@ -100,7 +100,7 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
     });
   }
 
-  /** Deletes an instance, also one that was removed from the configuration. Returns how many devices it had. */
+  /** Deletes an instance, even one that was removed from the configuration. Returns how many devices it had. */
   delete(id: string): Promise<number> {
     return this.change(id, async () => {
       const devices = await this.store.delete(id);

@@ -5,7 +5,7 @@ import { completeTenants, type StoredTenant, type TenantKind } from './tenant-ki
 /** Keys that a tenant may have. Each request may be checked against all of them. */
 const KEYS_MAX = 20;
 
-/** A tenant of this server, and where it is kept. Tenants of the configuration are changed there. */
+/** A tenant of this server, and where it is defined. Tenants in the configuration are changed there. */
 export interface KeptTenant<Settings> {
   readonly tenant: Settings;
   readonly source: 'configuration' | 'store';
@@ -15,7 +15,7 @@ export interface TenantAdminOptions<Store, Settings> {
   readonly store: Store;
   /** The tenants of the configuration as it is now. */
   readonly configured: () => readonly Settings[];
-  /** Makes a running server take over a change in the store. Settles when it has. */
+  /** Makes a running server apply a change of the store. Settles when it has. */
   readonly changed: () => Promise<void>;
   /** Whether other servers do not see this store, so that nothing may be created in it. */
   readonly isStoreOwn: boolean;
@@ -98,7 +98,7 @@ export abstract class TenantAdmin<
     });
   }
 
-  /** Returns what a tenant of the store would be after a change. Nothing is changed. */
+  /** Returns how a stored tenant would look after a change. Changes nothing. */
   protected async tried(id: string, make: () => Promise<Stored>): Promise<KeptTenant<Settings>> {
     this.refuseConfigured(id);
     const stored = [await make()];
@@ -161,7 +161,7 @@ export function checkKeys(setting: string, keys: readonly string[]): void {
   }
 }
 
-/** Refuses a new key for a tenant that has as many as it may have. */
+/** Refuses a new key for a tenant that has reached the limit of keys. */
 export function checkRoomForKey(keys: readonly unknown[]): void {
   if (keys.length < KEYS_MAX) return;
   throw new OperationRefused(

@@ -12,7 +12,7 @@ const statuses = {
 
 export type RefusalCode = keyof typeof statuses;
 
-/** Why an operation was refused, in words for the caller. Anything else that is thrown is a bug. */
+/** Why an operation was refused. The message is for the caller. Anything else that is thrown is a bug. */
 export class OperationRefused extends Error {
   override readonly name = 'OperationRefused';
   readonly status: number;

@@ -9,7 +9,7 @@ export interface RevisionPollerOptions<Found> {
   /** Grows with each change in the store. */
   readonly revision: () => Promise<number>;
   readonly read: () => Promise<Found>;
-  /** Takes over what was read. If it throws, it is called again at the next poll. */
+  /** Applies what was read. If it throws, it is called again at the next poll. */
   readonly changed: (found: Found) => void;
   /** Reports whether the store could be read: `undefined`, or the error. Returns whether that has changed. */
   readonly storeState: (error: unknown) => boolean;
@@ -21,7 +21,7 @@ export class RevisionPoller<Found> implements AsyncDisposable {
   private readonly options: RevisionPollerOptions<Found>;
   /** The revision that was read last. */
   private known = -1;
-  /** Whether `changed` has taken over what was read last. */
+  /** Whether `changed` has applied what was read last. */
   private isTakenOver = false;
   /** The revision that `changed` failed on: the error is logged once. */
   private failed = -1;
@@ -50,7 +50,7 @@ export class RevisionPoller<Found> implements AsyncDisposable {
     }, POLL_INTERVAL_MS);
   }
 
-  /** Polls now. Settles when a change has been taken over. */
+  /** Polls now. Settles when a change has been applied. */
   poll(): Promise<void> {
     return this.enqueue(false);
   }
@@ -98,7 +98,7 @@ export class RevisionPoller<Found> implements AsyncDisposable {
     const { revision, read } = this.options;
     // The revision first: a change between the two statements is then read twice instead of missed.
     const now = await revision();
-    // An emptied or older store must not make the server drop what it serves.
+    // If the store was emptied or replaced by an older copy, the server must keep what it serves.
     if (now < this.known)
       throw new Error('the store has gone back to an earlier state; restart the server');
     const found = await read();

@@ -7,7 +7,7 @@ import type { Config, InstanceSettings } from '../config/schema.ts';
 import type { StoredApp } from '../stores/tenants/app-store.ts';
 import type { StoredInstance } from '../stores/tenants/instance-store.ts';
 
-/** A tenant as the store keeps it. `settings` holds what differs from the defaults. */
+/** A tenant as stored. `settings` contains only what differs from the defaults. */
 export interface StoredTenant {
   readonly id: string;
   readonly settings: Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ export const instanceKind: TenantKind<StoredInstance, InstanceSettings> = {
   isConfigured: 'the configuration has an instance with its id',
 };
 
-/** Which stored tenants can be served, and why the others cannot. */
+/** The stored tenants that can be served, and why the others cannot. */
 export interface CompletedTenants<Settings> {
   readonly served: readonly Settings[];
   readonly notServed: readonly { readonly id: string; readonly why: string }[];
@@ -56,7 +56,7 @@ interface Tenants<Stored, Settings> {
   readonly configured: readonly Settings[];
 }
 
-/** Completes stored tenants with the defaults. Tenants of the configuration take precedence. */
+/** Completes stored tenants with the defaults. Tenants in the configuration take precedence. */
 export function completeTenants<Stored extends StoredTenant, Settings extends { id: string }>(
   kind: TenantKind<Stored, Settings>,
   { stored, configured }: Tenants<Stored, Settings>,

@@ -12,8 +12,8 @@ export const shownWebhookUrl = z
   );
 
 /**
- * Restores the secrets of webhook URLs that a client sends back as they were shown to it, with `***`. `before` holds the
- * settings that the app or instance has now. Throws `OperationRefused` if no URL, or more than one, matches.
+ * Restores the secrets in webhook URLs that a client sends back with `***`, as they were shown to it. `before` has
+ * the present settings of the app or instance. Throws `OperationRefused` if no URL matches, or more than one.
  */
 export function withWholeUrls(settings: Settings, before: Settings = {}): Settings {
   const { webhooks } = settings;

@@ -55,15 +55,18 @@ interface Unfinished {
   readonly refuse: (refusal: BodyRefusal) => void;
 }
 
-/** New bodies, or their share of all bytes, that may begin before memory is reserved for those that are not over. */
+/**
+ * How many new bodies, or which share of all bytes, may be in progress before memory is reserved for the unfinished
+ * ones.
+ */
 const FRESH_MAX = 64;
 const FRESH_PART = 1 / 16;
 
 const NOTHING = new Uint8Array(0);
 
 /**
- * Receives the bodies of requests of known apps. All unfinished bodies share one limit of memory: when it is
- * reached, the app with the most loses its newest body. A body that arrives too slowly is refused.
+ * Receives the bodies of requests for known apps. All unfinished bodies share one memory limit: at the limit, the app
+ * with the most loses its newest body. A body that arrives too slowly is refused.
  */
 export class BodyIntake {
   private readonly settings: BodySettings;
@@ -71,7 +74,9 @@ export class BodyIntake {
   private readonly budget: FairBudget;
   /** Bodies with reserved memory, in the order in which they began. */
   private readonly unfinished = new Set<Unfinished>();
-  /** Bodies without reserved memory. Most arrive with their request and are over before any is reserved. */
+  /**
+   * Bodies without reserved memory. Most arrive together with their request and are complete before any is reserved.
+   */
   private fresh: Unfinished[] = [];
   private freshBytes = 0;
 
@@ -107,7 +112,7 @@ export class BodyIntake {
     if (isEmpty) return use(NOTHING);
     return new Promise((resolve, reject) => {
       const end = (result: Uint8Array | BodyRefusal) => {
-        // It was refused meanwhile.
+        // It has been refused in the meantime.
         if (body.isOver) return;
         body.isOver = true;
         this.forget(body);
@@ -126,7 +131,7 @@ export class BodyIntake {
       };
       this.begin(body);
       const arriving = length === undefined ? this.readParts(request, body) : request.bytes();
-      // The client is gone or its framing was wrong, so the answer does not matter.
+      // The client has disconnected or its framing was wrong, so the answer does not matter.
       const broken = () => end(new BodyRefusal('invalid', 'The request ended before its body did'));
       arriving.then(end, broken);
     });
@@ -149,7 +154,7 @@ export class BodyIntake {
     const parts: Uint8Array[] = [];
     let bytes = 0;
     for await (const part of request.body ?? []) {
-      // It was refused meanwhile.
+      // It has been refused in the meantime.
       if (body.isOver) return NOTHING;
       bytes += part.length;
       if (bytes > requestBytes) return tooLarge(requestBytes);
@@ -168,7 +173,7 @@ export class BodyIntake {
     if (this.fresh.length >= FRESH_MAX || this.freshBytes > bytesMax) this.admitFresh();
   }
 
-  /** Reserves memory for new bodies that are not over, or refuses them. */
+  /** Reserves memory for new bodies that are unfinished, or refuses them. */
   private admitFresh(): void {
     const { fresh } = this;
     if (fresh.length === 0) return;
@@ -181,7 +186,7 @@ export class BodyIntake {
     }
   }
 
-  /** Reserves memory for an owner, if necessary at the cost of another; `false` if there is none. */
+  /** Reserves memory for an owner, if necessary at the expense of another; `false` if that is impossible. */
   private reserve(owner: string, bytes: number): boolean {
     for (;;) {
       const yielding = this.budget.whoYields(owner, bytes);

@@ -24,7 +24,7 @@ export class ClientAddresses {
     this.options = options;
   }
 
-  /** Returns the address of the client; `peer`: the far end of its connection. */
+  /** Returns the address of the client; `peer` is the other end of its TCP connection. */
   of(peer: string, headers: Headers): string {
     const { proxies } = this.options;
     if (proxies.isEmpty || !proxies.trusts(peer)) {

@@ -36,8 +36,8 @@ describe('the tap of an app', () => {
   it('records what happened, and how many have heard it', () => {
     const tap = tapWith();
     const trace = tap.record(api({ key: 'key', except: '1.2' }));
-    tap.heard(String(trace), 2);
-    tap.heard(String(trace), 1);
+    tap.sent(String(trace), 2);
+    tap.sent(String(trace), 1);
     expect(tap.tick(false)).toEqual({
       appId: 'app',
       loop: 'loop',
@@ -53,8 +53,8 @@ describe('the tap of an app', () => {
 
   it('reports receivers of what another loop has recorded', () => {
     const tap = tapWith();
-    tap.heard('elsewhere', 2);
-    tap.heard('elsewhere', 3);
+    tap.sent('elsewhere', 2);
+    tap.sent('elsewhere', 3);
     expect(tap.tick(false)?.heard).toEqual([['elsewhere', 5]]);
   });
 

@@ -14,7 +14,7 @@ import {
   type WatchFilter,
 } from './records.ts';
 
-/** What one app may record on one loop in one tick. */
+/** The limit of records of an app on one loop per tick. */
 export interface TapShare extends RecordShare {
   readonly characters: number;
 }
@@ -22,22 +22,22 @@ export interface TapShare extends RecordShare {
 export interface AppTapOptions {
   readonly appId: string;
   readonly clock: Clock;
-  /** Names this loop among those of all servers. */
+  /** Identifies this loop among those of all servers. */
   readonly loop: string;
-  /** Makes a name that no other record of any loop has. */
+  /** Makes a name for a record that is unique across loops. */
   readonly newTrace: () => string;
 }
 
-/** Events, which may flood a stream. */
+/** Kinds of events that may flood a stream. */
 const EVENTS: ReadonlySet<WatchedKind> = new Set(['api', 'client']);
 
 const PUSH: ReadonlySet<WatchedKind> = new Set<PushTapKind>(pushTapKinds);
 
-/** Characters of a name and of a sentence. */
+/** The limits of characters in a name and in a sentence. */
 const NAME_MAX = 200;
 const SENTENCE_MAX = 500;
 
-/** What a record takes besides its texts. Characters. */
+/** The size of a record in addition to its texts. Characters. */
 const RECORD_CHARACTERS = 200;
 
 const ENCRYPTED = 'private-encrypted-';
@@ -54,7 +54,7 @@ export class AppTap implements Tap, PushTap {
   private records: TapRecord[] = [];
   private events = 0;
   private characters = 0;
-  /** The records of this tick by kind, of an instance. */
+  /** The records of this tick by kind. Only for an instance. */
   private readonly recorded = new Map<WatchedKind, number>();
   /** The records of this tick whose receivers are counted. */
   private readonly traced = new Map<string, TapRecord>();
@@ -87,7 +87,7 @@ export class AppTap implements Tap, PushTap {
     return trace;
   }
 
-  heard(trace: string, receivers: number): void {
+  sent(trace: string, receivers: number): void {
     const record = this.traced.get(trace);
     if (record?.receivers !== undefined) {
       record.receivers += receivers;
@@ -96,7 +96,7 @@ export class AppTap implements Tap, PushTap {
     }
   }
 
-  /** Takes what was recorded since the last tick; `undefined` if there is nothing. */
+  /** Returns what was recorded since the last tick; `undefined` if there is nothing. */
   tick(withCounts: boolean): AppTick | undefined {
     const { records, heardElsewhere, skipped } = this;
     const counts = withCounts ? this.takeCounts() : undefined;
@@ -132,10 +132,11 @@ export class AppTap implements Tap, PushTap {
   private hasRoomFor(kind: WatchedKind): boolean {
     const { records, events, characters } = this.share;
     if (this.records.length >= records || this.characters >= characters) return false;
-    // Any kind may come for each of 100,000 devices, so each takes at most half of the room that the others leave.
+    // Any kind may occur once for each of 100,000 devices, so each kind gets at most half of the room that the others
+    // leave.
     if (PUSH.has(kind)) return (this.recorded.get(kind) ?? 0) < records - this.records.length;
     if (!EVENTS.has(kind)) return true;
-    // Large events must leave room for the rest too.
+    // Large events must leave room for the others.
     return this.events < events && this.characters < (characters * events) / records;
   }
 
@@ -163,7 +164,7 @@ function recordOf(event: WatchedEvent, atMs: number, trace: string | undefined):
     publish: cut(event.publish, NAME_MAX),
     target: cut(event.target, SENTENCE_MAX),
     words: cut(event.words, SENTENCE_MAX),
-    // A reader of the stream must not collect encrypted data, not even to decrypt it later.
+    // A reader of the stream must not be able to collect encrypted data for later decryption.
     data: data === undefined || isEncrypted ? undefined : cutData(data),
     bytes: data === undefined ? undefined : Buffer.byteLength(data),
     atMs,
@@ -193,7 +194,7 @@ function add<Key>(sums: Map<Key, number>, key: Key, by = 1): void {
   sums.set(key, (sums.get(key) ?? 0) + by);
 }
 
-/** Counts a name, unless too many others are counted. */
+/** Counts a name, unless too many other names are counted. */
 function addBounded(sums: Map<string, number>, name: string): void {
   const sum = sums.get(name);
   if (sum !== undefined) sums.set(name, sum + 1);

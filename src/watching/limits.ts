@@ -1,22 +1,22 @@
 /** All limits of the live stream. */
 
-/** Time between two batches. Milliseconds. */
+/** The interval of batches. Milliseconds. */
 export const TICK_MS = 100;
 
-/** Ticks between two reports of counts. */
+/** How many ticks lie between two reports of counts. */
 export const COUNTS_TICKS = 10;
 
-/** Records of one tick, of all apps and loops of a server. */
+/** The limit of records per tick, for all apps and loops of a server. */
 export const RECORDS_PER_TICK = 50;
 
 /**
- * How the realtime loops together and the background loop share them. Only half of all may be events, so that a flood of them
- * hides nothing else.
+ * How the realtime loops and the background loop share it. Only half may be events, so that a flood of events hides
+ * nothing else.
  */
 export const REALTIME_RECORDS: RecordShare = { records: 40, events: 25 };
 export const BACKGROUND_RECORDS: RecordShare = { records: 10, events: 0 };
 
-/** Records of one tick, of all instances of a server. All of them come from the background loop. */
+/** The limit of records per tick, for all instances of a server. All of them come from the background loop. */
 export const PUSH_RECORDS: RecordShare = { records: RECORDS_PER_TICK, events: 0 };
 
 export interface RecordShare {
@@ -25,27 +25,27 @@ export interface RecordShare {
   readonly events: number;
 }
 
-/** Characters of these records. */
+/** The limit of these records in characters. */
 export const CHARACTERS_PER_TICK = 128 * 1024;
 
-/** Names that are counted in one second, of channels and of events each. */
+/** The limits of names that are counted per second: of channels, and of events. */
 export const NAMES_COUNTED_MAX = 1000;
 
-/** Receivers of other loops' records that one loop reports in one tick. */
+/** How many receiver counts for other loops' records one loop reports per tick. */
 export const HEARD_PER_TICK = 1000;
 
-/** Bytes of the data of a record. */
+/** The limit of bytes kept of a record's data. */
 export const DATA_BYTES = 1024;
 
-/** Streams of a server, and of one app or instance. */
+/** The limits of streams: of a server, and of one app or instance. */
 export const STREAMS_MAX = 8;
 export const STREAMS_PER_APP_MAX = 4;
 
-/** After this time, a stream ends. A page that is still open asks for the next one. */
+/** The longest lifetime of a stream. A page that is still open reconnects. */
 export const STREAM_MS = 30 * 60 * 1000;
 
-/** Records that wait for a reader that is too slow; beyond it, the newest stay. */
+/** The limit of queued records for a slow reader. Beyond it, the oldest are dropped. */
 export const WAITING_RECORDS_MAX = 200;
 
-/** Characters of these records. */
+/** The limit of these records in characters. */
 export const WAITING_CHARACTERS_MAX = 256 * 1024;

@@ -11,20 +11,20 @@ import {
 import type { AppTick, WatchedApp } from './records.ts';
 
 export interface LoopTapsOptions {
-  /** Puts a tap on an app or instance, or takes it away. */
+  /** Sets or removes the tap of an app or instance. */
   readonly setTap: (watched: string, tap: AppTap | undefined) => void;
   readonly timers: Timers;
-  /** What may be recorded in one tick, and how many loops share it. */
+  /** The limit of records per tick, and how many loops share it. */
   readonly share: RecordShare;
   readonly loops: number;
   readonly send: (ticks: readonly AppTick[]) => void;
 }
 
-/** The taps of one loop. While nobody watches there is no timer, and no app has a tap. */
+/** The taps of one loop. While nobody watches, there is no timer, and no app has a tap. */
 export class LoopTaps {
   private readonly options: LoopTapsOptions;
   private readonly taps = new Map<string, AppTap>();
-  /** Differs from that of every other loop of the cluster. */
+  /** Unique among all loops of the cluster. */
   private readonly name = crypto.randomUUID().slice(-12);
   private traces = 0;
   private ticks = 0;
@@ -53,7 +53,7 @@ export class LoopTaps {
     else this.stop();
   }
 
-  /** Puts the taps on the live objects of their apps, which may be others than before. */
+  /** Attaches the taps to the live objects of their apps, which may have been replaced. */
   apply(): void {
     for (const [appId, tap] of this.taps) this.options.setTap(appId, tap);
   }
@@ -63,7 +63,7 @@ export class LoopTaps {
     this.cancelTick = undefined;
   }
 
-  /** Each app has the same part, and room for one event and something else. */
+  /** Each app gets the same share, which has room for one event and something else. */
   private shareOf(apps: number): TapShare {
     const { loops, share } = this.options;
     const part = (all: number, least: number) => Math.max(least, Math.floor(all / (loops * apps)));

@@ -9,22 +9,22 @@ import {
   type WatchedKind,
 } from './records.ts';
 
-/** One event as it is sent to watchers. */
+/** A record as it is sent to watchers. */
 export interface StreamRecord extends Omit<TapRecord, 'trace'> {
-  /** Numbers the records of an app. */
+  /** The number of the record within its app. */
   readonly n: number;
   /** The server where it happened. */
   readonly node: string;
 }
 
-/** What became known of an earlier record. */
+/** Later information about an earlier record. */
 export interface RecordUpdate {
   readonly n: number;
   readonly receivers?: number | undefined;
   readonly near?: string | undefined;
 }
 
-/** What is sent to the watchers of an app at the same time. */
+/** What is sent to the watchers of an app together. */
 export interface Batch {
   readonly events: readonly StreamRecord[];
   readonly updates: readonly RecordUpdate[];
@@ -33,7 +33,7 @@ export interface Batch {
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** What a loop of a server has seen, and when that can be sent. */
+/** What a loop of a server has recorded, and when that can be sent. */
 export interface Seen {
   readonly node: string;
   readonly tick: AppTick;
@@ -41,7 +41,7 @@ export interface Seen {
   readonly dueMs: number;
 }
 
-/** A record whose receivers are still counted. */
+/** A record whose receivers are still being counted. */
 interface Traced {
   readonly record: Writable<StreamRecord>;
   readonly untilMs: number;
@@ -57,15 +57,15 @@ interface ShownCount {
 /** How long loops may report receivers of a record. Milliseconds. */
 const TRACED_MS = 3000;
 
-/** Receivers that were reported before their record has arrived; more are not remembered. */
+/** The limit of receivers that were reported before their record has arrived. */
 const EARLY_MAX = 2000;
 
-/** Several loops of a cluster report the same subscription count within this time. Milliseconds. */
+/** Within this time, several loops of a cluster report the same subscription count. Milliseconds. */
 const SAME_COUNT_MS = 2000;
 
 /**
- * Adds up what several loops have seen of one app. A record waits until the other loops had the time to report who heard it;
- * what they report later is an update.
+ * Merges what several loops have recorded about one app. A record waits until the other loops had time to report its
+ * receivers. What they report later is sent as an update.
  */
 export class Merger {
   private numbers = 0;
@@ -78,12 +78,12 @@ export class Merger {
   /** The subscription counts that were shown recently, by channel and count. */
   private readonly lastCounts = new Map<string, ShownCount>();
 
-  /** Takes what a loop of a server has seen. Its records are sent at `dueMs`. */
+  /** Adds what a loop of a server has recorded. The records are sent at `dueMs`. */
   add({ node, tick, nowMs, dueMs }: Seen): void {
-    const { records, heard, skipped, counts } = tick;
+    const { records, heard: receivedElsewhere, skipped, counts } = tick;
     for (const { trace, ...record } of records) {
       if (record.kind === 'count' && this.isSameCount(record, tick.loop)) continue;
-      // Numbered when it is sent.
+      // The number is assigned when it is sent.
       const numbered = { n: 0, node, ...record };
       this.waiting.push({ record: numbered, dueMs });
       if (trace === undefined) continue;
@@ -94,7 +94,7 @@ export class Merger {
       const untilMs = nowMs + TRACED_MS;
       this.traced.set(trace, { record: numbered, untilMs, receivers, isSent: false });
     }
-    for (const [trace, receivers] of heard) this.heard(trace, receivers, nowMs);
+    for (const [trace, receivers] of receivedElsewhere) this.addReceivers(trace, receivers, nowMs);
     addByKind(this.skipped, skipped);
     if (counts !== undefined) this.counts.push(counts);
   }
@@ -103,7 +103,7 @@ export class Merger {
   take(nowMs: number): Batch {
     const sent = this.waiting.filter(({ dueMs }) => dueMs <= nowMs);
     this.waiting = this.waiting.filter(({ dueMs }) => dueMs > nowMs);
-    // Loops report in turn.
+    // Loops report at different times.
     const events = sent.map(({ record }) => record).sort((a, b) => a.atMs - b.atMs);
     for (const record of events) record.n = ++this.numbers;
     const isSent = new Set<StreamRecord>(events);
@@ -123,7 +123,7 @@ export class Merger {
     return batch;
   }
 
-  /** Returns what all loops have counted since the last call. */
+  /** Returns the counts of all loops since the last call. */
   takeCounts(): TapCounts {
     const { counts } = this;
     this.counts = [];
@@ -136,7 +136,7 @@ export class Merger {
     };
   }
 
-  private heard(trace: string, receivers: number, nowMs: number): void {
+  private addReceivers(trace: string, receivers: number, nowMs: number): void {
     const traced = this.traced.get(trace);
     if (traced === undefined) {
       const early = this.early.get(trace);
@@ -148,12 +148,12 @@ export class Merger {
     }
     traced.receivers += receivers;
     const { record, isSent, receivers: sum } = traced;
-    // Whoever got the record must not see it change.
+    // A copy: the record that was sent must not change.
     if (isSent) this.updates.set(record.n, { n: record.n, receivers: sum });
     else record.receivers = sum;
   }
 
-  /** Whether another loop has shown it: a count that comes again is another one. */
+  /** Whether another loop has reported the same count. The same count again from one loop is a new event. */
   private isSameCount({ channel, count, atMs }: Omit<TapRecord, 'trace'>, loop: string): boolean {
     const key = `${channel} ${count}`;
     const last = this.lastCounts.get(key);

@@ -8,17 +8,17 @@ export interface NearNamesOptions {
   readonly found: (appId: string, update: RecordUpdate) => void;
 }
 
-/** Records that wait for a search; more get no name. */
+/** The limit of records that wait for a search. Further ones get no suggestion. */
 const WAITING_MAX = 10;
 
-/** The pause between two searches, which take some milliseconds. */
+/** The pause between two searches, which take a few milliseconds. */
 const PAUSE_MS = 200;
 
-/** How long an answer is used again: a backend that sends into the void often sends on. */
+/** How long an answer is reused: a backend that uses a wrong name often continues to do so. */
 const REMEMBERED_MS = 10_000;
 const REMEMBERED_MAX = 100;
 
-/** Finds, for events that nobody heard, the channel that was most likely meant. One search at a time. */
+/** Finds the channel that was most likely meant by events without receivers. Runs one search at a time. */
 export class NearNames {
   private readonly options: NearNamesOptions;
   private readonly waiting: { readonly appId: string; readonly record: StreamRecord }[] = [];
@@ -32,10 +32,10 @@ export class NearNames {
     this.options = options;
   }
 
-  /** Looks for the names of those events of a batch that nobody heard. */
+  /** Searches suggestions for the events of a batch that had no receivers. */
   add(appId: string, events: readonly StreamRecord[]): void {
     for (const record of events) {
-      // A client is often alone in its channel.
+      // A client is often alone in its channel, so client events are left out.
       if (record.kind !== 'api' || record.receivers !== 0) continue;
       if (this.tellRemembered(appId, record)) continue;
       if (this.waiting.length < WAITING_MAX) this.waiting.push({ appId, record });
@@ -49,7 +49,7 @@ export class NearNames {
     for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
       const { appId, record } = next;
       if (this.tellRemembered(appId, record)) continue;
-      // Without an answer of the realtime loop there is no name.
+      // If the realtime loop does not answer, there is no suggestion.
       const near = await find(appId, record.channel ?? '').catch(() => undefined);
       this.remember(`${appId}/${record.channel}`, near);
       this.tell(appId, record, near);

@@ -1,9 +1,9 @@
 import type { StreamNode } from './stream.ts';
 
-/** A server that was not heard of for this time is away. Milliseconds. */
+/** A server without a message for this long is away. Milliseconds. */
 const AWAY_MS = 5000;
 
-/** One that is away for this time is forgotten. Milliseconds. */
+/** A server that is away for this long is forgotten. Milliseconds. */
 const FORGOTTEN_MS = 10 * 60 * 1000;
 
 /** The servers whose events a stream shows: this one, and those that have answered. */
@@ -16,11 +16,11 @@ export class Nodes {
     this.own = own;
   }
 
-  heard(node: string, nowMs: number): void {
+  seen(node: string, nowMs: number): void {
     this.heardAtMs.set(node, nowMs);
   }
 
-  /** Forgets the others: nobody has watched them for a while. */
+  /** Forgets the other servers: nobody has watched them for a while. */
   clear(): void {
     this.heardAtMs.clear();
     this.shown = '';

@@ -2,7 +2,7 @@ import type { TapEvent, TapKind } from '../channels/watching/tap.ts';
 import type { Platform } from '../push/model/device.ts';
 import type { PushTapEvent, PushTapKind } from '../push/watching/push-tap.ts';
 
-/** What can happen in an app or in a push instance. No kind is of both. */
+/** The kinds of records about apps and about push instances. No kind belongs to both. */
 export type WatchedKind = TapKind | PushTapKind;
 
 /** What happens in an app or in a push instance. */
@@ -10,7 +10,7 @@ export interface WatchedEvent extends Omit<TapEvent, 'kind'>, Omit<PushTapEvent,
   readonly kind: WatchedKind;
 }
 
-/** The start of the id by which an instance is watched. The id of an app has no slash. */
+/** The prefix of the id by which an instance is watched. The id of an app contains no slash. */
 const INSTANCE = 'push/';
 
 /** The id by which an instance is watched. */
@@ -18,27 +18,27 @@ export function watchedInstance(instance: string): string {
   return `${INSTANCE}${instance}`;
 }
 
-/** The instance that is watched by an id; `undefined`: it is the id of an app. */
+/** The instance that is watched under an id; `undefined`: it is the id of an app. */
 export function instanceIn(watched: string): string | undefined {
   return watched.startsWith(INSTANCE) ? watched.slice(INSTANCE.length) : undefined;
 }
 
-/** One event as watchers see it. Texts are cut. */
+/** One event as watchers see it. Texts are truncated. */
 export interface TapRecord extends WatchedEvent {
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** The true length of the data. */
+  /** The full length of the data. */
   readonly bytes?: number | undefined;
-  /** Names the record among those of all loops; only if its receivers are counted. */
+  /** Identifies the record among those of all loops. Only set if its receivers are counted. */
   readonly trace?: string | undefined;
-  /** How many subscribers of this loop it was sent to so far. */
+  /** How many subscribers of this loop have been sent it so far. */
   receivers?: number | undefined;
 }
 
-/** Numbers by kind; a kind that is missing has none. */
+/** Counts by kind. A missing kind is 0. */
 export type ByKind = Readonly<Partial<Record<WatchedKind, number>>>;
 
-/** How often something occurred, by its name. */
+/** Counts by name. */
 export interface NamedCount {
   readonly name: string;
   readonly events: number;
@@ -47,32 +47,32 @@ export interface NamedCount {
 /** What happened in an app or an instance during one second. */
 export interface TapCounts {
   readonly kinds: ByKind;
-  /** The busiest ones; of an instance, its publishes. */
+  /** The busiest channels; for an instance, publishes. */
   readonly channels: readonly NamedCount[];
-  /** The most frequent names of events; of an instance, reasons. */
+  /** The most frequent events; for an instance, reasons. */
   readonly names: readonly NamedCount[];
 }
 
-/** What one loop has seen of one app or instance since its last tick. */
+/** What one loop has recorded about one app or instance since its last tick. */
 export interface AppTick {
   /** The id by which it is watched. */
   readonly appId: string;
-  /** Names the loop among those of all servers. */
+  /** Identifies the loop among those of all servers. */
   readonly loop: string;
   readonly records: readonly TapRecord[];
   /** Receivers of events that other loops have recorded. */
   readonly heard: readonly (readonly [trace: string, receivers: number])[];
-  /** What was wanted and not recorded, because there was no room. */
+  /** Records that were wanted and dropped for lack of room. */
   readonly skipped: ByKind;
-  /** Once a second. */
+  /** Sent once a second. */
   readonly counts?: TapCounts | undefined;
 }
 
-/** What a watcher wants to see. Everything that is given must apply. */
+/** A watcher's filter. All given fields must match. */
 export interface WatchFilter {
   readonly kinds?: readonly WatchedKind[] | undefined;
   readonly channel?: string | undefined;
-  /** The start of the channel's name. */
+  /** A prefix of the channel's name. */
   readonly prefix?: string | undefined;
   readonly socket?: string | undefined;
   readonly user?: string | undefined;
@@ -81,14 +81,14 @@ export interface WatchFilter {
   readonly platform?: Platform | undefined;
 }
 
-/** An app or instance that is watched, and what its watchers want together: what any of the filters lets through. */
+/** A watched app or instance, and the union of its watchers' filters. */
 export interface WatchedApp {
   /** The id of an app, or `watchedInstance`. */
   readonly id: string;
   readonly filters: readonly WatchFilter[];
 }
 
-/** Whether a watcher wants an event. */
+/** Whether a watcher's filter lets a record through. */
 export function isWanted(filter: WatchFilter, event: WatchedEvent): boolean {
   const { kinds, channel, prefix, socket, user, publish, device, platform } = filter;
   if (kinds !== undefined && !kinds.includes(event.kind)) return false;
@@ -101,7 +101,7 @@ export function isWanted(filter: WatchFilter, event: WatchedEvent): boolean {
   return user === undefined || event.user === user;
 }
 
-/** Adds numbers to those that are there. */
+/** Adds numbers to existing ones. */
 export function addByKind(sums: Partial<Record<WatchedKind, number>>, more: ByKind): void {
   for (const [kind, count] of Object.entries(more) as [WatchedKind, number][]) {
     sums[kind] = (sums[kind] ?? 0) + count;

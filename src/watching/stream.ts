@@ -10,21 +10,21 @@ import {
   type WatchFilter,
 } from './records.ts';
 
-/** What one reader wants to see. */
+/** The filter of one reader. */
 export interface StreamQuery {
   /** The id of an app, or `watchedInstance`. */
   readonly appId: string;
   readonly filter: WatchFilter;
-  /** Must be in a name, a reason or the data; in any case. */
+  /** Must occur in a name, a reason or the data. Not case-sensitive. */
   readonly text?: string | undefined;
-  /** Whether the reader may see data, and which users a publish is for. */
+  /** Whether the reader may see data, and the users of a publish. */
   readonly showsPayloads: boolean;
 }
 
 /** Why a stream ends. */
 export type StreamEnd = 'time' | 'stopping' | 'app-gone' | 'instance-gone' | 'session-ended';
 
-/** A server, and whether it was not heard of for some seconds. */
+/** A server, and whether it has been silent for some seconds. */
 export interface StreamNode {
   readonly name: string;
   readonly away: boolean;
@@ -34,16 +34,16 @@ export interface WatchStreamOptions {
   readonly query: StreamQuery;
   /** The first event of the stream. */
   readonly hello: object;
-  /** Called with the number of records that a reader was too slow for. */
+  /** Called with the number of records that were dropped because the reader was too slow. */
   readonly onSkipped: (records: number) => void;
-  /** Called once, when nobody reads any more. */
+  /** Called once, when the reader is gone. */
   readonly onClosed: () => void;
 }
 
-/** Records that were sent and may be updated. */
+/** The limit of sent records that can still be updated. */
 const SENT_MAX = 500;
 
-/** The stream of one reader. What waits for it is bounded: a slow reader gets the newest. */
+/** The stream of one reader. Its queue is bounded: a slow reader loses the oldest records. */
 export class WatchStream {
   readonly query: StreamQuery;
   private readonly stream: EventStream<StreamEnd>;
@@ -52,7 +52,7 @@ export class WatchStream {
   private characters = 0;
   private skipped: Partial<Record<WatchedKind, number>> = {};
   private updates = new Map<number, RecordUpdate>();
-  /** The records that the reader has or will get, the oldest first. */
+  /** The records that the reader has or will get, oldest first. */
   private readonly known = new Set<number>();
   private counts: TapCounts | undefined;
   private nodes: readonly StreamNode[] | undefined;
@@ -68,7 +68,7 @@ export class WatchStream {
     return this.stream.body;
   }
 
-  /** Adds what the reader wants to see of a batch. */
+  /** Adds the records of a batch that the reader wants to see. */
   offer({ events, updates, skipped }: Batch): void {
     const { filter } = this.query;
     for (const record of events) {
@@ -98,12 +98,12 @@ export class WatchStream {
     this.stream.wakeUp();
   }
 
-  /** Ends the stream, once the reader has taken everything. */
+  /** Ends the stream after the reader has read everything. */
   end(why: StreamEnd): void {
     this.stream.end(why);
   }
 
-  /** What the reader may see of a record. */
+  /** The part of a record that the reader may see. */
   private shown(record: StreamRecord): StreamRecord {
     if (this.query.showsPayloads) return record;
     const target = record.target?.startsWith('users:') ? undefined : record.target;
@@ -120,7 +120,7 @@ export class WatchStream {
   }
 
   private add(record: StreamRecord): void {
-    // Names and sentences are short beside the data.
+    // Names and sentences are short compared with the data.
     const characters = 500 + (record.data?.length ?? 0);
     this.events.push({ record, characters });
     this.characters += characters;
@@ -143,7 +143,7 @@ export class WatchStream {
     this.options.onSkipped(dropped);
   }
 
-  /** Takes all that waits, as text. */
+  /** Returns everything that is queued, as text. */
   private take(): string {
     const parts: string[] = [];
     if (!this.isGreeted) parts.push(eventText('hello', this.options.hello));

@@ -6,15 +6,15 @@ import type { AppTick, WatchedApp } from './records.ts';
 export interface ClusterLink {
   /** Sends a text to every other server. */
   toAll(text: string): void;
-  /** Sends a text to one. Each is answered by `said`. */
+  /** Sends a text to one server. `delivered` is called with the result. */
   to(loop: string, text: string): void;
 }
 
-/** What servers say to each other about watching. */
+/** The messages between servers about watching. */
 type ClusterMessage =
-  /** Everything that a server watches; repeated, and forgotten if it is not. */
+  /** Everything that a server watches. Sent repeatedly; without repetition, it expires. */
   | { readonly type: 'watch'; readonly node: string; readonly apps: readonly WatchedApp[] }
-  /** What the loops of a server have seen for the one that watches; also empty, so that it is known to be there. */
+  /** What a server's loops have recorded, for a server that watches. May be empty, as a sign of life. */
   | { readonly type: 'ticks'; readonly node: string; readonly ticks: readonly AppTick[] };
 
 interface WatcherElsewhere {
@@ -31,31 +31,31 @@ export interface WatchersElsewhereOptions {
   readonly node: string;
   readonly timers: Timers;
   readonly link: ClusterLink;
-  /** Other servers watch something else than before. */
+  /** Called when other servers watch something new. */
   readonly onChange: () => void;
-  /** Another server has seen this. */
+  /** Called with what another server has recorded. */
   readonly onTicks: (node: string, ticks: readonly AppTick[]) => void;
 }
 
-/** A server that does not repeat what it watches is forgotten. Milliseconds. */
+/** A server that stops repeating what it watches is forgotten after this time. Milliseconds. */
 const FORGOTTEN_MS = 6000;
 
-/** Servers that may watch at the same time. */
+/** The limit of servers that may watch at the same time. */
 const WATCHERS_MAX = 32;
 
-/** Texts on their way to one server. */
+/** The limit of texts in flight to one server. */
 const IN_FLIGHT_MAX = 2;
 
-/** Ticks that wait for them; beyond it, they are left out. */
+/** The limit of ticks that wait for it. Beyond it, ticks are dropped. */
 const WAITING_MAX = 64;
 
-/** How often a server that has seen nothing says that it is there. Milliseconds. */
+/** How often a server without records sends a sign of life. Milliseconds. */
 const HERE_MS = 1000;
 
 /** What this server watches on others, and what others watch on this one. */
 export class WatchersElsewhere {
   private readonly options: WatchersElsewhereOptions;
-  /** By the loop that speaks for the server. */
+  /** By the loop that represents the server. */
   private readonly watchers = new Map<string, WatcherElsewhere>();
 
   constructor(options: WatchersElsewhereOptions) {
@@ -66,13 +66,13 @@ export class WatchersElsewhere {
     return [...this.watchers.values()].flatMap(({ apps }) => apps);
   }
 
-  /** Says to all servers what this one watches. */
+  /** Announces to all servers what this one watches. */
   state(apps: readonly WatchedApp[]): void {
     const { node, link } = this.options;
     link.toAll(JSON.stringify({ type: 'watch', node, apps } satisfies ClusterMessage));
   }
 
-  /** Takes what another server has said. What this version does not understand is ignored. */
+  /** Handles a message of another server. Ignores what this version does not understand. */
   receive(from: string, text: string): void {
     const message = readMessage(text);
     if (message === undefined) return;
@@ -94,17 +94,17 @@ export class WatchersElsewhere {
     this.options.onChange();
   }
 
-  /** A text has arrived, or nobody was there to take it. */
-  said(to: string, isHeard: boolean): void {
+  /** A text has arrived, or its receiver no longer exists. */
+  delivered(to: string, isReceived: boolean): void {
     const watcher = this.watchers.get(to);
     if (watcher === undefined) return;
     watcher.inFlight--;
-    if (isHeard) return;
+    if (isReceived) return;
     this.watchers.delete(to);
     this.options.onChange();
   }
 
-  /** Keeps records of this server for the servers that watch it. */
+  /** Queues records of this server for the servers that watch it. */
   add(ticks: readonly AppTick[]): void {
     for (const { apps, waiting } of this.watchers.values()) {
       for (const tick of ticks) {
@@ -115,7 +115,7 @@ export class WatchersElsewhere {
     }
   }
 
-  /** Sends queued messages. Called with each tick. */
+  /** Sends queued messages. Called once per tick. */
   flush(): void {
     const { node, timers, link } = this.options;
     const nowMs = timers.now();

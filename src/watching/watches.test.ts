@@ -11,12 +11,12 @@ function stage({ cluster = false } = {}) {
   const open = (node: string) => {
     const watched: (readonly WatchedApp[])[] = [];
     const searched: string[] = [];
-    const seen = { streams: 0, isCut: false, said: 0 };
+    const seen = { streams: 0, isCut: false, sent: 0 };
     const to = (loop: string, text: string) => {
-      seen.said++;
-      if (seen.isCut) return watches.said(loop, true);
+      seen.sent++;
+      if (seen.isCut) return watches.delivered(loop, true);
       servers.get(loop)?.watches.receiveFrom(node, text);
-      watches.said(loop, servers.has(loop));
+      watches.delivered(loop, servers.has(loop));
     };
     const toAll = (text: string) => {
       if (seen.isCut) return;
@@ -195,9 +195,9 @@ describe('the streams of a cluster', () => {
     const { leaves } = a.starts();
     await time.advance(1000);
     await leaves();
-    const before = b.seen.said;
+    const before = b.seen.sent;
     await time.advance(60_000);
-    expect(b.seen.said).toBe(before);
+    expect(b.seen.sent).toBe(before);
   });
 
   it('ignore what another version may say', async () => {

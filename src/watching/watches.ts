@@ -18,10 +18,10 @@ export interface WatchesOptions {
   /** The name of this server. */
   readonly node: string;
   readonly timers: Timers;
-  /** How many loops of this server see events, and whether other servers do. */
+  /** How many loops of this server record events, and whether other servers do. */
   readonly loops: number;
   readonly link: ClusterLink | undefined;
-  /** Says to all loops of this server what they must watch from now on: apps and instances. */
+  /** Sends all loops of this server the apps and instances to watch from now on. */
   readonly watch: (apps: readonly WatchedApp[]) => void;
   /** Finds the occupied channel that was most likely meant. */
   readonly findNear: (appId: string, channel: string) => Promise<string | undefined>;
@@ -30,7 +30,7 @@ export interface WatchesOptions {
   readonly onStreams: (streams: number) => void;
 }
 
-/** There are as many streams as there may be. */
+/** The limit of streams is reached. */
 export class TooManyStreams extends Error {
   constructor(why: string) {
     super(why);
@@ -38,25 +38,25 @@ export class TooManyStreams extends Error {
   }
 }
 
-/** A stream that is open, and how to end its timer. */
+/** An open stream, and how to cancel its timer. */
 interface OpenStream {
   readonly stream: WatchStream;
   readonly cancelEnd: () => void;
 }
 
-/** How long a record waits for what other threads, or other servers, have to say of it. Milliseconds. */
+/** How long a record waits for additions of other threads or servers. Milliseconds. */
 const SETTLE_THREADS_MS = 150;
 const SETTLE_CLUSTER_MS = 500;
-/** Less for what comes from another server: that took a while. */
+/** Shorter for records of another server, whose transfer took a while. */
 const SETTLE_ELSEWHERE_MS = 300;
 
-/** How often this server tells the others again what it watches, in ticks. */
+/** How often this server repeats to the others what it watches, in ticks. */
 const STATE_TICKS = 20;
 
-/** Filters of one app that are passed to the loops; with more, they pass everything. */
+/** The limit of an app's filters that loops apply. With more, loops pass on everything. */
 const FILTERS_MAX = 4;
 
-/** All live streams of a server. Nothing runs while there are none, here and on other servers. */
+/** All live streams of a server. While there are none, nothing runs, neither here nor on other servers. */
 export class Watches {
   private readonly options: WatchesOptions;
   private readonly open = new Set<OpenStream>();
@@ -87,13 +87,13 @@ export class Watches {
       link,
       onChange: () => this.changed(),
       onTicks: (from, ticks) => {
-        this.nodes.heard(from, timers.now());
+        this.nodes.seen(from, timers.now());
         this.merge(from, ticks);
       },
     });
   }
 
-  /** Opens a stream; `onClosed` is called when it has ended or its reader has gone. Throws `TooManyStreams`. */
+  /** Opens a stream. `onClosed` is called when it has ended or its reader is gone. Throws `TooManyStreams`. */
   start(query: StreamQuery, onClosed: () => void = () => undefined): WatchStream {
     const { appId, filter, showsPayloads } = query;
     const ofApp = this.streamsOf(appId).length;
@@ -133,23 +133,23 @@ export class Watches {
     return stream;
   }
 
-  /** Takes what a loop of this server has seen. */
+  /** Handles what a loop of this server has recorded. */
   receive(ticks: readonly AppTick[]): void {
     this.merge(this.options.node, ticks);
     this.elsewhere?.add(ticks);
   }
 
-  /** Takes what another server has said. */
+  /** Handles a message of another server. */
   receiveFrom(loop: string, text: string): void {
     this.elsewhere?.receive(loop, text);
   }
 
-  /** What was sent to another server has arrived, or nobody was there to take it. */
-  said(loop: string, isHeard: boolean): void {
-    this.elsewhere?.said(loop, isHeard);
+  /** A message to another server has arrived, or its receiver no longer exists. */
+  delivered(loop: string, isReceived: boolean): void {
+    this.elsewhere?.delivered(loop, isReceived);
   }
 
-  /** Ends the streams of apps and instances that are gone. */
+  /** Ends the streams of apps and instances that no longer exist. */
   endGone(isThere: (watched: string) => boolean): void {
     for (const { stream } of this.open) {
       const { appId } = stream.query;
@@ -177,7 +177,7 @@ export class Watches {
     for (const tick of ticks) this.mergers.get(tick.appId)?.add({ node, tick, nowMs, dueMs });
   }
 
-  /** What the streams of this server want to see. */
+  /** The filters of this server's streams. */
   private watchedHere(): readonly WatchedApp[] {
     const streams = [...this.open].map(({ stream }) => stream.query);
     return [...Map.groupBy(streams, ({ appId }) => appId)].map(([id, queries]) => ({
@@ -186,7 +186,7 @@ export class Watches {
     }));
   }
 
-  /** Brings everything to what is watched now. */
+  /** Applies what is watched now. */
   private changed(): void {
     const here = this.watchedHere();
     const { timers } = this.options;
@@ -231,7 +231,7 @@ export class Watches {
   }
 }
 
-/** What several watchers want together. */
+/** The union of several watchers' filters. */
 function together(filters: readonly WatchFilter[]): readonly WatchFilter[] {
   const different = new Map(filters.map((filter) => [JSON.stringify(filter), filter]));
   return different.size > FILTERS_MAX ? [{}] : [...different.values()];

@@ -22,9 +22,9 @@ export interface EndpointHealth {
   readonly failed: number;
   readonly lastAtMs: number;
   readonly lastOutcome: AttemptOutcome;
-  /** The HTTP status of the last answer; `undefined` if there was none. */
+  /** The HTTP status of the last answer; `undefined` if there was no answer. */
   readonly lastStatus: number | undefined;
-  /** The first bytes of the last answer, or why there was none. */
+  /** The first bytes of the last answer, or the reason why there was no answer. */
   readonly lastAnswer: string;
   readonly lastDeliveredAtMs: number | undefined;
   /** Since when no attempt succeeded; `undefined` if the last one did. */
@@ -71,7 +71,7 @@ export class EndpointHealthBook {
     for (const addresses of this.owners.values()) yield* addresses.values();
   }
 
-  /** Forgets what has not been tried since a time: endpoints come and go with the configuration. */
+  /** Forgets endpoints that were not tried since a time: endpoints come and go with the configuration. */
   forget(triedBeforeMs: number): void {
     for (const [owner, addresses] of this.owners) {
       for (const [endpoint, { lastAtMs }] of addresses) {

@@ -72,7 +72,9 @@ export class EndpointQueues {
     return channels + push + publish;
   }
 
-  /** Counts a new request, or says which limit it exceeds: the endpoint's, or its owner's share of the outbox. */
+  /**
+   * Counts a new request, or returns the limit that it exceeds: the endpoint's, or its owner's share of the outbox.
+   */
   admit(request: OutboxRequest): 'admitted' | 'outbox' | 'endpoint' {
     const { endpoint, bodyBytes } = request;
     const owner = this.owners.get(ownerOf(endpoint));
@@ -109,7 +111,7 @@ export class EndpointQueues {
     if (next.state !== 'waiting' && kind === 'publish') this.dueFrom(endpoint, next.atMs);
   }
 
-  /** Replaces all counts by what the store says: other servers may have changed it. */
+  /** Replaces all counts by those of the store: other servers may have changed it. */
   refresh(backlog: readonly EndpointBacklog[]): void {
     this.rows = 0;
     this.bytes = 0;
@@ -202,7 +204,7 @@ export class EndpointQueues {
     return Number.isFinite(oldest) ? oldest : undefined;
   }
 
-  /** Whether one more request of the queue may be in flight. */
+  /** Whether another request of the queue may be in flight. */
   private maySend({ kind, share, owner, inFlight, failing }: EndpointQueue): boolean {
     const max = inFlightMax[kind];
     const ofKind = this.inFlightOf[kind];
@@ -256,7 +258,8 @@ export class EndpointQueues {
   /** Endpoints come and go with the configuration, so empty queues are forgotten. */
   private removeIfIdle(queue: EndpointQueue): void {
     const isEmpty = queue.rows <= 0 && queue.inFlight === 0 && queue.claimed.length === 0;
-    // Those counted may have been written by other servers, and this server's own may still wait: only a claim tells.
+    // Counted requests may have been written by other servers, and this server's own may still wait. Only a claim
+    // shows.
     if (!isEmpty || queue.dueAtMs < Number.POSITIVE_INFINITY) return;
     this.queues.delete(queue.endpoint);
     this.shares.leave(queue.share);
@@ -303,9 +306,9 @@ function noneInFlight(): Record<OutboxKind, number> {
 }
 
 /**
- * Whether an owner uses less than is free. This rule always leaves room for one more owner, however much the others
- * want. Source: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998, with a
- * factor of 1.
+ * Whether an owner uses less than is free. This rule always leaves room for another owner, however much the others
+ * want. Source: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998, with
+ * a factor of 1.
  */
 function mayUseMore(used: number, free: number): boolean {
   return used < free;

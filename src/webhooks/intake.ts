@@ -19,7 +19,7 @@ export type PreparedRequest = Pick<
    * or sent again. `undefined`: a new id.
    */
   readonly id: string | undefined;
-  /** The id of a request that must be over before this one is sent. */
+  /** The id of a request that must be settled before this one is sent. */
   readonly afterId?: string;
 };
 

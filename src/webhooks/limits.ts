@@ -3,8 +3,8 @@ import type { OutboxKind } from './outbox.ts';
 /** All limits of outgoing webhooks. What is dropped at a limit is counted in `WebhookFigures.dropped`. */
 
 /**
- * How long an accepted event may wait for the next commit, which is shared by all events of this time. A crash may
- * cost 250 ms of events at most; the other 150 ms are for handing events over and for the commit itself.
+ * How long an accepted event may wait for the next commit, which all events of this time share. A crash may lose at
+ * most 250 ms of events; the other 150 ms are for passing events on and for the commit itself.
  */
 export const FLUSH_MS = 100;
 
@@ -21,8 +21,8 @@ export const BATCH_EVENTS_MAX = 20;
 export const BATCH_CHARACTERS_MAX = 262_144;
 
 /**
- * Events in memory, counted once for each endpoint, before they are written. Beyond it, the app or instance that has
- * most loses its newest. Channels and push have this limit each.
+ * The limit of events in memory before they are written, counted once for each endpoint. Beyond it, the app or
+ * instance with the most loses its newest. Channels and push each have this limit.
  */
 export const ACCEPTED_EVENTS_MAX = 20_000;
 
@@ -57,7 +57,7 @@ export const ENDPOINT_BYTES_MAX = 67_108_864;
 export interface InFlightMax {
   /** Of the kind. One app or instance may use no more than it leaves free. */
   readonly all: number;
-  /** From this many of the kind, each endpoint gets one at a time, so that others get their turn. */
+  /** From this many requests of the kind on, each endpoint gets one at a time, so that others get their turn. */
   readonly crowded: number;
   /** For one endpoint. */
   readonly endpoint: number;
@@ -66,8 +66,8 @@ export interface InFlightMax {
 }
 
 /**
- * Each kind has limits of its own, so that none waits for the answers of another. Bun has 256 connections for all of
- * `fetch`, and other parts need some. Events of push are not batched, so their endpoints get more at a time.
+ * Each kind has limits of its own, so that none waits for the answers of the other. Bun has 256 connections for all
+ * of `fetch`, and other parts need some. Events of push are not batched, so their endpoints get more at a time.
  */
 export const inFlightMax: Readonly<Record<OutboxKind, InFlightMax>> = {
   channels: { all: 128, crowded: 64, endpoint: 4, share: 4 },
@@ -90,7 +90,7 @@ export const RETRY_MS = 300_000;
 /** The longest pause between two attempts of Channels. */
 export const RETRY_PAUSE_MAX_MS = 60_000;
 
-/** How long an endpoint of push may take to answer. Source: push protocol, §4.3. */
+/** The timeout of an endpoint of push. Source: push protocol, §4.3. */
 export const PUSH_TIMEOUT_MS = 3_000;
 
 /** The pauses before the four retries of push. Source: push protocol, §4.3. */
@@ -114,7 +114,7 @@ export const MAINTENANCE_MS = 30_000;
 /** The pause after the store failed. */
 export const STORE_PAUSE_MS = 1_000;
 
-/** How long the server waits for answers when it stops; what is still in flight is sent again at the next start. */
+/** How long a stopping server waits for answers. What is still in flight is sent again at the next start. */
 export const CLOSE_MS = 2_000;
 
 /** How long it is known how an address answered that is not tried any more. */

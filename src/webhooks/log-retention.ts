@@ -5,8 +5,8 @@ import type { FinishedRequests, OutboxLog } from './outbox.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * Deletes finished requests older than `logDays`. Beyond the log's row and byte limits, also deletes the oldest of the
- * owner that has most. Uses small commits and lets other work run between them.
+ * Deletes finished requests older than `logDays`. Beyond the log's row and byte limits, also deletes the oldest of
+ * the largest owner. Uses small commits and lets other work run between them.
  */
 export async function enforceLogRetention(
   log: OutboxLog,

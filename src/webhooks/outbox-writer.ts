@@ -19,7 +19,7 @@ export interface OutboxWriterOptions {
 }
 
 /**
- * Writes new requests and settlements to the outbox. If the store fails, the commit is kept and written again before
+ * Writes new requests and settlements to the outbox. If the store fails, the commit is kept and retried before
  * anything else, so that nothing is lost.
  */
 export class OutboxWriter {
@@ -42,8 +42,8 @@ export class OutboxWriter {
   }
 
   /**
-   * Writes one commit: the one that failed before, else everything new. Returns what is now stored; `undefined` if the
-   * store failed. Never throws, and must not be called while it is running.
+   * Writes one commit: the one that failed before, or else everything new. Returns what is now stored; `undefined` if
+   * the store failed. Never throws. Must not be called while it is running.
    */
   async write(): Promise<OutboxCommit | undefined> {
     const { outbox, log, throttle, storeState } = this.options;

@@ -1,6 +1,6 @@
 /**
- * The outbox: requests to the addresses that tenants gave, kept until they are answered or given up.
- * Times are milliseconds since 1970; bytes are those of the body.
+ * The outbox: requests to the addresses of tenants, kept until they are answered or given up. Times are milliseconds
+ * since 1970; bytes are those of the body.
  */
 
 /** Each kind is signed, timed and retried in its own way. */
@@ -52,11 +52,11 @@ export interface NewOutboxRequest extends OutboxRequest {
 
 export interface RepeatableEvents {
   readonly ids: readonly string[];
-  /** Returns the request without the events that have these ids; `undefined` if none is left. */
+  /** Returns the request without the events with these ids; `undefined` if none is left. */
   without(ids: ReadonlySet<string>): NewOutboxRequest | undefined;
 }
 
-/** A request that the claimant alone may send until the claim ends. */
+/** A request that only the claimant may send until the claim ends. */
 export interface ClaimedRequest extends OutboxRequest {
   /** Attempts ever made. */
   readonly attempts: number;
@@ -118,7 +118,7 @@ export interface OutboxClaimOptions {
 export interface EndpointClaim {
   readonly endpoint: string;
   readonly requests: readonly ClaimedRequest[];
-  /** No other request for the endpoint is due before this; `undefined` if there is none. */
+  /** No other request for the endpoint is due before this time; `undefined` if there is none. */
   readonly dueAtMs: number | undefined;
 }
 
@@ -141,8 +141,8 @@ export interface Outbox {
   /** Releases all claims, of any server: for the start of a process that owns the store. */
   releaseAllClaims(): Promise<void>;
   /**
-   * Unblocks requests whose `afterId` is over. `write` does so as well, but two servers that write both at the same
-   * moment do not see each other's rows.
+   * Unblocks requests whose `afterId` is settled. `write` does so as well, but two servers that write both at the
+   * same moment do not see each other's rows.
    */
   unblock(): Promise<void>;
   /** Forgets ids of events that were written before; they are known for this long only. */

@@ -9,14 +9,14 @@ import { CLAIM_MS, CLOSE_MS, STORE_PAUSE_MS } from './limits.ts';
 import type { AttemptOutcome, ClaimedRequest, Outbox, OutboxKind, Settlement } from './outbox.ts';
 
 export interface SenderOptions extends Omit<AttemptContext, 'signal' | 'timeoutMs'> {
-  /** How long an endpoint may take to answer. */
+  /** The timeout of an endpoint. */
   readonly timeoutMs: Readonly<Record<OutboxKind, number>>;
   readonly outbox: Outbox;
   /** While the store cannot be written, nothing is claimed: the results could not be kept. */
   readonly writer: { readonly isFailing: boolean };
   readonly queues: EndpointQueues;
   readonly health: Pick<EndpointHealthBook, 'learn'>;
-  /** Called with the end of each claim. */
+  /** Called when each claim ends. */
   readonly settle: (settlement: Settlement) => void;
   readonly timers: Timers;
   readonly log: Log;
@@ -50,7 +50,7 @@ export class Sender {
     this.options = options;
   }
 
-  /** Sends all that may be sent now, and sets a timer for what is due later. Never throws. */
+  /** Sends all requests that may be sent now, and sets a timer for later ones. Never throws. */
   poll(): void {
     this.runAgain = true;
     if (this.isRunning || this.ended) return;
@@ -83,7 +83,7 @@ export class Sender {
     const cancel = this.options.timers.after(CLOSE_MS, () => this.ending.abort());
     // A claim under way is released as well.
     await this.lastRun;
-    // If the store is still unavailable, the claim ends by itself.
+    // If the store is still unavailable, the claim expires.
     await this.releaseUnansweredClaim().catch(() => undefined);
     const { queues, timers } = this.options;
     for (const request of queues.takeClaimed()) this.release(request, timers.now());

@@ -55,7 +55,7 @@ export interface WebhookFigures {
   /** Requests that wait in the store, including those in flight. */
   readonly queuedRows: number;
   readonly queuedBytes: number;
-  /** How long the oldest of them has waited, exact to 30 s. 0 if none waits. */
+  /** How long the oldest waiting request has waited, exact to 30 s; 0 if none waits. */
   readonly oldestAgeMs: number;
   /** Events in memory that are written within 250 ms. */
   readonly unwrittenEvents: number;
@@ -145,9 +145,9 @@ export class Webhooks implements AsyncDisposable {
   }
 
   /**
-   * Takes events. Within 250 ms they are stored, and survive a crash. Events that no endpoint wants are ignored. Never
-   * throws or waits: beyond a limit, events are dropped and counted. `over` is called with the id of each event that has one,
-   * once it is stored or dropped.
+   * Accepts events. Within 250 ms they are stored, and survive a crash. Events that no endpoint wants are ignored.
+   * Never throws or waits: beyond a limit, events are dropped and counted. `over` is called with the id of each event
+   * that has one, once it is stored or dropped.
    */
   accept(events: readonly AppWebhookEvent[], over?: (id: string) => void): void {
     for (const event of events) this.intake.addEvent(event, over);
@@ -186,8 +186,8 @@ export class Webhooks implements AsyncDisposable {
   }
 
   /**
-   * Sends a request without events to a webhook of an app once, outside of all queues, and says what came of it. It is not
-   * kept. `busy`: as many tests as there may be are under way.
+   * Sends a request without events to a webhook of an app once, outside of all queues, and returns the result. It is
+   * not stored. `busy`: the limit of concurrent tests is reached.
    */
   async test(appId: string, url: string): Promise<Attempt | 'busy' | { readonly refused: string }> {
     if (this.tests >= TESTS_MAX) return 'busy';

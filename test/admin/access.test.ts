@@ -174,7 +174,7 @@ describe('an admin listener without a configured password', () => {
       const headers = { ...basic('', server.adminPassword ?? ''), ...more };
       expect(await admin(server, 'POST', '/apps', { body: {}, headers })).toMatchObject({
         status: 403,
-        json: { error: 'Pages of other sites cannot change anything here' },
+        json: { error: 'Pages of other sites may not change anything' },
       });
     }
     const types = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', ''];

@@ -136,11 +136,11 @@ describe('fanfare send', () => {
       ]);
     expect(await run(app.id, 'orders', 'created', '{}')).toMatchObject({
       exitCode: 0,
-      stdout: '1 connection heard it on orders.\n',
+      stdout: '1 connection received it on orders.\n',
     });
     expect(await client.hears()).toEqual({ event: 'created', channel: 'orders', data: '{}' });
     expect((await run(app.id, 'order', 'created', '{}')).stdout).toBe(
-      '0 connections heard it on order. Did you mean orders?\n',
+      '0 connections received it on order. Did you mean orders?\n',
     );
     expect((await run('nowhere', 'a', 'b', 'c')).exitCode).toBe(1);
     expect((await run(app.id, 'a', 'b')).exitCode).toBe(2);

@@ -278,8 +278,8 @@ describe('fanfare tail', () => {
   it('prints what is asked for, one line for each event', async () => {
     const { exitCode, stdout, stderr } = await tailOf('--channel', 'orders-1');
     expect(stdout.replace(/^[\d:.]{12}/gm, 'TIME')).toBe(
-      'TIME  api             orders-1  made\\u202e  0 connections heard it  5 bytes  Hello\n' +
-        'Nobody heard the event on orders-1. Did you mean orders.1?\n',
+      'TIME  api             orders-1  made\\u202e  0 connections received it  5 bytes  Hello\n' +
+        'The event on orders-1 had no receivers. Did you mean orders.1?\n',
     );
     expect([exitCode, stderr]).toEqual([
       1,

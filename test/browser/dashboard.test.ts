@@ -76,7 +76,7 @@ it('takes a new app to its first event: this tab connects, sends, and hears it',
   await page.getByRole('button', { name: 'Connect this tab' }).click();
   await page.getByText('Connected as').waitFor();
   await page.getByRole('button', { name: 'Send', exact: true }).click();
-  await page.getByText('1 connection heard it').waitFor();
+  await page.getByText('1 connection received it').waitFor();
   const received = page.getByLabel('What this tab received');
   expect(await received.textContent()).toContain('{"message":"hello"}');
   // Pasting, the first step, was left out.

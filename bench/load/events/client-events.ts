@@ -3,7 +3,7 @@ import { clientMessage } from '../frames.ts';
 import type { Crowd } from '../subscribers.ts';
 import type { EventSource } from './event-source.ts';
 
-/** Everyone talks: each event is sent by another connection, to the others of its channel. */
+/** Client events: each is sent by another connection, to the other subscribers of its channel. */
 export class ClientEvents implements EventSource {
   readonly copies: number;
   readonly #crowd: Crowd;
@@ -16,7 +16,7 @@ export class ClientEvents implements EventSource {
     this.copies = crowd.subscribersEach - 1;
   }
 
-  /** Nobody is told that an event was taken, only that it was not. */
+  /** The protocol has no confirmation of a client event, only an error. */
   get answered(): number {
     return this.#sent;
   }
@@ -47,7 +47,7 @@ export class ClientEvents implements EventSource {
     const listeners = this.#crowd.listeners(channels[index % channels.length] ?? '');
     const turn = Math.floor(index / channels.length) % Math.max(1, listeners.length);
     const message = this.#messages[index];
-    // Counted also where nobody is left to send it: that the connection was lost is counted, too.
+    // Counted even if no connection is left to send it: the lost connection is counted, too.
     this.#sent += 1;
     if (message !== undefined) listeners[turn]?.send(message);
   }

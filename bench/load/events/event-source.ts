@@ -3,14 +3,14 @@ export type EventSourceName = 'triggers' | 'client-events' | 'member-changes';
 
 /** One way to make events. Everything that can be is built before the step begins. */
 export interface EventSource {
-  /** How many hear each event. */
+  /** The number of receivers of each event. */
   readonly copies: number;
-  /** Events that the server has answered, in whatever way; all that were sent where it answers none. */
+  /** Events that the server has answered in any way; all sent events if it answers none. */
   readonly answered: number;
-  /** Those of them that it refused, and what it said to the first. */
+  /** Those that it refused, and its text for the first of them. */
   readonly refused: number;
   readonly firstRefusal: string;
-  /** Gets ready for so many events, and starts counting from zero. Gives the number of the first. */
+  /** Prepares for this many events, and starts counting at zero. Returns the number of the first one. */
   prepare(events: number, dataBytes: number): number;
   /** Sends the event with this index among those prepared. Each once, in order. */
   send(index: number): void;

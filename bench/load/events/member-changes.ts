@@ -28,10 +28,9 @@ interface Deed {
 }
 
 /**
- * Members that come and go, one in each channel. Events with an even number are comings, to one channel
- * after the other, and the member has that number as its id; the event after each is the going of whoever
- * came some channels before. So a member is in for half of the time, and who stay hear each coming and
- * each going once.
+ * Members that join and leave, one per channel. Events with even numbers are joins, in one channel after the other,
+ * and the member's id is that number. The event after each is the departure of the member who joined some channels
+ * before. So a member stays for half of the time, and those who stay receive each join and each departure once.
  */
 export class MemberChanges implements EventSource {
   readonly copies: number;
@@ -68,7 +67,7 @@ export class MemberChanges implements EventSource {
     const { channels } = this.#crowd;
     const inside = comingsWhileInside(channels.length);
     this.#gather();
-    // Whoever is still there goes, and is told apart from those of this step by a gap in the numbers.
+    // The remaining members leave. A gap in the numbers distinguishes them from those of this step.
     const first = this.#nextSequence + 4 * channels.length;
     this.#nextSequence = first + events + (events % 2);
     for (const roamer of this.#roamers) {

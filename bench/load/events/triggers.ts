@@ -5,7 +5,7 @@ import type { Crowd } from '../subscribers.ts';
 import { triggerRequest } from '../trigger-request.ts';
 import type { EventSource } from './event-source.ts';
 
-/** An odd number whose multiples spread evenly over 2³². */
+/** An odd number whose multiples are distributed evenly over 2³². */
 const SPREADING = 2_654_435_769;
 
 /** The pseudo-random channel of an event: the same in every run. */

@@ -7,7 +7,7 @@ import { SessionClient, type SessionOwner } from './session-client.ts';
 const CONNECTING_MAX = 100;
 const GATHERED_WITHIN_MS = 60_000;
 
-/** The number of an event, however deep it stands in strings. */
+/** The number of an event, however deeply it is nested in strings. */
 const SEQUENCE = /seq[^0-9]{1,20}([0-9]{8})/g;
 
 /** How many clients use each of the HTTP transports. */
@@ -34,7 +34,10 @@ export class FallbackCrowd implements SessionOwner {
     return this.present.size;
   }
 
-  /** Lets those who are there leave, and connects as many; returns when every subscription is confirmed. They take the channels in turn. */
+  /**
+   * Disconnects the present clients, and connects as many as given. Returns when every subscription is confirmed.
+   * Channels are assigned in turn.
+   */
   gather({ streaming, polling }: FallbackSize, channels: readonly string[]): void {
     const { app, sockets } = this;
     for (const client of this.present) client.leave();

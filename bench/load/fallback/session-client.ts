@@ -98,7 +98,7 @@ export class SessionClient implements ConnectionOwner {
     sockets.send(this.fd, this.request(transport, `${QUERY}&`, ''));
   }
 
-  /** Sends a message over a connection of its own, because the other one waits. */
+  /** Sends a message over a connection of its own, because the other one is waiting. */
   private say(message: object): void {
     const { sockets } = this.options;
     const fd = this.connect({ received: () => sockets.close(fd), closed: () => undefined });

@@ -1,4 +1,7 @@
-/** `npm run bench -- accept`: what the push side accepts in a second, beside the floor. `--help` says how. */
+/**
+ * `npm run bench -- accept`: measures how much the push API accepts per second, compared with the floor. See
+ * `--help`.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +41,7 @@ interface Trial {
   readonly idsFile: string;
 }
 
-/** One run on a fresh server. Throws where it lost something that it had answered, or kept it twice. */
+/** One run on a fresh server. Throws if the server lost something that it had answered, or stored it twice. */
 async function measureOnce(trial: Trial, kind: Kind, contender: Contender): Promise<CheckedRun> {
   await using server = await contender.start(trial.pinning.server);
   const task: LoadTask = {
@@ -55,7 +58,7 @@ async function measureOnce(trial: Trial, kind: Kind, contender: Contender): Prom
   return { ...run, kept: await checkKept(trial, kind, server) };
 }
 
-/** What was answered must be in the store, and nothing else, though the server had no time to say goodbye. */
+/** The store must contain exactly what was answered, although the server was killed. */
 async function checkKept(
   { idsFile }: Trial,
   kind: Kind,
@@ -69,7 +72,7 @@ async function checkKept(
   throw new Error(`${answered} ${kind} were answered, ${stored} are stored, ${missing} are lost`);
 }
 
-/** Measures one run on a fresh server, again if others used the machine. */
+/** Measures one run on a fresh server; repeats it if other processes used the machine. */
 async function measure(trial: Trial, kind: Kind, contender: Contender): Promise<CheckedRun> {
   const once = async () => {
     const run = await measureOnce(trial, kind, contender);

@@ -1,10 +1,10 @@
 /**
- * Publishes are limited to 100 a second per instance, so more of them come from many instances; where the limit
- * is turned off as well, it is the server that is measured. It is the same for all and only listens here.
+ * Publishes are limited to 100 per second and instance, so higher rates use many instances. If the limit is turned
+ * off as well, the server itself is measured. Equal for all servers; this listener only receives.
  */
 const INSTANCES = 200;
 
-/** One instance, as backends and devices are told of it. */
+/** One instance, as backends and devices know it. */
 export interface BenchInstance {
   readonly id: string;
   readonly secretKey: string;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { SQL } from 'bun';
 import type { Kind } from './requests.ts';
 
-/** How what a server answered compares with what its store holds. */
+/** Compares what a server answered with what its store contains. */
 export interface Kept {
   readonly answered: number;
   readonly stored: number;
@@ -22,7 +22,7 @@ export async function compareKept(kind: Kind, idsFile: string, storeFile: string
   return { answered: answered.length, stored: rows.length, missing };
 }
 
-/** Nothing is lost, and nothing is there that nobody was told of. */
+/** Nothing is lost, and nothing is stored that was not answered. */
 export function isAllKept({ answered, stored, missing }: Kept): boolean {
   return missing === 0 && stored === answered;
 }

@@ -4,7 +4,7 @@ import type { Kept } from './kept.ts';
 import type { Run } from './load.ts';
 import type { Kind } from './requests.ts';
 
-/** One run, and what the store held after it; nothing where there is none. */
+/** One run, and the contents of the store after it; `undefined` if there is no store. */
 export interface CheckedRun extends Run {
   readonly kept: Kept | undefined;
 }
@@ -13,7 +13,7 @@ export interface CheckedRun extends Run {
 export interface Duty {
   readonly kind: Kind;
   readonly perSecondMin: number;
-  /** The share of the floor's figure that Fanfare should reach, where that was promised. */
+  /** The share of the floor's figure that Fanfare should reach, if there is such a target. */
   readonly ratioMin: number | undefined;
 }
 
@@ -22,12 +22,12 @@ export const duties: readonly Duty[] = [
   { kind: 'registrations', perSecondMin: 5000, ratioMin: undefined },
 ];
 
-/** Processor time of the server for one answer, which others on the machine change less than the rate. */
+/** CPU time of the server per answer, which depends less on other processes than the rate. */
 function serverUsEach({ cpu, perSecond }: Run): number {
   return ((cpu?.server ?? Number.NaN) * 1e6) / perSecond;
 }
 
-/** One run on one line, for whoever watches. */
+/** Prints one run on one line, as progress. */
 export function printRun(kind: Kind, server: string, run: Run): string {
   const { perSecond, p50Ms, p99Ms, cpu, loadCpu, answers } = run;
   return (
@@ -38,7 +38,7 @@ export function printRun(kind: Kind, server: string, run: Run): string {
   );
 }
 
-/** The table of one duty, and what became of its targets. */
+/** The table of one task, and the results of its targets. */
 export function printDuty(duty: Duty, name: string, compared: Compared<CheckedRun>): string {
   const { kind } = duty;
   const { server, floor } = compared;
@@ -70,7 +70,7 @@ export function printDuty(duty: Duty, name: string, compared: Compared<CheckedRu
   ].join('\n');
 }
 
-/** What became of the targets, for a server that keeps what it accepts. */
+/** The results of the targets, for a server that stores what it accepts. */
 function judged(
   { perSecondMin, ratioMin }: Duty,
   server: readonly CheckedRun[],

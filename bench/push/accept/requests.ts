@@ -8,7 +8,7 @@ export interface RequestSource {
   next(): Uint8Array;
 }
 
-/** An FCM token has as many characters: an installation's id, a colon, and the rest. */
+/** The length of an FCM token: an installation's id, a colon, and the rest. */
 const TOKEN_ID_CHARACTERS = 22;
 const TOKEN_REST = `APA91b${'Fanfare-Bench_'.repeat(10)}`.slice(0, 140);
 
@@ -43,7 +43,7 @@ class Publishes implements RequestSource {
   }
 }
 
-/** Registrations of Android devices with all instances in turn, each with a token that nobody had before. */
+/** Registrations of Android devices with all instances in turn, each with a new token. */
 class Registrations implements RequestSource {
   private readonly requests: readonly { readonly bytes: Buffer; readonly tokenAt: number }[];
   private sent = 0;
@@ -61,7 +61,7 @@ class Registrations implements RequestSource {
     const one = requests[sent % requests.length];
     if (one === undefined) return new Uint8Array();
     this.sent += 1;
-    // Only what differs is written anew: building a request would cost more than sending it.
+    // Only the differing parts are written: building a whole request would cost more than sending it.
     one.bytes.write(tokenId(this.sent), one.tokenAt, 'latin1');
     return one.bytes;
   }

@@ -5,14 +5,14 @@ import { benchInstances } from './bench-instances.ts';
 /** A server under load, up and ready. */
 export interface AcceptingServer extends StartedServer {
   readonly pushPort: number;
-  /** Where it keeps what it has accepted; nothing where it keeps nothing. */
+  /** The store of what it has accepted; `undefined` if it stores nothing. */
   readonly storeFile: string | undefined;
 }
 
 /** A server that can be measured. Every start is a fresh one. */
 export interface Contender {
   readonly name: string;
-  /** `pin` is the command that holds it to its core, or empty. */
+  /** `pin` is the command that pins it to its core, or empty. */
   start(pin: readonly string[]): Promise<AcceptingServer>;
 }
 

@@ -6,7 +6,7 @@ import { type Caller, type Rights, roles } from '../rights.ts';
 
 const every = z.literal('*');
 
-/** Who is logged in, and what they may do. */
+/** Who is logged in, and with which rights. */
 const shownSession = z.strictObject({
   user: z
     .string()
@@ -55,7 +55,7 @@ export const sessionOperations: readonly Operation[] = [
     restricted: 'filtered',
     forNobody: (query) => query['nobody'] === 'true',
     query: z.strictObject({
-      nobody: yesNo('Whether to answer null, rather than 401, where nobody is logged in.'),
+      nobody: yesNo('Whether to answer null instead of 401 if the caller is not logged in.'),
     }),
     answer: shownSession.nullable(),
     act: async (_, { caller, rights }) =>
@@ -90,7 +90,7 @@ export const sessionOperations: readonly Operation[] = [
 const OWNER: Caller = { how: 'password', user: null, groups: [] };
 
 function showSession({ how, user }: Caller, rights: Rights | undefined): ShownSession {
-  if (rights === undefined) throw new OperationRefused('forbidden', 'You have no role here');
+  if (rights === undefined) throw new OperationRefused('forbidden', 'You have no role');
   const { role, apps, instances, seesPayloads } = rights;
   return {
     user,

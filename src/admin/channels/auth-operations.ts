@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { examineAuth } from '../../channels/signatures/examine.ts';
 import { type Operation, operation } from '../operation.ts';
 
-/** What is examined may be this long; the server takes no longer texts either. */
+/** The limit of the examined texts. The server itself accepts no longer ones either. */
 const TEXT_MAX = 20_000;
 
 const text = z.string().max(TEXT_MAX);
@@ -29,7 +29,7 @@ export const authOperations: readonly Operation[] = [
         signed: z
           .string()
           .describe(
-            'The text that must be signed with the secret of the key. The signature is never told.',
+            'The text to sign with the secret of the key. The response never contains the signature.',
           ),
       }),
     }),

@@ -19,7 +19,7 @@ export const historyOperations: readonly Operation[] = [
     path: '/apps/{id}/channels/{name}/history',
     role: 'support',
     summary:
-      'List the kept events of a channel, the newest first; or what a client gets that was here last with the event `after`, the oldest first.',
+      'List the events in the history of a channel, newest first. With `after`: what a client gets whose last event was this one, oldest first.',
     query: z.strictObject({
       limit: listLimit(100),
       before: eventId.optional().describe('Only events before this one.'),
@@ -47,7 +47,9 @@ export const historyOperations: readonly Operation[] = [
       lastId: z
         .string()
         .nullable()
-        .describe('The newest event, also if it is forgotten, or number 0 before the first one; null: the channel keeps none.'),
+        .describe(
+          'The newest event, even if it is forgotten, or number 0 before the first one; null: the channel keeps none.',
+        ),
       more: z.boolean().describe('Whether further events are kept in this direction.'),
       complete: z
         .boolean()

@@ -27,7 +27,7 @@ export const shownConnection = z.strictObject({
   client: z
     .strictObject({ name: z.string(), version: z.string(), protocol: z.string() })
     .nullable()
-    .describe('What the client says of itself; null if it is not known.'),
+    .describe('What the client reports about itself; null if unknown.'),
   openedAtMs: time,
   heardAtMs: time.describe('When the client last sent anything. Milliseconds since 1970.'),
   waitingBytes: count.describe('Bytes that the client has not taken yet.'),

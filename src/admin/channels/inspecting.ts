@@ -8,7 +8,7 @@ export interface ListedConnection {
   readonly user: string | undefined;
   readonly address: string;
   readonly transport: string;
-  /** What the client says of itself. */
+  /** The client's description of itself. */
   readonly library:
     | { readonly name: string; readonly version: string; readonly protocol: string }
     | undefined;

@@ -1,11 +1,11 @@
 import { nearest } from '../../config/nearest.ts';
 
-/** What tells kinds of channels apart, and is forgotten most often. */
+/** The prefixes of channel names, which are the most common mistakes. */
 const PREFIXES = /^(private-encrypted-|private-|presence-)?(cache-)?/;
 
 /**
- * Finds the occupied channel that the name of an empty one most likely means: the same name with another prefix, other
- * separators or in another case, else one with few mistakes.
+ * Finds the occupied channel that the name of an empty one most likely means: the same name with another prefix, with
+ * other separators or in another case, or else one with few differences.
  */
 export function nearChannel(name: string, occupied: readonly string[]): string | undefined {
   const bare = bareName(name);

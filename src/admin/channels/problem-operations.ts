@@ -25,7 +25,9 @@ export const problemOperations: readonly Operation[] = [
           kind: z.string().describe('The rule that was broken, such as `client-events-off`.'),
           text: z
             .string()
-            .describe('The text that these problems share; … stands for the parts that differ.'),
+            .describe(
+              'The text that these problems have in common; … replaces the parts that differ.',
+            ),
           advice: z.string(),
           count: z.int().min(1),
           firstAtMs: time,

@@ -4,7 +4,7 @@ import type { Admin } from '../admin.ts';
 import { type Operation, operation } from '../operation.ts';
 import { nearChannel } from './near-channel.ts';
 
-/** The most empty channels of one event that get a suggestion, and the most occupied channels that are searched for it. */
+/** The limits of suggestions: empty channels of one event that get one, and occupied channels that are searched. */
 const NEAR_FOR_MAX = 3;
 const NEAR_AMONG_MAX = 5_000;
 
@@ -39,7 +39,7 @@ export const sendOperations: readonly Operation[] = [
             .string()
             .nullable()
             .describe(
-              `The occupied channel that was most likely meant, if nobody was subscribed and the name of one is close. Looked for among ${NEAR_AMONG_MAX} channels, and for the first ${NEAR_FOR_MAX} empty ones.`,
+              `The occupied channel that was most likely meant, if the channel had no subscribers and one with a similar name has. Searched among ${NEAR_AMONG_MAX} channels, for the first ${NEAR_FOR_MAX} channels without subscribers.`,
             ),
         }),
       ),
@@ -54,7 +54,7 @@ export const sendOperations: readonly Operation[] = [
       const near = new Map<string, string | undefined>();
       for (const { name } of empty) {
         near.set(name, nearChannel(name, occupied));
-        // A search takes up to 0.2 s if all names are long and alike.
+        // A search takes up to 0.2 s if all names are long and similar.
         await setImmediate();
       }
       return {

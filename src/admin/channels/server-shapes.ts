@@ -9,12 +9,12 @@ export const servers = z
   .array(
     z.strictObject({
       name: z.string(),
-      away: z.boolean().describe('It did not answer within 1 s, so what it knows is missing.'),
+      away: z.boolean().describe('It did not answer within 1 s, so its part is missing.'),
     }),
   )
   .describe('The servers that were asked, this one first or in the order of their names.');
 
-/** The end of a sentence that says what was not found; empty if all servers have answered. */
+/** The end of a sentence about something that was not found, if some servers did not answer; otherwise empty. */
 export function unlessAway({ servers: asked }: OfAllServers): string {
   const away = asked.filter((one) => one.away).map(({ name }) => name);
   return away.length === 0 ? '' : `; ${away.join(', ')} did not answer`;

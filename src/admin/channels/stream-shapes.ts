@@ -12,7 +12,7 @@ export const nodes = z
   .array(
     z.strictObject({
       name: z.string(),
-      away: z.boolean().describe('Whether it was not heard of for 5 s. Its events are missing.'),
+      away: z.boolean().describe('Whether it has been silent for 5 s. Its events are missing.'),
     }),
   )
   .describe('The servers whose events are shown: this one, and those that have answered.');
@@ -55,7 +55,7 @@ const shapes = {
     node: z.string().describe('The server that answers.'),
     app: z.string(),
     kinds: z.array(z.enum(tapKinds)).nullable().describe('The kinds that are shown; null: all.'),
-    perTick: count.describe('The most events of one server that are shown in one tick.'),
+    perTick: count.describe('The limit of events that one server shows per tick.'),
     tickMs: count,
     payloads: z.enum(['show', 'hide']),
     nodes,
@@ -67,7 +67,9 @@ const shapes = {
         z.strictObject({
           n: count,
           receivers: count.optional(),
-          near: optional('The occupied channel that was most likely meant: nobody has heard it.'),
+          near: optional(
+            'The occupied channel that was most likely meant. Set if the event had no receivers.',
+          ),
         }),
       )
       .describe('What became known of earlier events, by their `n`.'),

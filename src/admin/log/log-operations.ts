@@ -89,7 +89,7 @@ export const logOperations: readonly Operation[] = [
     role: 'support',
     contentType: 'text/event-stream',
     summary:
-      'Show the lines of the log of the server that is asked, as they are written, as server-sent events. A reader that is too slow gets the newest. At most 4 such streams are open at the same time; each ends after 30 minutes.',
+      'Stream new log lines of the server that answers, as server-sent events. A reader that is too slow loses the oldest lines. At most 4 such streams are open at the same time; each ends after 30 minutes.',
     query: z.strictObject({
       ...filter,
       after: wholeNumber(

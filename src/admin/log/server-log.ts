@@ -18,7 +18,7 @@ export interface LogFilter {
 
 /** A line of the log. */
 export interface ShownLine {
-  /** Rises with every line, also over restarts. */
+  /** Increases with each line, even across restarts. */
   readonly n: number;
   readonly atMs: number;
   readonly level: LogLevel;
@@ -26,7 +26,7 @@ export interface ShownLine {
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Which of the kept lines to list. */
+/** Selects kept lines. */
 export interface LogQuery extends LogFilter {
   /** Only lines before this time. Milliseconds since 1970. */
   readonly beforeMs?: number | undefined;
@@ -45,8 +45,8 @@ export interface ServerLog {
   /** Lists lines of all servers. */
   list(query: LogQuery): Promise<OfAllServers & LogPage<ShownLine & OfServer>>;
   /**
-   * Opens a stream of further lines of the server that is asked, after those that follow `after` and are still kept. Throws `OperationRefused` if there
-   * are too many.
+   * Streams new lines of this server, after the kept ones that follow `after`. Throws `OperationRefused` if there are
+   * too many streams.
    */
   follow(
     filter: LogFilter & { readonly after: number | undefined },

@@ -20,7 +20,7 @@ const seriesWords: Readonly<Record<SeriesName, string>> = {
   gapsPerSecond: 'Subscriptions of clients that learned of a gap, per second.',
 };
 
-/** The operations that tell how this server does. */
+/** The operations about the state of servers. */
 export const monitoringOperations: readonly Operation[] = [
   operation({
     id: 'server',
@@ -100,7 +100,7 @@ export const monitoringOperations: readonly Operation[] = [
     role: 'viewer',
     restricted: 'filtered',
     summary:
-      'Show figures of all servers together for up to 24 hours, in steps of 10 seconds. Who sees only some apps or instances gets none.',
+      'Show figures of all servers together for up to 24 hours, in steps of 10 seconds. Not for callers who may see only some apps or instances.',
     query: z.strictObject({
       since: z
         .string()
@@ -121,7 +121,7 @@ export const monitoringOperations: readonly Operation[] = [
     }),
     act: async ({ monitoring }, { query, rights }) => {
       const figures = await monitoring.figures(Number(query.since));
-      // They are those of all tenants together.
+      // These figures are those of all tenants together.
       return seesEverything(rights)
         ? figures
         : { ...figures, series: bySeries(() => []), servers: [] };

@@ -87,7 +87,7 @@ export interface Checked {
 /** What may limit the connections of a server: `channels.maxConnections`, open files, or memory. */
 export const connectionLimits = ['setting', 'open-files', 'memory'] as const;
 
-/** How many more connections a server takes while clients are idle, and what sets the limit. */
+/** How many more idle connections a server can accept, and which limit applies. */
 export interface ConnectionRoom {
   readonly connections: number;
   readonly limitedBy: (typeof connectionLimits)[number];
@@ -105,7 +105,7 @@ export interface NodeReport {
         readonly eventsPerSecond?: number | undefined;
         readonly deliveredPerSecond?: number | undefined;
         readonly memoryBytes: number;
-        /** Servers of an earlier version do not say it. */
+        /** Servers of an earlier version do not report it. */
         readonly room?: ConnectionRoom;
       }
     | undefined;
@@ -131,7 +131,7 @@ export interface ShownNode {
   readonly name: string;
   /** Whether it is the one that was asked. */
   readonly isAsked: boolean;
-  /** When it last said anything. */
+  /** When its last message came. */
   readonly heardAtMs: number;
   /** Since when it does not answer; `undefined`: it does. */
   readonly silentSinceMs: number | undefined;
@@ -145,7 +145,7 @@ export type PausedRoute = Pick<
   'platform' | 'origin' | 'why' | 'reason' | 'words' | 'isUnproven' | 'sinceMs'
 >;
 
-/** What the gateway of an instance said last, since the start of a server. */
+/** The latest outcomes of an instance's gateway since the start of a server. */
 export interface SaidByGateway {
   readonly acceptedAtMs: number | undefined;
   /** When it refused the credential, or failed. */
@@ -158,7 +158,7 @@ export interface SaidByGateway {
 export interface GatewaysOfServer {
   /** Some of those that it has paused now. */
   readonly pauses: readonly PausedRoute[];
-  /** How many others it has paused, by platform. */
+  /** How many more are paused, by platform. */
   readonly morePauses: Readonly<Record<Platform, number>>;
   readonly said: Readonly<Record<Platform, SaidByGateway>>;
 }
@@ -174,7 +174,7 @@ export interface GatewaysOfCluster extends Omit<GatewaysOfServer, 'pauses'> {
 /** What an operator sees of this server. */
 export interface Monitoring {
   server(): ServerFacts;
-  /** What has been measured on all servers since a time, at most for a day. */
+  /** The figures of all servers since a time, for at most one day. */
   figures(sinceMs: number): Promise<KeptFigures & OfAllServers>;
   /** All servers that act as one, the asked one first. */
   nodes(): Promise<readonly ShownNode[]>;

@@ -22,7 +22,7 @@ export const nodeOperations: readonly Operation[] = [
           answers: z.boolean(),
           isAsked: z.boolean().describe('Whether it is the server that answers this request.'),
           heardAtMs: time.describe(
-            'When it last said anything to the server that answers. Milliseconds since 1970.',
+            'When its last message reached the server that answers. Milliseconds since 1970.',
           ),
           silentSinceMs: time
             .nullable()

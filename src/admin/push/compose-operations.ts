@@ -31,7 +31,7 @@ const publishBody = z
   })
   .describe('The body of a publish, as the push API takes it, with either `interests` or `users`.');
 
-/** The operations that show what a publish would do, and send it. */
+/** The operations that preview and send a publish. */
 export const composeOperations: readonly Operation[] = [
   operation({
     id: 'previewPublish',
@@ -44,7 +44,7 @@ export const composeOperations: readonly Operation[] = [
     answer: z.strictObject({
       faults: z
         .array(z.strictObject({ field: z.string(), rule: z.string() }))
-        .describe('The rules that it breaks, in the words of the push API. Empty: it can be sent.'),
+        .describe('The rules that it breaks, as the push API reports them. Empty: it can be sent.'),
       requests: z.array(
         z.strictObject({
           platform: gatewayPlatform,
@@ -66,7 +66,7 @@ export const composeOperations: readonly Operation[] = [
           more: z.boolean().describe('Whether there are more: counting ends after 10,000 devices.'),
         })
         .nullable()
-        .describe('The devices that would get it now; null if it does not say to whom it goes.'),
+        .describe('The devices that would get it now; null if it has no target.'),
       live: z
         .strictObject({ asked: count, reached: count, silent: count, absent: count })
         .nullable()

@@ -3,7 +3,7 @@ import type { Platform } from '../../push/model/device.ts';
 import type { PublishTarget } from '../../push/model/publish.ts';
 import type { JsonObject } from '../../runtime/json-object.ts';
 
-/** A publish that somebody writes. */
+/** A publish that an operator writes. */
 export interface Draft {
   readonly kind: PublishTarget['kind'];
   readonly fields: JsonObject;
@@ -18,7 +18,7 @@ export interface GatewayRequest {
   readonly bytes: number;
   readonly bytesMax: number;
   readonly url: string;
-  /** Words stand for the credential and the device. */
+  /** Placeholders replace the credential and the device. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
   /** JSON text; of browsers, before it is encrypted. */
   readonly body: string;
@@ -28,7 +28,7 @@ export interface GatewayRequest {
 export interface CountedAudience {
   readonly devices: number;
   readonly platforms: Readonly<Record<Platform, number>>;
-  /** Whether there are more: counting ends at a limit. */
+  /** Whether there are more: counting stops at a limit. */
   readonly more: boolean;
 }
 
@@ -38,7 +38,9 @@ export interface Preview {
   readonly requests: readonly GatewayRequest[];
   /** `undefined` if it names no audience. */
   readonly audience: CountedAudience | undefined;
-  /** Of up to 100 users of a publish with a live part; `undefined`: it has none, or that cannot be known. */
+  /**
+   * For up to 100 users of a publish with a live part; `undefined`: it has no live part, or the answer is unknown.
+   */
   readonly live: AskedUsers | undefined;
 }
 
@@ -50,7 +52,7 @@ export interface AskedUsers {
   readonly absent: number;
 }
 
-/** What a gateway said when it was asked about a credential. */
+/** A gateway's answer when a credential was checked. */
 export interface GatewayAnswer {
   /** The push service of browsers. */
   readonly origin: string | undefined;
@@ -61,12 +63,12 @@ export interface GatewayAnswer {
   readonly durationMs: number;
 }
 
-/** Shows what a publish would do, sends one, and asks gateways about credentials. Throws `OperationRefused`. */
+/** Previews and sends publishes, and checks credentials. Throws `OperationRefused`. */
 export interface Composing {
   preview(instance: InstanceSettings, draft: Draft): Promise<Preview>;
   /** Gives the id of the publish. */
   publish(id: string, draft: Draft, idempotencyKey: string | undefined): Promise<string>;
-  /** Asks with a message that no device gets. `isTrial`: with these settings, and not with what is in use. */
+  /** Checks with a message that no device gets. `isTrial`: with these settings instead of those in use. */
   check(
     instance: InstanceSettings,
     asked: { readonly platform: Platform; readonly isTrial: boolean },

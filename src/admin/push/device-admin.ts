@@ -39,7 +39,7 @@ interface DeviceQuery {
 /** A device, and how it is known to the store. */
 export type FoundDevice = KnownDevice & { readonly id: DeviceId };
 
-/** What became of a publish at one device. */
+/** The result of a publish at one device. */
 export interface LastPublish {
   readonly publish: PublishId;
   readonly device: DeviceId;
@@ -51,7 +51,7 @@ export interface LastPublish {
 /** Interests that are shown with a device. */
 const INTERESTS_SHOWN = 1_000;
 
-/** Lists, shows and removes the devices of instances, and explains what they got. Throws `OperationRefused`. */
+/** Lists, shows and removes the devices of instances, and explains what they received. Throws `OperationRefused`. */
 export class DeviceAdmin {
   private readonly options: DeviceAdminOptions;
   private readonly devices: DeviceList;
@@ -104,7 +104,7 @@ export class DeviceAdmin {
     return found ?? { interests: [], more: false };
   }
 
-  /** What became of the newest publishes that were for any of these devices. */
+  /** The results of the newest publishes that were for any of these devices. */
   async lastPublishes(
     id: string,
     devices: readonly Pick<FoundDevice, 'id' | 'number'>[],

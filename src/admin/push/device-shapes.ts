@@ -22,7 +22,7 @@ export const seenBefore = time
     'Only devices that have not registered nor set a token, a user or metadata since this time.',
   );
 
-/** Six digits are those of one device in 16 million, so few devices have an id that begins with them. */
+/** Six digits are shared by one in 16 million devices, so few ids begin with them. */
 export const ID_PREFIX = /^(apns|fcm|web)-[\da-fA-F]{6}[\da-fA-F-]{0,30}$/;
 
 export const ID_PREFIX_RULE =

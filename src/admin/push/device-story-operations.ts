@@ -14,7 +14,7 @@ import {
   unreachedState,
 } from './device-story-shapes.ts';
 
-/** The operations that show one device, and what became of publishes at devices. */
+/** The operations about one device, and about results at devices. */
 export const deviceStoryOperations: readonly Operation[] = [
   operation({
     id: 'getDevice',
@@ -108,7 +108,7 @@ export const deviceStoryOperations: readonly Operation[] = [
     role: 'support',
     method: 'GET',
     path: '/instances/{id}/publishes/{publish}/devices/{device}',
-    summary: 'Explain why a device did or did not get a publish, as a timeline in words.',
+    summary: 'Explain in a timeline why a device did or did not get a publish.',
     answer: z.strictObject({
       publish: z.string(),
       device: z.string(),

@@ -18,7 +18,7 @@ const publishState = z.enum([
   'cancelled',
 ] satisfies readonly PublishState[]);
 
-const why = z.string().describe('The cause in words.');
+const why = z.string().describe('The cause in plain English.');
 const advice = z.string().nullable().describe('What to do about it; null: nothing.');
 
 /** An entry of a timeline. */
@@ -33,7 +33,7 @@ export function showEvent({ atMs, what, detail, advice }: TimelineEvent) {
   return { at: atMs === undefined ? null : timeOf(atMs), what, detail, advice: advice ?? null };
 }
 
-/** A publish, and what became of it at one device. */
+/** A publish, and its result at one device. */
 export const shownLastPublish = z.strictObject({
   publish: z.string(),
   device: z.string(),

@@ -24,7 +24,7 @@ const moment = z.int().min(0).nullable();
 
 const explained = {
   reason: z.string(),
-  words: z.string().describe('What the gateway said.'),
+  words: z.string().describe('The text of the gateway.'),
   why: z.string(),
   advice: z.string().nullable(),
 };
@@ -32,7 +32,10 @@ const explained = {
 const apns = instanceSettings.shape.apns.unwrap().shape;
 const fcm = instanceSettings.shape.fcm.unwrap().shape;
 
-/** What may be tried. Addresses and files are those in use, so that nobody can look around with a trial. */
+/**
+ * The settings that a trial may contain. Addresses and files are always those in use, so that a trial cannot be used
+ * to explore the network or the disk.
+ */
 const triedApns = z
   .strictObject({
     teamId: apns.teamId,
@@ -61,12 +64,14 @@ export const gatewayOperations: readonly Operation[] = [
                     .enum(['gateway', 'credential'])
                     .describe('gateway: it fails; credential: it refuses that of the instance.'),
                   reason: z.string(),
-                  words: z.string().describe('What the gateway said.'),
+                  words: z.string().describe('The text of the gateway.'),
                   why: z.string(),
                   advice: z.string().nullable(),
                   unproven: z
                     .boolean()
-                    .describe('No device was ever reached, so all of them may be fakes.'),
+                    .describe(
+                      'No device was ever accepted by the gateway, so all of them may be fake.',
+                    ),
                   sinceMs: z.int().min(0).describe('Milliseconds since 1970.'),
                   servers: z.array(z.string()).describe('The servers that have paused it.'),
                 }),
@@ -77,7 +82,7 @@ export const gatewayOperations: readonly Operation[] = [
             refusal: z
               .strictObject({ atMs: z.int().min(0), ...explained })
               .nullable()
-              .describe('What it said when it last refused the credential, or failed.'),
+              .describe('Its answer when it last refused the credential, or failed.'),
           }),
         ),
       }),

@@ -30,7 +30,7 @@ export const instanceChange = settings.describe(
 export const newInstanceBody = settings
   .extend({ id: id.optional(), secretKeys: secretKeys.optional() })
   .describe(
-    'Everything is optional. An id, a secret key and VAPID keys are made if none are given. With `web`: null, no VAPID keys are made.',
+    'All fields are optional. Without an id, a secret key or VAPID keys, the server makes them. With `web`: null, it makes no VAPID keys.',
   );
 
 const shownWeb = web.unwrap();

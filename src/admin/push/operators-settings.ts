@@ -13,9 +13,9 @@ const settingsOf = {
 type Gateway = keyof typeof settingsOf;
 
 /**
- * Refuses a change of such a setting by who may see only some apps or instances: it could read the operator's files, or
- * reach hosts in the operator's network, or send events in an app of somebody else. What is sent back as it was is no change.
- * Throws `OperationRefused`.
+ * Refuses a change of such a setting by callers who may see only some apps or instances: they could read the
+ * operator's files, reach hosts in the operator's network, or send events in another tenant's app. An unchanged value
+ * is no change. Throws `OperationRefused`.
  */
 export function refuseOperatorsSettings(
   change: Partial<Record<Gateway | 'app', unknown>>,

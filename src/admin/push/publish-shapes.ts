@@ -83,7 +83,7 @@ export const shownPublishDetails = z.strictObject({
       users: devices,
       reached: devices.describe('Users who got it in the app.'),
       silent: devices.describe('Users with connections that did not answer.'),
-      absent: devices.describe('Users without a connection that hears the channel.'),
+      absent: devices.describe('Users without a connection in the channel.'),
       connections: devices.describe('Connections that were asked.'),
       why: z.string().nullable().describe('Why nobody was asked.'),
       advice: z.string().nullable(),
@@ -104,7 +104,7 @@ export const shownPublishDetails = z.strictObject({
     .strictObject({ half: z.number().min(0), most: z.number().min(0) })
     .nullable()
     .describe(
-      'How many seconds after it was due half, and 95 %, of its devices had been sent to once. Counted by pages of 1,000 devices, up to 2,000 pages.',
+      'How many seconds after the due time a first attempt had been made for 50 %, and for 95 %, of the devices. Counted by pages of 1,000 devices, up to 2,000 pages.',
     ),
   reasons: z
     .array(
@@ -126,7 +126,7 @@ export const shownPublishDetails = z.strictObject({
           .enum(['gateway', 'credential'])
           .describe('gateway: it fails; credential: it refuses that of the instance.'),
         reason: z.string(),
-        words: z.string().describe('What the gateway said.'),
+        words: z.string().describe('The text of the gateway.'),
         why: z.string(),
         advice: z.string().nullable(),
         devices: devices

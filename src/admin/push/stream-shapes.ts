@@ -31,7 +31,7 @@ const record = z.strictObject({
   devices: count.optional().describe('Devices of the page, or devices that were removed.'),
   attempts: count.optional().describe('Attempts to reach the device that failed.'),
   reason: optional(''),
-  words: optional('What the gateway said.'),
+  words: optional('The text of the gateway.'),
   origin: optional('The push service that a pause is of.'),
 });
 
@@ -44,7 +44,7 @@ const shapes = {
       .array(z.enum(pushTapKinds))
       .nullable()
       .describe('The kinds that are shown; null: all.'),
-    perTick: count.describe('The most events of one server that are shown in one tick.'),
+    perTick: count.describe('The limit of events that one server shows per tick.'),
     tickMs: count,
     nodes,
   }),

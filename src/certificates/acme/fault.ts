@@ -1,7 +1,7 @@
 import { errorCode, errorWord } from '../../runtime/error-code.ts';
 import { printable } from '../../runtime/printable.ts';
 
-/** The longest text of an authority that is repeated, in UTF-16 units. */
+/** The longest text of an authority that we quote, in UTF-16 units. */
 const DETAIL_MAX = 300;
 
 /** An error of the authority. Source: RFC 7807. */
@@ -11,10 +11,13 @@ export interface AcmeProblem {
   readonly detail: string;
 }
 
-/** Why there is no certificate, in words for the operator. */
+/** Why there is no certificate. Written for the operator. */
 export class AcmeFault extends Error {
   readonly type: string;
-  /** The authority wants no order before; in milliseconds from now. `undefined`: it said nothing. */
+  /**
+   * The pause that the authority asks for before the next order, in milliseconds from now. `undefined`: it named
+   * none.
+   */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -27,7 +30,7 @@ export class AcmeFault extends Error {
   }
 }
 
-/** Reads the body of an error, whatever it is. */
+/** Reads the body of an error response. Accepts any content. */
 export function readProblem(value: unknown, status = 0): AcmeProblem {
   const { type, detail } = Object(value) as { readonly type?: unknown; readonly detail?: unknown };
   return {
@@ -63,7 +66,7 @@ export function unchecked(domain: string, { type, detail }: AcmeProblem): AcmeFa
   return new AcmeFault(`The authority could not check ${domain}: ${detail}. ${hint}`, { type });
 }
 
-/** The fault for a request that got no answer. Never the message of the error, which may quote a URL. */
+/** Makes the fault for a request without an answer. Never quotes the error's message, which may contain a URL. */
 export function unreachable(host: string, error: unknown): AcmeFault {
   const code = String(errorCode(error) ?? '');
   if (/EXPIRED|NOT_YET_VALID/.test(code)) {

@@ -2,10 +2,10 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } f
 import type { Clock } from '../../runtime/ports.ts';
 import { AcmeFault, readProblem, refusedBy, unreachable } from './fault.ts';
 
-/** The time for one request, with its answer. Milliseconds. */
+/** The timeout of one request, including its answer. Milliseconds. */
 const REQUEST_MS = 30_000;
 
-/** A chain of certificates has some kilobytes. */
+/** The largest answer. A chain of certificates takes a few kilobytes. */
 const ANSWER_BYTES_MAX = 262_144;
 
 /** How often a request is repeated because its nonce was too old. */
@@ -31,13 +31,13 @@ export interface AcmeLinkOptions {
   readonly accountKey: string;
   readonly send: Send;
   readonly clock: Clock;
-  /** Ends the whole order. */
+  /** Aborts the whole order. */
   readonly signal: AbortSignal;
 }
 
 export interface AcmeAnswer {
   readonly url: string;
-  /** The object of the answer; empty if it is none. */
+  /** The JSON object in the answer; empty if the body is not one. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly text: string;
   readonly location: string;
@@ -53,7 +53,7 @@ interface Jwk {
 
 /** Signed requests to one authority. Source: RFC 8555, 6. */
 export class AcmeLink {
-  /** Names the account; empty until it is known, and the key stands for it. */
+  /** The URL of the account; empty until it is known. Until then, requests carry the public key instead. */
   account = '';
   private readonly options: AcmeLinkOptions;
   private readonly host: string;
@@ -72,11 +72,11 @@ export class AcmeLink {
       x = '',
       y = '',
     } = createPublicKey(this.key).export({ format: 'jwk' });
-    // In this order, without white space: the thumbprint is over this text.
+    // The thumbprint is the hash of this text, so the order of the fields and the absence of white space matter.
     this.jwk = { crv, kty, x, y };
   }
 
-  /** Asks the directory which URLs the authority has. */
+  /** Reads the authority's URLs from its directory. */
   async open(): Promise<void> {
     this.urls = (await this.ask(this.options.directory, { method: 'GET' })).body;
   }
@@ -92,7 +92,7 @@ export class AcmeLink {
     throw new AcmeFault(`${this.host} does not speak ACME: ${what} is no https address`);
   }
 
-  /** The text that proves that who answers a challenge has the key of this account. Source: RFC 8555, 8.1. */
+  /** The text that proves to the authority that this account controls the domain. Source: RFC 8555, 8.1. */
   keyAuthorization(token: string): string {
     const thumbprint = createHash('sha256').update(JSON.stringify(this.jwk)).digest('base64url');
     return `${token}.${thumbprint}`;
@@ -103,7 +103,7 @@ export class AcmeLink {
     for (let repeats = 0; ; repeats++) {
       if (this.nonce === '') await this.ask(this.urlOf('newNonce'), { method: 'HEAD' });
       const body = this.signed(url, payload);
-      // A nonce serves once, whatever comes of the request.
+      // A nonce is used up by the request, even if that fails.
       this.nonce = '';
       const headers = { 'content-type': 'application/jose+json' };
       try {
@@ -138,7 +138,7 @@ export class AcmeLink {
     try {
       response = await send(url, {
         ...init,
-        // RFC 8555, 6.1, demands a name.
+        // RFC 8555, 6.1, requires a User-Agent.
         headers: { 'user-agent': 'fanfare', ...init.headers },
         redirect: 'manual',
         signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
@@ -178,7 +178,7 @@ function readObject(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Seconds, or a date. Source: RFC 9110, 10.2.3. */
+/** Seconds, or an HTTP date. Source: RFC 9110, 10.2.3. */
 function readRetryAfter(text: string | null, nowMs: number): number | undefined {
   if (text === null) return undefined;
   const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;

@@ -6,7 +6,7 @@ import { signingRequest } from '../signing-request.ts';
 import { AcmeFault, readProblem, refusedBy, unchecked } from './fault.ts';
 import { type AcmeAnswer, AcmeLink, type Send } from './link.ts';
 
-/** How long to wait until asking again, if the authority does not say, and the bounds if it does. Milliseconds. */
+/** The pause between polls if the authority names none, and the bounds if it does. Milliseconds. */
 const POLL_MS = 2_000;
 const POLL_MIN_MS = 1_000;
 const POLL_MAX_MS = 15_000;
@@ -18,14 +18,14 @@ export interface OrderOptions {
   readonly directory: string;
   readonly email: string;
   readonly domains: readonly string[];
-  /** `undefined`: there is none yet. */
+  /** `undefined`: there is no account yet. */
   readonly account: KeptAccount | undefined;
   readonly keepAccount: (account: KeptAccount) => Promise<void>;
-  /** Settles when all servers answer these challenges: what to answer, by token. */
+  /** Publishes the answers to the challenges, by token. Settles when every server gives them. */
   readonly offer: (challenges: ReadonlyMap<string, string>) => Promise<void>;
   readonly send: Send;
   readonly timers: Timers;
-  /** Ends the order. */
+  /** Aborts the order. */
   readonly signal: AbortSignal;
 }
 
@@ -59,7 +59,10 @@ class Order {
     return { cert: text, key };
   }
 
-  /** Makes the order, with the account that there is. The authority may have forgotten or ended it. */
+  /**
+   * Creates the order with the existing account. Makes a new account if the authority no longer knows the old one, or
+   * has deactivated it.
+   */
   private async begin(): Promise<{ readonly link: AcmeLink; readonly order: AcmeAnswer }> {
     const { account, directory, email, domains } = this.options;
     const identifiers = domains.map((value) => ({ type: 'dns', value }));
@@ -127,7 +130,7 @@ class Order {
     }
   }
 
-  /** Reads an object again and again, until its status is the one to wait for, or `invalid`. */
+  /** Polls an object until its status is the expected one, or `invalid`. */
   private async settled(
     link: AcmeLink,
     url: string,

@@ -1,8 +1,8 @@
 import type { Branded } from '../../runtime/branded.ts';
 
 /**
- * The id of an event in the history of its channel, for example `1042-k3x9q2ab`. The number increases by one with each event
- * of the channel. The random half makes ids of a lost history invalid, and keeps clients from guessing ids.
+ * The id of an event in the history of its channel, for example `1042-k3x9q2ab`. The number increases by one with
+ * each event of the channel. The random half invalidates ids of a lost history, and makes ids unguessable.
  */
 export type EventId = Branded<'EventId'>;
 
@@ -11,7 +11,7 @@ const EVENT_ID = /^\d{1,15}-[a-z0-9]{8}$/;
 const HALF_CHARACTERS = 8;
 const HALVES = 36 ** HALF_CHARACTERS;
 
-/** Random numbers are drawn in blocks: one call costs more than a hundred numbers. */
+/** Random numbers are drawn in blocks, because one call costs more than a hundred numbers. */
 const BLOCK = 256;
 const block = new Uint32Array(2 * BLOCK);
 let next = block.length;
@@ -21,7 +21,7 @@ export function parseEventId(text: string): EventId | undefined {
   return EVENT_ID.test(text) ? (text as EventId) : undefined;
 }
 
-/** Makes the id of the event with this number. */
+/** Makes the id of the event with a given number. */
 export function newEventId(number: number): EventId {
   return `${number}-${newHalf()}` as EventId;
 }
@@ -38,7 +38,7 @@ export function newHalf(): string {
   }
   const high = block[next++] ?? 0;
   const low = block[next++] ?? 0;
-  // 53 bits, of which 41 are used: no half is noticeably more likely than another.
+  // 53 bits, of which 41 are used, so the distribution is practically uniform.
   const random = ((high & 0x1f_ffff) * 0x1_0000_0000 + low) % HALVES;
   return random.toString(36).padStart(HALF_CHARACTERS, '0');
 }

@@ -1,15 +1,16 @@
 import type { Timers } from '../../runtime/ports.ts';
 
 interface Entry {
-  /** When the last changes were reported, the oldest first. */
+  /** When the last changes were reported, oldest first. */
   readonly reportedAtMs: number[];
   /** The newest change, if it is not reported yet. */
   pending: { report: () => void; readonly cancelTimer: () => void } | undefined;
 }
 
 /**
- * Limits how often changes of something are reported. The first changes in a window are reported at once; of those beyond the
- * limit only the last is, as soon as the limit allows. So listeners always end up with the latest state.
+ * Limits how often changes of something are reported. The first changes in a window are reported at once. Of those
+ * beyond the limit, only the last is reported, as soon as the limit allows. So receivers always end up with the
+ * latest state.
  */
 export class ChangeLimiter<Key> {
   private readonly timers: Timers;
@@ -23,7 +24,7 @@ export class ChangeLimiter<Key> {
     this.windowMs = windowMs;
   }
 
-  /** Reports a change: now, later, or not at all if a newer one comes first. `limit`: reports in one window. */
+  /** Reports a change: now, later, or not at all if a newer one replaces it. `limit`: reports per window. */
   changed(key: Key, limit: number, report: () => void): void {
     const entry = this.entries.get(key) ?? { reportedAtMs: [], pending: undefined };
     if (entry.pending !== undefined) {
@@ -52,7 +53,7 @@ export class ChangeLimiter<Key> {
     if (entry !== undefined) entry.pending = undefined;
   }
 
-  /** The number of keys that are remembered: those with a report in the last window. */
+  /** The number of remembered keys: those with a report in the last window. */
   get size(): number {
     return this.entries.size;
   }
@@ -68,7 +69,7 @@ export class ChangeLimiter<Key> {
   /** Milliseconds until the limit allows one more report. */
   private waitMs({ reportedAtMs }: Entry, limit: number): number {
     const nowMs = this.timers.now();
-    // A time in the future is from before the clock was set back.
+    // A time in the future comes from before the clock was set back.
     const isOver = (atMs: number | undefined) =>
       atMs !== undefined && (atMs <= nowMs - this.windowMs || atMs > nowMs);
     while (isOver(reportedAtMs[0])) reportedAtMs.shift();

@@ -6,13 +6,13 @@ interface Waiting {
 }
 
 /**
- * Actions that run after a fixed delay unless they are cancelled. All share one timer, and cancelling costs one look-up:
- * thousands may start and be cancelled at once when a network fails.
+ * Actions that run after a fixed delay unless they are cancelled. All share one timer, and cancelling costs one
+ * look-up: when a network fails, thousands may start and be cancelled at once.
  */
 export class Delayed<Key> {
   private readonly timers: Timers;
   private readonly delayMs: number;
-  // The delay is the same for all, so this is also the order in which they are due.
+  // All have the same delay, so this is also the order in which they are due.
   private readonly waiting = new Map<Key, Waiting>();
   private cancelTimer: (() => void) | undefined;
 
@@ -26,7 +26,7 @@ export class Delayed<Key> {
     return this.waiting.has(key);
   }
 
-  /** Starts the delay of an action; replaces the one that waits under the same key. */
+  /** Starts the delay of an action. Replaces a waiting action with the same key. */
   start(key: Key, run: () => void): void {
     this.waiting.delete(key);
     this.waiting.set(key, { dueAtMs: this.timers.now() + this.delayMs, run });
@@ -66,7 +66,7 @@ export class Delayed<Key> {
 
   private remainingMs({ dueAtMs }: Waiting): number {
     const remainingMs = dueAtMs - this.timers.now();
-    // More than the delay: the clock was set back, so run it now.
+    // The remaining time exceeds the delay: the clock was set back, so run it now.
     return remainingMs > this.delayMs ? 0 : Math.max(0, remainingMs);
   }
 }

@@ -12,7 +12,7 @@ import type { WebhookEvent } from './webhook-event.ts';
 import type { WebhookEvents } from './webhook-events.ts';
 
 /**
- * The delay of `channel_vacated` and `member_removed`, which are cancelled if the subscriber returns in time.
+ * The delay of `channel_vacated` and `member_removed`. They are cancelled if the subscriber returns in time.
  * Milliseconds. Source: Channels protocol, §15.
  */
 const GRACE_MS = 3000;
@@ -23,7 +23,7 @@ export interface LifecycleEventsOptions {
   readonly webhooks: WebhookEvents;
 }
 
-/** Turns transitions of channels into webhook events, and into the subscription counts that subscribers get. */
+/** Turns transitions of channels into webhook events and subscription counts. */
 export class LifecycleEvents {
   private readonly webhooks: WebhookEvents;
   private readonly vacated: Delayed<Topic>;
@@ -53,7 +53,7 @@ export class LifecycleEvents {
     if (channel.kind === 'server-to-user') return;
     if (app.tap !== undefined) recordJoin(app.tap, channel, userId, change);
     const topic = topicOf(app, channel);
-    // A return in time cancels the end, and then the beginning is not reported either.
+    // If the subscriber returned in time, neither the end nor the new beginning is reported.
     if (change.occupied && !this.vacated.cancel(topic)) {
       this.webhooks.emit(app, { name: 'channel_occupied', channel: channel.text });
     }
@@ -68,7 +68,9 @@ export class LifecycleEvents {
     }
   }
 
-  /** The number of subscriptions changed. Called after the newcomer is confirmed, so that it gets the count too. */
+  /**
+   * The number of subscriptions has changed. Called after the newcomer is confirmed, so that it gets the count, too.
+   */
   counted(app: App, channel: ChannelName, { counts, vacated }: Transition): void {
     if (!app.subscriptionCounts) return;
     if (channel.kind === 'presence' || channel.kind === 'server-to-user') return;
@@ -100,7 +102,7 @@ export class LifecycleEvents {
     this.counted(app, channel, change);
   }
 
-  /** A subscriber found no cached event. Reported once, however many subscribers miss it. */
+  /** A subscriber found no cached event. Reported once, even if many subscribers miss it. */
   cacheMissed(app: App, channel: ChannelName): void {
     const topic = topicOf(app, channel);
     if (this.missed.has(topic) || !this.webhooks.wants(app, 'cache_miss')) return;
@@ -113,14 +115,14 @@ export class LifecycleEvents {
     this.missed.delete(topic);
   }
 
-  /** Sends all delayed events now, because the server stops. */
+  /** Sends all delayed events now. For a stop of the server. */
   flush(): void {
     this.removed.flush();
     this.vacated.flush();
   }
 }
 
-/** Shows a transition as it happens: webhooks wait whether the subscriber returns. */
+/** Shows a transition in live streams as it happens. Webhooks are delayed in case the subscriber returns. */
 function recordJoin(
   tap: Tap,
   { text: channel }: ChannelName,

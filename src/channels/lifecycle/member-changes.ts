@@ -12,9 +12,9 @@ const WINDOW_MS = 1000;
 /**
  * Sends `member_added` and `member_removed` to the members of presence channels.
  *
- * Each change reaches every member, so the changes of one user are limited to `limits.memberChangesPerSecond`. The last
- * change is always sent, even if it restores what was sent before: members who joined in between have another list. Clients
- * ignore a user who is added or removed twice (protocol, §6).
+ * Each change reaches every member, so the changes of one user are limited to `limits.memberChangesPerSecond`. The
+ * last change is always sent, even if it restores the state that was sent before: members who joined in between have
+ * another list. Clients ignore a user who is added or removed twice (protocol, §6).
  */
 export class MemberChanges {
   private readonly send: (broadcast: Broadcast) => void;
@@ -26,7 +26,7 @@ export class MemberChanges {
     this.limiter = new ChangeLimiter(timers, WINDOW_MS);
   }
 
-  /** A user joined with a first connection, which does not get the event if it is known. */
+  /** A user joined with a first connection. That connection does not get the event, if it is known. */
   added(app: App, channel: ChannelName, member: Member, newcomer: SocketId | undefined): void {
     this.changed(app, channel, member.userId, {
       makeFrame: () => memberAdded(channel.text, member),

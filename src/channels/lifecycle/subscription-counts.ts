@@ -7,17 +7,20 @@ import { ChangeLimiter } from './change-limiter.ts';
 /** Channels with more subscriptions are large. Source: Channels protocol, §9. */
 const LARGE_ABOVE = 100;
 
-/** Large channels: one count in this time. Milliseconds. */
+/** Large channels: one count per this time. Milliseconds. */
 const LARGE_WINDOW_MS = 5000;
 
-/** Small channels: five counts in this time. Milliseconds. */
+/** Small channels: five counts per this time. Milliseconds. */
 const SMALL_TIMES = 5;
 const SMALL_WINDOW_MS = 1000;
 
 /** Sends a channel's count. */
 export type SendCount = (app: App, channel: ChannelName, count: number) => void;
 
-/** Sends the subscription count of a channel with each change, as often as the limits above allow, and the last one always. */
+/**
+ * Sends the subscription count of a channel with each change, as often as the limits above allow. The last count is
+ * always sent.
+ */
 export class SubscriptionCounts {
   private readonly send: SendCount;
   private readonly large: ChangeLimiter<Topic>;
@@ -32,7 +35,7 @@ export class SubscriptionCounts {
   changed(app: App, channel: ChannelName, count: number): void {
     const topic = topicOf(app, channel);
     const send = () => this.send(app, channel, count);
-    // The waiting count is out of date.
+    // The waiting count is outdated.
     if (count > LARGE_ABOVE) {
       this.small.cancel(topic);
       this.large.changed(topic, 1, send);

@@ -1,6 +1,6 @@
 /**
- * A webhook event of an app's channels. The JSON of this object is what is sent, so it has no other fields.
- * Source: Channels docs, "Webhooks".
+ * A webhook event of an app's channels. Its JSON is sent as it is, so there are no other fields. Source: Channels
+ * docs, "Webhooks".
  */
 export type WebhookEvent =
   | {
@@ -16,10 +16,10 @@ export type WebhookEvent =
       readonly name: 'client_event';
       readonly channel: string;
       readonly event: string;
-      /** Text, even if the client sent an object: official libraries read it as text. */
+      /** A string, even if the client sent an object, because official libraries expect a string. */
       readonly data: string;
       readonly socket_id: string;
-      /** In presence channels only. */
+      /** Only in presence channels. */
       readonly user_id?: string;
     }
   | {
@@ -28,12 +28,15 @@ export type WebhookEvent =
       readonly subscription_count: number;
     };
 
-/** A webhook event on its way from the realtime loop to the background loop, which sends it. */
+/** A webhook event that the realtime loop passes to the background loop, which sends it. */
 export interface AppWebhookEvent {
   readonly appId: string;
   readonly event: WebhookEvent;
   /** When it happened. Milliseconds since 1970. */
   readonly atMs: number;
-  /** The same for every report of one event. A node that is unsure whether an event was stored reports it again; the outbox keeps one. */
+  /**
+   * Equal for every report of one event. A node that does not know whether an event was stored reports it again, and
+   * the outbox keeps one.
+   */
   readonly id?: string;
 }

@@ -10,15 +10,15 @@ export interface WebhookEventsOptions {
   readonly sink: WebhookSink;
 }
 
-/** Marks an event that this node or another one reports again until it is over. */
+/** Marks an event that is reported again, by this node or another one, until it is stored or dropped. */
 export interface Repeatable {
-  /** The same for every report of this event. */
+  /** Equal for every report of this event. */
   readonly id: string;
   /** Called once the event is stored, or was dropped because nobody wants it or a limit was reached. */
   readonly over: () => void;
 }
 
-/** Passes events on to the webhooks of an app, if one of them wants events of that name. */
+/** Passes an event on to the webhooks of an app, if one of them wants events of that name. */
 export class WebhookEvents {
   private readonly options: WebhookEventsOptions;
 
@@ -26,7 +26,7 @@ export class WebhookEvents {
     this.options = options;
   }
 
-  /** Whether a webhook of the app takes events of this name. */
+  /** Whether a webhook of the app wants events of this name. */
   wants(app: App, name: WebhookEvent['name']): boolean {
     return app.webhooks.some(({ events }) => events.includes(name));
   }

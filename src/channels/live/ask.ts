@@ -1,24 +1,29 @@
-/** The question that goes with an event: which of these users have the event on an open connection. */
+/**
+ * A question that is sent along with an event: which of these users have received the event on an open connection.
+ */
 export interface Ask {
-  /** Numbers the event at its origin. */
+  /** The number of the ask at its origin. */
   readonly attempt: number;
-  /** Names the loop that counts the answers. */
+  /** The loop that counts the answers. */
   readonly origin: string;
   /** How long an answer counts. Milliseconds. */
   readonly waitMs: number;
-  /** The connections of one user that are asked, on each loop. */
+  /** The limit of connections to ask per user and loop. */
   readonly connectionsMax: number;
   readonly userIds: AskedUsers;
-  /** The event was sent before: nothing but the question goes to the loops. */
+  /** The event was sent before: only the question is sent to the loops. */
   readonly isAlone?: true;
 }
 
-/** `signed-in`: every signed-in user with a connection that hears the channel. */
+/** `signed-in`: every signed-in user with a connection in the channel. */
 export type AskedUsers = readonly string[] | 'signed-in';
 
-/** What a loop reports to the origin of an ask. */
+/** A report of a loop to the origin of an ask. */
 export type AskReport =
-  /** How many connections each user has here, away ones left out; users without any are left out. Sent once. */
+  /**
+   * How many connections each user has on this loop, not counting away ones. Users without any are left out. Sent
+   * once.
+   */
   | {
       readonly what: 'asked';
       readonly attempt: number;
@@ -27,38 +32,38 @@ export type AskReport =
   /** The first answer of a connection of the user on this loop. */
   | { readonly what: 'answered'; readonly attempt: number; readonly userId: string };
 
-/** Sends a report to the loop that an ask names. May lose it: the user then counts as silent. */
+/** Sends a report to the origin of an ask. The report may be lost: the user then counts as silent. */
 export type SendReport = (origin: string, report: AskReport) => void;
 
 /** An event for users, and how long their connections have to answer. */
 export interface LiveEvent {
   readonly name: string;
-  /** As subscribers get it. */
+  /** As subscribers receive it. */
   readonly data: string;
-  /** The one channel that it goes to; `undefined`: the channel of each user. */
+  /** The channel that it is sent to; `undefined`: the channel of each user. */
   readonly channel: string | undefined;
   readonly userIds: AskedUsers;
   readonly waitMs: number;
-  /** The event was sent before, or is not to be sent: nothing but the question goes out. */
+  /** The event was sent before, or must not be sent: only the question goes out. */
   readonly isSent?: boolean | undefined;
 }
 
 /**
- * `reached`: a connection of the user has answered. `silent`: the user has connections, and none has answered in time.
- * `absent`: the user has no connection that hears the channel.
+ * `reached`: a connection of the user has answered. `silent`: the user has connections, and none answered in time.
+ * `absent`: the user has no connection in the channel.
  */
 export type LiveState = 'reached' | 'silent' | 'absent';
 
-/** What became of the event for one user. */
+/** The result of the event for one user. */
 export interface LiveUser {
   readonly userId: string;
   readonly state: LiveState;
   readonly connections: number;
-  /** From the event to the first answer; `undefined`: there was none. Milliseconds. */
+  /** The time from the event to the first answer; `undefined`: no answer. Milliseconds. */
   readonly answeredAfterMs: number | undefined;
 }
 
-/** Why an event was not sent, or what became of it for each user. */
+/** Why an event was not sent, or its result for each user. */
 export type LiveAnswer =
   | { readonly skipped: 'app-disabled' | 'over-quota' | 'engine-away' }
   | { readonly users: readonly LiveUser[] };

@@ -8,18 +8,18 @@ import type { UserSessions } from '../users/user-sessions.ts';
 import type { Ask, SendReport } from './ask.ts';
 
 /**
- * How a connection answers a probe: `pong`, the WebSocket pong with the number; a number: the last of so many `pusher:pong`s,
- * because those that were owed before come first; `undefined`: it cannot answer, because it has closed.
+ * How a connection answers a probe. `pong`: by a WebSocket pong with the number. A number: by the last of that many
+ * `pusher:pong`s, because earlier ones answer earlier pings. `undefined`: not at all, because it has closed.
  */
 export type ExpectedAnswer = 'pong' | number | undefined;
 
-/** Asks the far end of a connection to answer, behind everything that was sent to it before. */
+/** Makes the client of a connection answer, after everything that was sent to it before. */
 export type Probe = (session: Session, number: number) => ExpectedAnswer;
 
 export interface AskedConnectionsOptions {
-  /** Connections that are signed in. */
+  /** Signed-in connections. */
   readonly sessions: Pick<UserSessions, 'of' | 'usersOf'>;
-  /** Members of presence channels, who need not be signed in. */
+  /** Members of presence channels, who may not be signed in. */
   readonly members: Pick<MemberSessions, 'of'>;
   readonly probe: Probe;
   readonly report: SendReport;
@@ -32,11 +32,11 @@ interface Pending {
   readonly userId: string;
   readonly number: number;
   readonly untilMs: number;
-  /** The `pusher:pong`s that must come until it counts; 0: the WebSocket pong counts. */
+  /** How many `pusher:pong`s must come until it counts; 0: the WebSocket pong counts. */
   pongsLeft: number;
 }
 
-/** Users of one ask whose connections are asked. */
+/** The users of one ask whose connections are being asked. */
 interface Asking {
   readonly app: App;
   readonly channel: ChannelText;
@@ -44,30 +44,33 @@ interface Asking {
   readonly untilMs: number;
   readonly userIds: readonly string[];
   readonly from: number;
-  /** Of the users before. */
+  /** Of those users. */
   readonly connections: (readonly [userId: string, connections: number])[];
 }
 
-/** Users whose connections are asked in one turn of the loop. */
+/** The limit of users whose connections are asked in one turn of the loop. */
 const USERS_AT_ONCE = 100;
 
 /**
- * Answers that one connection may owe. It is asked no more until some have come or are too late. A phone that answers after
- * half a second owes as many if its user gets 200 publishes per second.
+/**
+ * The limit of outstanding answers per connection. At the limit it is not asked again before some have come or have timed
+ * out. A phone that answers after half a second owes as many if its user gets 200 publishes per second.
  */
 const PENDING_MAX = 100;
 
-/** Connections of one user that are looked at for those that count, from the newest one on. */
+/** The limit of connections of one user that are searched for those that count, from the newest one on. */
 const CONNECTIONS_LOOKED_AT_MAX = 1_000;
 
-/** Signed-in users of an app, if all are asked: so many are looked at, and so many of those who hear the channel are asked. */
+/**
+ * When all signed-in users are asked: how many users are examined, and how many of those in the channel are asked.
+ */
 const USERS_LOOKED_AT_MAX = 10_000;
 const USERS_ASKED_MAX = 1_000;
 
-/** How often answers that are too late are forgotten. */
+/** How often overdue answers are removed. */
 const SWEEP_MS = 1000;
 
-/** The connections of this loop that were asked whether they have an event. */
+/** The connections of this loop that owe an answer to an ask. */
 export class AskedConnections {
   private readonly options: AskedConnectionsOptions;
   private readonly pending = new Map<Session, Pending[]>();
@@ -79,14 +82,14 @@ export class AskedConnections {
     this.options = options;
   }
 
-  /** Asks the connections of users that hear the channel. To be called behind the event that the ask belongs to. */
+  /** Asks the connections of users that are in the channel. Must be called after the event of the ask was sent. */
   ask(app: App, channel: ChannelText, ask: Ask): void {
     const untilMs = this.options.timers.now() + ask.waitMs;
     const userIds = this.usersOf(app, channel, ask);
     this.askSome({ app, channel, ask, untilMs, userIds, from: 0, connections: [] });
   }
 
-  /** A slice of a turn each, so that a thousand users do not delay the loop. */
+  /** One slice per turn, so that a thousand users do not delay the loop. */
   private askSome(asking: Asking): void {
     const { app, channel, ask, untilMs, userIds, from, connections } = asking;
     const { report, timers } = this.options;
@@ -114,7 +117,7 @@ export class AskedConnections {
     return asked;
   }
 
-  /** The connections of a user, the newest ones first: older ones may be dead without anybody knowing it. */
+  /** The connections of a user, the newest first: an older one may be dead without the server knowing it. */
   private connectionsOf(app: App, channel: ChannelText, userId: string): readonly Session[] {
     const { sessions, members } = this.options;
     const topic: Topic = `${app.id}/${channel}`;
@@ -123,14 +126,14 @@ export class AskedConnections {
     return all.slice(-CONNECTIONS_LOOKED_AT_MAX).reverse();
   }
 
-  /** Reports that no connection here hears the channel of an ask. */
+  /** Reports that no connection on this loop is in the channel of an ask. */
   nobody({ origin, attempt }: Ask): void {
     this.options.report(origin, { what: 'asked', attempt, connections: [] });
   }
 
   /**
-   * A WebSocket pong has come. Returns whether it was owed. It also answers earlier pings: a client may answer the last of
-   * several only. Source: RFC 6455, §5.5.3.
+   * A WebSocket pong has come. Returns whether it was expected. It also answers earlier pings: a client may answer only the
+   * last of several. Source: RFC 6455, §5.5.3.
    */
   pong(session: Session, payload: string): boolean {
     const owed = this.pending.get(session)?.filter(({ pongsLeft }) => pongsLeft === 0) ?? [];
@@ -149,13 +152,13 @@ export class AskedConnections {
     if (answered.length > 0) this.answered(session, answered);
   }
 
-  /** The client says whether nobody looks at it. An away connection hears everything, and is not asked. */
+  /** The client reports whether its page is hidden. An away connection receives everything, but is not asked. */
   setAway(session: Session, isAway: boolean): void {
     if (isAway) this.away.add(session);
     else this.away.delete(session);
   }
 
-  /** Forgets a connection that has closed. */
+  /** Forgets a closed connection. */
   closed(session: Session): void {
     this.pending.delete(session);
   }
@@ -171,7 +174,7 @@ export class AskedConnections {
       .toArray();
   }
 
-  /** Whether the connection stands for its user in a channel. */
+  /** Whether the connection belongs to its user in a channel. */
   private counts(session: Session, channel: ChannelText): boolean {
     if (session.closed || session.user?.isLive === false || this.away.has(session)) return false;
     return session.subscription(channel)?.state === 'joined';

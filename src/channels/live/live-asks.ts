@@ -12,24 +12,24 @@ import type { Ask, AskedUsers, AskReport, LiveAnswer, LiveEvent, LiveUser } from
 
 export interface LiveAsksOptions {
   readonly hub: Pick<Hub, 'authority' | 'meter' | 'usage' | 'ruleEvents'>;
-  /** Names this loop for the answers of others. */
+  /** The name of this loop, for the answers of others. */
   readonly origin: string;
-  /** A clock that is never set. */
+  /** A monotonic clock. */
   readonly timers: Timers;
 }
 
-/** Connections that are asked: of one user, and of one event for all of its users. */
+/** The limits of connections to ask: of one user, and for all users of one event. */
 const CONNECTIONS_OF_USER_MAX = 20;
 const CONNECTIONS_MAX = 10_000;
 
-/** Users whom all loops name, and whom one loop names, if every signed-in user is asked. */
+/** The limits of users that all loops and that one loop may name, if every signed-in user is asked. */
 const NAMED_USERS_MAX = 10_000;
 const NAMED_BY_LOOP_MAX = 1_000;
 
-/** Users whose channels get the event in one turn of the loop. */
+/** The limit of user channels that are sent the event in one turn of the loop. */
 const USERS_AT_ONCE = 50;
 
-/** What is known of one user so far. */
+/** What is known about one user so far. */
 interface Known {
   connections: number;
   state: 'open' | 'reached' | 'absent' | 'silent';
@@ -44,26 +44,28 @@ function unknownUser(): Known {
 interface Attempt {
   readonly group: Group;
   readonly userIds: AskedUsers;
-  /** The loops that the event was sent to; `undefined`: not known yet. */
+  /** The number of loops that the event was sent to; `undefined`: not known yet. */
   loops: number | undefined;
-  /** The loops that have said how many connections they have asked. */
+  /** The loops that have reported how many connections they asked. */
   reports: number;
 }
 
-/** Everything that is asked for one `LiveEvent`. */
+/** All asks for one `LiveEvent`. */
 interface Group {
   readonly users: Map<string, Known>;
   readonly attempts: number[];
   readonly startedAtMs: number;
-  /** Users that are not decided. */
+  /** The number of undecided users. */
   open: number;
-  /** Not all loops have named the users whom they ask. */
+  /** Some loops have not named yet whom they ask. */
   isGrowing: boolean;
   failures: number;
   readonly end: () => void;
 }
 
-/** Sends events to users, and asks their connections whether they have them. The origin of asks on this loop. */
+/**
+ * Sends events to users, and asks their connections whether they have received them. The origin of this loop's asks.
+ */
 export class LiveAsks {
   private readonly options: LiveAsksOptions;
   private readonly attempts = new Map<number, Attempt>();
@@ -73,7 +75,7 @@ export class LiveAsks {
     this.options = options;
   }
 
-  /** Sends an event, and settles when all connections have answered, or when the time is over. Never rejects. */
+  /** Sends an event. Settles when all connections have answered, or on timeout. Never rejects. */
   async ask(app: App | undefined, event: LiveEvent): Promise<LiveAnswer> {
     const { hub, timers } = this.options;
     if (app === undefined || !app.enabled) return { skipped: 'app-disabled' };
@@ -87,7 +89,7 @@ export class LiveAsks {
       attempts: [],
       startedAtMs: timers.now(),
       open: named.length,
-      // Their loops name them.
+      // Their loops will name them.
       isGrowing: event.userIds === 'signed-in',
       failures: 0,
       end: resolve,
@@ -105,7 +107,7 @@ export class LiveAsks {
     return isAway ? { skipped: 'engine-away' } : { users: usersOf(group, silent) };
   }
 
-  /** Takes what a loop reports. Reports of asks that are over are ignored. */
+  /** Handles a report of a loop. Reports of finished asks are ignored. */
   take(report: AskReport): void {
     const attempt = this.attempts.get(report.attempt);
     if (attempt === undefined) return;
@@ -125,7 +127,7 @@ export class LiveAsks {
     this.check(attempt);
   }
 
-  /** What is known of a user whom a loop names; `undefined`: nobody asked for the user. */
+  /** The state of a user named by a loop; `undefined`: the user was not asked for. */
   private known({ group, userIds }: Attempt, userId: string): Known | undefined {
     const known = group.users.get(userId);
     if (userIds !== 'signed-in' || known !== undefined) return known;
@@ -136,7 +138,7 @@ export class LiveAsks {
     return added;
   }
 
-  /** A slice of a turn each, so that a thousand users do not delay the loop. */
+  /** One slice per turn, so that a thousand users do not delay the loop. */
   private sendSome(sending: {
     readonly app: App;
     readonly event: LiveEvent;
@@ -221,7 +223,7 @@ export class LiveAsks {
     if (group.open === 0 && !group.isGrowing) group.end();
   }
 
-  /** Ends the attempts of a group. Returns the users of those that did not hear from all loops. */
+  /** Ends the asks of a group. Returns the users whose result is unknown because not all loops have reported. */
   private forget(group: Group): ReadonlySet<string> {
     const unsure = new Set<string>();
     for (const number of group.attempts) {
@@ -236,7 +238,7 @@ export class LiveAsks {
   }
 }
 
-/** Asks about an event that was sent before. Whatever is published in a channel arrives in order. */
+/** Asks about an event that was sent before. Messages of a channel arrive in order. */
 function sendAlone(
   hub: LiveAsksOptions['hub'],
   { app, channel, ask: question, sentTo }: ChannelEvent,
@@ -257,7 +259,7 @@ interface Target {
   readonly userIds: AskedUsers;
 }
 
-/** The channels of an event. A user whose id no channel name can have cannot sign in, and has none. */
+/** The channels of an event. A user whose id cannot be part of a channel name cannot sign in, and has no channel. */
 function targetsOf({ channel, userIds }: LiveEvent): readonly Target[] {
   if (channel !== undefined) {
     const parsed = parseChannelName(channel);
@@ -276,7 +278,7 @@ function usersOf({ users }: Group, unsure: ReadonlySet<string>): readonly LiveUs
     return {
       userId,
       state: state === 'open' ? (isSilent ? 'silent' : 'absent') : state,
-      // An answer may overtake the report of its loop.
+      // An answer may overtake its loop's report.
       connections: state === 'reached' ? Math.max(1, connections) : connections,
       answeredAfterMs,
     };

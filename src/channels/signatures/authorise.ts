@@ -15,8 +15,8 @@ interface SignedSubscription {
 }
 
 /**
- * Checks the signature of the app's backend for a subscription. Returns `undefined` if it is right, else why not, in the
- * words of the hosted service, which people search for. Source: Channels protocol, §4 and §5.5.
+ * Verifies the backend's signature for a subscription. Returns `undefined` if it is valid, otherwise the reason in
+ * the words of the hosted service, which people search for. Source: Channels protocol, §4 and §5.5.
  */
 export function refuseSubscription(
   { app, socketId }: Applicant,
@@ -31,7 +31,7 @@ export function refuseSubscription(
   return refuseSignature(app, auth, { text, purpose, kind: 'subscription' });
 }
 
-/** Checks the signature of the app's backend for a sign-in. Returns `undefined` if it is right, else why not. */
+/** Verifies the backend's signature for a sign-in. Returns `undefined` if it is valid, otherwise the reason. */
 export function refuseSignIn(
   { app, socketId }: Applicant,
   { auth, userData }: { readonly auth: string; readonly userData: string },

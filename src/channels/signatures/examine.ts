@@ -5,7 +5,7 @@ import { needsAuthorisation, parseChannelName } from '../channel-name.ts';
 import { parseSocketId } from '../socket-id.ts';
 import { sameSignature, sign } from './signature.ts';
 
-/** The authorisation of a subscription, as a client has sent it. */
+/** The authorisation of a subscription as a client sent it. */
 export interface ExaminedAuth {
   readonly channel: string;
   readonly socketId: string;
@@ -15,13 +15,13 @@ export interface ExaminedAuth {
 
 export interface Examination {
   readonly ok: boolean;
-  /** What is right or wrong, for the developer of the backend. */
+  /** The result, for the developer of the backend. */
   readonly text: string;
-  /** The text that must be signed. */
+  /** The text to sign. */
   readonly signed: string;
 }
 
-/** A mistake that backends make, and the signature that follows from it. */
+/** A common mistake of backends, and the signature that results from it. */
 interface Mistake {
   readonly text: string;
   readonly signature: string;
@@ -30,8 +30,8 @@ interface Mistake {
 const PREFIXES = ['private-', 'presence-', 'private-encrypted-'] as const;
 
 /**
- * Says whether an authorisation is right, and if not, which part of it differs: it tries what backends often sign instead.
- * Never returns a secret or a signature.
+ * Determines whether an authorisation is valid and, if not, which part is wrong, by trying common mistakes. Never
+ * returns a secret or a signature.
  */
 export function examineAuth(app: App, given: ExaminedAuth): Examination {
   const { channel, socketId, auth, channelData } = given;
@@ -55,7 +55,7 @@ export function examineAuth(app: App, given: ExaminedAuth): Examination {
     const keys = app.keys.map((pair) => pair.key).join(', ');
     return wrong(
       app.keys.some((pair) => pair.secret === key)
-        ? `The secret stands in the place of the key. Everybody can see it there: rotate it. The keys of this app are ${keys}.`
+        ? `The secret is used in place of the key, where everybody can see it: rotate it. The keys of this app are ${keys}.`
         : `The key ${JSON.stringify(key.slice(0, 100))} is not one of this app. Its keys are ${keys}.`,
     );
   }
@@ -78,7 +78,7 @@ function signedText({ socketId, channel, channelData }: Omit<ExaminedAuth, 'auth
   return channelData === undefined ? text : `${text}:${channelData}`;
 }
 
-/** The signature is right; a presence channel needs a member as well. */
+/** The signature is valid, but a presence channel also needs a member. */
 function dataFault(
   isPresence: boolean,
   channelData: string | undefined,
@@ -99,7 +99,7 @@ function dataFault(
   return isId ? right : wrong('`channel_data` has no `user_id`.');
 }
 
-/** What backends sign instead, the most likely first. */
+/** Common mistakes, most likely first. */
 function mistakes(app: App, given: ExaminedAuth, secret: string): readonly Mistake[] {
   const { channel, socketId, auth, channelData } = given;
   const signed = signedText(given);
@@ -176,7 +176,7 @@ function mistakes(app: App, given: ExaminedAuth, secret: string): readonly Mista
   return found;
 }
 
-/** Other ways to write the same data: what is signed and what is sent must be the same text. */
+/** Other serializations of the same data: the signed and the sent text must be identical. */
 function otherData(data: string): readonly (readonly [text: string, data: string])[] {
   const differs = '`channel_data` was signed as another text than the one that was sent';
   const found: (readonly [string, string])[] = [
@@ -202,7 +202,7 @@ function otherData(data: string): readonly (readonly [text: string, data: string
   return found;
 }
 
-/** JSON as `json.dumps` of Python writes it. */
+/** JSON as Python's `json.dumps` writes it. */
 function pythonJson(compact: string): string {
   return compact.replace(/"(?:[^"\\]|\\.)*"|[:,]/g, (part) =>
     part.length === 1 ? `${part} ` : part,
@@ -221,7 +221,7 @@ function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // It is no JSON.
+    // It is not JSON.
     return undefined;
   }
 }

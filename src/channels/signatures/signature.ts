@@ -1,9 +1,12 @@
 import { CryptoHasher, MD5 } from 'bun';
 
-/** Hashers that are kept ready. */
+/** The limit of cached hashers. */
 const READY_MAX = 1000;
 
-/** Hashers that have read their secret, by secret. Copying one takes two thirds of the time of making one. */
+/**
+ * Hashers that have processed their secret already, by secret. Copying one takes two thirds of the time of making
+ * one.
+ */
 const ready = new Map<string, CryptoHasher>();
 
 /** Returns the lower-case hex HMAC-SHA256 of a text. Source: Channels protocol, §5.5 and §14.1. */
@@ -25,7 +28,7 @@ export function md5(body: Uint8Array): string {
 /** Compares two signatures in constant time. */
 export function sameSignature(expected: string, sent: string): boolean {
   if (expected.length !== sent.length) return false;
-  // Not `timingSafeEqual`: its buffers cost half as much as the signature itself.
+  // `timingSafeEqual` would need buffers, which cost half as much as the signature itself.
   let differences = 0;
   for (let at = 0; at < expected.length; at++) {
     differences |= expected.charCodeAt(at) ^ sent.charCodeAt(at);

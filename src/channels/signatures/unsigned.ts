@@ -1,9 +1,9 @@
-/** The most characters of an error text that are examined. */
+/** The limit of characters of an error text that are examined. */
 const TEXT_MAX = 1_000;
 
 /**
- * Leaves signatures out of an error text, for the log and for those who watch an app. A signature that is wrong here may be
- * valid for something else.
+ * Removes signatures from an error text, for the log and for people who watch an app. A signature that is wrong in
+ * one place may be valid elsewhere.
  */
 export function unsigned(text: string): string {
   const at = text.search(/, but (?:got|you sent) /);

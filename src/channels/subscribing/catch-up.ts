@@ -2,7 +2,7 @@ import type { FoundHistory, HistoryRequest, ResumePlace } from '../history/resum
 import type { Hub } from '../hub.ts';
 import type { Session } from './session.ts';
 
-/** Returns what a connection asks of the history of a channel; `undefined` if the app has no rules for histories. */
+/** Returns what a connection wants from the history of a channel; `undefined` if the app has no history rules. */
 export function historyRequest(
   hub: Hub,
   session: Session,
@@ -13,8 +13,8 @@ export function historyRequest(
 }
 
 /**
- * Returns the part of a history that a connection may be sent now. While the authority answered, more frames may have come
- * to wait for it; with too many, it would be closed as a slow reader, come back, and be closed again.
+ * Returns the part of a history that may be sent to a connection now. While the authority answered, more frames may
+ * have queued up for it. With too many, it would be closed as a slow consumer, reconnect, and be closed again.
  */
 export function fittingHistory(hub: Hub, session: Session, found: FoundHistory): FoundHistory {
   if (found.frames.length === 0 || bytesOf(found.frames) <= roomBytes(hub, session)) return found;
@@ -26,8 +26,8 @@ export function fittingHistory(hub: Hub, session: Session, found: FoundHistory):
 }
 
 /**
- * Sends a connection the frames that follow its confirmation. Returns whether it has all events up to now, so that it must not
- * get the last event of a cache channel.
+ * Sends a connection the frames that follow its confirmation. Returns whether it then has all events, so that it must
+ * not get the cached event.
  */
 export function sendHistory(
   { meter, usage }: Hub,

@@ -7,48 +7,48 @@ import type { Member } from '../ports.ts';
 import type { Subscription } from './session.ts';
 
 interface Entry {
-  /** The subscriptions of this loop, those included that the authority has not answered yet. */
+  /** This loop's subscriptions, including those that the authority has not answered yet. */
   subscriptions: number;
-  /** The same by user; presence channels only. */
+  /** The same by user. Only for presence channels. */
   users: Map<string, number> | undefined;
   readonly shared: Subscription & { readonly member: undefined };
 }
 
-/** What one more subscription to a channel gets. */
+/** The result of counting a new subscription. */
 interface SharedEntry {
-  /** The subscriptions of this loop, this one included. */
+  /** This loop's subscriptions to the channel, including the new one. */
   readonly subscriptions: number;
-  /** An object that all subscriptions without data of their own can share. */
+  /** An object that all subscriptions without data of their own share. */
   readonly shared: Subscription & { readonly member: undefined };
 }
 
-/** What this loop still holds in a channel that a connection has left. */
+/** This loop's remaining subscriptions to a channel that a connection has left. */
 export interface Held {
   readonly subscriptions: number;
-  /** Subscriptions of the user who left; 0 if it is no presence channel. */
+  /** Subscriptions of the user who left; 0 in other than presence channels. */
   readonly ofUser: number;
 }
 
-/** The channels with subscribers on this loop. What all subscriptions to a channel have in common is kept once. */
+/** The channels with subscribers on this loop. What all subscriptions to a channel have in common is stored once. */
 export class LocalChannels {
   private readonly byTopic = new Map<Topic, Entry>();
   /** Subscriptions by app id. */
   private readonly budget: FairBudget;
 
-  /** `limit`: all subscriptions, those of other loops that share it included. */
+  /** `limit`: of all subscriptions, including those of other loops that share it. */
   constructor(limit = Number.POSITIVE_INFINITY, shared?: SharedTotal) {
     this.budget = new FairBudget(limit, shared);
   }
 
   /**
-   * Returns the id of the app that must give up a subscription before `app` may have one more: the one with the most, which
-   * may be `app` itself; `undefined` if there is room.
+   * Returns the id of the app that must give up a subscription to make room for another one of `app`: the app with
+   * the most, which may be `app` itself. `undefined` if there is room.
    */
   whoYields(app: App): string | undefined {
     return this.budget.whoYields(app.id);
   }
 
-  /** Counts one more subscription. */
+  /** Counts a new subscription. */
   enter(app: App, channel: ChannelName, member: Member | undefined): SharedEntry {
     const topic = topicOf(app, channel);
     let entry = this.byTopic.get(topic);
@@ -66,7 +66,7 @@ export class LocalChannels {
     return entry;
   }
 
-  /** Counts one subscription less. */
+  /** Removes a subscription from the counts. */
   leave(app: App, topic: Topic, member: Member | undefined): Held {
     const entry = this.byTopic.get(topic);
     if (entry === undefined) return NOTHING_HELD;

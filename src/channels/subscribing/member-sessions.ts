@@ -1,7 +1,7 @@
 import type { Topic } from '../event.ts';
 import type { Session } from './session.ts';
 
-/** The connections of this loop that have joined presence channels, by channel and member. Most members have one. */
+/** The connections of this loop in presence channels, by channel and member. Most members have one connection. */
 export class MemberSessions {
   private readonly byTopic = new Map<Topic, Map<string, Session | Set<Session>>>();
 

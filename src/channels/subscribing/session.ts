@@ -11,38 +11,41 @@ export interface Subscription {
   readonly channel: ChannelName;
   readonly topic: Topic;
   readonly member: Member | undefined;
-  /** `joining` until the authority has answered: not confirmed, and not to be left yet. */
+  /** `joining` until the authority has answered: neither confirmed nor ready to be left. */
   readonly state: 'joining' | 'joined';
 }
 
-/** Up to this many subscriptions are kept in an array: searched as fast as a map, in a third of its memory. */
+/**
+ * Up to this many subscriptions are stored in an array, which is searched as fast as a map and takes a third of its
+ * memory.
+ */
 const LISTED_MAX = 16;
 
-/** The burst of attempts to subscribe or sign in, in seconds' worth. */
+/** The burst of attempts to subscribe or sign in, in seconds of the rate. */
 const ATTEMPTS_BURST_SECONDS = 10;
 
 const NO_SUBSCRIPTIONS: readonly Subscription[] = [];
 const NO_USERS: readonly string[] = [];
 
-/** What the core knows of one connection; the transport extends it. Kept small, because there are many. */
+/** What the core knows about one connection; extended by the transport. Small, because there are many. */
 export abstract class Session {
   readonly app: App;
   abstract readonly socketId: SocketId;
   abstract readonly peer: Peer;
   /** An array in the order of subscribing; a map by channel name if there are many. */
   private subscribed: Subscription[] | Map<string, Subscription> | undefined;
-  /** Made with the first client event. */
+  /** Created with the first client event. */
   clientEvents: TokenBucket | undefined;
-  /** Recent attempts to subscribe or sign in; goes down by `limits.subscriptionsPerSecond` each second. */
+  /** Recent attempts to subscribe or sign in. Decreases by `limits.subscriptionsPerSecond` each second. */
   private attempts = 0;
   closed = false;
-  /** The `pusher:ping`s that it was sent and has not answered. */
+  /** How many `pusher:ping`s it has not answered. */
   pongsOwed = 0;
-  /** Whether it has said where it was when it subscribed, so that it can resume. */
+  /** Whether it sent a position when it subscribed, so that it can resume. */
   canResume = false;
-  /** Whether the app's backend has authorised it: by a sign-in, or a subscription that needs a signature. */
+  /** Whether the app's backend has authorised it, by a sign-in or by a subscription that needs a signature. */
   authorised = false;
-  /** The user that the connection is signed in as. */
+  /** The user that is signed in on the connection. */
   user: UserData | undefined;
   /** `true` until the authority has answered: `user` is set already, but must not be signed out yet. */
   signingIn = false;
@@ -57,14 +60,14 @@ export abstract class Session {
   mayAttempt(): boolean {
     const { subscriptionsPerSecond, channelsPerConnection } = this.app.limits;
     if (subscriptionsPerSecond === 0) return true;
-    // A client that reconnects subscribes to all of its channels at once.
+    // A reconnecting client subscribes to all of its channels at once.
     const burst = Math.max(ATTEMPTS_BURST_SECONDS * subscriptionsPerSecond, channelsPerConnection);
     if (this.attempts >= burst) return false;
     this.attempts++;
     return true;
   }
 
-  /** Renews the attempts of some seconds. Called about once a second. */
+  /** Refills the attempts of some seconds. Called about once a second. */
   allowAttempts(seconds: number): void {
     if (this.attempts === 0) return;
     const allowed = seconds * this.app.limits.subscriptionsPerSecond;
@@ -83,7 +86,7 @@ export abstract class Session {
     return subscribed?.find((one) => one.channel.text === channel);
   }
 
-  /** Adds a subscription to a channel that it has none to. */
+  /** Adds the subscription to a channel. There must be none to it. */
   add(subscription: Subscription): void {
     const { subscribed } = this;
     if (subscribed === undefined) this.subscribed = [subscription];

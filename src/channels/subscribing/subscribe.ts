@@ -58,7 +58,7 @@ function tooOften({ app }: Session): Refusal {
   };
 }
 
-/** Subscribes a connection to a channel, or reports why not. It stays open either way. */
+/** Subscribes a connection to a channel, or reports why not. The connection stays open either way. */
 export function subscribe(
   hub: Hub,
   session: Session,
@@ -67,7 +67,7 @@ export function subscribe(
   // First, because everything below costs more.
   if (!session.mayAttempt()) return refuse(hub, session, message, tooOften(session));
   if (session.subscription(message.channel) !== undefined) {
-    // Not `refuse`: the first subscription stands, so its handlers must get no error.
+    // Not `refuse`: the first subscription stays valid, so its handlers must not get an error.
     return reportProblem(
       hub,
       session,
@@ -86,7 +86,7 @@ export function subscribe(
     : enter(hub, session, parsed.channel, { member: admitted.member, place: message.place });
 }
 
-/** Decides everything that does not depend on who else is in the channel. */
+/** Checks everything that does not depend on other subscribers. */
 function admit(
   session: Session,
   channel: ChannelName,
@@ -131,7 +131,7 @@ interface Newcomer {
   readonly place: ResumePlace | undefined;
 }
 
-/** Enters a connection into a channel, unless the authority says that it is full. */
+/** Enters a connection into a channel, unless the authority answers that the channel is full. */
 function enter(
   hub: Hub,
   session: Session,
@@ -139,7 +139,8 @@ function enter(
   { member, place }: Newcomer,
 ): MaybePromise<void> {
   if (!makeRoom(hub, session.app)) {
-    const why = 'The server has as many subscriptions as it may have, and this app most of them';
+    const why =
+      'The server has reached its limit of subscriptions, and this app has the most of them';
     return refuse(hub, session, { channel: channel.text }, limitReached(why));
   }
   const { app, socketId } = session;
@@ -150,13 +151,13 @@ function enter(
     session.remove(channel.text);
     return hub.channels.leave(app, shared.topic, member);
   };
-  // `hasLeft` must be able to tell a presence subscription from a later one.
+  // `hasLeft` must be able to distinguish a presence subscription from a later one.
   const subscription: Subscription =
     member === undefined ? shared : { ...joining, state: 'joined' };
   let confirmed: { readonly outcome: MaybePromise<void> } | undefined;
   const entered = (found: Entered) => {
     if (session.closed) return;
-    // What fails here is not the engine's failure.
+    // An error in this callback is not the engine's failure.
     confirmed = { outcome: attempt(() => confirm(hub, session, subscription, found)) };
   };
   if (place !== undefined) session.canResume = true;
@@ -173,22 +174,25 @@ function enter(
     const most = app.limits.presenceMembers;
     const why = `Presence channel ${channel.text} is full: at most ${most} members`;
     refuse(hub, session, { channel: channel.text }, limitReached(why));
-    // What others of this loop have stated meanwhile counted this one too.
+    // Statements of other connections on this loop, made meanwhile, have included this one.
     return stateHeld(hub, app, joining, held);
   });
 }
 
-/** Makes room for one more subscription; `false` if the app itself would have to yield. */
+/** Makes room for another subscription; `false` if the app itself would have to give one up. */
 function makeRoom(hub: Hub, app: App): boolean {
   let largest = hub.channels.whoYields(app);
-  // Subscriptions of ended connections still count: leave those first, before another connection is ended.
+  // Subscriptions of closed connections still count: leave those first, before closing another connection.
   while (largest !== undefined && hub.hastenDepartures()) largest = hub.channels.whoYields(app);
   if (largest === app.id) return false;
   if (largest !== undefined) hub.endConnectionOf(largest);
   return true;
 }
 
-/** Lets a connection hear a channel: first the confirmation, then the last event of a cache channel. Source: §10. */
+/**
+ * Adds a connection to the audience of a channel: first the confirmation, then the last event of a cache channel.
+ * Source: §10.
+ */
 function confirm(
   hub: Hub,
   session: Session,
@@ -223,7 +227,7 @@ function confirm(
   }
 }
 
-/** Unsubscribes a connection from a channel. The protocol has no confirmation of this. */
+/** Unsubscribes a connection from a channel. The protocol has no confirmation for this. */
 export function unsubscribe(hub: Hub, session: Session, channel: string): MaybePromise<void> {
   const subscription = session.subscription(channel);
   if (subscription?.state !== 'joined') {
@@ -237,19 +241,25 @@ export function unsubscribe(hub: Hub, session: Session, channel: string): MaybeP
   return leaveChannel(hub, session, subscription);
 }
 
-/** Signs out a session whose connection has ended, and stops sending to it. `leaveChannel` for its channels comes next. */
+/**
+ * Signs out a session whose connection has closed, and stops sending to it. `leaveChannel` for its channels comes
+ * next.
+ */
 export function disconnect(hub: Hub, session: Session): MaybePromise<unknown> {
   session.closed = true;
   hub.audience.leaveAll(session.peer);
   return mapAll([unwatch, signOut], (step) => step(hub, session));
 }
 
-/** The channels that a session whose connection has ended must leave. Those it is still joining it leaves by itself. */
+/**
+ * The channels that a session must leave after its connection has closed. Subscriptions that are still joining are
+ * undone when their answer comes.
+ */
 export function channelsToLeave(session: Session): readonly Subscription[] {
   return session.subscriptions().filter(({ state }) => state === 'joined');
 }
 
-/** Takes a session out of a channel that it has joined. If the authority fails, all else is done. */
+/** Removes a session from a channel that it has joined. Even if the authority fails, everything else is done. */
 export function leaveChannel(
   hub: Hub,
   session: Session,
@@ -267,7 +277,7 @@ export function leaveChannel(
   return stateHeld(hub, app, subscription, held);
 }
 
-/** States what this loop still holds in a channel that a connection has left. */
+/** States this loop's remaining subscriptions to a channel that a connection has left. */
 function stateHeld(
   hub: Hub,
   app: App,
@@ -279,8 +289,8 @@ function stateHeld(
 }
 
 /**
- * Reports a refused subscription: as a `pusher:error`, as the hosted service does, and as a `pusher:subscription_error`,
- * which names the channel, so that pusher-js passes it to the handlers of the channel.
+ * Reports a refused subscription: as a `pusher:error`, like the hosted service, and as a `pusher:subscription_error`,
+ * which names the channel, so that pusher-js passes it to the channel's handlers.
  */
 function refuse(
   hub: Hub,
@@ -311,7 +321,7 @@ function refuse(
   session.peer.send(subscriptionError(channel, type, status, refusal.message));
 }
 
-/** Names the subscriber for live streams of the app. */
+/** Describes the subscriber for the app's live streams. */
 function whereOf({ socketId, user }: Session, { channel, member }: Subscription) {
   return { socket: socketId, user: member?.userId ?? user?.id, channel: channel.text };
 }

@@ -1,7 +1,7 @@
 /** The rates of an app that hold for all loops together. */
 export type RatedRequest = 'triggers' | 'queries';
 
-/** Messages by who caused them. */
+/** Messages by the party that caused them. */
 interface Messages {
   backend: number;
   clients: number;
@@ -23,15 +23,15 @@ interface Tally {
 }
 
 /**
- * What all loops together may take before they know of each other: a tenth of a second's worth of a rate, or a tenth of what
- * is left of a quota.
+ * What all loops together may take before they share it: a tenth of a second's worth of a rate, or a tenth of what is
+ * left of a quota.
  */
 const UNKNOWN_SHARE = 1 / 10;
 
 export interface UnsharedUsageOptions {
   /** Returns the number of loops. */
   readonly loops: () => number;
-  /** Called when other loops must soon know what this one has taken. */
+  /** Called when other loops should soon know what this one has taken. */
   readonly shareSoon: () => void;
 }
 
@@ -47,7 +47,7 @@ export class UnsharedUsage {
   countMessages(appId: string, day: number, messages: Partial<Messages>): void {
     const tally = this.tallyOf(appId);
     if (tally.day !== day) {
-      // The quota of yesterday is of no interest any more.
+      // Yesterday's quota no longer matters.
       tally.day = day;
       tally.messages.backend = 0;
       tally.messages.clients = 0;
@@ -56,10 +56,10 @@ export class UnsharedUsage {
     tally.messages.clients += messages.clients ?? 0;
   }
 
-  /** Shares soon if the loops may have taken a large part of what is `left` of the app's quota of messages. */
+  /** Shares soon if the loops may have taken a large part of what is `left` of the app's message quota. */
   checkQuota(appId: string, left: number): void {
     const unshared = this.tallies.get(appId)?.messages.backend ?? 0;
-    // Beyond the quota, the others refuse already.
+    // Beyond the quota, the other loops refuse already.
     if (left >= 0 && this.isLarge(unshared, left)) this.options.shareSoon();
   }
 
@@ -70,7 +70,7 @@ export class UnsharedUsage {
     if (this.isLarge(tally.requests[kind], limit)) this.options.shareSoon();
   }
 
-  /** Returns what the other loops must know, once. */
+  /** Returns what the other loops must know. Each amount is returned once. */
   take(): readonly TakenUsage[] {
     if (this.tallies.size === 0) return [];
     const taken = Array.from(this.tallies, ([appId, tally]) => ({ appId, ...tally }));

@@ -8,7 +8,7 @@ import type { RatedRequest, TakenUsage, UnsharedUsage } from './unshared-usage.t
 /** Milliseconds. */
 const DAY_MS = 86_400_000;
 
-/** The shares of a daily quota that are left when a warning is logged. */
+/** A warning is logged when these shares of a daily quota are left. */
 const WARNINGS = [
   { share: 0.05, label: '5%' },
   { share: 0.01, label: '1%' },
@@ -21,7 +21,7 @@ interface Day {
   readonly messages: Record<Cause, number>;
   /** The part of `messages` that `unsaved()` has not returned yet. */
   readonly unsaved: Record<Cause, number>;
-  /** The part of `messages` that is in the figures of another loop. */
+  /** The part of `messages` that is in another loop's figures. */
   readonly elsewhere: Record<Cause, number>;
   warned: number;
 }
@@ -41,19 +41,20 @@ export interface DayUsage {
 export interface SharedUsage {
   /** Collects what the other loops must know. */
   readonly unshared: UnsharedUsage;
-  /** Whether this loop logs the warnings of quotas that it sees passed. */
+  /** Whether this loop logs the quota warnings. */
   readonly warns: boolean;
-  /** Whether this loop shows the usage before a restart as its own, so that the figures of all loops add up. */
+  /**
+   * Whether this loop includes the usage before a restart in its figures, so that the figures of all loops add up.
+   */
   readonly isFirst: boolean;
 }
 
 /**
- * Counts the messages of each app per day, and enforces its daily quota and its rates of requests.
+ * Counts the messages of each app per day, and enforces its daily quota and its request rates.
  *
- * A trigger counts one message (two with `info`), each delivery to a connection one, and each webhook event one. Triggers
- * and their deliveries are caused by the backend; client events, member events, replayed cached events and webhook events by
- * clients.
- * Source: the precedence table of the Channels protocol, and §14.4.
+ * A trigger counts one message (two with `info`), each delivery to a connection one, and each webhook event one.
+ * Triggers and their deliveries are charged to the backend; client events, member events, replayed cached events and
+ * webhook events to clients. Source: the precedence table of the Channels protocol, and §14.4.
  */
 export class Usage {
   private readonly clock: Clock;
@@ -100,7 +101,7 @@ export class Usage {
     this.warn(app, day);
   }
 
-  /** Counts what another loop has taken, which stores it itself. */
+  /** Counts what another loop has taken. That loop stores it. */
   chargeTaken(app: App, { day: takenOn, messages, requests }: TakenUsage): void {
     const day = this.dayOf(app.id);
     if (takenOn === day.day) {
@@ -112,17 +113,17 @@ export class Usage {
     this.chargeBucket(app, 'queries', requests.queries);
   }
 
-  /** Messages of today that this loop knows of, on all loops. */
+  /** Today's messages on all loops, as far as this loop knows. */
   knownOf(app: App): Readonly<Record<Cause, number>> {
     return { ...this.dayOf(app.id).messages };
   }
 
-  /** Takes over what is left of a rate for all loops. */
+  /** Sets what is left of a rate for all loops. */
   setLeft(app: App, kind: RatedRequest, left: number): void {
     if (limitOf(app, kind) > 0) this.chargeBucket(app, kind, this.leftOf(app, kind) - left);
   }
 
-  /** Logs the warnings between two sums of messages of backends. */
+  /** Logs the warnings for thresholds between two sums of backend messages. */
   warnBetween(app: App, before: number, after: number): void {
     const { messagesPerDay } = app.limits;
     if (messagesPerDay === 0) return;
@@ -143,7 +144,7 @@ export class Usage {
     return true;
   }
 
-  /** Takes events from the app's rate of triggers, less those `taken` before; `false` if it has too few left. */
+  /** Takes events from the app's trigger rate, minus those `taken` before; `false` if too few are left. */
   takeTriggers(app: App, events: number, taken = 0): boolean {
     const { triggersPerSecond } = app.limits;
     // A bucket never holds more than one second's worth.
@@ -151,22 +152,22 @@ export class Usage {
     return wanted <= 0 || this.takeFrom(app, 'triggers', wanted);
   }
 
-  /** Charges a trigger for what it cost beyond its events. */
+  /** Charges a trigger for its cost beyond its events. */
   chargeTriggers(app: App, events: number): void {
     if (events > 0) this.chargeBeyond(app, 'triggers', events);
   }
 
-  /** Takes one query from the app's rate of queries; `false` if it has none left. */
+  /** Takes one query from the app's query rate; `false` if none is left. */
   takeQuery(app: App): boolean {
     return this.takeFrom(app, 'queries', 1);
   }
 
-  /** Charges a query for what it cost beyond one. */
+  /** Charges a query for its cost beyond one. */
   chargeQueries(app: App, queries: number): void {
     this.chargeBeyond(app, 'queries', queries);
   }
 
-  /** The messages of today in the figures of this loop: those of all loops add up. */
+  /** Today's messages in the figures of this loop. Those of all loops add up. */
   todayOf(app: App): Readonly<Record<Cause, number>> {
     const { messages, elsewhere } = this.dayOf(app.id);
     return {
@@ -199,7 +200,7 @@ export class Usage {
     return isTaken;
   }
 
-  /** Charges what a request that was taken costs beyond 1. */
+  /** Charges an accepted request for its cost beyond 1. */
   private chargeBeyond(app: App, kind: RatedRequest, requests: number): void {
     const bucket = this.buckets[kind].get(app.id);
     if (bucket === undefined) return;
@@ -210,7 +211,7 @@ export class Usage {
   private chargeBucket(app: App, kind: RatedRequest, requests: number): void {
     const limit = limitOf(app, kind);
     if (limit === 0 || requests === 0) return;
-    // Refilled first: what has come in since the last request must not pay for this one.
+    // Refill first: what has come in since the last request must not pay for this one.
     this.leftOf(app, kind);
     this.bucketOf(app, kind).charge(requests);
   }
@@ -219,7 +220,7 @@ export class Usage {
     return this.bucketOf(app, kind).left(perSecond(limitOf(app, kind)), this.clock.now());
   }
 
-  /** Only for a rate that is limited. */
+  /** Only called for a limited rate. */
   private bucketOf(app: App, kind: RatedRequest): TokenBucket {
     const buckets = this.buckets[kind];
     let bucket = buckets.get(app.id);

@@ -18,15 +18,15 @@ import {
 } from '../wire.ts';
 import { watchTopic } from './watchlist-events.ts';
 
-/** Users that one connection may watch. Source: Channels protocol, §16. */
+/** The limit of users that one connection may watch. Source: Channels protocol, §16. */
 const WATCHLIST_MAX = 100;
 
-/** Returns the channel by which a backend reaches one user. */
+/** Returns the channel through which a backend reaches one user. */
 export function userChannel(userId: string): string {
   return `#server-to-user-${userId}`;
 }
 
-/** Signs a connection in as a user, or reports why not. It stays open either way. Source: §8.1. */
+/** Signs a user in on a connection, or reports why not. The connection stays open either way. Source: §8.1. */
 export function signIn(
   hub: Hub,
   session: Session,
@@ -113,13 +113,13 @@ function watch(hub: Hub, session: Session, { watchlist }: UserData): MaybePromis
   });
 }
 
-/** Ends what a session whose connection has ended watched. */
+/** Ends the watches of a session whose connection has closed. */
 export function unwatch(hub: Hub, { app, watching }: Session): MaybePromise<void> {
   if (watching.length === 0) return;
   return ask('unwatch', () => hub.authority.unwatch(app, watching));
 }
 
-/** Signs out a session whose connection has ended. One that is still signing in is signed out once it has. */
+/** Signs out a session whose connection has closed. If it is still signing in, it is signed out after that. */
 export function signOut(hub: Hub, session: Session): MaybePromise<void> {
   const { app, user } = session;
   if (user === undefined) return;
@@ -131,7 +131,7 @@ export function signOut(hub: Hub, session: Session): MaybePromise<void> {
   return ask('signOut', () => hub.authority.signOut(app, user.id));
 }
 
-/** `shown`: the reason for the log and for live streams of the app, without personal data. */
+/** `shown`: the reason for the log and for the app's live streams, without personal data. */
 function refuse(hub: Hub, session: Session, shown: string, why = shown): void {
   hub.rateLimitedLog.info(
     'Sign-in refused',

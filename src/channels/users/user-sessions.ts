@@ -25,12 +25,12 @@ export class UserSessions {
     return this.byApp.get(app.id)?.has(userId) === true;
   }
 
-  /** Returns a copy, so that the sessions may be ended while it is iterated. */
+  /** Returns a copy, so that sessions may be ended during the iteration. */
   of(app: App, userId: string): readonly Session[] {
     return [...(this.byApp.get(app.id)?.get(userId) ?? [])];
   }
 
-  /** The users of an app who are signed in. */
+  /** The signed-in users of an app. */
   usersOf(app: App): IteratorObject<string> {
     return (this.byApp.get(app.id) ?? NO_USERS).keys();
   }

@@ -12,7 +12,7 @@ import { watchlistEvents } from '../wire.ts';
  */
 const OFFLINE_GRACE_MS = 3000;
 
-/** Returns what watchers of a user subscribe to, in place of a channel; no channel can have this name. */
+/** The name that watchers of a user subscribe to, in place of a channel. No channel can have this name. */
 export function watchChannel(userId: string): ChannelText {
   return `#watch-${userId}` as ChannelText;
 }
@@ -38,7 +38,7 @@ export class WatchlistEvents {
   /** The user's first connection signed in. */
   online(app: App, userId: string): void {
     const topic = watchTopic(app, userId);
-    // A user who returns in time was never reported offline.
+    // The user returned in time and was never reported offline.
     if (!this.leaving.cancel(topic)) this.notify(app, userId, true);
   }
 

@@ -1,4 +1,4 @@
-/** What can happen in an app, as a live stream names it. */
+/** The kinds of things that happen in an app, as live streams name them. */
 export const tapKinds = [
   'api',
   'client',
@@ -23,7 +23,7 @@ export const tapKinds = [
 
 export type TapKind = (typeof tapKinds)[number];
 
-/** What happens in an app. It never has a signature, a token or a secret. */
+/** Something that happened in an app. It never contains a signature, a token or a secret. */
 export interface TapEvent {
   readonly kind: TapKind;
   readonly socket?: string | undefined;
@@ -31,9 +31,9 @@ export interface TapEvent {
   readonly channel?: string | undefined;
   /** The name of an event, or the names of webhook events. */
   readonly event?: string | undefined;
-  /** In full; the tap cuts it, and leaves it out for encrypted channels. */
+  /** In full. The tap truncates it, and leaves it out for encrypted channels. */
   readonly data?: string | undefined;
-  /** The connection that must not get the event. */
+  /** The connection that must not receive the event. */
   readonly except?: string | undefined;
   /** The key of the app that signed the request. */
   readonly key?: string | undefined;
@@ -44,29 +44,29 @@ export interface TapEvent {
   readonly transport?: string | undefined;
   /** A subscription count. */
   readonly count?: number | undefined;
-  /** Where a webhook was sent: the host only, since the rest of an address may hold a secret. */
+  /** Where a webhook was sent: only the host, since the rest of the URL may contain a secret. */
   readonly host?: string | undefined;
   /** The HTTP status of a webhook's answer. */
   readonly status?: number | undefined;
-  /** What became of an attempt to send a webhook. */
+  /** The result of an attempt to send a webhook. */
   readonly outcome?: string | undefined;
 }
 
-/** Returns the reason of a refusal without the signed data, which are personal and shown apart. */
+/** Returns the reason of a refusal without the signed data, which are personal and shown separately. */
 export function withoutData(reason: string, data: string | undefined): string {
   return data === undefined || data === '' ? reason : reason.replaceAll(data, () => '(data)');
 }
 
 /**
- * Takes what happens in an app while somebody watches the app. Both methods return at once and never fail; what they keep is
- * bounded.
+ * Handles what happens in an app while somebody watches it. Both methods return synchronously and never fail; what
+ * they store is bounded.
  */
 export interface Tap {
   /**
-   * Counts an event, and records it if a watcher wants it and there is room. Returns the name of the record if its receivers
-   * are to be counted.
+   * Counts an event, and records it if a watcher wants it and there is room. Returns the name of the record if its
+   * receivers must be counted.
    */
   record(event: TapEvent): string | undefined;
   /** A recorded event was sent to this many subscribers of this loop. */
-  heard(trace: string, receivers: number): void;
+  sent(trace: string, receivers: number): void;
 }

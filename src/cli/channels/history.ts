@@ -11,7 +11,7 @@ export const HISTORY_OPTIONS: readonly Option[] = [
   {
     name: 'after',
     value: 'EVENT-ID',
-    help: 'What a client gets that was here last with this event, the oldest first.',
+    help: 'What a client gets whose last event was this one, oldest first.',
   },
   ...SERVER_OPTIONS,
   JSON_OPTION,
@@ -71,10 +71,10 @@ function describe({ name, rule, events, more, complete }: History): readonly str
   }
   if (!complete) {
     return [
-      `A client that was here last learns of a gap: events after this one are gone, or the id is not of this history. The channel keeps up to ${kept}.`,
+      `A client whose last event was this one learns of a gap: later events were forgotten, or the id is not from this history. The channel keeps up to ${kept}.`,
       ...lines,
     ];
   }
   const missed = more ? `${events.length} events and more` : countOf(events.length, 'event');
-  return [`A client that was here last gets ${missed}.`, ...lines];
+  return [`A client whose last event was this one gets ${missed}.`, ...lines];
 }

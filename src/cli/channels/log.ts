@@ -68,7 +68,7 @@ export const showLog = serverCommand(async (call) => {
         if (name === 'lines') last = printLines(call, data) ?? last;
         if (name === 'end') ({ why } = endShape.parse(data));
       }
-      // A stream ends after half an hour, and the next one goes on.
+      // A stream ends after half an hour. The next one continues after the last line.
       if (why !== 'time') return fail(call, `the stream has ended: ${WORDS[why] ?? why}`);
     }
   } catch (error) {

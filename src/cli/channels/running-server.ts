@@ -6,7 +6,7 @@ import type { ExitCode } from '../output.ts';
 import { ownAddress } from '../own-address.ts';
 import { readConfig } from '../read-config.ts';
 
-/** What leads to a running server. */
+/** The options that select a running server. */
 export const SERVER_OPTIONS: readonly Option[] = [
   {
     name: 'url',

@@ -15,7 +15,7 @@ export const SEND_OPTIONS: readonly Option[] = [
   JSON_OPTION,
 ];
 
-/** `fanfare send`: sends an event through a running server, and prints who heard it. */
+/** `fanfare send`: sends an event through a running server, and prints how many connections received it. */
 export const send = serverCommand(async (call) => {
   const [app, channel, name, data, ...more] = call.given.operands;
   if (app === undefined || channel === undefined || name === undefined || data === undefined) {
@@ -33,7 +33,7 @@ export const send = serverCommand(async (call) => {
   };
   const lines = channels.map(({ name: heard, receivers, near }) => {
     const hint = near === null ? '' : ` Did you mean ${near}?`;
-    return printable(`${countOf(receivers, 'connection')} heard it on ${heard}.${hint}`);
+    return printable(`${countOf(receivers, 'connection')} received it on ${heard}.${hint}`);
   });
   return printResult(call, { json: body, text: lines.join('\n') });
 });

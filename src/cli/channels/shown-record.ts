@@ -62,7 +62,7 @@ export function recordLine(one: Shown): string {
     event,
     socket,
     user === undefined ? undefined : `user ${user}`,
-    receivers === undefined ? undefined : `${countOf(receivers, 'connection')} heard it`,
+    receivers === undefined ? undefined : `${countOf(receivers, 'connection')} received it`,
     count === undefined ? undefined : countOf(count, 'subscription'),
     host,
     outcome,

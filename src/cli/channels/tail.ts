@@ -78,7 +78,7 @@ async function followAll(
   try {
     for (;;) {
       const why = await follow(call, await call.api.stream(`${path}?${query}`, signal));
-      // A stream ends after half an hour, and the next one goes on.
+      // A stream ends after half an hour. The next one continues.
       if (why !== 'time') return fail(call, `the stream has ended: ${WORDS[why] ?? why}`);
     }
   } catch (error) {
@@ -105,7 +105,7 @@ async function follow(call: Invocation, body: ReadableStream<Uint8Array>): Promi
   return 'lost';
 }
 
-/** Prints events, updates and what was skipped, each as one line. */
+/** Prints events, updates and skipped counts, one line each. */
 function jsonPrinter({ output }: Invocation) {
   return ({ data }: StreamEvent) => {
     const { events, updates, skipped } = Object(data);
@@ -129,7 +129,7 @@ function textPrinter({ output }: Invocation) {
     for (const { n, near } of updates) {
       const channel = channels.get(n);
       if (channel === undefined || near === undefined) continue;
-      output.print(`Nobody heard the event on ${channel}. Did you mean ${near}?`);
+      output.print(`The event on ${channel} had no receivers. Did you mean ${near}?`);
     }
     const left = Object.entries(skipped).map(([kind, count]) => `${count} ${kind}`);
     if (left.length > 0) output.print(`Too many to show, left out: ${left.join(', ')}`);

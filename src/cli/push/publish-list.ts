@@ -74,7 +74,7 @@ function describe({ id, state, target, createdAtMs, devices }: Publish): string 
   return printable(`${id}  ${time}  ${state.padEnd(10)}  ${reached.padStart(9)}  ${whom}`);
 }
 
-/** The operands, which must be as many as their names. */
+/** The operands. Their number must match the names. */
 function operandsOf<const Names extends readonly string[]>(
   { operands }: Arguments,
   names: Names,

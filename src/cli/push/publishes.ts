@@ -35,7 +35,7 @@ export const PUSH_OPTIONS: readonly Option[] = [
   JSON_OPTION,
 ];
 
-/** `fanfare push status`: shows what has become of a publish. */
+/** `fanfare push status`: shows the status of a publish. */
 export async function showPublish(invocation: Invocation): Promise<ExitCode> {
   const [publishId] = operandsOf(invocation.given, { device: false });
   return await show(invocation, {

@@ -123,7 +123,7 @@ function ruleOf({ rule }: Status): readonly string[] {
   return [`  by a rule  of the app ${rule.app}: ${rule.event} in ${rule.channel}`];
 }
 
-/** What became of the live part of a publish, in a line. */
+/** The live result of a publish, in one line. */
 function liveOf({ live }: Status): readonly string[] {
   if (live === undefined) return [];
   const { state, push, users, reached, silent, absent, connections, why } = live;

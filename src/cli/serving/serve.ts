@@ -49,7 +49,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
   if (given.has('json')) {
     output.print(JSON.stringify(started(server, { showsSecrets: given.has('secret') })));
   } else {
-    // Only to a person: what is printed elsewhere is often kept, and read by others.
+    // Only for a person: output that goes elsewhere is often stored, and read by others.
     const isSeen = Boolean(process.stdout.isTTY);
     const logInToken = isSeen ? server.logInToken : undefined;
     const { publicUrl } = config.push;
@@ -85,11 +85,11 @@ async function reload(
 ): Promise<void> {
   manager.notify('reloading');
   await reloadConfig(server, invocation);
-  // Also after a failure: the server goes on with the old ones.
+  // Also after a failure: the server continues with the old settings.
   manager.notify('ready');
 }
 
-/** Reads the configuration again and takes over its apps, instances and certificate. Keeps the old ones on error. */
+/** Reloads the configuration and applies its apps, instances and certificate. Keeps the old ones on error. */
 async function reloadConfig(server: FanfareServer, { given, output }: Invocation): Promise<void> {
   // Not to standard error: writing to a stopped terminal would block the server.
   const complain = (text: string) => server.log.error(text.trim());

@@ -36,7 +36,7 @@ export async function serviceManager(
     const { sendTo, monotonicMicroseconds } = await cLibrary();
     const messages = {
       ready: () => 'READY=1',
-      // systemd compares the time with its own, to tell this reload from the one before.
+      // systemd compares the time with its own, to distinguish this reload from the previous one.
       reloading: () => `RELOADING=1\nMONOTONIC_USEC=${monotonicMicroseconds()}`,
       stopping: () => 'STOPPING=1',
     };

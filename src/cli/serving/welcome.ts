@@ -42,11 +42,11 @@ export interface WelcomeOptions {
   readonly hasDashboard: boolean;
   /** Makes the address of the dashboard a link that logs in; `undefined` if nobody may see it. */
   readonly logInToken: string | undefined;
-  /** Whether a person reads it. What is printed elsewhere is often kept, and read by others. */
+  /** Whether a person reads the output. Output that goes elsewhere is often stored, and read by others. */
   readonly isSeen: boolean;
 }
 
-/** The text that `serve` prints: where the server listens, and how to talk to it. */
+/** The text that `serve` prints: the addresses of the server, and how to use it. */
 export function welcome(server: WelcomeServer, options: WelcomeOptions): string {
   const { channels, push, admin, adminPassword, threads } = server;
   return [

@@ -60,7 +60,7 @@ export async function rotateApp(call: Call): Promise<ExitCode> {
   const oldest = app.keys[0]?.key ?? 'KEY';
   return printApp(call, app, {
     withSecrets: true,
-    hint: `All keys are valid. When nobody uses the old one any more: fanfare apps rotate ${id} --remove ${oldest}`,
+    hint: `All keys are valid. When the old one is no longer used: fanfare apps rotate ${id} --remove ${oldest}`,
   });
 }
 

@@ -104,7 +104,7 @@ export async function rotateInstance(call: Call): Promise<ExitCode> {
   return printInstance(call, instance, {
     secrets: 'keys',
     hints: [
-      `All secret keys are valid. When nobody uses the old one any more: fanfare instances rotate ${id} --remove ${name}`,
+      `All secret keys are valid. When the old one is no longer used: fanfare instances rotate ${id} --remove ${name}`,
       'From then on, user tokens that were signed with it are refused.',
     ],
   });

@@ -17,8 +17,8 @@ export interface TenantCommands<Admin> {
 }
 
 /**
- * Makes a command that manages the tenants in the store. A running server takes over each change within a second, so
- * nobody has to be notified.
+ * Makes a command that manages the tenants in the store. A running server applies each change within a second, so it
+ * need not be notified.
  */
 export function tenantCommand<Admin>(
   { noun, adminOf }: TenantCommands<Admin>,

@@ -70,8 +70,8 @@ function servedWebhookLog(api: AdminApi): WebhookLog {
 }
 
 /**
- * Opens the log in the store at `url`. The next server that starts sends what is replayed here; a running one sends it
- * within 30 s. Throws `StoreUnavailable`.
+ * Opens the log in the store at `url`. What is replayed here is sent by the next server that starts, or within 30 s
+ * by a running one. Throws `StoreUnavailable`.
  */
 export async function openStoredWebhookLog(url: string): Promise<WebhookLog> {
   const database = await openDatabase(url);

@@ -6,7 +6,7 @@ import { root } from './root.ts';
 export type OperationName = keyof Operations;
 export type Answer<Name extends OperationName> = Operations[Name]['answer'];
 
-/** The parameters of a call: only those that its operation takes. */
+/** The parameters of a call: only those of its operation. */
 export type Given<Name extends OperationName> = {
   readonly [Part in 'path' | 'query' | 'body' as keyof Operations[Name][Part] extends never
     ? never
@@ -26,7 +26,7 @@ export class Failed extends Error {
   }
 }
 
-/** Whether the server asks for a log-in. Calls wait meanwhile. */
+/** Whether the server requires a log-in. Calls wait until then. */
 export const needsLogin = signal(false);
 
 const TIMEOUT_MS = 15_000;

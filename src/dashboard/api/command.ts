@@ -34,7 +34,7 @@ export function asFanfare(
   return `${command} ${[...operands, ...given].map(word).join(' ')}`;
 }
 
-/** A word of a shell. */
+/** Quotes a word for a shell. */
 function word(text: string): string {
   return /^[\w.:/,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -18,7 +18,7 @@ export function seesEverything(): boolean {
   return session.value?.apps === '*' && session.value.instances === '*';
 }
 
-/** Asks who is logged in. A log-in link's token is exchanged first and leaves the address bar. */
+/** Asks who is logged in. First exchanges the token of a log-in link, and removes it from the address bar. */
 export async function askSession(): Promise<void> {
   const token = /^#token=([\w.~-]+)$/.exec(location.hash)?.[1];
   if (token !== undefined) {

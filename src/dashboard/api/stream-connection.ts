@@ -91,7 +91,7 @@ export function openStream(
   };
 }
 
-/** Reads a body piece by piece. Not every browser can iterate over one. */
+/** Reads a body in chunks. Not every browser can iterate over one. */
 async function* pieces(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();
   for (;;) {

@@ -38,7 +38,7 @@ export async function knownDevice(instance: string): Promise<BrowserDevice | und
   return isKept && subscription?.endpoint === device.endpoint ? device : undefined;
 }
 
-/** Asks for the permission, subscribes, and registers this browser. Throws an error in words. */
+/** Asks for the permission, subscribes, and registers this browser. Throws errors with messages for people. */
 export async function becomeDevice(instance: string): Promise<BrowserDevice> {
   if ((await Notification.requestPermission()) !== 'granted') {
     throw new Error('The browser did not allow notifications.');

@@ -49,7 +49,7 @@ export class LiveFeed {
   readonly rows: LiveRows;
   readonly state: Signal<LiveState> = signal({ is: 'opening' });
   readonly counts: Signal<LiveCounts> = signal(NO_COUNTS);
-  /** Events of each second of the last minute; `null` where the stream was lost. */
+  /** Events per second of the last minute; `null` while the stream was lost. */
   readonly seconds: Signal<Values> = signal([]);
   /** Rises with every change of the rows. */
   readonly version = signal(0);
@@ -86,13 +86,13 @@ export class LiveFeed {
     };
   }
 
-  /** Calls the listener with each new record. Returns a function that ends this. */
+  /** Calls the listener with each new record. Returns a function that removes it. */
   onRecord(listener: (record: LiveRecord) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** Narrows the kept rows at once, and asks the server for a stream that spends its room on these kinds. */
+  /** Filters the existing rows at once, and opens a stream whose whole room is for these kinds. */
   narrow(filter: LiveFilter): void {
     if (JSON.stringify(filter) === JSON.stringify(this.filter)) return;
     this.filter = filter;
@@ -184,7 +184,7 @@ export class LiveFeed {
     this.rows.add(events);
     for (const update of updates) this.rows.update(update);
     const { value: recorder } = this.recorder;
-    // In the background, the button that ends it is late.
+    // In a background tab, the timer that ends the recording is late.
     if (recorder !== undefined && recorder.over(Date.now()) === undefined) {
       for (const record of events) if (passes(record, this.filter)) recorder.take(record);
       for (const update of updates) recorder.update(update);

@@ -1,6 +1,6 @@
 import { type LiveFilter, type LiveRecord, passes } from './records.ts';
 
-/** A row of the list: a record, or a line that says what is missing. */
+/** A row of the list: a record, or a line about missing records. */
 export type LiveRow =
   | { readonly id: number; readonly record: LiveRecord }
   | { readonly id: number; readonly gap: string };
@@ -69,7 +69,7 @@ export class LiveRows {
     this.trim();
   }
 
-  /** Adds a line that says what is missing. */
+  /** Adds a line about missing records. */
   addGap(gap: string): void {
     const row = { id: this.nextId++, gap };
     this.all.push(row);
@@ -102,7 +102,7 @@ export class LiveRows {
     return row !== undefined && 'record' in row ? row.record : undefined;
   }
 
-  /** Shows the kept rows through another filter. */
+  /** Applies another filter to the kept rows. */
   narrow(filter: LiveFilter): void {
     this.filter = filter;
     this.passed = this.all.filter((row) => 'gap' in row || passes(row.record, filter));
@@ -119,7 +119,7 @@ export class LiveRows {
     this.passed = [];
   }
 
-  /** All kept records of the view, the oldest first. */
+  /** All kept records of the view, oldest first. */
   records(): readonly LiveRecord[] {
     return this.passed.flatMap((row) => ('record' in row ? [row.record] : []));
   }

@@ -9,14 +9,14 @@ interface Target {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
-  /** The path of the Channels listener behind a proxy; empty for none. */
+  /** The path of the Channels listener behind a proxy; empty if there is none. */
   readonly pathPrefix: string;
-  /** The app, and where the admin API is. */
+  /** The app, and the address of the admin API. */
   readonly app: string;
   readonly admin: string;
 }
 
-/** A recording as a test: a script for pusher-js that repeats its steps and checks who hears each event. */
+/** A recording as a test: a script for pusher-js that repeats its steps and checks who receives each event. */
 export function stepsOf(records: readonly LiveRecord[], target: Target): string {
   const steps = new Steps();
   const lines = records.flatMap((record) => steps.of(record));
@@ -165,7 +165,7 @@ function hear(what) {
   expected.delete(what);
 }
 
-/** Settles when all of these clients have heard an event. */
+/** Settles when all of these clients have received an event. */
 function heard(names, channel, event) {
   return Promise.all(names.map((name) => within(
     new Promise((resolve) => expected.set([name, channel, event].join(' '), resolve)),

@@ -5,10 +5,10 @@ import { fieldsOf, type LiveRecord, recordOf } from './records.ts';
 export const RECORDING_MS = 600_000;
 export const RECORDING_BYTES = 16 * 1024 * 1024;
 
-/** Updates come soon after their records, so only those of the newest records are kept. */
+/** Updates come soon after their records, so only those of the newest records are considered. */
 const UPDATED_MAX = 2000;
 
-/** Writes what a live page shows to a file in the memory of the page: one line of JSON for each record, update and gap. */
+/** Writes what a live page shows to a file in the page's memory: one line of JSON for each record, update and gap. */
 export class Recorder {
   readonly app: string;
   readonly startedAtMs: number;
@@ -63,7 +63,7 @@ export class Recorder {
 export interface Recording {
   /** The name of its file. */
   readonly name: string;
-  /** The app that was recorded; `undefined` if the file does not say. */
+  /** The recorded app; `undefined` if the file does not name it. */
   readonly app: string | undefined;
   readonly rows: readonly LiveRow[];
   /** The number of lines that are not part of a recording. */

@@ -14,7 +14,7 @@ export interface LiveRecord {
   readonly data?: string;
   readonly bytes?: number;
   readonly receivers?: number;
-  /** The nearest occupied channel, where nobody received the event. */
+  /** The most similar occupied channel, if the event had no receivers. */
   readonly near?: string | null;
   readonly except?: string;
   readonly key?: string;
@@ -34,7 +34,7 @@ export interface LiveRecord {
   readonly attempts?: number;
   /** When a publish is sent, or a device is tried again. */
   readonly dueAtMs?: number;
-  /** What a gateway said. */
+  /** The text of a gateway. */
   readonly words?: string;
   readonly origin?: string;
 }
@@ -90,7 +90,7 @@ export function groupOf(kind: string): Group {
   return byKind.get(kind) ?? unknown;
 }
 
-/** The ids of the groups that `kinds=api,error` names; all of them if it names none. */
+/** The ids of the groups in `kinds=api,error`; all groups if none is named. */
 export function groupsIn(text: string | undefined, all = groups): readonly string[] {
   const ids = all.map(({ id }) => id);
   const named = ids.filter((id) => text?.split(',').includes(id));
@@ -100,7 +100,7 @@ export function groupsIn(text: string | undefined, all = groups): readonly strin
 /** A filter for records that name exactly this. */
 export type FilterField = 'channel' | 'socket' | 'user' | 'publish' | 'device';
 
-/** A filter of the stream. A channel that ends in `*` matches all channels that begin with it. */
+/** A filter of the stream. A channel that ends in `*` is a prefix. */
 export interface LiveFilter extends Readonly<Partial<Record<FilterField, string>>> {
   readonly groups: readonly string[];
   readonly text: string;
@@ -109,7 +109,7 @@ export interface LiveFilter extends Readonly<Partial<Record<FilterField, string>
 export const appFields: readonly FilterField[] = ['channel', 'socket', 'user'];
 export const pushFields: readonly FilterField[] = ['publish', 'device', 'user'];
 
-/** Reads the text of the filter field: `channel:private-* user:7 some words`. */
+/** Parses the text of the filter field: `channel:private-* user:7 some words`. */
 export function parseFilter(typed: string, fields = appFields): Omit<LiveFilter, 'groups'> {
   const found: Record<string, string> = Object.fromEntries(fields.map((field) => [field, '']));
   const words = typed.split(/\s+/).filter((word) => {

@@ -9,7 +9,7 @@ export interface RecordedEvent {
   readonly data: string;
 }
 
-/** The whole data of an event; `undefined` if the recording has only a part of them, or none. */
+/** The complete data of an event; `undefined` if the recording has only a part of them, or none. */
 export function wholeData({ data, bytes }: LiveRecord): string | undefined {
   if (data === undefined) return undefined;
   return bytes === undefined || new TextEncoder().encode(data).length >= bytes ? data : undefined;
@@ -30,7 +30,7 @@ export function sendable(records: readonly LiveRecord[]): {
   return { events, leftOut: sent.length - events.length };
 }
 
-/** The most attempts for one event while the app is over its rate, and the pause between two attempts. */
+/** The limit of attempts per event while the app is over its rate, and the pause between two attempts. */
 const TRIES = 10;
 const WAIT_MS = 1000;
 

@@ -23,7 +23,7 @@ import UserPage from './user/user-page.tsx';
 import WebhookPage from './webhooks/webhook-page.tsx';
 import WebhooksPage from './webhooks/webhooks-page.tsx';
 
-/** All pages but Home. One file is smaller than many, and the next page is there at once. */
+/** All pages except Home, in one file: that is smaller than many files, and the next page opens at once. */
 export const otherPages = {
   audit: AuditPage,
   channel: ChannelPage,

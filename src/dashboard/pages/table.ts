@@ -15,7 +15,7 @@ const other = (name: keyof OtherPages) => async () => ({
   default: (await import('./other-pages.ts')).otherPages[name],
 });
 
-/** Every page. Home is there from the beginning: it is opened first, and needs little of the others. */
+/** Every page. Home is in the first bundle: it is opened first, and needs little of the others. */
 export const pages: readonly Page[] = [
   { pattern: '/', load: async () => ({ default: HomePage }) },
   { pattern: '/nodes', load: other('nodes') },

@@ -2,7 +2,10 @@ import type { OperationName } from '../api/client.ts';
 import { asCurl, asFanfare } from '../api/command.ts';
 import type { ViewCommand } from '../parts/view-commands.ts';
 
-/** The commands that show in a shell what a page shows. Names such as `:app` stand for values of the page's address. */
+/**
+ * The commands that show in a shell what a page shows. Names such as `:app` are replaced by values from the page's
+ * address.
+ */
 interface View {
   /** The operation that the page asks. */
   readonly operation: OperationName & `GET ${string}`;
@@ -110,7 +113,7 @@ const views: Readonly<Record<string, View>> = {
 
 type Texts = Readonly<Record<string, string>>;
 
-/** The commands that show what a page shows: `values` are those of its pattern, `query` is that of its address. */
+/** The commands for a page: `values` are those of its pattern, `query` is that of its address. */
 export function commandsOf(
   pattern: string,
   values: Texts,

@@ -7,7 +7,7 @@ import { say } from './toasts.tsx';
 interface ButtonProps {
   readonly children?: ComponentChildren;
   readonly icon?: IconName;
-  /** The name, where there is only an icon. */
+  /** The accessible name, if there is only an icon. */
   readonly label?: string;
   readonly look?: string;
   readonly type?: 'button' | 'submit';
@@ -62,7 +62,7 @@ export function StateChoice<State extends string>({
   );
 }
 
-/** A button that copies text, and says so. */
+/** A button that copies text, and confirms it. */
 export function CopyButton({
   text,
   children,
@@ -111,7 +111,7 @@ interface FieldProps {
   }) => JSX.Element;
 }
 
-/** A label, the control below it, and what is to be said about it. */
+/** A label, the control below it, and an explanation. */
 export function Field({ label, hint, wrong, children }: FieldProps) {
   const id = useId();
   return (
@@ -130,7 +130,7 @@ export function Field({ label, hint, wrong, children }: FieldProps) {
   );
 }
 
-/** A field that filters what is below it. */
+/** A field that filters the list below it. */
 export function Search({
   label,
   value,

@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
 /**
- * A modal window. Escape and a click beside it close it, unless `close` is left out; the focus goes back to where it was.
+ * A modal window. Escape and a click outside close it, unless `close` is left out. The focus then returns to where it
+ * was.
  */
 export function Dialog({
   label,

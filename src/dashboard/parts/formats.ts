@@ -51,5 +51,8 @@ export function moment(time: number | string, nowMs = Date.now()): string {
   return `${date.getDate()} ${date.toLocaleString('en', { month: 'short' })} ${clock}`;
 }
 
-/** Shortens an id such as `pubid-…` to what tells it from its neighbours, which may begin with the same time. */
+/**
+ * Shortens an id such as `pubid-…` to the part that distinguishes it from its neighbours, which may begin with the
+ * same time.
+ */
 export const shortId = (id: string) => id.replace(/^([a-z]+-).*(.{8})$/, '$1…$2');

@@ -33,7 +33,7 @@ const shapes = {
 
 export type IconName = keyof typeof shapes;
 
-/** A picture that goes with a word. Screen readers hear the word only. */
+/** An icon next to a word. Screen readers read the word only. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg

@@ -1,4 +1,4 @@
-/** The key that does the same as what it stands in. Screen readers know it by `aria-keyshortcuts`. */
+/** The keyboard shortcut of the element that it is in. Screen readers get it from `aria-keyshortcuts`. */
 export function Key({ name }: { readonly name: string }) {
   return (
     <span class="key" aria-hidden="true">

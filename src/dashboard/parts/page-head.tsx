@@ -15,7 +15,7 @@ export function PageHead({
   commands = viewCommands.value,
 }: {
   readonly title: string;
-  /** Left out until the answer is there. */
+  /** Left out until the answer has arrived. */
   readonly says?: ComponentChildren;
   /** Why there is no answer. The page shows it below. */
   readonly failed?: Failed | undefined;

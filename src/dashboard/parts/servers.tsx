@@ -4,7 +4,7 @@ import { Notice } from './notices.tsx';
 
 type Servers = readonly { readonly name: string; readonly away: boolean }[];
 
-/** Says which servers did not answer, so that what is shown is not all. */
+/** Names the servers that did not answer, whose part is missing. */
 export function AwayServers({ servers }: { readonly servers: Servers | undefined }) {
   const away = servers?.filter((server) => server.away) ?? [];
   if (away.length === 0) return null;

@@ -1,4 +1,4 @@
-/** The name of a column, or of a column of figures, which stand on the right. */
+/** The name of a column. Columns of figures are right-aligned. */
 export type Column = string | { readonly number: string };
 
 export function TableHead({ columns }: { readonly columns: readonly Column[] }) {

@@ -5,7 +5,7 @@ let last = 0;
 
 const SHOWN_MS = 3000;
 
-/** Says in a corner what was done, for a moment. */
+/** Confirms an action in a corner, for a moment. */
 export function say(text: string): void {
   const id = ++last;
   shown.value = [...shown.value.slice(-2), { id, text }];

@@ -11,10 +11,10 @@ export interface Paged<Item> {
   readonly reload: () => void;
 }
 
-/** The most items that a page keeps. */
+/** The limit of items that a page keeps. */
 const KEPT_MAX = 20_000;
 
-/** Reads a list from its beginning when `asked` changes, and goes on with `more`. */
+/** Reads a list from its beginning when `asked` changes, and continues with `more`. */
 export function usePages<Item>(
   asked: string,
   read: (

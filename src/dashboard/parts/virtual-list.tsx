@@ -1,7 +1,7 @@
 import type { CSSProperties, JSX, TargetedKeyboardEvent } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Rows that are drawn above and below what is seen. */
+/** Rows that are rendered above and below the visible ones. */
 const SPARE = 6;
 
 /** A list of any length that draws only the rows that are seen. All rows have the same height. */

@@ -17,7 +17,7 @@ function readAddress(): Address {
   };
 }
 
-/** What the address bar says. */
+/** The address in the address bar. */
 export const address = signal<Address>(readAddress());
 
 globalThis.addEventListener('popstate', () => {
@@ -88,7 +88,7 @@ export function catchLinks(): void {
   });
 }
 
-/** The values that a pattern such as `/apps/:app/live` has in a path; `undefined` where it does not fit. */
+/** The values of a pattern such as `/apps/:app/live` in a path; `undefined` if the path does not match. */
 export function match(pattern: string, path: string): Readonly<Record<string, string>> | undefined {
   const wanted = pattern.split('/');
   const given = path.split('/');

@@ -45,7 +45,10 @@ const wholeServer: readonly ServerPlace[] = [
   { path: '/audit', word: 'Audit', icon: 'person', role: 'admin' },
 ];
 
-/** The pages of the whole server that the user may see. Who sees only some apps or instances sees none of them. */
+/**
+ * The pages of the whole server that the user may see. Users who may see only some apps or instances see none of
+ * them.
+ */
 export function serverPlaces(): readonly ServerPlace[] {
   return seesEverything() ? wholeServer.filter(({ role }) => may(role)) : [];
 }

@@ -21,7 +21,7 @@ interface Hit {
 const SEARCHED_APPS = 5;
 const TYPING_MS = 150;
 
-/** A device id, or as much of it as the server takes. */
+/** A device id, or as much of it as the server needs. */
 const DEVICE_ID = /^(apns|fcm|web)-[\da-f]{6}[\da-f-]*$/i;
 
 /** Finds pages, apps, channels, connections, users, devices and publishes, and goes there. */

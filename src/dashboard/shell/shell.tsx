@@ -27,7 +27,7 @@ const close = () => {
   opened.value = undefined;
 };
 
-/** What is around every page: navigation, search, and the windows over it. */
+/** The frame of every page: navigation, search, and the windows over it. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   useEffect(() => {
     listenForKeys(() => {
@@ -211,7 +211,7 @@ function InstanceChoice({ id }: { readonly id: string }) {
   );
 }
 
-/** The page that is shown, where another app or instance has the same. */
+/** The address of the current page for another app or instance, if that has the same page. */
 function sameKindOfPage(section: 'apps' | 'push', otherwise: string): string {
   const [, shown, , page = otherwise] = address.value.path.split('/');
   return shown === section ? page : otherwise;

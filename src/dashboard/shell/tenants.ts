@@ -37,11 +37,11 @@ export class Tenants<Tenant extends Named> {
     try {
       this.all.value = await this.options.ask();
     } catch {
-      // The page that is shown says why nothing can be asked.
+      // The page itself shows why nothing can be requested.
     }
   }
 
-  /** Whether the server has answered, and there is none with this id. */
+  /** Whether the server has answered, and knows no tenant with this id. */
   lacks(id: string): boolean {
     return this.all.value?.every((each) => each.id !== id) === true;
   }
@@ -57,7 +57,7 @@ export class Tenants<Tenant extends Named> {
   }
 }
 
-/** The name of an app or instance, or its id where it has none. */
+/** The name of an app or instance, or else its id. */
 export function nameOf({ id, name }: Named): string {
   return name === '' ? id : name;
 }

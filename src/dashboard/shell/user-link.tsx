@@ -18,7 +18,7 @@ export function userQuery({
 
 export const userPath = (user: string) => `/users/${encodeURIComponent(user)}`;
 
-/** A user's id, which leads to the page of the user. */
+/** A user's id, as a link to the user's page. */
 export function UserLink({
   user,
   app,

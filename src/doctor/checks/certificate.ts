@@ -6,11 +6,11 @@ const DAY_MS = 86_400_000;
 /** Days before its end from which on a certificate is a warning. */
 const DAYS_LEFT_MIN = 14;
 
-/** What OpenSSL calls each fault of a chain, in words. Expiry and names are judged by themselves. */
+/** Explanations of OpenSSL's codes for a certificate chain. Expiry and names have checks of their own. */
 const distrusts: Readonly<Record<string, readonly [detail: string, advice: string]>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: [
     'the certificate is self-signed, so no client trusts it',
-    'Get one from an authority that clients know (Let’s Encrypt: certbot, or Caddy by itself). For tests: --insecure goes on anyway, --ca FILE trusts it.',
+    'Get one from an authority that clients know (Let’s Encrypt: certbot, or Caddy by itself). For tests: --insecure continues anyway, --ca FILE trusts it.',
   ],
   SELF_SIGNED_CERT_IN_CHAIN: [
     'the certificate is from an authority of your own, which clients do not know',
@@ -23,7 +23,7 @@ const INCOMPLETE: readonly [detail: string, advice: string] = [
   'Let the server send the whole chain (nginx: ssl_certificate fullchain.pem; Fanfare: tls.certFile with the chain). Browsers often hide this, phones and backends do not. An authority of your own: --ca FILE.',
 ];
 
-/** Judges what a server showed of itself; every fault is named, the worst first. */
+/** Checks the certificate that a server presented. Reports every fault, worst first. */
 export function judgeCertificate(
   { certificate, distrust, protocol }: Presented,
   hostname: string,
@@ -36,7 +36,7 @@ export function judgeCertificate(
   if (untilMs <= nowMs) {
     faults.push([
       `the certificate expired ${until}`,
-      'Renew it (certbot renew) and let the server or the proxy read it again; then find out why that did not happen by itself.',
+      'Renew it (certbot renew) and make the server or the proxy reload it; then find out why that did not happen automatically.',
     ]);
   }
   if (fromMs > nowMs) {
@@ -66,7 +66,7 @@ export function judgeCertificate(
   return daysLeft < DAYS_LEFT_MIN
     ? warning(
         `the certificate expires in ${daysLeft} days, ${until}`,
-        'Renew it now (certbot renew), and find out why that did not happen by itself: usually it does 30 days before.',
+        'Renew it now (certbot renew), and find out why that did not happen automatically: usually it does 30 days before.',
       )
     : ok(`${protocol ?? 'TLS'}, the certificate is valid for ${daysLeft} more days`);
 }

@@ -26,7 +26,7 @@ export function judgeClock(dateHeader: string | undefined, nowMs: number): Findi
     : ok(words);
 }
 
-/** Explains the 401 of a request that was signed at a wrong time; `undefined` where it says something else. */
+/** Explains a 401 that was caused by a wrong clock; `undefined` if it has another cause. */
 export function explainExpiredTimestamp(text: string, nowMs: number): Finding | undefined {
   if (!/timestamp expired/i.test(text)) return undefined;
   const stated = /server time \(([^)]*)\)/.exec(text)?.[1];

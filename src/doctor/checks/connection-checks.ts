@@ -16,7 +16,7 @@ import { excerpt, type Finding, failed, ok, warning } from '../finding.ts';
 /** Milliseconds for a round trip from which on people notice. */
 const SLOW_MS = 1000;
 
-/** Judges what the server says about silence. Source: Channels protocol, §1.2. */
+/** Checks the timeouts that the server announces. Source: Channels protocol, §1.2. */
 export function judgeActivityTimeout(seconds: number | undefined): Finding {
   if (seconds === undefined || seconds <= 0) {
     return failed(
@@ -40,7 +40,7 @@ export async function checkPusherPing(
       ? ok(`answered in ${tripMs} ms`)
       : warning(
           `answered in ${tripMs} ms, which is slow`,
-          'The server is far away or overloaded, or something on the way holds messages back.',
+          'The server is far away or overloaded, or something in between delays messages.',
         );
   }
   return heard.kind === 'ended'
@@ -80,7 +80,7 @@ export async function checkSubscription(
   if (heard.kind === 'nothing') {
     return failed(
       `the subscription to ${channel} is not confirmed within ${timeoutMs / 1000} s`,
-      'What clients say does not reach the server, or its answer does not come back: check for a proxy that inspects or buffers WebSockets, and the log of the server.',
+      'Messages of clients do not reach the server, or its answers do not come back: check for a proxy that inspects or buffers WebSockets, and the log of the server.',
     );
   }
   const error = errorOf(heard.message);
@@ -89,7 +89,7 @@ export async function checkSubscription(
   return auth === undefined
     ? failed(
         `the subscription is refused: ${said}`,
-        'The text says why. A limit of the app on channels or on names may forbid it.',
+        'The text is the reason. A limit of the app on channels or names may forbid it.',
       )
     : failed(
         `the secret does not belong to the key: a private channel is refused with ${said}`,
@@ -135,7 +135,7 @@ export async function checkIdle(
   for (;;) {
     const leftMs = idleMs - (performance.now() - startMs);
     if (leftMs <= 0 || conversation.ending !== undefined) break;
-    // Nothing matches: only the end of the connection ends this before its time.
+    // The pattern never matches: only the end of the connection ends this wait early.
     await conversation.hears(() => false, Math.min(leftMs, silenceMs));
     if (idleMs - (performance.now() - startMs) > 0 && conversation.ending === undefined) {
       const pinged = await checkPusherPing(conversation, timeoutMs);
@@ -155,7 +155,7 @@ export async function checkIdle(
     ending.code === 1006 ? 'without a word' : `with ${ending.code} "${excerpt(ending.reason)}"`;
   return failed(
     `the idle connection is closed after ${seconds} s, ${how}`,
-    `A proxy cuts connections on which nothing is said for a while. Set its timeout well above ${silenceMs / 1000} s, after which clients ask by themselves.\n${proxyAdvice('idle')}`,
+    `A proxy cuts connections that are idle for a while. Set its timeout well above ${silenceMs / 1000} s, after which clients send a ping.\n${proxyAdvice('idle')}`,
   );
 }
 

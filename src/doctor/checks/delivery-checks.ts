@@ -10,9 +10,9 @@ export const HELLO = 'doctor-hello';
 
 /** Milliseconds on the way from which on people notice. */
 export const SLOW_MS = 1000;
-/** Bytes of the event that must arrive unchanged; every server takes 10,240. Source: §14.2. */
+/** Bytes of the event that must arrive unchanged. Every server accepts 10,240. Source: §14.2. */
 const DATA_BYTES = 10_000;
-/** Letters that encodings, escapes and line readers stumble over. */
+/** Characters that break faulty encodings, escapes and line readers. */
 const DIFFICULT = 'Grüße, 你好, 😀, \u2028, "quotes", \\, </script>, \t, %41, &amp;; ';
 
 /** The text of `DATA_BYTES` bytes that is sent. */
@@ -32,8 +32,8 @@ export async function checkDelivery(
   return heard.kind === 'message'
     ? judgeLatency(Math.round(heard.atMs - sentAtMs))
     : failed(
-        `an event is accepted, but not heard within ${timeoutMs / 1000} s`,
-        `Either the HTTP API and the WebSocket reach different servers or nodes that do not know of each other (check the proxy, and the engine of a cluster: redis), or a proxy buffers WebSockets.\n${proxyAdvice('buffering')}`,
+        `an event is accepted, but not received within ${timeoutMs / 1000} s`,
+        `Either the HTTP API and the WebSocket reach different servers, or nodes that are not connected to each other (check the proxy, and the engine of a cluster: redis), or a proxy buffers WebSockets.\n${proxyAdvice('buffering')}`,
       );
 }
 
@@ -44,10 +44,10 @@ export function named(name: string, channel: string): (message: ServerMessage) =
 
 function judgeLatency(latencyMs: number): Finding {
   return latencyMs <= SLOW_MS
-    ? ok(`heard ${latencyMs} ms after it was sent`)
+    ? ok(`received ${latencyMs} ms after it was sent`)
     : warning(
-        `heard ${latencyMs} ms after it was sent, which is slow`,
-        'The server is far away or overloaded, or something on the way holds messages back.',
+        `received ${latencyMs} ms after it was sent, which is slow`,
+        'The server is far away or overloaded, or something in between delays messages.',
       );
 }
 
@@ -65,7 +65,7 @@ export async function checkData(
   return heard.kind === 'message'
     ? judgeData(data, heard.message.data)
     : failed(
-        `an event of ${DATA_BYTES} bytes is accepted, but not heard`,
+        `an event of ${DATA_BYTES} bytes is accepted, but not received`,
         'Small events arrive: something on the way limits the size of WebSocket messages. Raise that limit above 16 KB.',
       );
 }
@@ -90,7 +90,9 @@ function judgeData(sent: string, arrived: unknown): Finding {
   );
 }
 
-/** The second must hear what the first is excluded from; a marker that both hear ends the waiting. */
+/**
+ * The second connection must receive what the first one is excluded from. A marker that both receive ends the wait.
+ */
 export async function checkExclusion(
   api: ApiClient,
   channel: string,
@@ -106,7 +108,7 @@ export async function checkExclusion(
   const there = await second.conversation.hears(named('doctor-excluded', channel), timeoutMs);
   if (there.kind !== 'message') {
     return failed(
-      'an event with a socket_id is not heard by the other connection',
+      'an event with a socket_id is not received by the other connection',
       'Either it reached a node that the second connection is not known to (check the engine of the cluster), or the server drops such events.',
     );
   }
@@ -114,12 +116,15 @@ export async function checkExclusion(
   if (!marker.ok) return marker.finding;
   const here = await first.conversation.hears(named('doctor-marker', channel), timeoutMs);
   if (here.kind !== 'message') {
-    return failed('an event is accepted, but not heard', 'See "delivery": this time it got lost.');
+    return failed(
+      'an event is accepted, but not received',
+      'See "delivery": this time it got lost.',
+    );
   }
   return first.conversation.hasHeard(named('doctor-excluded', channel))
     ? failed(
-        'an event is heard by the connection that its socket_id excludes',
+        'an event is received by the connection that its socket_id excludes',
         'People will see their own changes twice. Something drops socket_id from the body, or it is a fault of the server.',
       )
-    : ok('an event with a socket_id is heard by the others only');
+    : ok('an event with a socket_id is received by the others only');
 }

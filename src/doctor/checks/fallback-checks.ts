@@ -111,7 +111,7 @@ export function judgeSilence(sessions: readonly FallbackSession[], idleMs: numbe
   }
   return warning(
     `a request over which nothing is said is cut within ${idleMs / 1000} s`,
-    `Clients connect again and again, and lose what was said meanwhile. A server in order says something every 25 s: let the proxy wait longer for it.\n${proxyAdvice('held')}`,
+    `Clients reconnect again and again, and miss events in between. A healthy server sends something every 25 s: raise the timeout of the proxy above that.\n${proxyAdvice('held')}`,
   );
 }
 
@@ -125,7 +125,7 @@ function judgeArrival(
     ? ok(times)
     : warning(
         `${transport} ${times}, which is slow`,
-        `The server is far away or overloaded, or something on the way holds answers back.\n${proxyAdvice('stream', answeredBy)}`,
+        `The server is far away or overloaded, or something in between delays answers.\n${proxyAdvice('stream', answeredBy)}`,
       );
 }
 
@@ -152,7 +152,7 @@ async function explain(
     : explainClose(code, reason, subject);
 }
 
-/** Explains silence: the server says whether it has the session. */
+/** Explains a missing answer, by asking the server whether it has the session. */
 async function explainNothing(
   what: string,
   session: FallbackSession,
@@ -210,7 +210,7 @@ function explainClose(
   return asWarning(`${transport} is refused`, explainCode(code, reason, to.endpoint));
 }
 
-/** Clients with WebSockets need none of this, so it is no failure of the whole. */
+/** Clients with WebSockets need none of this, so the examination as a whole has not failed. */
 function asWarning(what: string, finding: Finding): Finding {
   return warning(`${what}: ${finding.detail}`, 'advice' in finding ? finding.advice : '');
 }

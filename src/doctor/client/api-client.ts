@@ -9,7 +9,7 @@ export interface TriggeredEvent {
   readonly name: string;
   readonly channel: string;
   readonly data: string;
-  /** The connection that shall not hear it. */
+  /** The connection that must not receive it. */
   readonly socketId?: string;
 }
 

@@ -8,7 +8,7 @@ export class Bell {
     for (const wake of waiting) wake();
   }
 
-  /** Waits for the next ring, until a moment of `performance.now()` at most. */
+  /** Waits for the next ring, until a time of `performance.now()` at the latest. */
   async heardBefore(deadlineMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.waiting.push(resolve);

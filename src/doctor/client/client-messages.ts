@@ -95,7 +95,7 @@ export function recordOf(value: unknown): Readonly<Record<string, unknown>> | un
     try {
       read = JSON.parse(value);
     } catch {
-      // What is no JSON is no object either; the caller says what was expected.
+      // Invalid JSON is treated like a value that is not an object; the caller reports what was expected.
       return undefined;
     }
   }

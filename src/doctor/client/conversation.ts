@@ -15,7 +15,7 @@ import { clientFrame, opcodes, readFrame } from './websocket-frames.ts';
 /** The number that every WebSocket server mixes into its answer. Source: RFC 6455, §1.3. */
 const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
-/** Asks for a WebSocket, and gives what was answered. */
+/** Requests a WebSocket, and returns the answer. */
 export async function askForWebSocket(
   link: Link,
   { host, prefix }: Endpoint,
@@ -54,7 +54,7 @@ export class Conversation implements Disposable {
   private pongs = 0;
   private readonly link: Link;
 
-  /** Takes over a link on which the handshake was accepted. */
+  /** Uses a link whose handshake was accepted. */
   constructor(link: Link) {
     this.link = link;
     void this.listen();
@@ -73,7 +73,7 @@ export class Conversation implements Disposable {
     return this.inbox.hears(match, timeoutMs);
   }
 
-  /** Whether a message that matches is there and not yet taken. */
+  /** Whether there is an unread message that matches. */
   hasHeard(match: (message: ServerMessage) => boolean): boolean {
     return this.inbox.hasHeard(match);
   }
@@ -89,7 +89,7 @@ export class Conversation implements Disposable {
     return this.pongs > before;
   }
 
-  /** Closes with 1000; gives how it ended, or `undefined` where the server does not answer. */
+  /** Closes with 1000. Returns how the connection ended, or `undefined` if the server does not answer. */
   async closes(timeoutMs: number): Promise<Ending | undefined> {
     this.link.write(clientFrame(opcodes.close, Buffer.from([1000 >> 8, 1000 & 255])));
     const deadlineMs = performance.now() + timeoutMs;

@@ -31,7 +31,7 @@ const CONTENT = { 'Content-Type': 'application/json' };
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
 /** Receive requests of one session: far more than a server in order needs. */
 const RECEIVES_MAX = 1000;
-/** What is kept of an answer without a line, to say what it was. Bytes. */
+/** How many bytes of an answer without a line are kept, for the report. */
 const START_BYTES = 1000;
 
 /** The address of a new session, without the last segment. Source: HTTP transports, §2. */
@@ -40,7 +40,7 @@ function newSessionPath({ endpoint: { prefix } }: Destination, key: string): str
   return `${prefix}/pusher/app/${encodeURIComponent(key)}/${randomInt(1000)}/${id}`;
 }
 
-/** Asks what a browser asks before each request of a page. */
+/** Sends the request that a browser sends before each request of a page. */
 export async function askPreflight({ to, key, timeoutMs }: SessionOptions): Promise<HttpResult> {
   const target = `${newSessionPath(to, key)}/xhr_streaming?${receiveQuery(1)}`;
   const headers = {
@@ -55,7 +55,7 @@ function receiveQuery(number: number): string {
   return `protocol=7&client=fanfare-doctor&version=1.0.0&t=${Date.now()}&n=${number}`;
 }
 
-/** A connection over HTTP requests. It receives until it ends, as every client does. */
+/** A connection over HTTP requests. It receives until it is closed, as every client does. */
 export class FallbackSession implements Disposable {
   /** The answer that was no frames, or what came instead of one. */
   refusal: HttpAnswer | NoAnswer | undefined;
@@ -91,7 +91,7 @@ export class FallbackSession implements Disposable {
     return this.inbox.hears(match, timeoutMs);
   }
 
-  /** Sends messages, or none. */
+  /** Sends messages; the list may be empty. */
   async says(...messages: readonly string[]): Promise<HttpResult> {
     const { to, timeoutMs } = this.options;
     const target = `${this.path}/xhr_send?t=${Date.now()}&n=${++this.requests}`;
@@ -104,8 +104,8 @@ export class FallbackSession implements Disposable {
   }
 
   /**
-   * Lets the server end the response: the newest receive request of a session takes over. Gives whether anything of the
-   * session came by then.
+   * Makes the server end the response: the newest receive request of a session replaces the others. Returns whether
+   * anything of the session arrived by then.
    */
   async takesOver(timeoutMs: number): Promise<boolean> {
     const opened = await this.open();

@@ -34,13 +34,13 @@ export type NoAnswer =
 export type HttpResult = HttpAnswer | NoAnswer;
 
 const USER_AGENT = 'fanfare-doctor';
-/** Bytes of a body that are read; the rest tells nothing. */
+/** How many bytes of a body are read. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 /** Statuses of answers without a body. */
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 304]);
 const LINE_END = '\r\n';
 const HEAD_END = `${LINE_END}${LINE_END}`;
-/** The first bytes tell whether it is HTTP; `HTTP/` is what they must be. */
+/** The first bytes show whether it is HTTP: they must be `HTTP/`. */
 const HTTP_START = 'HTTP/';
 
 /** The bytes of a request. */
@@ -93,7 +93,7 @@ async function readAnswer(link: Link, deadlineMs: number): Promise<HttpResult> {
   if (head.kind !== 'head') return head;
   const pieces: Buffer[] = [];
   const body = new BodyReader(link, head);
-  // Of a body that breaks off or has no end, what is there tells enough.
+  // If a body breaks off or does not end, the part that arrived is enough.
   for (let bytes = 0; bytes < BODY_BYTES_MAX && performance.now() < deadlineMs; ) {
     const piece = await body.next(deadlineMs);
     if (typeof piece === 'string') break;
@@ -144,7 +144,10 @@ export class BodyReader {
     this.isOver = BODILESS.has(status) || (!this.isChunked && bytes === 0);
   }
 
-  /** Gives what has arrived since, once there is something; `complete` behind the last; or why nothing more comes. */
+  /**
+   * Returns what has arrived since the last call, once there is something; `complete` after the last part; or why
+   * nothing more comes.
+   */
   async next(deadlineMs: number): Promise<Buffer | 'complete' | Silence> {
     if (this.isOver) return 'complete';
     if (this.isChunked && this.left === 0) {
@@ -162,7 +165,7 @@ export class BodyReader {
     return Buffer.from(piece);
   }
 
-  /** Reads the head of the next chunk, which the end of the one before precedes. */
+  /** Reads the head of the next chunk, after the end of the previous one. */
   private async nextChunk(deadlineMs: number): Promise<true | 'complete' | Silence> {
     const before = this.isFirstChunk ? 0 : LINE_END.length;
     const come = await this.link.has((unread) => unread.includes(LINE_END, before), deadlineMs);

@@ -21,10 +21,10 @@ interface Arrived {
 
 export const NO_CLOSE_FRAME: Ending = { code: 1006, reason: '' };
 
-/** Messages kept until someone asks for them; the oldest are forgotten. */
+/** The limit of unread messages. Beyond it, the oldest are dropped. */
 const MESSAGES_MAX = 1000;
 
-/** What a server has said on one connection. */
+/** The messages of a server on one connection. */
 export class Inbox {
   /** Rings with each message, and at the end. */
   readonly bell = new Bell();
@@ -62,7 +62,7 @@ export class Inbox {
     }
   }
 
-  /** Whether a message that matches is there and not yet taken. */
+  /** Whether there is an unread message that matches. */
   hasHeard(match: (message: ServerMessage) => boolean): boolean {
     return this.messages.some(({ message }) => match(message));
   }

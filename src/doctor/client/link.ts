@@ -10,14 +10,14 @@ const UNREAD_BYTES_MAX = 4 * 1024 * 1024;
 export interface Destination {
   readonly endpoint: Endpoint;
   readonly address: string;
-  /** PEM text of a certificate authority to trust beside the well-known ones. */
+  /** The certificate authorities to trust in addition to the well-known ones, in PEM. */
   readonly ca: string | undefined;
 }
 
 /** What a server showed of itself in the TLS handshake. */
 export interface Presented {
   readonly certificate: PeerCertificate;
-  /** OpenSSL's name of why the chain is not trusted, or `undefined` where it is. */
+  /** OpenSSL's code for why the chain is not trusted, or `undefined` if it is. */
   readonly distrust: string | undefined;
   readonly protocol: string | null;
 }
@@ -106,19 +106,19 @@ export class Link implements Disposable {
     if (this.over === undefined) this.socket.write(bytes);
   }
 
-  /** The bytes that are there and not yet taken. */
+  /** The bytes that have arrived and are unread. */
   get waiting(): Buffer {
     return this.unread;
   }
 
-  /** Takes bytes that are there. */
+  /** Consumes bytes that have arrived. */
   take(bytes: number): Buffer {
     const taken = this.unread.subarray(0, bytes);
     this.unread = this.unread.subarray(bytes);
     return taken;
   }
 
-  /** Waits until bytes are there that `enough` is content with, or tells why there are none. */
+  /** Waits until `enough` accepts the bytes that have arrived, or returns why no more come. */
   async has(enough: (unread: Buffer) => boolean, deadlineMs: number): Promise<true | Silence> {
     for (;;) {
       if (enough(this.unread)) return true;

@@ -107,7 +107,7 @@ function describeTcp(
     case 'ECONNRESET':
       return failed(
         `${at} resets the connection`,
-        'Something takes it and throws it away: a firewall, a list of allowed addresses, or a full proxy. Look at its log.',
+        'Something drops it: a firewall, a list of allowed addresses, or a full proxy. Check its log.',
       );
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':

@@ -30,12 +30,7 @@ export function readFrame(
   const lengthBytes = short === 126 ? 2 : short === 127 ? 8 : 0;
   const start = 2 + lengthBytes + (masked ? 4 : 0);
   if (unread.length < start) return undefined;
-  const length =
-    lengthBytes === 0
-      ? short
-      : lengthBytes === 2
-        ? unread.readUInt16BE(2)
-        : Number(unread.readBigUInt64BE(2));
+  const length = lengthOf(unread, short);
   if (unread.length < start + length) return undefined;
   // Servers do not mask; one that does is read all the same.
   const mask = masked ? unread.subarray(start - 4, start) : undefined;
@@ -47,4 +42,10 @@ export function readFrame(
     frame: { final: (first & 128) !== 0, opcode: first & 15, payload: Buffer.from(payload) },
     bytes: start + length,
   };
+}
+
+/** The length of a payload: `short` itself, or the field that it announces. Source: RFC 6455, 5.2. */
+function lengthOf(head: Buffer, short: number): number {
+  if (short === 126) return head.readUInt16BE(2);
+  return short === 127 ? Number(head.readBigUInt64BE(2)) : short;
 }

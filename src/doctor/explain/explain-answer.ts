@@ -3,10 +3,10 @@ import { excerpt, type Finding, failed } from '../finding.ts';
 import { addressOf, type Endpoint } from '../target.ts';
 import { answererOf, proxyAdvice } from './proxy-advice.ts';
 
-/** What proxies say when they cannot reach, or do not wait for, the server behind them. */
+/** What proxies answer when they cannot reach the server behind them, or do not wait for it. */
 const gatewayFaults: Readonly<Record<number, string>> = {
   502: 'The proxy runs, but got no answer it understands from the server behind it. Check that the server runs, that the proxy has its right address and port, and that both agree on http or https between them.',
-  503: 'The proxy has no server to send this to, or the server says it is overloaded or stopping. Check that the server runs and that the health checks of the proxy pass.',
+  503: 'The proxy has no server to send this to, or the server answers that it is overloaded or stopping. Check that the server runs and that the health checks of the proxy pass.',
   504: 'The proxy waited for the server behind it and gave up. Check that the server runs, and that a firewall between the two lets the port through.',
   // Cloudflare's own.
   520: 'Cloudflare got an answer that it does not understand from the server. Check the server behind it.',
@@ -25,7 +25,7 @@ export function isHtml({ headers, body }: HttpAnswer): boolean {
   );
 }
 
-/** An answer in a few words: status, who sent it, and the start of what it says. */
+/** A short form of an answer: its status, its sender, and the beginning of its text. */
 export function describeAnswer(answer: HttpAnswer): string {
   const by = answererOf(answer.headers);
   const title = /<title>([^<]*)<\/title>/i.exec(answer.body)?.[1];
@@ -65,7 +65,7 @@ function explainRedirect(status: number, location: string): Finding {
       )
     : failed(
         `the request is redirected (${status} to ${to}), and neither WebSocket clients nor the server libraries follow redirects`,
-        'Give clients and backends the address it leads to, or take the redirect off /app/ and /apps/.',
+        'Configure clients and backends with the target address, or remove the redirect for /app/ and /apps/.',
       );
 }
 
@@ -115,11 +115,11 @@ export function explainHandshake(
   if (upgradeWasLost || answer.status === 426) {
     return failed(
       `the WebSocket is refused because the headers Upgrade and Connection are lost on the way: ${said}`,
-      `A proxy takes them away. Make it pass them on.\n${upgrade}`,
+      `A proxy removes them. Configure it to forward them.\n${upgrade}`,
     );
   }
   if (/plain http request .* https port/i.test(answer.body)) {
-    return failed(`this port wants TLS: ${said}`, 'Write the URL with https://.');
+    return failed(`this port expects TLS: ${said}`, 'Write the URL with https://.');
   }
   switch (answer.status) {
     case 404:

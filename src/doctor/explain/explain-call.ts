@@ -5,7 +5,7 @@ import type { Endpoint } from '../target.ts';
 import { describeAnswer, explainGateway, explainSilence } from './explain-answer.ts';
 import { answererOf, proxyAdvice } from './proxy-advice.ts';
 
-/** One signed call, and what was known before it. */
+/** A signed call, and what was known before it. */
 export interface CallContext {
   readonly endpoint: Endpoint;
   /** From `/apps` on. */
@@ -62,7 +62,7 @@ export function explainCall(result: HttpResult, context: CallContext): Finding {
         `the call is answered with ${said}`,
         result.status >= 500
           ? 'The server failed; look at its log.'
-          : 'The text says why; look at the log of the server for this call.',
+          : 'The text is the reason; check the log of the server for this call.',
       );
   }
 }
@@ -85,7 +85,7 @@ function explainUnauthorised(body: string, said: string, context: CallContext): 
   if (/body_md5/i.test(body)) {
     return failed(
       `the body arrives changed: ${said}`,
-      'Something on the way rewrites the body of requests: a firewall for web applications, a proxy that transcodes or compresses, or a middleware that reads JSON and writes it anew. Take it off /apps/.',
+      'Something in between rewrites the body of requests: a firewall for web applications, a proxy that transcodes or compresses, or a middleware that parses JSON and serializes it again. Disable it for /apps/.',
     );
   }
   const expected = expectedPath(body);
@@ -93,7 +93,7 @@ function explainUnauthorised(body: string, said: string, context: CallContext): 
   if (expected !== undefined && expected !== sent) {
     return failed(
       `the path arrives changed: ${sent} was sent, the server saw ${excerpt(expected)}`,
-      'A proxy takes off or adds a prefix, and the path is part of the signature. Forward it unchanged, or tell the server its prefix (Fanfare: channels.pathPrefix).',
+      'A proxy removes or adds a prefix, and the path is part of the signature. Forward it unchanged, or configure the prefix of the server (Fanfare: channels.pathPrefix).',
     );
   }
   if (/invalid signature|signature/i.test(body)) {
@@ -104,11 +104,11 @@ function explainUnauthorised(body: string, said: string, context: CallContext): 
   }
   return failed(
     `the call is not authorised: ${said}`,
-    'The text says why. If it is not one of this protocol, a proxy asks for a login of its own: take /apps/ out of it.',
+    'The text is the reason. If it is not a text of this protocol, a proxy requires a login of its own: exclude /apps/ from it.',
   );
 }
 
-/** The path in the string that the server says should have been signed. */
+/** The path in the string that the server expected to be signed. */
 function expectedPath(body: string): string | undefined {
   return /HmacSHA256Hex\("(?:GET|POST)(?:\\n|\n)([^"\\\n]*)(?:\\n|\n)/i.exec(body)?.[1];
 }

@@ -9,7 +9,7 @@ export type ProxyTopic =
   | 'header'
   | 'keep-alive';
 
-/** A proxy, and how its `Server` or `Via` header gives it away. */
+/** A proxy, and how to recognise it by its `Server` or `Via` header. */
 interface Proxy {
   readonly name: string;
   readonly sign: RegExp;
@@ -96,7 +96,7 @@ const proxies: readonly Proxy[] = [
   },
 ];
 
-/** How to set each proxy; only the one that answered, where its headers give it away. */
+/** How to configure each proxy; only the proxy that answered, if its headers identify it. */
 export function proxyAdvice(topic: ProxyTopic, answeredBy = ''): string {
   const known = proxies.filter(({ sign }) => sign.test(answeredBy));
   return (known.length > 0 ? known : proxies)
@@ -104,7 +104,7 @@ export function proxyAdvice(topic: ProxyTopic, answeredBy = ''): string {
     .join('\n');
 }
 
-/** What the headers of an answer tell about who answered. */
+/** The sender of an answer, as far as its headers identify it. */
 export function answererOf(headers: ReadonlyMap<string, string>): string {
   return [headers.get('server'), headers.get('via')].filter(Boolean).join(', ');
 }

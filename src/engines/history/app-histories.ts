@@ -2,11 +2,11 @@ import type { App } from '../../channels/app.ts';
 import type { ChannelText } from '../../channels/channel-name.ts';
 import type { ChannelHistory, KeptEvent } from './channel-history.ts';
 
-/** The histories of one app, and all events in them in the order in which they came. */
+/** The histories of one app, and all their events in the order of arrival. */
 export class AppHistories {
   readonly app: App;
   readonly channels = new Map<ChannelText, ChannelHistory>();
-  /** Channels with an empty history and no subscribers, each with the time since when. The oldest comes first. */
+  /** Channels with an empty history and no subscribers, with the time since when. Oldest first. */
   readonly idle = new Map<ChannelText, number>();
   bytes = 0;
   oldest: KeptEvent | undefined;
@@ -36,7 +36,7 @@ export class AppHistories {
     else older.newer = newer;
     if (newer === undefined) this.newest = older;
     else newer.older = older;
-    // Answers may still hold the event, and must not hold its neighbours.
+    // Answers may still refer to the event, and must not keep its neighbours alive.
     event.older = undefined;
     event.newer = undefined;
     return event;

@@ -2,14 +2,14 @@ import type { ChannelText } from '../../channels/channel-name.ts';
 import { type EventId, newEventId, numberOf } from '../../channels/history/event-id.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 
-/** Forgotten events at the front of the array that make it worth copying. */
+/** How many forgotten events may accumulate at the front of the array before it is copied. */
 const FORGOTTEN_MAX = 64;
 
 /**
  * The last events of one channel, oldest first. Their numbers have no gaps.
  *
- * A client may resume after an event that is kept, or after the event that was forgotten last. After any other event, some
- * may be missing, so the client learns of a gap.
+ * A client may resume after a kept event, or after the last forgotten one. After any other event, some may be
+ * missing, so the client learns of a gap.
  */
 export class ChannelHistory {
   readonly channel: ChannelText;
@@ -35,7 +35,7 @@ export class ChannelHistory {
     return this.events[this.first];
   }
 
-  /** The id of the newest event, also if it is forgotten. */
+  /** The id of the newest event, even if that is forgotten. */
   get newest(): EventId {
     return this.events[this.events.length - 1]?.id ?? this.before;
   }
@@ -56,7 +56,10 @@ export class ChannelHistory {
     this.lastNumber = numberOf(event.id);
   }
 
-  /** Numbers an event that is not kept. The caller has forgotten all earlier events, because a history has no gaps. */
+  /**
+   * Assigns the next number to an event that is not kept. The caller has already forgotten all earlier events,
+   * because a history has no gaps.
+   */
   skip(id: EventId): void {
     this.before = id;
     this.lastNumber = numberOf(id);
@@ -77,7 +80,9 @@ export class ChannelHistory {
     return event;
   }
 
-  /** Returns the number of kept events up to this one, included; `undefined` if a client cannot resume after it. */
+  /**
+   * Returns the number of kept events up to and including this one; `undefined` if a client cannot resume after it.
+   */
   countUpTo(id: EventId): number | undefined {
     if (id === this.before) return 0;
     const oldest = this.oldest;

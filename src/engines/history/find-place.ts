@@ -3,13 +3,13 @@ import type { SocketId } from '../../channels/socket-id.ts';
 import type { ChannelHistory } from './channel-history.ts';
 
 interface Reader {
-  /** The most bytes of frames that it may be sent. */
+  /** The limit of frames to send. Bytes. */
   readonly roomBytes: number;
-  /** Its present connection. */
+  /** The client's present connection. */
   readonly socketId: SocketId;
 }
 
-/** Returns the events that a client has missed since its place, or why they are not sent. */
+/** Returns the events that a client has missed, or why they cannot be sent. */
 export function findPlace(
   history: ChannelHistory,
   { after, socketIds }: ResumePlace,
@@ -31,7 +31,7 @@ export function findPlace(
   return { id, outcome: 'resumed', frames };
 }
 
-/** Returns the last events, oldest first: at most `most` of them, and at most `roomBytes`. */
+/** Returns the last events, oldest first: at most `most`, and at most `roomBytes`. */
 export function lastFrames(
   history: ChannelHistory,
   most: number,

@@ -14,7 +14,7 @@ import { findPlace, lastFrames } from './find-place.ts';
 import { readPage } from './read-page.ts';
 import type { SavedChannel, SavedEvent } from './saved-history.ts';
 
-/** The limit that an event was forgotten for. */
+/** The limit because of which an event was forgotten. */
 export type HistoryLimit = 'seconds' | 'events' | 'bytes' | 'app' | 'server';
 
 /** Counts forgotten events. */
@@ -25,7 +25,7 @@ export interface HistoryMeter {
 export interface HistoriesOptions {
   readonly timers: Timers;
   readonly meter: HistoryMeter;
-  /** The limit of the events of all apps on this home. */
+  /** The limit of all events on this home. */
   readonly bytesMax: number;
   /** The number of homes that share the limit of an app. */
   readonly homes: number;
@@ -33,7 +33,7 @@ export interface HistoriesOptions {
   readonly isOccupied: (app: App, channel: ChannelText) => boolean;
 }
 
-/** An event that is about to enter a history. */
+/** An event to be added to a history. */
 export interface NewEvent {
   readonly app: App;
   readonly channel: ChannelText;
@@ -42,30 +42,30 @@ export interface NewEvent {
   readonly except: SocketId | undefined;
 }
 
-/** Where histories that were saved are restored to. */
+/** Where saved histories are restored to. */
 export interface RestoreOptions {
-  /** `undefined`: the app is gone. */
+  /** `undefined`: the app no longer exists. */
   readonly appOf: (id: string) => App | undefined;
-  /** Whether this is the home of a channel. */
+  /** Whether this loop is the home of a channel. */
   readonly isHome: (app: App, channel: ChannelText) => boolean;
 }
 
-/** The limit of empty histories of channels without subscribers, on all homes. Each takes about 500 bytes. */
+/** The limit of idle histories (empty, without subscribers) on all homes. Each takes about 500 bytes. */
 const IDLE_MAX = 100_000;
 
-/** How long an empty history is remembered without subscribers. Milliseconds. */
+/** How long an idle history is remembered. Milliseconds. */
 const IDLE_MS = 3_600_000;
 
 /** The pause between two searches for events that are too old. Milliseconds. */
 const SWEEP_MS = 1000;
 
-/** Each search covers a sixtieth of all histories, and at least this many. */
+/** Each search covers one sixtieth of all histories, but at least this many. */
 const SWEEP_PART = 60;
 const SWEPT_MIN = 1000;
 
 /**
- * The histories of all channels whose home is this one. Every operation takes constant time for each event that it returns or
- * forgets. At the limit of the server, the app that keeps most loses its oldest event.
+ * The histories of all channels of this home. Every operation takes constant time per event that it returns or
+ * forgets. At the limit of the server, the app with the most loses its oldest event.
  */
 export class Histories {
   private readonly options: HistoriesOptions;
@@ -88,9 +88,9 @@ export class Histories {
     return { events: this.eventCount, bytes: this.bytes.total };
   }
 
-  /** Numbers an event and keeps it. Returns its id, and the frame that has it. */
+  /** Numbers an event and keeps it. Returns its id, and its frame including the id. */
   append({ app, channel, frame, except }: NewEvent, rule: HistoryRule): KeptEvent {
-    // Clients that resume after the restart would miss it.
+    // After `save`, clients that resume after the restart would miss it.
     if (this.isSaved) throw new Error('The server is about to stop, and has saved its histories');
     const { of, history } = this.open(app, channel);
     const timeMs = this.options.timers.now();
@@ -100,10 +100,10 @@ export class Histories {
     return event;
   }
 
-  /** Keeps the newest event of its channel, unless it is larger than everything that may be kept. */
+  /** Keeps an event as the newest of its channel, unless it exceeds a limit by itself. */
   private keep(of: AppHistories, event: KeptEvent, rule: HistoryRule): void {
     const { history, id } = event;
-    // This comes first: otherwise, making room below could remove this history as an idle one.
+    // First, because making room below could remove this history as an idle one.
     this.isUsed(of, history.channel);
     this.expire(of, history, rule);
     while (history.size >= rule.events) this.shift(of, history, 'events');
@@ -121,7 +121,7 @@ export class Histories {
     this.noteIdle(of, history);
   }
 
-  /** Everything that a restart must not lose. From now on, no event is numbered any more. */
+  /** Returns everything that must survive a restart. From now on, no event is numbered. */
   *save(): Generator<SavedChannel | SavedEvent> {
     this.isSaved = true;
     for (const of of this.apps.values()) {
@@ -137,8 +137,8 @@ export class Histories {
   }
 
   /**
-   * Keeps what was saved, as far as today's rules and limits allow. Called before anything else is numbered. Throws if an
-   * event does not follow the one before it: then nothing is kept.
+   * Restores saved histories, within today's rules and limits. Must be called before any event is numbered. Throws if
+   * the saved events are not consecutive, and then restores nothing.
    */
   restore(saved: Iterable<SavedChannel | SavedEvent>, options: RestoreOptions): void {
     try {
@@ -196,7 +196,7 @@ export class Histories {
     return findPlace(history, request.place, { roomBytes: request.roomBytes, socketId });
   }
 
-  /** Returns a page of the history of a channel. It begins one, so that the newest id is a place to resume after. */
+  /** Returns a page of a channel's history. Begins the history if there is none, so that a client can resume after its newest id. */
   page(app: App, channel: ChannelText, query: HistoryQuery): HistoryPage {
     const rule = historyRuleOf(app, channel);
     if (rule === undefined) return EMPTY_PAGE;
@@ -218,12 +218,12 @@ export class Histories {
     if (known !== undefined) this.noteIdle(known.of, known.history);
   }
 
-  /** The newest id of a channel, also of an event that is forgotten; `undefined` if the channel has no history. */
+  /** The newest id of a channel, even if its event is forgotten; `undefined` if the channel has no history. */
   newestOf(app: App, channel: ChannelText): EventId | undefined {
     return this.apps.get(app.id)?.channels.get(channel)?.newest;
   }
 
-  /** Forgets what apps must not keep any more, because their settings have changed. */
+  /** Forgets what apps may no longer keep after a change of their settings. */
   review(): void {
     for (const of of this.apps.values()) {
       for (const history of of.channels.values()) {
@@ -232,7 +232,7 @@ export class Histories {
     }
   }
 
-  /** Stops looking for old events. */
+  /** Stops the search for expired events. */
   stop(): void {
     this.stopSweep?.();
     this.stopSweep = undefined;
@@ -260,7 +260,7 @@ export class Histories {
     return { of, history };
   }
 
-  /** Forgets events until there is room for another one; `false` if there cannot be enough room. */
+  /** Forgets events until another one fits; `false` if that is impossible. */
   private makeRoom(of: AppHistories, { history, bytes }: KeptEvent): boolean {
     const { historyBytes } = of.app.limits;
     const ofApp = historyBytes === 0 ? Number.POSITIVE_INFINITY : historyBytes / this.options.homes;
@@ -311,7 +311,7 @@ export class Histories {
       if (loser === undefined || forgotten === undefined) return this.remove(of, history);
       this.remove(loser, forgotten);
     }
-    // It may have been the last history of the app.
+    // It may have been the app's last history.
     if (of.channels.get(channel) !== history) return;
     of.idle.set(channel, this.options.timers.now());
     this.idle.add(of.app.id);
@@ -340,7 +340,7 @@ export class Histories {
     });
   }
 
-  /** Removes events that are too old from the next histories, and histories that have been idle for an hour. */
+  /** Removes expired events from the next histories, and histories that have been idle for an hour. */
   private sweep(): void {
     const forgottenSinceMs = this.options.timers.now() - IDLE_MS;
     let left = Math.max(SWEPT_MIN, Math.ceil(this.channelCount / SWEEP_PART));

@@ -31,6 +31,6 @@ function startOf(history: ChannelHistory, query: HistoryQuery) {
     return { index: index ?? 0, complete: index !== undefined };
   }
   if (query.before === undefined) return { index: history.size - 1, complete: true };
-  // The count includes the event itself. Before an event that is not kept, there is none.
+  // The count includes the event itself. An event that is not kept has no kept predecessors.
   return { index: (history.countUpTo(query.before) ?? 0) - 2, complete: true };
 }

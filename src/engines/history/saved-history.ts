@@ -3,7 +3,7 @@ import { type ChannelText, parseChannelName } from '../../channels/channel-name.
 import { type EventId, parseEventId } from '../../channels/history/event-id.ts';
 import { parseSocketId, type SocketId } from '../../channels/socket-id.ts';
 
-/** A channel of which a history is saved, and the event before its first kept one. */
+/** A saved history: its channel, and the event before its first kept one. */
 export interface SavedChannel {
   readonly kind: 'channel';
   readonly appId: string;
@@ -11,7 +11,7 @@ export interface SavedChannel {
   readonly before: EventId;
 }
 
-/** A kept event. Those of a channel come after it, the oldest first. */
+/** A kept event. The events of a channel follow its entry, oldest first. */
 export interface SavedEvent {
   readonly kind: 'event';
   readonly appId: string;
@@ -33,7 +33,7 @@ const EVENT = z.tuple([
   z.string(),
 ]);
 
-/** Characters that are encoded at once. */
+/** The limit of characters encoded in one step. */
 const BLOCK_CHARACTERS = 64 * 1024;
 
 /** Writes histories as lines of JSON. */
@@ -59,7 +59,7 @@ function lineOf(one: SavedChannel | SavedEvent): readonly unknown[] {
   return ['e', appId, channel, id, timeMs, except ?? null, frame];
 }
 
-/** Reads what `encodeSaved` wrote. Throws if it is something else. */
+/** Reads what `encodeSaved` wrote. Throws if the text is not that. */
 export function* decodeSaved(bytes: Uint8Array): Generator<SavedChannel | SavedEvent> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   for (let start = 0; start < bytes.length; ) {

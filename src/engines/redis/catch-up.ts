@@ -5,7 +5,7 @@ import { NUMBERS } from './scripts/queries.ts';
 import type { Gap } from './sequence.ts';
 import { type Numbered, readNumbered } from './stream-message.ts';
 
-/** The most channels that one request names. For more channels, it reads all recent events. */
+/** The limit of channels in one request. For more channels, all recent events are read. */
 const NAMED_MAX = 1000;
 
 interface Missed {
@@ -17,7 +17,7 @@ interface Missed {
 export interface MissedEvents {
   /** How far back Redis has all events; older ones are lost. Milliseconds. */
   readonly reachMs: number;
-  /** Delivers missed events to the channels. If some are lost, it first closes the connections that can resume. */
+  /** Delivers missed events to their channels. If some are lost, it first closes the connections that can resume. */
   readonly fill: (found: { readonly isComplete: boolean }) => void;
 }
 
@@ -30,7 +30,7 @@ export async function readMissed(partition: Partition): Promise<MissedEvents> {
   }
   let reachMs = Number.POSITIVE_INFINITY;
   if (missed.size === 0) return { reachMs, fill: () => undefined };
-  // The numbers are read first, so that the events read next include all events up to them.
+  // Read the numbers first, so that the events read next include all events up to them.
   const numbers = await readNumbers(partition, [...missed.keys()]);
   const named = missed.size > NAMED_MAX ? [] : [...missed];
   const wanted = named.flatMap(([topic, { gap }]) => [topic, gap.after]);

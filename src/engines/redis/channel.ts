@@ -26,9 +26,9 @@ import {
 /** A user whom this loop holds in a presence channel. */
 interface LocalUser {
   info: string;
-  /** Whether the authority has let the user in. */
+  /** Whether the authority has admitted the user. */
   isIn: boolean;
-  /** Joins that are not answered. */
+  /** Joins without an answer. */
   joining: number;
 }
 
@@ -36,15 +36,15 @@ type MemberStatement = readonly ['+' | '-', userId: string, info: string];
 
 interface Statement {
   readonly members: readonly MemberStatement[];
-  /** `a`: stated again, so nothing is reported. `r`: returns the members. */
+  /** `a`: a repeated statement, which reports nothing. `r`: return the members. */
   readonly mode?: string;
   readonly membersMax?: number;
   readonly newcomer?: string;
-  /** What the newcomer asks of the history. */
+  /** What the newcomer wants from the history. */
   readonly history?: string;
 }
 
-/** How `STATE` writes transitions; the user id follows. */
+/** How `STATE` encodes transitions; the user id follows. */
 const TRANSITIONS: Readonly<Record<string, TapKind>> = {
   o: 'occupied',
   v: 'vacated',
@@ -52,19 +52,19 @@ const TRANSITIONS: Readonly<Record<string, TapKind>> = {
   '-': 'member-removed',
 };
 
-/** The most members that one statement names, so that no script runs for long. */
+/** The limit of members in one statement, so that no script runs for long. */
 const MEMBERS_MAX = 50;
 
-/** A channel with connections of this loop: what the loop holds of it, and what its clients were sent. */
+/** A channel with connections of this loop: what the loop holds, and what its clients were sent. */
 export class RedisChannel implements Stated {
   readonly topic: Topic;
   readonly stream: string;
   readonly partition: Partition;
   /** Subscriptions of this loop, including those that are joining. */
   held = 0;
-  /** Whether messages of the open gap may have been lost on their way. */
+  /** Whether messages of the open gap may have been lost in transit. */
   private wasCut = false;
-  /** Whether a connection of this loop can resume, so that it must not miss an event without learning of it. */
+  /** Whether a connection of this loop can resume. It must not miss an event without learning of a gap. */
   private mayResume = false;
   private readonly app: App;
   private readonly channel: ChannelName;
@@ -73,9 +73,9 @@ export class RedisChannel implements Stated {
   /** Users whose last statement may not have arrived. */
   private readonly unsureUsers = new Set<string>();
   private sequence = this.newSequence();
-  /** The members as this loop's clients know them; presence channels with subscribers only. */
+  /** The members that this loop's clients know of; only for presence channels with subscribers. */
   private roster: Map<string, Member> | undefined;
-  /** Statements that are not settled. */
+  /** Statements in flight. */
   private inFlight = 0;
   private isReading = false;
   private mustRead = false;
@@ -94,7 +94,7 @@ export class RedisChannel implements Stated {
     this.stream = `${this.partition.keys}t:${this.topic}`;
   }
 
-  /** Whether nothing is held, and the authority knows it. */
+  /** Whether nothing is held, and the authority knows that. */
   get isIdle(): boolean {
     if (this.held > 0 || this.inFlight > 0) return false;
     return this.unsureUsers.size === 0 && !this.partition.unsure.has(this);
@@ -105,7 +105,9 @@ export class RedisChannel implements Stated {
     if (message !== undefined) this.sequence.receive(numbered.number, message);
   }
 
-  /** Counts a connection that wants to enter. The caller then calls `enter`, and `failed` if Redis never answers. */
+  /**
+   * Counts a connection that wants to enter. The caller must then call `enter`, or `failed` if Redis never answers.
+   */
   begin({ held, member, history }: Entry): void {
     this.held = held;
     if (history?.place !== undefined) this.mayResume = true;
@@ -116,7 +118,7 @@ export class RedisChannel implements Stated {
     this.users.set(member.userId, user);
   }
 
-  /** Asks the authority to let a connection in; see `Authority.join`. Settles once it has entered. */
+  /** Asks the authority to admit a connection; see `Authority.join`. Settles once it has entered. */
   async enter(entry: Entry, entered: (entered: Entered) => void): Promise<boolean> {
     const { app, member, socketId } = entry;
     const place = this.sequence.begin();
@@ -145,7 +147,7 @@ export class RedisChannel implements Stated {
       sequence.answer(place, Number(number), () => {
         if (member !== undefined) {
           this.roster ??= readRoster(roster);
-          // Messages may have been missed, also the one about the newcomer.
+          // Messages may have been missed, including the one about the newcomer.
           this.add(member, socketId);
         }
         const members = member === undefined ? [] : [...(this.roster?.values() ?? [])];
@@ -161,7 +163,9 @@ export class RedisChannel implements Stated {
     return true;
   }
 
-  /** Removes a connection that has not entered. Redis may have applied its statement, so the channel is stated again. */
+  /**
+   * Removes a connection that has not entered. Redis may have applied its statement, so the channel is stated again.
+   */
   failed(entry: Entry): void {
     this.held--;
     this.settleUser(entry, false);
@@ -170,7 +174,10 @@ export class RedisChannel implements Stated {
     if (this.held === 0) this.forget();
   }
 
-  /** States what this loop holds after a connection has left. Never fails: if it cannot be stated now, a later tick states it. */
+  /**
+   * States what this loop holds after a connection has left. Never fails: if stating is impossible now, a later tick
+   * does it.
+   */
   async leave({ held, userId }: Exit): Promise<void> {
     this.held = held;
     if (userId !== undefined) {
@@ -186,7 +193,7 @@ export class RedisChannel implements Stated {
   }
 
   async restate(reason: RestateReason): Promise<void> {
-    // The channel is not idle until Redis has confirmed the statement.
+    // The channel is not idle before Redis has confirmed the statement.
     this.inFlight++;
     try {
       await this.stateAgain(reason);
@@ -204,12 +211,13 @@ export class RedisChannel implements Stated {
       if (this.mustRead) await this.read();
       return;
     }
-    // The authority has forgotten everything of this loop, so no member must be removed there.
+    // The authority has forgotten everything about this loop, so there are no members to remove.
     this.unsureUsers.clear();
     // Later events may have been lost with the data.
     if (reason === 'lost') this.lost();
     if (this.held === 0) return;
-    // After a cut, the clock of another server may give lower numbers. Otherwise messages are on their way that must be heard once.
+    // After an interruption, the clock of another server may yield lower numbers. Otherwise, messages are in flight
+    // that must be delivered once.
     if (reason === 'lost' && this.gap !== undefined) this.sequence.reset();
     else this.sequence.cut();
     const again = reason === 'lost' ? 'a' : '';
@@ -235,8 +243,8 @@ export class RedisChannel implements Stated {
   }
 
   /**
-   * Subscribers of this loop have lost events: closes the connections that can resume, before they get a later event. They
-   * reconnect, and get what they missed, or learn of a gap.
+   * Subscribers of this loop have lost events. Closes the connections that can resume, before they get a later event:
+   * they reconnect, and either get what they missed or learn of a gap.
    */
   lost(): void {
     if (!this.mayResume) return;
@@ -244,7 +252,9 @@ export class RedisChannel implements Stated {
     this.loop.endResuming(this.app, this.channel.text);
   }
 
-  /** Messages were missed: holds new ones until `fill`, reads the members or the count, and sends clients the changes. */
+  /**
+   * Messages were missed. Holds new ones until `fill`, reads the members or the count, and sends clients the changes.
+   */
   missed(): void {
     this.wasCut = true;
     this.sequence.cut();
@@ -261,7 +271,7 @@ export class RedisChannel implements Stated {
     return this.wasCut;
   }
 
-  /** Takes all events up to a number. Some of them may have been delivered already. */
+  /** Receives all events up to a number. Some may have been delivered already. */
   fill(
     gap: Gap,
     { events, upTo }: { readonly events: readonly Numbered[]; readonly upTo: number },
@@ -335,7 +345,7 @@ export class RedisChannel implements Stated {
     for (const userId of userIds) {
       const user = this.users.get(userId);
       if (user === undefined) members.push(['-', userId, '']);
-      // Members that are joining are stated by their join, which may find the channel full.
+      // Members that are still joining are stated by their join, which may find the channel full.
       else if (user.isIn) members.push(['+', userId, user.info]);
     }
     for (const userId of userIds) this.unsureUsers.delete(userId);
@@ -355,7 +365,7 @@ export class RedisChannel implements Stated {
       topic,
       held,
       this.flags(),
-      // Only live streams of the app need the transitions.
+      // The transitions are only needed for live streams of the app.
       app.tap === undefined ? mode : `${mode}t`,
       membersMax,
       newcomer,
@@ -377,7 +387,7 @@ export class RedisChannel implements Stated {
     }
   }
 
-  /** Whether its subscribers get subscription counts. */
+  /** Whether subscribers get subscription counts. */
   private get hasCounts(): boolean {
     const { kind } = this.channel;
     return this.app.subscriptionCounts && kind !== 'presence' && kind !== 'server-to-user';
@@ -409,18 +419,18 @@ export class RedisChannel implements Stated {
     sequence.answer(place, Number(number), () => {
       if (sequence !== this.sequence) return;
       this.compare(readRoster(roster));
-      // After a loss of data, not all nodes may have stated theirs again yet.
+      // After a loss of data, some nodes may not have repeated their statements yet.
       const isKnown = total !== undefined && !this.partition.isIncomplete;
       if (isKnown && this.hasCounts) this.sendCount(Number(total));
     });
   }
 
-  /** Sends the difference between the members known here and the present members. */
+  /** Sends the difference between the known and the present members. */
   private compare(members: ReadonlyMap<string, Member>): void {
     const { roster } = this;
     if (roster === undefined) return;
     const before = [...roster.values()];
-    // After a loss of data, a missing member may be on a node that has not stated it again yet.
+    // After a loss of data, a missing member may be on a node that has not repeated its statement yet.
     if (!this.partition.isIncomplete) {
       for (const { userId, userInfo } of before) {
         const now = members.get(userId);
@@ -461,7 +471,7 @@ export class RedisChannel implements Stated {
       case 'count':
         return this.sendCount(message.count);
       case 'added':
-        // The members that were read since include this change.
+        // The members that were read later include this change.
         return isLate ? undefined : this.add(message.member, message.newcomer);
       case 'removed':
         return isLate ? undefined : this.remove(message.userId);
@@ -471,7 +481,7 @@ export class RedisChannel implements Stated {
   }
 }
 
-/** Reads a cached event: the milliseconds that are left, name, data, and the id or nothing. */
+/** Reads a cached event: its remaining milliseconds, name, data, and its id or nothing. */
 export function readCached(reply: Reply | undefined): CachedEvent | undefined {
   const [leftMs, name, data, id = ''] = (reply ?? []) as readonly string[];
   if (leftMs === undefined || name === undefined || data === undefined) return undefined;

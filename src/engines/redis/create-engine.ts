@@ -5,13 +5,13 @@ import { RedisServer } from './link/redis-server.ts';
 import { ALL_SCRIPTS } from './scripts/all-scripts.ts';
 
 export interface CreateRedisEngineOptions extends Omit<RedisEngineOptions, 'servers' | 'timers'> {
-  /** One for each server, in the same order on all nodes. */
+  /** The Redis servers, in the same order on all nodes. */
   readonly urls: readonly string[];
-  /** Called when a server cannot be used any more, with the reason, and with `undefined` when it can be used again. */
+  /** Called with the reason when a server becomes unusable, and with `undefined` when it works again. */
   readonly onState?: (server: string, why: string | undefined) => void;
 }
 
-/** Returns an engine that connects to all servers when it is started. Closing it closes the connections. */
+/** Makes an engine. Starting it connects to all servers; closing it closes the connections. */
 export function createRedisEngine({
   urls,
   keyPrefix,

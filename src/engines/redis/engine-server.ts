@@ -9,9 +9,9 @@ export interface RedisEngineServer {
   open(events: RedisListener): Promise<RedisLink>;
 }
 
-/** A server cannot be used at the start; `cause` says why. */
+/** A server cannot be used at the start; `cause` is the reason. */
 export class ServerUnusable extends Error {
-  /** Its place in the list. */
+  /** Its position in the list. */
   readonly index: number;
 
   constructor(index: number, cause: unknown) {

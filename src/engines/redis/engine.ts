@@ -57,54 +57,55 @@ export interface RedisEngineOptions {
   readonly timers: Timers;
   readonly log: Log;
   readonly meter: EngineMeter & HistoryMeter;
-  /** The limit of the events of all histories on all servers. */
+  /** The limit of all histories on all servers. Bytes. */
   readonly historyBytes: number;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
-  /** Ends every connection of this loop that is signed in as the user. */
+  /** Closes all connections of this loop that are signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
-  /** Ends every connection of this loop that is subscribed to the channel and can resume. */
+  /** Closes all connections of this loop that are subscribed to the channel and can resume. */
   readonly endResuming: (app: App, channel: ChannelText) => void;
-  /** All keys and streams begin with this. */
+  /** The prefix of all keys and streams. */
   readonly keyPrefix: string;
   /** Started and stopped with the engine. */
   readonly quotas: ClusterQuotas;
   /** Carries messages between loops over the first server; started with the engine. */
   readonly bus?: LoopBus | undefined;
-  /** Partitions are spread over them in this order. */
+  /** The partitions are distributed over them in this order. */
   readonly servers: readonly RedisEngineServer[];
 }
 
 /** How long a publish or a termination waits for Redis. */
 const PUBLISH_WAIT_MS = 2000;
-/** Publishes that wait for Redis; more are refused at once. */
+/** The limit of publishes that wait for Redis; more are refused immediately. */
 const PUBLISHES_WAITING_MAX = 10_000;
-/** Each partition renews its lease and sweeps once in this time. */
+/** The interval at which each partition renews its lease and sweeps. */
 const TICK_MS = 2000;
 const TICKED_AT_ONCE = 8;
-/** How long a node that stops waits until its webhook events are stored. */
+/** How long a stopping node waits for its webhook events to be stored. */
 const STORED_WAIT_MS = 500;
-/** What each partition remembers for cache channels: a share of 100,000 events and 128 MB. */
+/** The limits of events for cache channels per partition: a share of 100,000 events and 128 MB. */
 const CACHED_EVENTS_MAX = Math.ceil(100_000 / PARTITIONS);
 const CACHED_BYTES_MAX = (128 * 1024 * 1024) / PARTITIONS;
 
-/** The longest time until missing messages are noticed: a silence, and a probe that does not come back. */
+/** The longest time until missing messages are noticed: the silence, and the timeout of the probe. */
 const DEAF_MAX_MS = 10_000;
 
 interface Server {
   readonly link: RedisLink;
   readonly follows: Follows;
-  /** The time when messages were last missed. */
+  /** When messages were last missed. */
   gapAtMs: number;
-  /** Whether the log says that clients may have missed events since. */
+  /** Whether it was logged that clients may have missed events since. */
   isLossLogged: boolean;
 }
 
 /**
- * The engine of several processes that share Redis. Scripts in Redis decide for each topic, and publish what they decided.
+ * The engine of several processes that share Redis. Scripts in Redis decide for each topic, and publish the
+ * decisions.
  *
- * Each loop follows the streams of its topics, and sends to its own clients what comes over them, also what it caused itself.
- * A statement may be repeated without harm: one whose reply is lost is made again.
+ * Each loop follows the streams of its topics, and sends its clients what arrives on them, including what it caused
+ * itself. Statements may be repeated without harm, so one whose reply is lost is made again.
  */
 export class RedisEngine implements Authority {
   private readonly options: RedisEngineOptions;
@@ -129,7 +130,7 @@ export class RedisEngine implements Authority {
     this.queries = new Queries(this.partitions);
   }
 
-  /** Connects to all servers. Rejects with `ServerUnusable` if one cannot be reached or is laid out differently. */
+  /** Connects to all servers. Rejects with `ServerUnusable` if one cannot be reached or has another layout. */
   static async open(options: RedisEngineOptions): Promise<RedisEngine> {
     const engine = new RedisEngine(options);
     try {
@@ -225,7 +226,7 @@ export class RedisEngine implements Authority {
       this.stopWatching(users);
       throw error;
     }
-    // Changes that came meanwhile are in it.
+    // This includes changes that arrived meanwhile.
     return new Set(users.filter(({ isOnline }) => isOnline).map(({ userId }) => userId));
   }
 
@@ -291,7 +292,7 @@ export class RedisEngine implements Authority {
     }
   }
 
-  /** Ends the leases of this node, and then the connections. */
+  /** Ends the leases of this node, then closes the connections. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopTicks?.();
@@ -300,7 +301,7 @@ export class RedisEngine implements Authority {
     await Promise.all(this.servers.map(({ link }) => link.close()));
   }
 
-  /** Waits until the webhook events of this node are stored. Other nodes report what is not stored in time. */
+  /** Waits until the webhook events of this node are stored. Other nodes report those that are not stored in time. */
   private async claimsAreStored(): Promise<void> {
     const late = Promise.withResolvers<void>();
     const cancel = this.options.timers.after(STORED_WAIT_MS, late.resolve);
@@ -308,7 +309,7 @@ export class RedisEngine implements Authority {
     cancel();
   }
 
-  /** Connects to all servers. Nothing else may be called before. Rejects with `ServerUnusable`. */
+  /** Connects to all servers. Must be called first. Rejects with `ServerUnusable`. */
   async start(): Promise<void> {
     const { servers, timers, keyPrefix, log, apps, webhooks, meter, quotas } = this.options;
     this.rules = statedRules(this.options.allApps());
@@ -369,7 +370,7 @@ export class RedisEngine implements Authority {
     await checkLayout(this.serverOf(index).link, { keyPrefix, servers: names, index });
   }
 
-  /** Partitions tick in small groups, so that the load is even. */
+  /** Small groups of partitions tick together, so that the load is even. */
   private tickLater(): void {
     const pauseMs = (TICK_MS * TICKED_AT_ONCE) / PARTITIONS;
     this.stopTicks = this.options.timers.after(pauseMs, () => {
@@ -407,7 +408,7 @@ export class RedisEngine implements Authority {
   }
 
   private async catchUp(partition: Partition): Promise<void> {
-    // Departures during the outage have been stated by now.
+    // By now, the departures during the outage have been stated.
     this.topics.letGo(partition.topics);
     const { reachMs, fill } = await readMissed(partition);
     const server = this.serverOf(partition.number);
@@ -435,7 +436,10 @@ export class RedisEngine implements Authority {
     return persist({ timers, meter, follows: this.followsOf(partition), partition, streams, ask });
   }
 
-  /** Runs a script once, as soon as Redis can be reached. It is not repeated: its reply may be all that was lost. */
+  /**
+   * Runs a script once, as soon as Redis can be reached. It is never repeated, because possibly only its reply was
+   * lost.
+   */
   private async callSoon(
     partition: Partition,
     script: Script,

@@ -27,18 +27,18 @@ export type RedisFinding = Result & {
 };
 
 export interface ExamineOptions {
-  /** As in the configuration. */
+  /** As configured. */
   readonly urls: readonly string[];
   readonly keyPrefix: string;
-  /** How long each step may take. */
+  /** The timeout of each step. */
   readonly timeoutMs: number;
 }
 
-/** The number of answers that are timed. The fastest one counts. */
+/** The number of timed answers. The fastest one counts. */
 const ATTEMPTS = 5;
 /** A slower answer delays each event noticeably. */
 const SLOW_MS = 20;
-/** The share of memory or connections that is a reason to raise the limit. */
+/** From this share of memory or connections on, raising the limit is advised. */
 const NEARLY_FULL = 0.8;
 
 /** The input of a check. */
@@ -51,7 +51,7 @@ interface Site {
   connect(owner: ConnectionOwner): Promise<Connection>;
 }
 
-/** The checks of a server that can be reached, in their order. */
+/** The checks of a reachable server, in order. */
 const checks: Readonly<
   Record<Exclude<RedisFinding['name'], 'redis'>, (site: Site) => Promise<Result> | Result>
 > = {
@@ -63,7 +63,7 @@ const checks: Readonly<
   'redis-connections': checkConnections,
 };
 
-/** Examines each Redis server as a node uses it, and changes nothing there. */
+/** Examines each Redis server the way a node uses it. Changes nothing there. */
 export async function* examineRedis(options: ExamineOptions): AsyncGenerator<RedisFinding> {
   for (const [index, url] of options.urls.entries()) {
     for await (const finding of examineServer(options, index)) {
@@ -95,7 +95,7 @@ async function* examineServer(
   } catch (error) {
     const advice =
       error instanceof RedisRefused
-        ? 'Change the setting, or the configuration of Redis, as the text says.'
+        ? 'Change the setting, or the configuration of Redis, as described.'
         : 'Check that Redis runs, its address and port, the `bind` setting of Redis, and firewalls on the way.';
     yield { name: 'redis', ...failed(messageOf(error), advice) };
     return;
@@ -174,7 +174,7 @@ async function checkPublish({ connection, connect, options }: Site): Promise<Res
   const followed = Promise.withResolvers<void>();
   const late = () => came.reject(new Error(`No message within ${timeoutMs} ms`));
   const stop = monotonicTimers.after(timeoutMs, late);
-  // The first failure ends both waits; a rejection that nobody awaits any more must not end the process.
+  // The first failure ends both waits. The other promise may still reject, which must not end the process.
   followed.promise.catch(() => undefined);
   came.promise.catch((error: unknown) => followed.reject(error));
   try {
@@ -205,7 +205,7 @@ function checkConnections({ info }: Site): Result {
 
 const nothing = () => undefined;
 const NOBODY: ConnectionOwner = { onEnd: nothing };
-/** The checks report what the connections would log. */
+/** The checks report what the connections would otherwise log. */
 const SILENT: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 function ok(detail: string): Result {

@@ -2,11 +2,11 @@ import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { RedisLink } from './redis-link.ts';
 
-/** How long a stream is followed after its last topic was let go: clients often return. */
+/** How long a stream is still followed after its last topic was released: clients often return. */
 const LINGER_MS = 5000;
 
 interface Followed {
-  /** Until Redis has confirmed it. */
+  /** Settles when Redis has confirmed it. */
   waiting: Promise<void> | undefined;
   cancelLinger: (() => void) | undefined;
 }
@@ -22,7 +22,7 @@ export class Follows {
     this.timers = timers;
   }
 
-  /** Follows a stream. In the same turn if it is followed already. */
+  /** Follows a stream. Returns in the same turn if it is followed already. */
   follow(stream: string): MaybePromise<void> {
     const known = this.streams.get(stream);
     if (known !== undefined) {
@@ -34,13 +34,13 @@ export class Follows {
     followed.waiting = this.link.subscriptions.follow(stream).then(() => {
       followed.waiting = undefined;
     });
-    // The callers that wait for it get the failure.
+    // The waiting callers get the failure.
     followed.waiting.catch(() => this.streams.delete(stream));
     this.streams.set(stream, followed);
     return followed.waiting;
   }
 
-  /** Stops following a stream, after a while. */
+  /** Stops following a stream after a delay. */
   letGo(stream: string): void {
     const followed = this.streams.get(stream);
     if (followed === undefined || followed.cancelLinger !== undefined) return;

@@ -2,20 +2,20 @@ import { PARTITIONS } from '../partition.ts';
 import { RedisRefused, type Reply } from './link/reply.ts';
 import type { RedisLink } from './redis-link.ts';
 
-/** Changes whenever nodes of two versions could not share their data. */
+/** Changes whenever nodes of two versions cannot share their data. */
 const VERSION = 1;
 
 export interface LayoutOptions {
   readonly keyPrefix: string;
   /** The names of all servers, in their order. */
   readonly servers: readonly string[];
-  /** Which of them the link leads to. */
+  /** The index of the server that the link leads to. */
   readonly index: number;
 }
 
 /**
- * Marks a server as the one at this position. Rejects with `RedisRefused` if nodes with another layout or another list of
- * servers use it, so that the state is never split.
+ * Marks a server as the one at this index. Rejects with `RedisRefused` if nodes with another layout or another list
+ * of servers use it, so that the state is never split.
  */
 export async function checkLayout(link: RedisLink, options: LayoutOptions): Promise<void> {
   const key = layoutKey(options);
@@ -25,7 +25,7 @@ export async function checkLayout(link: RedisLink, options: LayoutOptions): Prom
   if (why !== undefined) throw new RedisRefused(why);
 }
 
-/** The key that holds what `refusalOf` compares. */
+/** The key of the mark. */
 export function layoutKey({ keyPrefix }: Pick<LayoutOptions, 'keyPrefix'>): string {
   return `${keyPrefix}layout`;
 }
@@ -39,7 +39,7 @@ export function refusalOf(found: Reply, options: LayoutOptions): string | undefi
 
 function layoutOf({ servers, index }: LayoutOptions): string {
   const count = servers.length;
-  // One server may have another name on each node.
+  // The same server may have a different name on each node.
   const list = count > 1 ? `: ${servers.join(' ')}` : '';
   return `version ${VERSION}, ${PARTITIONS} partitions, server ${index + 1} of ${count}${list}`;
 }

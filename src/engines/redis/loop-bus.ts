@@ -1,46 +1,46 @@
 import type { RedisLink } from './redis-link.ts';
 import { RELEASE } from './scripts/claims.ts';
 
-/** How long a claim outlives its last renewal. Seconds. */
+/** How much longer a claim lasts than the interval of its renewals. Seconds. */
 const CLAIM_SECONDS = 60;
 
-/** Claims that one call renews. */
+/** The limit of claims renewed in one step. */
 const RENEWED_AT_ONCE = 500;
 
 export interface LoopBusListener {
-  /** A message of another loop; `text` as it was sent. */
+  /** A message of another loop. `text` is unchanged. */
   onMessage(from: string, text: string): void;
-  /** Messages of a loop may be missing. `undefined`: of any. */
+  /** Messages of a loop may be missing. `undefined`: of any loop. */
   onLoss(from: string | undefined): void;
 }
 
-/** A message to another loop without a number. Its loss is not noticed, and must be harmless. */
-export interface LoopWord {
+/** A message without a number. If it is lost, nobody notices, so a loss must be harmless. */
+export interface LoopNotice {
   readonly from: string;
   readonly text: string;
 }
 
 /**
- * Carries messages between the loops of all servers, and knows which loop has claimed what. A message may be lost; the next
- * one of the same loop shows it.
+ * Carries messages between the loops of all servers, and knows which loop has claimed what. A message can be lost;
+ * the next message of the same loop reveals that.
  */
 export class LoopBus {
-  /** Names this loop. */
+  /** The id of this loop. */
   readonly self = crypto.randomUUID();
   private readonly keyPrefix: string;
   /** Takes words, also those to all; `undefined`: this loop takes none. */
-  private readonly onWord: ((word: LoopWord) => void) | undefined;
+  private readonly onNotice: ((notice: LoopNotice) => void) | undefined;
   private link: RedisLink | undefined;
   private listener: LoopBusListener | undefined;
-  /** Takes reports, which have no order among the messages. */
+  /** Handles reports, which have no order among the messages. */
   onReport: (text: string) => void = () => undefined;
-  /** Messages sent to each loop, and received from each. */
+  /** The numbers of the last messages sent to each loop, and received from each. */
   private readonly sent = new Map<string, number>();
   private readonly received = new Map<string, number>();
 
-  constructor(keyPrefix: string, onWord?: (word: LoopWord) => void) {
+  constructor(keyPrefix: string, onNotice?: (notice: LoopNotice) => void) {
     this.keyPrefix = keyPrefix;
-    this.onWord = onWord;
+    this.onNotice = onNotice;
   }
 
   /** Whether a stream is for this loop. */
@@ -55,28 +55,28 @@ export class LoopBus {
   async start(link: RedisLink): Promise<void> {
     this.link = link;
     await link.subscriptions.follow(this.streamOf(this.self));
-    if (this.onWord !== undefined) await link.subscriptions.follow(this.streamOf(ALL));
+    if (this.onNotice !== undefined) await link.subscriptions.follow(this.streamOf(ALL));
   }
 
-  /** Claims something unless another loop has it, and returns the loop that has it. Rejects if Redis cannot be asked. */
+  /** Claims a name unless another loop has it. Returns the loop that has it. Rejects if Redis is away. */
   async claim(name: string): Promise<string> {
-    // Atomic: sets it unless it is there, and gives what was there.
+    // Atomic: sets the key unless it exists, and returns the existing value.
     const owner = await this.run(['SET', this.keyOf(name), this.self, 'NX', 'GET', ...EXPIRY]);
     return owner === null ? this.self : String(owner);
   }
 
-  /** Returns the loop that has claimed something. Rejects if Redis cannot be asked. */
+  /** Returns the loop that has claimed a name. Rejects if Redis is away. */
   async find(name: string): Promise<string | undefined> {
     const owner = await this.run(['GET', this.keyOf(name)]);
     return owner === null ? undefined : String(owner);
   }
 
-  /** Claims something even if another loop has it. If Redis does not get it, `renew` repeats it. */
+  /** Claims a name even if another loop has it. If the command is lost, `renew` repeats it. */
   take(name: string): void {
     void this.run(['SET', this.keyOf(name), this.self, ...EXPIRY]).catch(ignored);
   }
 
-  /** Keeps claims. Must be called more often than they expire. */
+  /** Renews claims. Must be called more often than they expire. */
   async renew(names: readonly string[]): Promise<void> {
     for (let at = 0; at < names.length; at += RENEWED_AT_ONCE) {
       const some = names.slice(at, at + RENEWED_AT_ONCE);
@@ -87,7 +87,7 @@ export class LoopBus {
     }
   }
 
-  /** Gives a claim of this loop up; nothing happens if another loop has taken it since. */
+  /** Releases a claim of this loop. Does nothing if another loop has taken it since. */
   release(name: string): void {
     const released = this.link?.commands.script(RELEASE, {
       keys: [this.keyOf(name)],
@@ -96,7 +96,9 @@ export class LoopBus {
     void released?.catch(ignored);
   }
 
-  /** Sends a message to another loop. Messages to one loop arrive in their order, or `onLoss` is called there. */
+  /**
+   * Sends a message to another loop. Messages to one loop arrive in order; if one is lost, `onLoss` is called there.
+   */
   send(to: string, text: string): void {
     const number = (this.sent.get(to) ?? 0) + 1;
     this.sent.set(to, number);
@@ -104,7 +106,7 @@ export class LoopBus {
     this.run(['PUBLISH', this.streamOf(to), payload]).then(
       (receivers) => {
         if (receivers !== 0) return;
-        // Nobody follows its stream: it has ended, and its numbers are needed no more.
+        // Nobody follows its stream: the loop has ended, and its numbers are no longer needed.
         this.sent.delete(to);
         this.received.delete(to);
         this.listener?.onLoss(to);
@@ -114,33 +116,35 @@ export class LoopBus {
   }
 
   /**
-   * Says a word to one loop, or to all others that take words. Returns how many were there to take it; `undefined` while Redis is
-   * away.
+   * Sends a notice to one loop, or to all others that receive notices. Returns the number of receivers; `undefined`
+   * while Redis is away.
    */
-  async say(to: string | undefined, text: string): Promise<number | undefined> {
-    const payload = `${this.self}\n${WORD}\n${text}`;
+  async notify(to: string | undefined, text: string): Promise<number | undefined> {
+    const payload = `${this.self}\n${NOTICE}\n${text}`;
     try {
-      const hearers = Number(await this.run(['PUBLISH', this.streamOf(to ?? ALL), payload]));
-      // This loop itself takes what is said to all, if it takes words.
-      return to === undefined && this.onWord !== undefined ? Math.max(0, hearers - 1) : hearers;
+      const receivers = Number(await this.run(['PUBLISH', this.streamOf(to ?? ALL), payload]));
+      // If this loop receives notices, it gets those to all as well.
+      return to === undefined && this.onNotice !== undefined
+        ? Math.max(0, receivers - 1)
+        : receivers;
     } catch {
       return undefined;
     }
   }
 
-  /** Sends a report to another loop. It may be lost, and nobody notices. */
+  /** Sends a report to another loop. It can be lost, and nobody notices. */
   report(to: string, text: string): void {
     void this.run(['PUBLISH', this.streamOf(to), `${this.self}\n${REPORT}\n${text}`]).catch(
       ignored,
     );
   }
 
-  /** Handles a message on a stream that is for this loop. */
+  /** Handles a message on a stream of this loop. */
   receive(payload: string): void {
     const [from = '', number = ''] = payload.split('\n', 2);
-    if (number === WORD) {
+    if (number === NOTICE) {
       const text = payload.slice(from.length + number.length + 2);
-      if (from !== this.self) this.onWord?.({ from, text });
+      if (from !== this.self) this.onNotice?.({ from, text });
       return;
     }
     if (number === REPORT) return this.onReport(payload.slice(from.length + number.length + 2));
@@ -169,11 +173,11 @@ export class LoopBus {
   }
 }
 
-/** In place of the name of a loop: all that take words. */
+/** In place of the name of a loop: all loops that receive notices. */
 const ALL = 'all';
 
-/** In place of the number of a message. */
-const WORD = '0';
+/** In place of the number of a message: a notice. */
+const NOTICE = '0';
 
 /** In place of the number of a message: a report. */
 const REPORT = 'r';
@@ -181,5 +185,5 @@ const REPORT = 'r';
 const EXPIRY = ['EX', String(CLAIM_SECONDS)];
 
 function ignored(): void {
-  // Redis is away: a missing claim is made again by the next renewal, and a lost report counts as no answer.
+  // Redis is away. The next renewal repeats a missing claim, and a lost report counts as no answer.
 }

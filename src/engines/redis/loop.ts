@@ -6,14 +6,14 @@ import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 
-/** What the topics of a loop need of it. */
+/** What topics need from their loop. */
 export interface LoopParts {
   readonly meter: EngineMeter & HistoryMeter;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
   readonly memberChanges: MemberChanges;
-  /** Ends every connection of this loop that is signed in as the user. */
+  /** Closes all connections of this loop that are signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
-  /** Ends every connection of this loop that is subscribed to the channel and can resume. */
+  /** Closes all connections of this loop that are subscribed to the channel and can resume. */
   readonly endResuming: (app: App, channel: ChannelText) => void;
 }

@@ -11,7 +11,7 @@ import { LEASE_MS } from './scripts/script.ts';
 import { ENTER } from './scripts/statements.ts';
 import { CLAIM, EXIT, TICK } from './scripts/upkeep.ts';
 
-/** Redis has not answered, or cannot be asked for now. */
+/** Redis has not answered, or cannot be asked at the moment. */
 export class Unavailable extends Error {
   constructor(why: string, options?: ErrorOptions) {
     super(why, options);
@@ -20,21 +20,21 @@ export class Unavailable extends Error {
 }
 
 /**
- * Why something is stated again: its last statement may not have arrived; this node was fenced, so everything it held was
- * taken from it; or Redis has lost data.
+ * Why everything is stated again: the last statement may have been lost; this node was fenced, so everything it held
+ * was taken from it; or Redis has lost data.
  */
 export type RestateReason = 'unsure' | 'fenced' | 'lost';
 
 /** What a loop holds of one topic, and states to the authority. */
 export interface Stated {
   restate(reason: RestateReason): Promise<void>;
-  /** All nodes have had the time to state again what they hold. */
+  /** After a loss of data: every node has had time to repeat its statements. */
   complete(): void;
 }
 
 export interface PartitionOptions {
   readonly number: number;
-  /** All keys and streams of the partition begin with this. */
+  /** The prefix of all keys and streams of the partition. */
   readonly keys: string;
   readonly link: RedisLink;
   readonly timers: Timers;
@@ -44,17 +44,17 @@ export interface PartitionOptions {
   readonly meter: EngineMeter & HistoryMeter;
   /** Reports webhook events that this node has claimed. */
   readonly report: (ids: readonly string[]) => void;
-  /** The rules for histories of all apps; another array when they have changed. See `RULES`. */
+  /** The rules for histories of all apps. A new array after each change. See `RULES`. */
   readonly rules: () => readonly string[];
-  /** Reads what was missed while Redis could not be reached. Called after everything was stated. */
+  /** Reads what was missed while Redis was away. Called after everything was stated. */
   readonly catchUp: (partition: Partition) => Promise<void>;
 }
 
 /** The number of consecutive renewals after which a node may sweep: one lease time, with a renewal every 2 s. */
 const STEADY_TICKS = 5;
-/** The most items that one call sweeps, so that no script runs for long. */
+/** The limit of items that one call sweeps, so that no script runs for long. */
 const SWEEP_MAX = 100;
-/** Statements in flight while everything is stated again. */
+/** The limit of statements in flight while everything is stated again. */
 const RESTATE_CHUNK = 128;
 const RETRY_MS = 250;
 const FORGOTTEN_AT_ONCE = 500;
@@ -64,23 +64,26 @@ interface Waiter {
   readonly failed: (error: Error) => void;
 }
 
-/** One partition of the authority, as this node sees it: its lease, and whether what it states can be relied on. */
+/**
+ * One partition of the authority, from this node's point of view: its lease, and whether its statements can be relied
+ * on.
+ */
 export class Partition {
-  /** What this node holds or is watching. */
+  /** The topics that this node holds or watches. */
   readonly topics = new Set<Stated>();
-  /** The topics whose last statement may not have arrived. */
+  /** The topics whose last statement may have been lost. */
   readonly unsure = new Set<Stated>();
   readonly number: number;
   readonly keys: string;
   isReady = false;
   /** Redis has lost data, and nodes are still stating what they hold. */
   isIncomplete = false;
-  /** What the histories of all nodes hold here. */
+  /** The size of the histories of all nodes in this partition. */
   histories = { events: 0, bytes: 0 };
   private readonly options: PartitionOptions;
   private node = newId();
   private epoch: string | undefined;
-  /** The process of Redis that knows this node. */
+  /** Identifies the Redis process that knows this node. */
   private serverId: string | undefined;
   /** How many of this node's statements Redis has applied, as far as we know. */
   private version = 0;
@@ -91,7 +94,7 @@ export class Partition {
   private isRecovering = false;
   private timesAway = 0;
   private isClosed = false;
-  /** Webhook events that are over and not forgotten. */
+  /** Webhook events that are stored or dropped, but not forgotten in Redis yet. */
   private over: string[] = [];
   private waiters = new Set<Waiter>();
   private due: { readonly atMs: number; readonly cancel: () => void } | undefined;
@@ -103,7 +106,7 @@ export class Partition {
     this.keys = options.keys;
   }
 
-  /** Waits until statements are taken, at most until `untilMs`. In the same turn if they are. */
+  /** Waits until statements are possible, at most until `untilMs`. Returns in the same turn if they are. */
   whenReady(untilMs: number): MaybePromise<void> {
     if (this.isReady) return;
     const { timers } = this.options;
@@ -124,7 +127,7 @@ export class Partition {
     const { node, epoch = '' } = this;
     const [code, ...rest] = await this.run(script, [node, epoch, ...args]);
     if (code === 'lost' || code === 'fenced') {
-      // Several calls in flight are refused for one reason.
+      // Several calls in flight may be refused for the same reason.
       if (node === this.node && epoch === this.epoch) this.mustRecover();
       throw new Unavailable(`Redis says: ${code}`);
     }
@@ -145,7 +148,7 @@ export class Partition {
     }
   }
 
-  /** Makes a statement, whose answer begins as that of `STATE`. Returns the answer. */
+  /** Makes a statement. Its answer must begin like that of `STATE`. Returns the answer. */
   async state(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
     const answer = await this.call(script, args);
     const [version, , dueMs, claims] = answer;
@@ -162,7 +165,10 @@ export class Partition {
     this.steadyTicks = 0;
   }
 
-  /** Redis can be reached: renews or registers this node and states what may have been lost, then is ready. */
+  /**
+   * Redis can be reached. Renews the lease or registers this node, repeats statements that may have been lost, and is
+   * then ready.
+   */
   async recover(): Promise<void> {
     if (this.isRecovering) return;
     this.isRecovering = true;
@@ -173,7 +179,7 @@ export class Partition {
         try {
           await this.recoverOnce();
           await this.options.catchUp(this);
-          // Redis may have been away again, and messages been missed.
+          // Redis may have been away again, and messages may have been missed.
           this.isReady = timesAway === this.timesAway;
         } catch (error) {
           log.debug('Could not state what this node holds', {
@@ -189,7 +195,7 @@ export class Partition {
     if (this.isReady) for (const { ready } of this.waiters) ready();
   }
 
-  /** Renews the lease, repeats unconfirmed statements and sweeps the holdings of dead nodes. Called every 2 s. */
+  /** Renews the lease, repeats unconfirmed statements and sweeps what dead nodes held. Called every 2 s. */
   async tick(): Promise<void> {
     if (this.isClosed) return;
     if (!this.isReady) return this.recover();
@@ -214,7 +220,7 @@ export class Partition {
     }
   }
 
-  /** States the rules for histories if they have changed. If that fails, the next tick does it. */
+  /** States the rules for histories if they have changed. If that fails, the next tick retries. */
   async stateRules(): Promise<void> {
     const rules = this.options.rules();
     if (rules === this.statedRules) return;
@@ -222,13 +228,15 @@ export class Partition {
     this.statedRules = rules;
   }
 
-  /** Forgets webhook events that are over. Otherwise a node reports them again, under the same ids. */
+  /**
+   * Forgets webhook events that are stored or dropped. Otherwise another node reports them again, with the same ids.
+   */
   settle(ids: readonly string[]): void {
     this.over.push(...ids);
     void this.forgetOver();
   }
 
-  /** Ends the lease, so that others need not wait for its end. */
+  /** Ends the lease, so that others need not wait until it expires. */
   async close(): Promise<void> {
     await this.forgetOver();
     this.isClosed = true;
@@ -276,7 +284,7 @@ export class Partition {
       await this.enter('');
       return 'fenced';
     }
-    // Another process may lack the last writes, and number anew what others have heard already.
+    // Another Redis process may lack the last writes, and could reuse numbers that others have already received.
     const mayHaveLost = serverId !== this.serverId;
     const [code, version, dueMs, claims] = await this.run(TICK, [this.node, this.epoch, 0]);
     if (code === 'ok' || code === 'late') {
@@ -299,7 +307,7 @@ export class Partition {
     this.version = 0;
   }
 
-  /** States each topic again. Topics that fail stay unconfirmed. */
+  /** States each topic again. Topics whose statement fails stay unconfirmed. */
   private async restate(all: ReadonlySet<Stated>, reason: RestateReason): Promise<void> {
     const waiting = [...all];
     for (const one of waiting) this.unsure.add(one);
@@ -347,7 +355,7 @@ export class Partition {
     if (ms >= 0 && !this.isClosed) this.claimIn(ms);
   }
 
-  /** Claims what is due after a time, unless an earlier call does. */
+  /** Schedules a claim of due items, unless one is scheduled earlier. */
   private claimIn(ms: number): void {
     const { timers } = this.options;
     const atMs = timers.now() + ms;
@@ -365,7 +373,7 @@ export class Partition {
       const [, dueMs, claims] = await this.run(CLAIM, []);
       this.take(dueMs, claims);
     } catch {
-      // The next tick of any node claims it.
+      // If this fails, the next tick of any node claims the items.
     }
   }
 

@@ -4,11 +4,14 @@ import type { EngineMeter } from '../engine-meter.ts';
 import type { Follows } from './follows.ts';
 import { type Partition, Unavailable } from './partition.ts';
 
-/** How long a join or a sign-in waits for Redis at least. */
+/** The minimum time that a join or a sign-in waits for Redis. */
 const JOIN_WAIT_MS = 30_000;
-/** Joins that began at the same moment fail at random moments of this time, so that their clients do not reconnect at once. */
+/**
+ * Joins that began at the same moment fail at random moments within this time, so that their clients do not all
+ * reconnect at once.
+ */
 const JOIN_WAIT_SPREAD_MS = 10_000;
-/** The pause after a statement that failed while Redis could be reached. */
+/** The pause after a statement failed although Redis could be reached. */
 const RETRY_MS = 250;
 
 export interface PersistOptions<T> {
@@ -20,7 +23,7 @@ export interface PersistOptions<T> {
   readonly ask: () => Promise<T>;
 }
 
-/** Follows streams and then asks Redis, again and again until it answers or 30 to 40 s have passed. */
+/** Follows streams and then asks Redis. Repeats this until Redis answers, or 30 to 40 s have passed. */
 export async function persist<T>(options: PersistOptions<T>): Promise<T> {
   const { timers, meter, follows, partition, streams, ask } = options;
   const untilMs = timers.now() + JOIN_WAIT_MS + Math.random() * JOIN_WAIT_SPREAD_MS;

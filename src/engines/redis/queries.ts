@@ -23,7 +23,10 @@ import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE } from './scripts/queries.
 import { readRoster } from './stream-message.ts';
 import { RedisWalk } from './walk.ts';
 
-/** What backends and operators ask of the channels of all nodes. Each query rejects with `Unavailable` while Redis is away. */
+/**
+ * Answers what backends and operators ask about the channels of all nodes. Each query rejects with `Unavailable`
+ * while Redis is away.
+ */
 export class Queries {
   private readonly partitions: readonly Partition[];
 
@@ -85,7 +88,7 @@ export class Queries {
   }
 }
 
-/** Asks a partition, or fails at once, because a late answer to a query is worse than a refusal. */
+/** Asks a partition, or fails immediately: for a query, a refusal is better than a late answer. */
 function query(
   partition: Partition,
   script: Script,
@@ -95,7 +98,7 @@ function query(
   return partition.call(script, args);
 }
 
-/** The partition of a channel among those that have been opened. */
+/** The partition of a channel, among those that are open. */
 export function partitionIn(
   partitions: readonly Partition[],
   app: App,

@@ -1,9 +1,9 @@
-/** The place of an answer among the messages of a topic. */
+/** The position of an answer among the messages of a topic. */
 export class Place {
   /** The number of the last message before it; `undefined` until the answer has come. */
   number: number | undefined;
   run: (() => void) | undefined;
-  /** Messages after it may have been missed: reaching it does not mean that what follows will come. */
+  /** Messages after it may have been missed: reaching it does not mean that the next ones will come. */
   isBeforeCut = false;
 }
 
@@ -19,7 +19,7 @@ export interface Gap {
 }
 
 export interface SequenceOptions<Message> {
-  /** `isLate`: an answer whose place is after this message has been handled already. */
+  /** `isLate`: an answer that belongs after this message has been handled already. */
   readonly deliver: (message: Message, isLate: boolean) => void;
   /** Messages are missing before the one that is delivered next. */
   readonly missing?: () => void;
@@ -28,10 +28,10 @@ export interface SequenceOptions<Message> {
 }
 
 /**
- * Puts the messages of one topic, and the answers that have a place among them, into one order.
+ * Puts the messages of one topic, and the answers that have a position among them, into one order.
  *
- * Messages and answers come over different connections. While an answer is awaited, messages are held: they may belong before
- * or after it. An answer waits until the messages before it have come.
+ * Messages and answers come over different connections. While an answer is awaited, messages are held: they may
+ * belong before or after it. An answer waits until the messages before it have come.
  */
 export class Sequence<Message> {
   private readonly options: SequenceOptions<Message>;
@@ -41,7 +41,7 @@ export class Sequence<Message> {
   private covered = 0;
   /** The number of the last message that has come. */
   private received = 0;
-  /** No connection of this loop has entered yet, so messages before the first answer have no receiver. */
+  /** No connection of this loop has entered yet, so messages before the first answer have no receivers. */
   private isNew = true;
   private held: Numbered<Message>[] = [];
   private places: Place[] = [];
@@ -52,16 +52,17 @@ export class Sequence<Message> {
     this.options = options;
   }
 
-  /** Set while everything waits for what was missed. */
+  /** Set while everything waits for missed messages to be read. */
   get gap(): Gap | undefined {
     return this.openGap;
   }
 
-  /** Takes the next message of the stream. */
+  /** Handles the next message of the stream. */
   receive(number: number, message: Message): void {
     if (number <= this.received) return;
     this.received = number;
-    // The message has no receiver. If it counted, the first answer would wait for the numbers between, which may not exist.
+    // The message has no receivers. If it counted, the first answer would wait for the numbers in between, which may
+    // not exist.
     if (this.isNew && this.places.length === 0) return;
     if (this.places.length === 0 && this.held.length === 0 && !this.isAdvancing) {
       this.deliver({ number, message });
@@ -71,23 +72,23 @@ export class Sequence<Message> {
     this.advance();
   }
 
-  /** Reserves a place for an answer. Called before the question goes out. */
+  /** Reserves a position for an answer. Called before the question is sent. */
   begin(): Place {
     const place = new Place();
     this.places.push(place);
     return place;
   }
 
-  /** The answer has come; `run` is called in its place. */
+  /** The answer has come. `run` is called at its position. */
   answer(place: Place, number: number, run: () => void): void {
-    // A sequence that was reset has forgotten the place.
+    // After a reset, the position is unknown.
     if (!this.places.includes(place)) return run();
     place.number = number;
     place.run = run;
     this.advance();
   }
 
-  /** There will be no answer. */
+  /** The answer will never come. */
   drop(place: Place): void {
     this.places = this.places.filter((one) => one !== place);
     if (this.isNew && this.places.length === 0) this.held = [];
@@ -97,7 +98,7 @@ export class Sequence<Message> {
   /** Messages may have been missed: holds everything until `fill`. */
   cut(): void {
     if (this.openGap !== undefined) {
-      // What is being read may lack what was missed since.
+      // A read in progress may lack what was missed since.
       this.places = this.places.filter((one) => one !== this.openGap?.place);
       this.openGap = { place: new Place(), after: this.openGap.after };
     } else {
@@ -107,8 +108,8 @@ export class Sequence<Message> {
   }
 
   /**
-   * Puts what was missed in its place: all messages up to the number `upTo` that must be delivered. Nothing happens if more has
-   * been missed since `gap`.
+   * Delivers missed messages, up to the number `upTo`, at their position. Does nothing if more has been missed since
+   * `gap`.
    */
   fill(
     gap: Gap,
@@ -118,25 +119,25 @@ export class Sequence<Message> {
     if (openGap !== gap) return;
     this.openGap = undefined;
     const known = new Set(held.map(({ number }) => number));
-    // Later ones are on their way.
+    // Later ones are in flight.
     const isMissed = (number: number) => number > gap.after && (number <= upTo || upTo === 0);
     const unknown = missed.filter(({ number }) => isMissed(number) && !known.has(number));
     this.held = [...held, ...unknown].sort((one, other) => one.number - other.number);
-    // Only events are kept, so numbers may be missing among them.
+    // Only events are kept, so numbers between them may be missing.
     this.covered = upTo;
     this.received = Math.max(this.received, this.held.at(-1)?.number ?? 0, upTo);
     if (upTo > 0) this.last ??= Math.min(gap.after, upTo);
     this.drop(gap.place);
   }
 
-  /** The numbers begin anew, because the authority has forgotten the topic. */
+  /** Starts the numbers anew, because the authority has forgotten the topic. */
   reset(): void {
     this.resync();
     this.received = 0;
     this.covered = 0;
   }
 
-  /** Messages may have been missed: delivers what has come, and waits for none that may be lost. */
+  /** Messages may have been missed: delivers what has come, and no longer waits for messages that may be lost. */
   private resync(): void {
     if (this.openGap === undefined) {
       const { held } = this;
@@ -158,7 +159,7 @@ export class Sequence<Message> {
     }
   }
 
-  /** Handles the next message or answer; `false` if it must wait. */
+  /** Handles the next message or answer; `false` if it has to wait. */
   private next(): boolean {
     const [place] = this.places;
     const [first] = this.held;

@@ -4,14 +4,14 @@ import type { Member, Publication } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
 import type { Reply } from './link/reply.ts';
 
-/** What the authority publishes of a channel. */
+/** A message of the authority about a channel. */
 export type ChannelMessage =
   | {
       readonly kind: 'event';
       readonly frame: string;
       readonly except: SocketId | undefined;
       readonly cause: Cause | undefined;
-      /** The record whose receivers are counted. */
+      /** The watched record whose receivers are counted. */
       readonly trace: string | undefined;
       readonly ask: Ask | undefined;
     }
@@ -37,12 +37,12 @@ export function readNumbered(payload: string): Numbered {
   };
 }
 
-/** Reads a message of a channel; `undefined` for a kind that this version does not know. */
+/** Decodes a message of a channel; `undefined` for a kind that this version does not know. */
 export function readChannelMessage({ kind, rest }: Numbered): ChannelMessage | undefined {
   switch (kind) {
     case 'e': {
       const [except, caused, frame] = splitTwice(rest);
-      // Servers of the release before read the first two.
+      // Servers of the previous release read the first two fields.
       const [cause = '', trace = '', ask] = caused.split(' ', 3);
       return {
         kind: 'event',
@@ -70,21 +70,18 @@ export function readChannelMessage({ kind, rest }: Numbered): ChannelMessage | u
   }
 }
 
-/** Writes an event as the authority publishes it; its number is put before it. */
+/** Encodes an event as the authority publishes it, without its number. */
 export function eventText(
   frame: string,
   { except, cause, trace, ask }: Pick<Publication, 'except' | 'cause' | 'trace' | 'ask'>,
 ): string {
-  const caused =
-    ask !== undefined
-      ? `${cause ?? ''} ${trace ?? ''} ${askText(ask)}`
-      : trace === undefined
-        ? (cause ?? '')
-        : `${cause ?? ''} ${trace}`;
+  let caused: string = cause ?? '';
+  if (ask !== undefined) caused += ` ${trace ?? ''} ${askText(ask)}`;
+  else if (trace !== undefined) caused += ` ${trace}`;
   return `e${except ?? ''}\n${caused}\n${frame}`;
 }
 
-/** Without spaces and line feeds. */
+/** Contains no spaces or line feeds. */
 function askText(ask: Ask): string {
   return Buffer.from(JSON.stringify(ask)).toString('base64url');
 }
@@ -94,7 +91,10 @@ function readAsk(text: string): Ask {
   return JSON.parse(Buffer.from(text, 'base64url').toString());
 }
 
-/** Reads members from `HGETALL` of user id to number, line feed and info. Returns them in the order of joining. */
+/**
+ * Decodes members from the reply to `HGETALL`: by user id, the number, a line feed and the info. Returns them in the
+ * order of joining.
+ */
 export function readRoster(reply: Reply | undefined): Map<string, Member> {
   const rows = (reply ?? []) as readonly string[];
   const members: (readonly [number, Member])[] = [];
@@ -107,7 +107,7 @@ export function readRoster(reply: Reply | undefined): Map<string, Member> {
   return new Map(members.map(([, member]) => [member.userId, member]));
 }
 
-/** Writes a user id so that it has no line feed. */
+/** Encodes a user id without line feeds. */
 export function userIdText(userId: string): string {
   return userId.replace(/[%\n]/g, encodeURIComponent);
 }

@@ -10,9 +10,10 @@ import { SIGN } from './scripts/statements.ts';
 import type { Numbered } from './stream-message.ts';
 
 /**
- * A user whom this loop has connections of, or watches.
+ * A user who has connections on this loop, or is watched by it.
  *
- * A message about a user says whether the user is online, so only the last one counts, and a gap in the numbers is harmless.
+ * Each message about a user says whether the user is online, so only the last one counts, and a gap in the numbers is
+ * harmless.
  */
 export class RedisUser implements Stated {
   readonly topic: string;
@@ -47,17 +48,17 @@ export class RedisUser implements Stated {
     this.stream = `${this.partition.keys}t:${this.topic}`;
   }
 
-  /** Whether this loop must hear of the user. */
+  /** Whether this loop needs the user's messages. */
   get isFollowed(): boolean {
     return this.isSignedIn || this.signingIn > 0 || this.watchers > 0;
   }
 
-  /** Whether nothing is held, and the authority knows it. */
+  /** Whether nothing is held, and the authority knows that. */
   get isIdle(): boolean {
     return !this.isFollowed && this.inFlight === 0 && !this.partition.unsure.has(this);
   }
 
-  /** Whether `isOnline` can be relied on. */
+  /** Whether `isOnline` is reliable. */
   get isKnown(): boolean {
     return this.known !== undefined;
   }
@@ -72,14 +73,17 @@ export class RedisUser implements Stated {
     }
   }
 
-  /** Counts a connection that wants to sign in. The caller then calls `signIn`, and `signInFailed` if Redis never answers. */
+  /**
+   * Counts a connection that wants to sign in. The caller must then call `signIn`, or `signInFailed` if Redis never
+   * answers.
+   */
   begin(): void {
     this.signingIn++;
   }
 
   async signIn(): Promise<void> {
     const [, number] = await this.stateThat(true);
-    // Terminations from before this sign-in do not concern this connection.
+    // Terminations from before this sign-in do not affect this connection.
     if (!this.isSignedIn) this.terminatedAt = Math.max(this.terminatedAt, Number(number));
     this.isSignedIn = true;
     this.signingIn--;
@@ -90,7 +94,7 @@ export class RedisUser implements Stated {
     this.partition.unsure.add(this);
   }
 
-  /** States that the last connection has gone. Never fails: what cannot be stated now is stated later. */
+  /** States that the last connection has closed. Never fails: if stating is impossible now, it happens later. */
   async signOut(): Promise<void> {
     this.isSignedIn = false;
     if (!this.partition.isReady) {
@@ -104,7 +108,7 @@ export class RedisUser implements Stated {
     await this.keepUntil(() => this.stateAgain(reason));
   }
 
-  /** Runs a statement. The user is not idle before it is known whether it has arrived. */
+  /** Runs a statement. The user is not idle before it is known whether the statement has arrived. */
   private async keepUntil(state: () => Promise<void>): Promise<void> {
     this.inFlight++;
     try {
@@ -118,10 +122,10 @@ export class RedisUser implements Stated {
   }
 
   private async stateAgain(reason: RestateReason): Promise<void> {
-    // The numbers may begin anew.
+    // The numbers may start anew.
     if (reason === 'lost') this.terminatedAt = 0;
     if (reason === 'lost' && this.known !== undefined) this.known = 0;
-    // Nothing was stated since, so nothing must be removed.
+    // Nothing was stated since, so there is nothing to remove.
     if (this.isSignedIn || reason === 'unsure') await this.state();
     if (this.watchers > 0) await this.read();
   }
@@ -130,22 +134,22 @@ export class RedisUser implements Stated {
     if (this.isFollowed) this.read().catch(() => this.partition.unsure.add(this));
   }
 
-  /** Messages are missed, until everything is followed again. */
+  /** Messages are missed until everything is followed again. */
   missed(): void {
     if (this.isFollowed) this.partition.unsure.add(this);
   }
 
-  /** Reads whether the user is online, and whether connections were terminated meanwhile. */
+  /** Reads whether the user is online, and whether the user's connections were terminated meanwhile. */
   private async read(): Promise<void> {
     const [number, state] = await this.partition.call(USERS, [this.topic]);
     this.take(Number(number), state);
   }
 
-  /** Takes what was read of the user. */
+  /** Processes what was read. */
   take(number: number, state: Reply | undefined): void {
     const [online, terminatedAt] = (state ?? []) as readonly string[];
     const isOnline = online === '1';
-    // After a loss of data, the user may be on a node that has not stated it again yet.
+    // After a loss of data, the user may be on a node that has not repeated its statement yet.
     const mayBeOnline = this.partition.isIncomplete && this.isOnline && !isOnline;
     if (!mayBeOnline && (this.known === undefined || number > this.known)) {
       this.change(number, isOnline);

@@ -13,19 +13,19 @@ export interface PartitionPage {
     readonly counts: ChannelCounts;
     readonly position: number;
   }[];
-  /** The position to continue after; `undefined` if there are no more. */
+  /** Where the list continues; `undefined` at the end. */
   readonly next: number | undefined;
 }
 
 /** Returns channels of one partition after a position; 0 begins with the first. */
 export type PageOf = (partition: number, after: number, limit: number) => Promise<PartitionPage>;
 
-/** Partitions that are asked at the same time, since most apps have few channels in each. */
+/** The number of partitions asked concurrently, since most apps have few channels in each. */
 const ASKED_AT_ONCE = 8;
 
 /**
- * A walk through the channels of one partition after the other. A position is one number, as with one loop: the remainder of
- * a division by the number of partitions says which partition, the quotient is the position there.
+ * A walk through the channels, one partition after the other. A position is a single number, as with one loop: modulo
+ * the number of partitions it names the partition, and the quotient is the position there.
  */
 export class RedisWalk implements ChannelWalk {
   private readonly partitions: number;

@@ -6,17 +6,19 @@ import { readUserId } from './stream-message.ts';
 export interface WebhookClaimsOptions {
   readonly apps: AppDirectory;
   readonly webhooks: WebhookEvents;
-  /** Forgets events that are over. */
+  /** Forgets events that are stored or dropped. */
   readonly settle: (ids: readonly string[]) => void;
 }
 
 /**
- * Reports the webhook events that this node has claimed of one partition. Those that are stored or dropped are settled, all
- * of one turn together; a node that dies before leaves them to the others.
+ * Reports the webhook events of one partition that this node has claimed. When they are stored or dropped they are
+ * settled, all of one turn together. If this node dies before that, others claim them.
  */
 export class WebhookClaims {
   private readonly options: WebhookClaimsOptions;
-  /** Reported, and neither stored nor dropped. As many as the queues for webhook events hold. */
+  /**
+   * Events that are reported, but neither stored nor dropped. At most as many as the queues for webhook events hold.
+   */
   private readonly pending = new Set<string>();
   private over: string[] = [];
   private idle: PromiseWithResolvers<void> | undefined;
@@ -25,7 +27,7 @@ export class WebhookClaims {
     this.options = options;
   }
 
-  /** Resolves once all that was reported is stored or dropped. */
+  /** Resolves once all reported events are stored or dropped. */
   whenIdle(): Promise<void> {
     if (this.pending.size === 0) return Promise.resolve();
     this.idle ??= Promise.withResolvers();
@@ -43,7 +45,7 @@ export class WebhookClaims {
       const app = apps.byId(topic.slice(0, slash));
       const event = eventOf(kind, topic.slice(slash + 1), detail);
       const over = () => this.isOver(id);
-      // Nobody wants the events of an app that was removed.
+      // The app was removed, so nobody wants its events.
       if (app === undefined || event === undefined) over();
       else webhooks.emit(app, event, { id: idOf(id), over });
     }

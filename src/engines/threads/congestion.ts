@@ -2,13 +2,13 @@ import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import type { Loop } from '../shares.ts';
 
-/** With this many messages on the way to one loop, publishers wait. */
+/** At this number of unhandled messages to one loop, publishers wait. */
 const BACKLOG_MAX = 4096;
 
-/** They go on when it is half of that. */
+/** They continue at half of that. */
 const BACKLOG_RESUME = BACKLOG_MAX / 2;
 
-/** The pause between two checks of the loop that is behind. Milliseconds. */
+/** The pause between two checks of the slow loop. Milliseconds. */
 const CHECK_MS = 2;
 
 export interface CongestionOptions {
@@ -19,8 +19,9 @@ export interface CongestionOptions {
 }
 
 /**
- * Makes publishers wait while a loop cannot keep up with what this one sends it. On one loop, an event is answered when it is
- * sent, so backends cannot publish faster than it sends; between loops, only this keeps the messages bounded.
+ * Makes publishers wait while another loop cannot keep up with the messages of this one. Within one loop, an event is
+ * answered when it is sent, so backends cannot publish faster than the loop sends. Between loops, only this class
+ * bounds the messages.
  */
 export class Congestion {
   private readonly options: CongestionOptions;

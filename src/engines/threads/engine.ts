@@ -36,30 +36,31 @@ import { ThreadsWalk } from './walk.ts';
 import { PendingWatches } from './watches.ts';
 
 export interface ThreadsEngineOptions {
-  /** The number of this loop, and how many there are. */
+  /** The number of this loop, and of all loops. */
   readonly loop: Loop;
   readonly loops: number;
   readonly apps: AppDirectory;
   readonly timers: Timers;
-  /** A clock that is never set. */
+  /** A monotonic clock. */
   readonly monotonic: Clock;
   readonly meter: EngineMeter & HistoryMeter;
   readonly historyBytes: number;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
-  /** Ends every connection of this loop that is signed in as the user. */
+  /** Closes all connections of this loop that are signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
-  /** Sends a message to another loop. All messages from one loop to another must arrive, in their order. */
+  /** Sends a message to another loop. All messages from one loop to another must arrive, in order. */
   readonly send: (to: Loop, message: EngineMessage) => void;
   /** The messages from this loop to another that it has not handled yet. */
   readonly backlog: (loop: Loop) => number;
 }
 
 /**
- * The engine of several realtime loops in one process. Each topic has its home on one of them, by its name; what another loop
- * states or asks goes there as a message, and what the home decides comes back as one.
+ * The engine of several realtime loops in one process. The home of each topic is one of the loops, chosen by a hash
+ * of the name. Statements and questions of other loops are sent to it as messages, and its decisions come back as
+ * messages.
  *
- * No message between threads is lost, and a thread that dies ends the process. So nothing here waits for a time.
+ * Messages between threads are never lost, and a thread that dies ends the process, so nothing here has a timeout.
  */
 export class ThreadsEngine implements Authority {
   readonly home: Home;
@@ -69,7 +70,7 @@ export class ThreadsEngine implements Authority {
   private readonly broadcaster: Broadcaster;
   private readonly endUser: (app: App, userId: string) => void;
   private readonly send: (to: Loop, message: EngineMessage) => void;
-  /** What the homes on other loops are asked; by loop, and none for this one. */
+  /** Questions to the homes on other loops, by loop; none for this loop. */
   private readonly questions: readonly Questions[];
   private readonly server: HomeServer;
   private readonly congestion: Congestion;
@@ -154,9 +155,9 @@ export class ThreadsEngine implements Authority {
     return { waiting, awaySeconds: 0 };
   }
 
-  /** Called after messages that another loop sent together. */
+  /** Called after each batch of messages of another loop. */
   received(from: Loop): void {
-    // What needs no answer is said to be done only when there is room for more.
+    // Acknowledges what needs no answer; delayed while the loops are congested.
     void after(this.congestion.pass(), () => this.server.flush(from));
   }
 
@@ -349,7 +350,7 @@ export class ThreadsEngine implements Authority {
     });
   }
 
-  /** Ends every connection of a user whose home is here. */
+  /** Closes all connections of a user whose home is here. */
   private endEverywhere(app: App, userId: string): void {
     this.home.loopsWith(app, userId)?.forEachLoop((to) => {
       if (to === this.loop) this.endUser(app, userId);

@@ -7,7 +7,10 @@ import type { Loop } from '../shares.ts';
 import type { EngineMessage, Question } from './messages.ts';
 import { Answers } from './questions.ts';
 
-/** Walks of other loops that are kept open between two pages. One that is opened again must find its place. */
+/**
+ * The limit of walks of other loops that stay open between two pages. A walk that is opened again must first find its
+ * position.
+ */
 const WALKS_MAX = 64;
 
 export interface HomeServerOptions {
@@ -24,11 +27,11 @@ interface OpenWalk {
   readonly next: string | undefined;
 }
 
-/** Answers what other loops ask the home that is on this loop. */
+/** Answers the questions of other loops to the home on this loop. */
 export class HomeServer {
   private readonly options: HomeServerOptions;
   private readonly answers: readonly Answers[];
-  /** Apps that loops may still hold something of after they were removed. */
+  /** Removed apps of which loops may still hold something. */
   private readonly known = new Map<string, App>();
   private readonly walks = new Map<string, OpenWalk>();
 
@@ -40,7 +43,7 @@ export class HomeServer {
   answer(from: Loop, question: Question): void {
     const answers = this.answersTo(from);
     const app = this.appOf(question[1]);
-    // The app was created a moment ago, and this loop does not know it yet.
+    // The app was just created, and this loop does not know it yet.
     if (app === undefined) return answers.failed(`The app ${question[1]} is not known here yet`);
     const { home } = this.options;
     switch (question[0]) {

@@ -8,13 +8,14 @@ import type { CachedEvent, ChannelCounts, ChannelPage, Entered } from '../../cha
 import type { SocketId } from '../../channels/socket-id.ts';
 
 /*
- * What loops of one process say to each other about topics. Arrays and no objects, because they are cheaper to copy.
+ * Messages between the loops of one process about topics. They are arrays rather than objects, because arrays are
+ * cheaper to copy.
  *
- * A loop asks the home of a topic. A home answers each loop in the order of its questions, and puts each answer between the
- * broadcasts in the place where it belongs.
+ * A loop asks the home of a topic. A home answers each loop in the order of its questions, and sends each answer at
+ * its position among the broadcasts.
  */
 
-/** What the home of a topic is asked. The first element names it, the second is the app. */
+/** Questions to the home of a topic. The first element is the kind, the second the app. */
 export type Question =
   | readonly [
       'join',
@@ -64,11 +65,11 @@ export type Question =
       limit: number,
     ];
 
-/** The ids of events that were published, by their position among the questions that are done. */
+/** The ids of published events, by their position among the acknowledged questions. */
 export type DoneIds = readonly (readonly [position: number, id: EventId])[];
 
 /** The answer of a home; `undefined` if the message asked nothing. */
-/** What became of an event that asks its subscribers: its id in the history, and the loops that it was sent to. */
+/** The result of an event with an ask: its id in the history, and the number of loops that it was sent to. */
 export type PublishedAsk = readonly [id: EventId | undefined, loops: number];
 
 export type Answer =
@@ -87,11 +88,11 @@ export type Answer =
 
 export type EngineMessage =
   | Question
-  /** `done` questions before it needed no answer; this is the answer to the next. */
+  /** Acknowledges `done` questions that needed no answer, and answers the next one. */
   | readonly ['answer', done: number, answer: Answer, ids?: DoneIds]
-  /** The same, but the next could not be answered. */
+  /** The same, but the next question failed. */
   | readonly ['failed', done: number, why: string, ids?: DoneIds]
-  /** The next `done` questions needed no answer. */
+  /** Acknowledges the next `done` questions, which needed no answer. */
   | readonly ['done', done: number, ids?: DoneIds]
   | readonly [
       'broadcast',
@@ -105,5 +106,5 @@ export type EngineMessage =
     ]
   /** A user came online or went offline. */
   | readonly ['user', appId: string, userId: string, isOnline: boolean, frame: string]
-  /** Every connection of the user must be ended. */
+  /** All connections of the user must be closed. */
   | readonly ['end', appId: string, userId: string];

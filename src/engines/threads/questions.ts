@@ -3,12 +3,15 @@ import type { Clock } from '../../runtime/ports.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { Answer, DoneIds, EngineMessage, Question } from './messages.ts';
 
-/** Answered questions that are kept, since taking them from the front of the list one by one costs more. */
+/**
+ * The limit of answered questions at the front of the list. They are removed in batches, which is cheaper than one by
+ * one.
+ */
 const ANSWERED_MAX = 10_000;
 
 export interface QuestionsOptions {
   readonly send: (message: EngineMessage) => void;
-  /** A clock that is never set. */
+  /** A monotonic clock. */
   readonly monotonic: Clock;
   readonly meter: EngineMeter;
 }
@@ -19,11 +22,11 @@ interface Pending {
   readonly failed: (error: Error) => void;
 }
 
-/** The questions of this loop that one home has not answered yet, in their order. */
+/** The questions of this loop to one home that are not answered yet, in order. */
 export class Questions {
   private readonly options: QuestionsOptions;
   private pending: Pending[] = [];
-  /** The first of `pending` that is not answered. */
+  /** The index of the first unanswered question in `pending`. */
   private next = 0;
 
   constructor(options: QuestionsOptions) {
@@ -35,7 +38,7 @@ export class Questions {
     return this.pending.length - this.next;
   }
 
-  /** Asks. `answered` runs in the place of the answer among the broadcasts of that home, before the promise settles. */
+  /** Asks. `answered` runs at the position of the answer among that home's broadcasts, before the promise settles. */
   ask<T>(question: Question, answered: (answer: Answer) => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const { send, monotonic } = this.options;
@@ -48,7 +51,7 @@ export class Questions {
     return promise;
   }
 
-  /** The next `count` questions were handled, and needed no answer but the ids of some events. */
+  /** The next `count` questions were handled. They needed no answer except for the ids of some events. */
   done(count: number, ids?: DoneIds): void {
     if (count === 0) return;
     const nowMs = this.options.monotonic.now();
@@ -91,7 +94,7 @@ export class Answers {
     this.send = send;
   }
 
-  /** The next question needed no answer, or only the id of an event. */
+  /** The next question needs no answer, or only the id of an event. */
   took(id?: EventId): void {
     if (id !== undefined) this.ids.push([this.done, id]);
     this.done++;

@@ -6,8 +6,8 @@ import type { Loop } from '../shares.ts';
 type PageOf = (home: Loop, after: string | undefined, limit: number) => MaybePromise<ChannelPage>;
 
 /**
- * A walk through the channels of one home after the other. A position is one number, as with one loop: the remainder of a
- * division by the number of loops says which home, the quotient is the position there.
+ * A walk through the channels, one home after the other. A position is a single number, as with one loop: modulo the
+ * number of loops it names the home, and the quotient is the position there.
  */
 export class ThreadsWalk implements ChannelWalk {
   private readonly loops: number;

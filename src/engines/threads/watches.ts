@@ -1,6 +1,6 @@
 import type { App } from '../../channels/app.ts';
 
-/** The answer to one watchlist while it is gathered from several homes. */
+/** The answer to one watchlist, while several homes contribute to it. */
 export class PendingWatch {
   readonly app: App;
   readonly online = new Set<string>();
@@ -24,8 +24,8 @@ export class PendingWatch {
 }
 
 /**
- * Whom this loop watches. A user may come or go after the home of that user has answered, and before the last home has: the
- * answer to the watchlist must not miss it.
+ * The users whom this loop watches. A user may come online or go offline after the user's home has answered, but
+ * before the last home has. The answer to the watchlist must include that change.
  */
 export class PendingWatches {
   private readonly pending = new Set<PendingWatch>();
@@ -53,7 +53,7 @@ export class PendingWatches {
     for (const watch of this.pending) if (watch.app === app) watch.changed(userId, isOnline);
   }
 
-  /** One connection watches these no more. Returns those that nobody on this loop watches now. */
+  /** One connection no longer watches these users. Returns those whom nobody on this loop watches now. */
   unwatch(app: App, userIds: readonly string[]): readonly string[] {
     return userIds.filter((userId) => {
       const key = keyOf(app, userId);

@@ -88,7 +88,7 @@ export class AccessTokenIssuer {
     this.tokens.clear();
   }
 
-  /** What is wrong with a signed assertion, in Google's words. */
+  /** The error in a signed assertion, with Google's text. */
   private assertionFault(assertion: string, nowSeconds: number): string | undefined {
     const jwt = readJwt(assertion);
     if (jwt?.header['alg'] !== 'RS256') return 'Invalid JWT';

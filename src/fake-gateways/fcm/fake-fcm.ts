@@ -27,7 +27,7 @@ export interface FakeFcmOptions {
   readonly certificate?: Certificate;
   /** The account that may send; a new one by default. */
   readonly account?: FakeAccount;
-  /** Concurrent requests of one connection; FCM allows 100, and ends a connection with more. */
+  /** The limit of concurrent requests per connection. FCM allows 100, and closes a connection with more. */
   readonly streamsMax?: number;
   /** The limit that it announces, if it is another one. */
   readonly streamsAnnounced?: number;
@@ -197,7 +197,7 @@ export function fcmRefusal(
   return { act: 'answer', status, fields, body };
 }
 
-/** The token or installation id of the device; empty if the request has none. */
+/** The token or installation id of the device; empty if the request names no device. */
 function tokenIn(json: JsonObject | undefined): string {
   const message = json?.['message'];
   const device = isJsonObject(message) ? (message['token'] ?? message['fid']) : undefined;

@@ -43,7 +43,7 @@ interface Endpoint {
 
 const PATH = '/wpush/v2/';
 
-/** Texts that wait for one browser; Google keeps as many. */
+/** The limit of messages that wait for one browser, as at Google. */
 const WAITING_MAX = 100;
 
 /** A push service that checks everything, and its browsers, which are offline until they collect their messages. */

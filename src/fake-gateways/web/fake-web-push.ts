@@ -21,7 +21,7 @@ export interface FakeWebPushOptions {
 export interface PostedMessage {
   readonly endpoint: string;
   readonly headers: Headers;
-  /** Status of the answer; `undefined`: none. */
+  /** The status of the answer; `undefined`: no answer. */
   readonly status: number | undefined;
   /** The decrypted text, if the message was accepted. */
   readonly text: string | undefined;
@@ -30,9 +30,9 @@ export interface PostedMessage {
 }
 
 /**
- * A fake push service with its browsers: it subscribes browsers, checks what is posted to them, and decrypts it. Scripts
- * name browsers by endpoint. `turn-away` and `go-away` only end the request without an answer, because Bun's server can
- * do no more.
+ * A fake push service with its browsers: it subscribes browsers, checks what is posted to them, and decrypts it.
+ * Scripts name browsers by endpoint. `turn-away` and `go-away` only end the request without an answer, because Bun's
+ * server cannot do more.
  */
 export interface FakeWebPush extends AsyncDisposable {
   /** The origin of all endpoints. */

@@ -6,7 +6,7 @@ import { publicKeyFrom } from '../p256.ts';
 const EXPIRES_MAX_SECONDS = 24 * 3600;
 
 /**
- * Says what is wrong with an `Authorization` header; `undefined` if nothing is. `origin` is that of the push service,
+ * Returns the error in an `Authorization` header; `undefined` if it is valid. `origin` is that of the push service,
  * `key` the public key that the browser subscribed with. Source: RFC 8292.
  */
 export function vapidFault(

@@ -53,7 +53,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   PayloadTooLarge: 'publish-wrong',
   MethodNotAllowed: 'publish-wrong',
 
-  // The topic and the path come from what a device registered with, and anyone may register a device: three of those
+  // The topic and the path come from a device's registration, and anyone may register a device: three such devices
   // must not stop a publish for all others.
   BadTopic: 'message-wrong',
   MissingTopic: 'message-wrong',

@@ -191,7 +191,9 @@ export class ApnsGateway implements Gateway<'apns'> {
     return verdict;
   }
 
-  /** Returns whether there are newer connections than at `sentAtMs`. They are replaced once a minute at most. */
+  /**
+   * Returns whether there are newer connections than at `sentAtMs`. Connections are replaced at most once a minute.
+   */
   private replaceConnections(service: Service, sentAtMs: number): boolean {
     if (service.replacedAtMs >= sentAtMs) return true;
     const nowMs = this.options.nowMs();

@@ -12,7 +12,7 @@ export interface AccessTokensOptions {
   readonly nowMs: () => number;
 }
 
-/** The `authorization` field of a message, or why there is none. */
+/** The `authorization` field of a message, or the reason why there is none. */
 export type AccessToken =
   | { readonly ok: true; readonly field: HeaderField }
   | { readonly ok: false; readonly fault: TokenFault };
@@ -43,7 +43,7 @@ const LAST_MS = 10_000;
 const PAUSE_MS = 1_000;
 const PAUSE_MS_MAX = 60_000;
 
-/** Pause after the account was refused: an operator must mend that first. */
+/** The pause after the account was refused: an operator must fix that first. */
 const PAUSE_AFTER_REFUSAL_MS = 60_000;
 
 /** The longest pause that Google may ask for. */
@@ -78,7 +78,7 @@ export class AccessTokens implements Disposable {
 
   /**
    * The token to retry with after FCM refused this one. It is the same one if it was replaced less than a minute ago:
-   * then the token is not what is wrong.
+   * then the token is not the cause.
    */
   async replace(refused: HeaderField): Promise<AccessToken> {
     const nowMs = this.options.nowMs();

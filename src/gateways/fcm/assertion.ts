@@ -18,7 +18,7 @@ export function tokenRequestBody(account: ServiceAccount, nowMs: number): string
   }).toString();
 }
 
-/** Signs who is asking. */
+/** Signs the claims with the key of the account. */
 function signAssertion(account: ServiceAccount, nowMs: number): string {
   const { clientEmail, privateKey, privateKeyId, tokenUri } = account;
   const issuedAtSeconds = Math.floor(nowMs / 1000) - CLOCK_LEEWAY_SECONDS;

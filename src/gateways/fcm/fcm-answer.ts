@@ -60,7 +60,7 @@ const statusMeanings: Readonly<Record<string, Meaning>> = {
   UNKNOWN: 'trouble',
 };
 
-/** Pause after an exceeded quota if FCM gives none. Source: push protocol, §8.2. */
+/** The pause after an exceeded quota if FCM names none. Source: push protocol, §8.2. */
 const OVER_QUOTA_MS = 60_000;
 
 const FCM_ERROR = 'type.googleapis.com/google.firebase.fcm.v1.FcmError';

@@ -38,7 +38,10 @@ export interface FcmGatewayOptions {
 
 export const FCM_ORIGIN = 'https://fcm.googleapis.com';
 
-/** FCM ends a connection with more concurrent requests, and wants several connections. Source: push protocol, §8.2. */
+/**
+ * FCM closes a connection with more concurrent requests, and prefers several connections. Source: push protocol,
+ * §8.2.
+ */
 const STREAMS_MAX = 100;
 const CONNECTIONS_MAX = 15;
 
@@ -49,8 +52,8 @@ const AT_ONCE = STREAMS_MAX * CONNECTIONS_MAX;
 const REQUEST_TIMEOUT_MS = 15_000;
 
 /**
- * FCM ends a connection after four minutes without a request, and at the third ping in a row; the client pings an idle
- * connection every minute. Source: the same.
+ * FCM closes a connection after four minutes without a request, and at the third consecutive ping. The client pings
+ * an idle connection every minute. Source: the same.
  */
 const IDLE_CLOSE_MS = 150_000;
 const OVERDUE_PING_MS = 7_000;

@@ -68,7 +68,7 @@ function isHttpUrl(text: string): boolean {
   return /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 }
 
-/** The key, or what is wrong with it. */
+/** The key, or the error in it. */
 function readPrivateKey({ private_key }: JsonObject): KeyObject | string {
   if (typeof private_key !== 'string') return 'its private_key is missing';
   try {

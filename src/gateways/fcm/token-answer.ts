@@ -13,7 +13,7 @@ export type ReadToken =
   | { readonly ok: true; readonly token: string; readonly validMs: number }
   | { readonly ok: false; readonly fault: TokenFault };
 
-/** How long a token is valid if the answer does not say: as long as Google's are. Source: push protocol, §8.2. */
+/** The lifetime of a token if the answer has none: that of Google's tokens. Source: push protocol, §8.2. */
 const VALID_SECONDS = 3600;
 
 /** Statuses below 500 after which the same request may succeed. */

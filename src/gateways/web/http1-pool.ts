@@ -15,7 +15,7 @@ export interface Http1PoolOptions {
   readonly slots: Http1Slots;
 }
 
-/** Requests in flight to one push service. Each holds a connection. */
+/** The limit of requests in flight to one push service. Each takes a connection. */
 const IN_FLIGHT_MAX = 64;
 
 /** Sends to one push service over HTTP/1.1. Untrusted devices leave some of its connections to others. */

@@ -1,8 +1,9 @@
 import { untrustedLimit } from '../../runtime/sender-queue.ts';
 
 /**
- * HTTP/1.1 requests in flight to all push services together. Bun limits all requests of the process, webhooks included
- * (`BUN_CONFIG_MAX_HTTP_REQUESTS`, set in `bin/fanfare`), so hanging push services must not take them all.
+ * The limit of HTTP/1.1 requests in flight to all push services together. Bun limits all requests of the process,
+ * including webhooks (`BUN_CONFIG_MAX_HTTP_REQUESTS`, set in `bin/fanfare`), so hanging push services must not take
+ * them all.
  */
 const IN_FLIGHT_MAX = 128;
 
@@ -12,14 +13,14 @@ export interface SlotWaiter {
   startNext(): boolean;
 }
 
-/** Limits the HTTP/1.1 requests of all push services together. Pools that wait take turns. */
+/** Limits the HTTP/1.1 requests of all push services together. Waiting pools take turns. */
 export class Http1Slots {
   private inFlight = 0;
   private untrustedInFlight = 0;
   /** The first is next. */
   private readonly waiting = new Set<SlotWaiter>();
 
-  /** How many one push service may have: as many as it leaves free, so that another always finds one. */
+  /** The limit of one push service: as many as it leaves free, so that another always finds one. */
   get limitPerPool(): number {
     return IN_FLIGHT_MAX - this.inFlight;
   }

@@ -22,7 +22,7 @@ export interface PushServicesOptions {
   readonly timers?: Timers;
   /** From `send` to the answer. */
   readonly timeoutMs?: number;
-  /** Push services to which connections are kept. */
+  /** The limit of push services with open connections. */
   readonly servicesMax?: number;
   /** Reports what an operator may want to know. */
   readonly onEvent?: (origin: string, event: Http2Event) => void;
@@ -31,7 +31,10 @@ export interface PushServicesOptions {
 /** All browsers together use about five push services; that of Windows has a few dozen host names. */
 const SERVICES_MAX = 100;
 
-/** Share of them that may have accepted no message yet. Devices registered at made-up services leave room for others. */
+/**
+ * The share of them that may have accepted no message yet. Devices registered at made-up services leave room for
+ * others.
+ */
 const UNPROVEN_SHARE = 0.5;
 
 /** Google, the slowest, takes up to five seconds. */

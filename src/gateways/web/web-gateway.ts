@@ -26,7 +26,7 @@ export interface WebGatewayOptions {
 /** Enough for 8,000 messages a second at an answer time of 125 ms. */
 const AT_ONCE = 1_000;
 
-/** Push services whose signed token is kept. */
+/** The limit of push services whose signed token is cached. */
 const AUTHORIZATIONS_MAX = 100;
 
 /** The gateway to the browsers of one instance. Sources: push protocol, §8.3, and RFC 8030. */

@@ -12,12 +12,12 @@ import {
 } from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';
 
-/** What became of a request to a push service. */
+/** The result of a request to a push service. */
 export type WebPushResult =
   | { readonly result: 'answered'; readonly answer: GatewayAnswer }
   /** It is unknown whether it was processed. `reason` is a code. */
   | { readonly result: 'not-answered'; readonly reason: string }
-  /** The address of the push service may not be connected to. `words` say which one, and why. */
+  /** Connecting to the address of the push service is not allowed. `words` has the address and the reason. */
   | { readonly result: 'not-allowed'; readonly words: string };
 
 /** Mozilla's error numbers for a subscription that does not exist (any more). Source: push protocol, §8.3.4. */
@@ -42,8 +42,8 @@ const BRIDGE_ERRNOS: readonly unknown[] = [900, 901, 902, 903];
 const TRY_AGAIN_STATUSES: readonly number[] = [406, 408, 421, 425, 429];
 
 /**
- * Reads what became of a message. It never refuses a whole publish: each push service has its own rules, and one of
- * them must not stop a publish for the browsers of others.
+ * Classifies the answer to a message. It never refuses a whole publish: each push service has its own rules, and one
+ * of them must not stop a publish for the browsers of others.
  */
 export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome {
   switch (result.result) {
@@ -109,7 +109,7 @@ function readAppleReason({ reason }: JsonObject): string | undefined {
   return typeof reason === 'string' && /^[A-Z][A-Za-z]{2,39}$/.test(reason) ? reason : undefined;
 }
 
-/** Of a JSON object, only the field that is meant for people; Apple's answers have none. */
+/** Of a JSON object, only the field for people; Apple's answers have none. */
 function wordsIn(object: JsonObject | undefined): string | undefined {
   if (object === undefined) return undefined;
   const { message } = object;

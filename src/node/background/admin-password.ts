@@ -21,8 +21,8 @@ export interface AdminPasswordOptions {
 }
 
 /**
- * The password of the admin API: that of the configuration, or else that of a file, which is made at the first start and
- * followed when it changes.
+ * The password of the admin API: from the configuration, or else from a file. The file is created at the first start,
+ * and later changes of it are followed.
  */
 export class AdminPassword implements Disposable {
   readonly source: AdminPasswordSource;
@@ -30,7 +30,7 @@ export class AdminPassword implements Disposable {
   private readonly timers: Timers;
   private readonly log: Log;
   private password: string | undefined;
-  /** The state of the file when it was read last. */
+  /** Identifies the version of the file that was read last. */
   private seen = '';
   private cancel: (() => void) | undefined;
 
@@ -43,7 +43,7 @@ export class AdminPassword implements Disposable {
     this.log = log;
   }
 
-  /** Reads the password, or makes one. Throws `StartFailed` if there is a file that cannot be used. */
+  /** Reads the password file, or creates it. Throws `StartFailed` if a file exists that cannot be used. */
   static open(options: AdminPasswordOptions): AdminPassword {
     const opened = new AdminPassword(options);
     if (opened.source === 'configuration') return opened;
@@ -57,7 +57,7 @@ export class AdminPassword implements Disposable {
     return opened;
   }
 
-  /** `undefined` if there is none: then every request is denied. */
+  /** `undefined`: there is no password, and every request is denied. */
   get current(): string | undefined {
     return this.password;
   }
@@ -89,7 +89,7 @@ export class AdminPassword implements Disposable {
   private poll(): void {
     const state = stateOf(this.file);
     try {
-      // If the file was deleted, the password stays as it is.
+      // The file was deleted: keep the password.
       const isNew = state !== '' && state !== this.seen;
       const found = isNew
         ? readAdminPassword(this.file)

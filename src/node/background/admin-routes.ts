@@ -121,20 +121,20 @@ function routeOf(operation: Operation, { admin, trail, log }: RouteParts): Admin
   };
 }
 
-/** Whether a call changes nothing, although its operation does. */
+/** Whether this call is read-only although its operation can change something. */
 function isTried({ query }: Operation, call: AdminCall): boolean {
   return 'dry-run' in query.shape && isDryRun(call.query);
 }
 
-/** Whether nobody calls, and is answered. */
+/** Whether an unauthenticated caller is allowed. */
 function isForNobody({ forNobody }: Operation, { asker, query }: AdminCall): boolean {
   return asker.how === 'nobody' && forNobody?.(query) === true;
 }
 
-/** Of callers who are not known, and may use what is open to everybody. */
+/** The rights of callers who are not logged in. */
 const NO_RIGHTS: Rights = { role: 'viewer', apps: [], instances: [], seesPayloads: false };
 
-/** Throws the error again if it is neither a refusal nor a fault of the store. */
+/** Converts refusals and faults of the store; rethrows everything else. */
 function refusalOf(error: unknown, log: Log): OperationRefused {
   if (error instanceof OperationRefused) return error;
   if (!isStoreFault(error)) throw error;
@@ -158,10 +158,10 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
       changed: async () => {
         await apps.poll();
         try {
-          // Messages keep their order, so the answers come after the realtime loops have taken over the apps.
+          // Messages are handled in order, so when the loops answer this question, they have applied the change.
           await realtime.askAll({ what: 'ping' });
         } catch (error) {
-          // The change is in the store; a realtime loop takes it over when it is less busy.
+          // The change is stored. A busy realtime loop applies it later.
           log.warn('A changed app is not served yet', { why: String(error) });
         }
       },
@@ -190,7 +190,7 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
     composing,
     live: {
       async figures() {
-        // First, so that an answer of any loop has what all loops of this process know.
+        // Runs first, so that the answer of any loop includes what all loops of this process know.
         await answered(realtime.askAll({ what: 'share-figures' }));
         return addFigures(await answered(realtime.askAll({ what: 'live-figures' })));
       },
@@ -223,13 +223,13 @@ function adminOf(parts: AdminParts, trail: AuditTrail): Admin {
     },
     audit: {
       async list(query) {
-        // What this caller has just done is in the list.
+        // Waits until the caller's own last action is in the list.
         await trail.settled();
         return await audit.list(query);
       },
     },
     rightsOf: (caller) => rightsOf(caller, config),
-    // Printed when it is first asked for: that takes 45 ms, an eighth of a start.
+    // Printed on the first request: printing takes 45 ms, an eighth of a start.
     get description() {
       description ??= openApi(operations);
       return description;
@@ -245,12 +245,12 @@ async function sendEvent(
   const answer = await answered(realtime.ask({ what: 'send', appId, json }));
   if ('channels' in answer) return answer.channels;
   const why = answer.why.replace(/^socket_id\b/, 'socketId');
-  // The text begins with the field.
+  // The message begins with the name of the field.
   const [, field] = /^([a-z]+[a-zA-Z]*(?:\[\d+\])?): /.exec(why) ?? [];
   throw new OperationRefused(sendRefusals[answer.refused] ?? 'unavailable', why, field);
 }
 
-/** What the refusals of the HTTP API are here. */
+/** How refusals of the HTTP API appear in the admin API. */
 const sendRefusals: Partial<Record<ApiProblem, RefusalCode>> = {
   invalid: 'invalid',
   'not-found': 'not-found',

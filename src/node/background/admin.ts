@@ -35,7 +35,7 @@ export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
       port,
       pathPrefix,
       password: () => password.current,
-      // An operator who has configured a password wants metrics to need it.
+      // An operator who configured a password expects it to protect the metrics, too.
       metricsAreOpen: password.source === 'file',
       trustedProxies: new TrustedProxies(config.trustedProxies),
       userProxy: userProxyOf(config),

@@ -1,6 +1,6 @@
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 
-/** Waits for the answer of a realtime loop; none means that the server is unavailable. */
+/** Waits for a realtime loop to answer. If it does not, the request is refused as unavailable. */
 export async function answered<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;

@@ -8,10 +8,10 @@ import type {
 } from '../link/messages.ts';
 import { StartFailed } from '../start-failed.ts';
 
-/** After this time, the thread of the background loop is terminated. */
+/** If the background loop does not stop within this time, its thread is terminated. */
 const STOP_TIMEOUT_MS = 5000;
 
-/** The background loop as the main thread sees it. */
+/** The background loop, seen from the main thread. */
 export class BackgroundThread {
   /** Settles only if the thread has died, with the reason. */
   readonly died: Promise<string>;
@@ -19,7 +19,7 @@ export class BackgroundThread {
   private readonly started = Promise.withResolvers<Extract<FromBackground, { type: 'ready' }>>();
   private readonly listeningNoted = Promise.withResolvers<void>();
   private readonly stopped = Promise.withResolvers<void>();
-  /** Called with each certificate that the channels listener must use. */
+  /** Called with each new certificate for the channels listener. */
   onCertificate: (tls: Certificate) => void = () => undefined;
   private histories: SharedArrayBuffer | undefined;
   private receive: ((message: BackgroundToLoop) => void) | undefined;
@@ -53,14 +53,14 @@ export class BackgroundThread {
     return this.listeningNoted.promise;
   }
 
-  /** Returns the histories of the last stop, once: they may be large. */
+  /** Returns the histories that the last stop saved. Works once, because they may be large. */
   takeHistories(): SharedArrayBuffer | undefined {
     const { histories } = this;
     this.histories = undefined;
     return histories;
   }
 
-  /** Sets the receiver of messages to the realtime loop of the main thread. */
+  /** Sets who receives messages to the realtime loop of the main thread. */
   setReceiver(receive: (message: BackgroundToLoop) => void): void {
     this.receive = receive;
   }

@@ -16,21 +16,21 @@ import { StartFailed } from '../start-failed.ts';
 
 export interface CertificatesPartOptions {
   readonly config: Config;
-  /** The certificate of the configuration. */
+  /** The certificate in the configuration. */
   readonly tls: Certificate | undefined;
   readonly database: Database;
   readonly meter: TableMeter;
   readonly log: Log;
 }
 
-/** Where the certificate of this server comes from: files, an authority, or nowhere. */
+/** The source of this server's certificate: files, an authority, or none. */
 export interface CertificatesPart extends AsyncDisposable {
-  /** For the listeners to begin with; `undefined` for plain HTTP. */
+  /** The certificate to start with; `undefined` for plain HTTP. */
   readonly tls: Certificate | undefined;
   fault(): CertificateFault | undefined;
-  /** Begins to order; reports each other certificate. */
+  /** Starts ordering and renewing; reports each new certificate. */
   start(changed: (tls: Certificate) => void): void;
-  /** The configuration was read again. */
+  /** Called when the configuration was read again. */
   reloaded(tls: Certificate | undefined): void;
 }
 

@@ -28,9 +28,9 @@ const HEAD = /^fanfare-histories 1 ([0-9a-f-]{36}) ([0-9a-f]{1,16})\n/;
 const HEAD_BYTES = 128;
 
 /**
- * The file that keeps histories over a clean restart, of a server whose engine is in memory. It is read and deleted at the start,
- * before anybody is served, so that nothing old comes back after a crash. The store has its token until then: a copy of the file
- * that is put back later is not used.
+ * The file that keeps histories across a clean restart, if the engine is in memory. It is read and deleted at the
+ * start, before anybody is served, so that no old state returns after a crash. The store holds its token until then,
+ * so a restored copy of the file is not used.
  */
 export class HistoryFile implements AsyncDisposable {
   private readonly file: string;
@@ -45,7 +45,7 @@ export class HistoryFile implements AsyncDisposable {
     this.log = log;
   }
 
-  /** Reads and deletes the file. What cannot be used is logged: clients then learn of a gap. */
+  /** Reads and deletes the file. If it cannot be used, that is logged, and clients see a gap. */
   static async open(options: HistoryFileOptions): Promise<HistoryFile> {
     const opened = new HistoryFile(options);
     const { file, log } = opened;
@@ -67,19 +67,19 @@ export class HistoryFile implements AsyncDisposable {
     return opened;
   }
 
-  /** Returns what was read, once. */
+  /** Returns what was read. Works once. */
   take(): SharedArrayBuffer | undefined {
     const { saved } = this;
     this.saved = undefined;
     return saved;
   }
 
-  /** Takes the histories of a loop that stops. */
+  /** Collects the histories of a stopping loop. */
   add(part: Uint8Array): void {
     this.parts.push(part);
   }
 
-  /** Writes the file, if there is anything to write. */
+  /** Writes the file, unless there is nothing to write. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.parts.length === 0) return;
     const token = crypto.randomUUID();
@@ -95,17 +95,17 @@ export class HistoryFile implements AsyncDisposable {
   }
 }
 
-/** Beside a SQLite store, otherwise in `data/` of the working directory. */
+/** Next to a SQLite store, otherwise in `data/` of the working directory. */
 function historyFileOf(storeUrl: string): string {
   const store = sqliteFileOf(storeUrl);
   return store === undefined || store === ':memory:' ? resolve('data/history') : `${store}.history`;
 }
 
-/** Reads the file; `undefined` if there is none. Throws if it is not the one with this token, or is damaged. */
+/** Reads the file; `undefined` if there is none. Throws if it is damaged or has another token. */
 function read(file: string, token: string, historyBytes: number): SharedArrayBuffer | undefined {
   let descriptor: number;
   try {
-    // Does not follow a symbolic link, and does not block on a pipe.
+    // O_NOFOLLOW refuses symbolic links, and O_NONBLOCK keeps a pipe from blocking.
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
     descriptor = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {

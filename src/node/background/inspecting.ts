@@ -7,10 +7,13 @@ import { FIRST } from './cluster/connection-list.ts';
 import { mergeProblems } from './cluster/merge.ts';
 import type { ConnectionsOfServer } from './cluster/questions.ts';
 
-/** A page that takes longer ends with what was found. Each question looks at up to 2,000 connections. Milliseconds. */
+/**
+ * The time limit for one page. When it is over, the page has what was found. Each question examines up to 2,000
+ * connections. Milliseconds.
+ */
 const PAGE_MS = 300;
 
-/** Shows the connections of all realtime loops of this server, and what goes wrong there. */
+/** Lists the connections of all realtime loops of this server, and their problems. */
 export function inspectingLoops(
   realtime: Pick<RealtimeClient, 'ask' | 'askAll' | 'count'>,
 ): Pick<LocalServer, 'problems' | 'connections' | 'connection' | 'end'> {
@@ -29,13 +32,16 @@ export function inspectingLoops(
   };
 }
 
-/** Adds up the groups of all loops, the last one first. */
+/** Merges the groups of all loops, latest first. */
 function addProblems(loops: readonly (readonly ProblemGroup[])[]): readonly ProblemGroup[] {
   const all = mergeProblems(loops.map((answer) => ({ node: '', answer })));
   return all.map(({ server: _, ...group }) => group);
 }
 
-/** Walks through one loop after the other. A position is the number of a loop, and that of an unfinished walk there or 0. */
+/**
+ * Walks through the loops in order. A position is the number of a loop, and the position in an unfinished walk there,
+ * or 0.
+ */
 async function findConnections(
   realtime: Pick<RealtimeClient, 'ask' | 'count'>,
   { after = FIRST, limit, ...filter }: ConnectionFilter,

@@ -3,7 +3,7 @@ import type { Readiness } from '../../transports/admin/readiness.ts';
 import { loopName } from '../link/loop-name.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
 
-/** Between the answer of a loop and the next question. Milliseconds. */
+/** The pause between a loop's answer and the next question. Milliseconds. */
 const INTERVAL_MS = 1000;
 
 export interface LoopWatchOptions {
@@ -12,7 +12,7 @@ export interface LoopWatchOptions {
   readonly log: Log;
 }
 
-/** Asks each of several realtime loops again and again whether it answers: a server with a hanging loop is not ready. */
+/** Pings each realtime loop. A server with a hanging loop is not ready. */
 export class LoopWatch implements Disposable {
   private readonly options: LoopWatchOptions;
   private readonly timers = new Set<NodeJS.Timeout>();

@@ -28,7 +28,7 @@ export class BackgroundMetrics implements Disposable {
     return printMetrics([...realtime, this.measure()]);
   }
 
-  /** Measures what this loop knows. */
+  /** Sets the gauges that this loop knows. */
   measure(): MetricValues {
     const { meter, webhooks, resolver, logLinesDropped } = this.options;
     const { queuedRows, queuedBytes, oldestAgeMs, dropped, attempts } = webhooks.figures();

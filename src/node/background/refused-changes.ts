@@ -7,11 +7,11 @@ export interface RefusedChangesOptions {
   readonly meter: TableMeter;
   readonly log: Log;
   readonly clock: { now(): number };
-  /** The id of the instance with this number; `undefined` if it is not served any more. */
+  /** Finds the id of an instance by its number; `undefined` if it is no longer served. */
   readonly instanceId: (number: number) => string | undefined;
 }
 
-/** Counts and logs the changes that are refused because too many are waiting for the store. */
+/** Counts and logs changes that are refused because too many wait for the store. */
 export function refusedChanges({ meter, log, clock, instanceId }: RefusedChangesOptions) {
   const throttle = new LogThrottle(clock);
   return (owner: WriteOwner): void => {

@@ -58,13 +58,13 @@ const PUSH_CONNECTIONS_INTERVAL_MS = 100;
 
 type StartMessage = Extract<ToBackground, { type: 'start' }>;
 
-/** The background loop as it runs. */
+/** The running background loop. */
 export interface Background {
-  /** Takes note of the state of the realtime loops, and of where they listen. */
+  /** Stores the state of the realtime loops, and the address that they listen on. */
   realtimeIs(state: RealtimeState, channels: ListenerAddress | undefined): void;
   /** Handles a message of a realtime loop. */
   receive(loop: number, message: LoopToBackground): void;
-  /** Takes over the tenants of another configuration, and the certificate of the push listener. */
+  /** Applies the tenants of a reloaded configuration, and the certificate of the push listener. */
   reload(config: Config, tls: Certificate | undefined): void;
   stop(): Promise<void>;
 }
@@ -101,7 +101,7 @@ export async function startBackground(
   const health = parts.use(
     new StoreHealth({ database, lock, readiness, log, timers: systemTimers }),
   );
-  // Before the tenants: health checks are answered while a large store is read.
+  // Before the tenants: health checks must be answered while a large store is read.
   const admin = parts.use(await openAdmin({ config, readiness, meter, log }));
   const tenants = parts.use(await openTenants({ config, database, health, log }));
   const { apps, instances } = tenants;
@@ -148,7 +148,7 @@ export async function startBackground(
     }),
   );
   const usageToday = await usage.today();
-  // Reading at start may wait long for another process. From here on, requests are served.
+  // While starting, reads may wait long for another process. From here on, requests are served.
   await database.waitBriefly();
   const push = parts.use(
     await openPush({
@@ -274,7 +274,7 @@ export async function startBackground(
       log,
     }),
   );
-  // Stops first: the loops have handed over their histories, and other parts may take long.
+  // Stops first: the loops have already handed over their histories, and the other parts may take long to stop.
   const historyFile = parts.use(await HistoryFile.open({ config, database, log }));
   const running = parts.move();
 
@@ -293,7 +293,7 @@ export async function startBackground(
     usage: usageToday,
     tls: certificates.tls,
   });
-  // After "ready": the realtime loops do not know earlier changes.
+  // After "ready": the realtime loops have not seen changes that came earlier.
   apps.follow((all, changes) => {
     realtime.postToAll({ type: 'apps', apps: all, changes });
     watching.tenantsChanged();
@@ -333,13 +333,13 @@ export async function startBackground(
           realtime.post(loop, { type: 'rule-event-done', appId, dataLength: data.length });
         });
         return;
-      case 'cluster-heard':
-        // Each ignores what is for the other.
-        servers.receive(message.word.from, message.word.text);
+      case 'cluster-received':
+        // Each part ignores messages that are for the other.
+        servers.receive(message.notice.from, message.notice.text);
         watching.receive(message);
         return;
       case 'tapped':
-      case 'cluster-said':
+      case 'cluster-sent':
         watching.receive(message);
         return;
       case 'histories':
@@ -405,7 +405,7 @@ async function openStore(url: string): Promise<Store> {
   return { database, lock, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** Opens the resolver for all names that tenants choose: its limits hold for the whole process. */
+/** Opens the resolver for all host names that tenants choose. Its limits hold for the whole process. */
 function openResolver(log: Log): Resolver {
   const throttle = new LogThrottle(systemTimers);
   const names = new SystemNames({ now: monotonicTimers.now });
@@ -420,7 +420,7 @@ function openResolver(log: Log): Resolver {
   });
 }
 
-/** Reports the number of push connections to the realtime loops, for as long as this thread lives. */
+/** Reports the number of push connections to the realtime loops. Runs as long as this thread. */
 function reportPushConnections(push: PushPart, realtime: RealtimeClient): void {
   let reported = 0;
   setInterval(() => {
@@ -437,7 +437,7 @@ function lowerPriority(log: Log): void {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').pop());
     setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
-    // Everything still works; deliveries may take longer beside heavy background work.
+    // A failure does no harm, but deliveries may be slower during heavy background work.
     log.debug('The background thread keeps its normal priority', { why: String(error) });
   }
 }

@@ -15,15 +15,15 @@ export interface StoreHealthOptions {
 }
 
 /**
- * Knows whether the store works: the parts that use it report, and it checks the store itself each second. During a
- * fault it also tries a write, so that it notices the end of the fault even if nothing else writes.
+ * Tracks whether the store works. The parts that use it report errors; in addition it is checked every second. During
+ * a fault the check also tries a write, to notice the end of the fault even if nothing else writes.
  */
 export class StoreHealth implements AsyncDisposable {
   private readonly options: StoreHealthOptions;
   private cancel: (() => void) | undefined;
   private checking: Promise<void> = Promise.resolve();
   private ended = false;
-  /** The error that showed damage. A damaged store stays so until it is restored. */
+  /** The error that revealed damage. A damaged store stays damaged until it is restored. */
   private damage: unknown;
 
   constructor(options: StoreHealthOptions) {
@@ -31,14 +31,14 @@ export class StoreHealth implements AsyncDisposable {
   }
 
   /**
-   * Makes the function by which one user of the store reports each error, or `undefined` when the store has worked. It
-   * returns whether the state of that user has changed.
+   * Makes a reporter for one user of the store. It must be called with each error, and with `undefined` after each
+   * success. It returns whether the state has changed.
    */
   reporter(user: StoreUser): (error: unknown) => boolean {
     return (error) => this.report(user, error);
   }
 
-  /** Why the store cannot keep what the push API accepts, in plain words; `undefined` while it can. */
+  /** Why the store cannot keep what the push API accepts, in plain English; `undefined` while it can. */
   fault(): string | undefined {
     const { readiness } = this.options;
     for (const user of ['store', 'push', 'instances'] as const) {
@@ -48,7 +48,7 @@ export class StoreHealth implements AsyncDisposable {
     return undefined;
   }
 
-  /** Checks the store each second from now on. */
+  /** Starts the checks. */
   watch(): void {
     if (this.ended) return;
     this.cancel = this.options.timers.after(CHECK_INTERVAL_MS, () => {
@@ -65,19 +65,19 @@ export class StoreHealth implements AsyncDisposable {
   private async check(): Promise<void> {
     const fault = await this.findFault();
     this.report('store', fault);
-    // During a fault the push API answers 503 and tries nothing again, so it cannot report the end itself.
+    // During a fault the push API answers 503 without trying, so it cannot notice the end itself.
     if (fault === undefined) this.report('push', undefined);
   }
 
   private async findFault(): Promise<unknown> {
     const { database, lock, readiness } = this.options;
     try {
-      // Writes to a file that was deleted are lost.
+      // Writes to a deleted file are lost.
       const lost = (await database.lost()) ?? lock.lost();
       if (lost !== undefined) return lost;
       // Parts of a damaged store can still be written, so a write would prove nothing.
       if (this.damage !== undefined || readiness.storeWorks) return this.damage;
-      // The row must change: SQLite writes nothing for a row that stays the same.
+      // SQLite skips updates that change nothing, so the row must change.
       await database.write(
         (sql) => sql`INSERT INTO revisions (what, revision) VALUES ('health', 1)
           ON CONFLICT (what) DO UPDATE SET revision = revisions.revision + 1`,

@@ -31,12 +31,12 @@ export interface Tenants extends AsyncDisposable {
   readonly instances: LiveInstances;
   /** The id of the instance that was created because there was none. */
   readonly createdInstance: string | undefined;
-  /** Whether other servers of the cluster do not see the store. */
+  /** Whether other servers of the cluster use a different store. */
   readonly isStoreOwn: boolean;
 }
 
 /**
- * Reads the apps and the instances, and creates one of each if there is none. Throws `StartFailed`, or what the store
+ * Reads the apps and instances. Creates one of each if there are none. Throws `StartFailed`, or what the store
  * throws.
  */
 export async function openTenants({

@@ -19,37 +19,37 @@ import type { RealtimeClient } from '../link/realtime-client.ts';
 export interface WatchingOptions {
   /** The name of this server. */
   readonly node: string;
-  /** Whether other servers see events of the same apps. */
+  /** Whether other servers also handle events of these apps. */
   readonly isOneOfCluster: boolean;
   readonly apps: MemoryAppDirectory;
   readonly instances: Pick<MemoryInstanceDirectory, 'byId'>;
-  /** Gets a tap for each instance that is watched. */
+  /** Gets a tap for each watched instance. */
   readonly instanceTaps: InstanceTaps;
   readonly realtime: RealtimeClient;
   readonly meter: TableMeter;
   readonly log: Log;
 }
 
-/** The live streams of this server. */
+/** The live event streams of this server. */
 export interface Watching extends Disposable {
-  /** Opens a stream of what happens from now on. Throws `OperationRefused` if there are too many. */
+  /** Opens a stream of events from now on. Throws `OperationRefused` if there are too many streams. */
   open(query: StreamQuery, reader: StreamReader): Promise<ReadableStream<Uint8Array>>;
-  /** Handles a message of a realtime loop about what is watched. */
+  /** Handles a message of a realtime loop about watched tenants. */
   receive(message: WatchingMessage): void;
-  /** The apps or instances of this server are others than before. */
+  /** Called when the apps or instances of this server have changed. */
   tenantsChanged(): void;
 }
 
 type WatchingMessage = Extract<
   LoopToBackground,
-  { readonly type: 'tapped' | 'cluster-heard' | 'cluster-said' }
+  { readonly type: 'tapped' | 'cluster-received' | 'cluster-sent' }
 >;
 
-/** A search for the channel that was probably meant reads at most this many channels, in at most this many pages. */
+/** The limits of a search for the channel that was probably meant: channels and pages to read. */
 const NEAR_AMONG_MAX = 1000;
 const PAGES_MAX = 10;
 
-/** Opens what shows apps and instances live. It does nothing until somebody watches. */
+/** Opens the live streams of apps and instances. Does nothing until somebody watches. */
 export function openWatching({
   node,
   isOneOfCluster,
@@ -71,7 +71,7 @@ export function openWatching({
     setTap: (appId, tap) => apps.setTap(appId, tap),
     share: BACKGROUND_RECORDS,
   });
-  /** The number of each watched instance, also after the instance is gone. */
+  /** The numbers of watched instances, also of those that were deleted meanwhile. */
   const numbers = new Map<string, number>();
   const pushTaps = new LoopTaps({
     ...common,
@@ -84,14 +84,14 @@ export function openWatching({
     },
     share: PUSH_RECORDS,
   });
-  // One loop speaks for this server.
-  const say = (to: string | undefined, text: string) =>
-    realtime.post(0, { type: 'cluster-say', to, text });
+  // One loop represents this server.
+  const send = (to: string | undefined, text: string) =>
+    realtime.post(0, { type: 'cluster-send', to, text });
   const watches = new Watches({
     node,
     timers: systemTimers,
     loops: realtime.count,
-    link: isOneOfCluster ? { toAll: (text) => say(undefined, text), to: say } : undefined,
+    link: isOneOfCluster ? { toAll: (text) => send(undefined, text), to: send } : undefined,
     watch(watched) {
       const isInstance = ({ id }: WatchedApp) => instanceIn(id) !== undefined;
       const watchedApps = watched.filter((one) => !isInstance(one));
@@ -116,9 +116,10 @@ export function openWatching({
         throw new OperationRefused('over-limit', error.message);
       }
       log.info('Live stream opened', who);
-      // The listener cancels the stream of a reader that has gone.
+      // If the reader disconnects, the listener cancels the stream.
       signal.addEventListener('abort', () => stream.end('session-ended'), { once: true });
-      // Messages keep their order, so all loops watch now. One that does not answer is too busy to be seen soon.
+      // Messages are handled in order, so after these answers all loops are watching. A loop that does not answer is
+      // too busy to send records soon.
       await realtime.askAll({ what: 'ping' }).catch(() => undefined);
       return stream.body;
     },
@@ -126,10 +127,10 @@ export function openWatching({
       switch (message.type) {
         case 'tapped':
           return watches.receive(message.ticks);
-        case 'cluster-heard':
-          return watches.receiveFrom(message.word.from, message.word.text);
-        case 'cluster-said':
-          return watches.said(message.to, message.isHeard);
+        case 'cluster-received':
+          return watches.receiveFrom(message.notice.from, message.notice.text);
+        case 'cluster-sent':
+          return watches.delivered(message.to, message.isReceived);
         default:
           return message satisfies never;
       }
@@ -152,7 +153,7 @@ export function openWatching({
   };
 }
 
-/** Returns the names of some occupied channels. */
+/** Returns names of occupied channels, not necessarily all. */
 async function occupied(realtime: RealtimeClient, appId: string): Promise<readonly string[]> {
   const names: string[] = [];
   let after: string | undefined;
@@ -167,7 +168,7 @@ async function occupied(realtime: RealtimeClient, appId: string): Promise<readon
   return names;
 }
 
-/** Shows an attempt to send a webhook in the live streams of its app. */
+/** Shows an attempt to send a webhook in the live streams of the app. */
 export function recordAttempt(
   apps: MemoryAppDirectory,
   { request, attempt, next }: Settlement,
@@ -176,7 +177,7 @@ export function recordAttempt(
   if (tap === undefined || attempt === undefined) return;
   tap.record({
     kind: 'webhook',
-    // The rest of an address may hold a secret.
+    // The rest of the URL may contain a secret.
     host: URL.parse(request.url)?.host,
     status: attempt.status,
     outcome: attempt.outcome,

@@ -4,8 +4,8 @@ import { StartFailed, type StartFault } from '../start-failed.ts';
 import { type Background, startBackground } from './start.ts';
 
 /**
- * The thread of the background loop, which does everything that touches SQL or a slow network. `server.ts` starts it
- * as a worker. This file dispatches the messages that it gets.
+ * The thread of the background loop, which does everything that uses SQL or a slow network. `server.ts` starts it as
+ * a worker. This file dispatches its messages.
  */
 
 declare const self: Worker;

@@ -1,14 +1,14 @@
 import type { KeptLine } from '../../observability/log.ts';
 
-/** Lines that a loop passes on at a time. */
+/** The limit of lines in one message. */
 const LINES_MAX = 200;
 
-/** How long a line waits for others. Milliseconds. */
+/** How long a line may wait for others. Milliseconds. */
 const WAIT_MS = 100;
 
 /**
- * Passes the lines of a loop's log on to the background loop, which keeps the last ones. With too many at once, the first ones
- * are passed on; the log itself has all.
+ * Passes log lines of a loop to the background loop, which keeps the last ones. If there are too many at once, only
+ * the first are passed on; the log itself has all of them.
  */
 export class LineRelay {
   private readonly send: (lines: readonly KeptLine[]) => void;

@@ -1,35 +1,36 @@
 import type { LoopMessage, LoopPorts } from './messages.ts';
 
-/** Messages wait for the end of the turn if others were posted less than this before. Milliseconds. */
+/** If messages were posted less than this before, further ones wait for the end of the turn. Milliseconds. */
 const PAUSE_MS = 0.5;
 
-/** Takes messages that another loop sent together. */
+/** Handles messages that another loop sent in one batch. */
 type Receive = (from: number, messages: readonly LoopMessage[]) => void;
 
 export interface LoopLinksOptions {
   /** The number of this loop. Loop 0 runs on the main thread. */
   readonly index: number;
   readonly ports: LoopPorts;
-  /** The memory in which all loops count the messages that they have handled: see `createHandledCounts`. */
+  /** The memory in which all loops count handled messages; see `createHandledCounts`. */
   readonly handled: SharedArrayBuffer;
 }
 
 /**
- * The links of one realtime loop to the others of this process.
+ * The links from one realtime loop to the others of this process.
  *
- * Messages to one loop arrive in the order in which they were sent. While there are many, all of one turn of the event loop
- * are posted as one array, since posting them one by one costs 2.6 times as much. After a pause they are posted when the
- * callback ends that sent them: the turn ends with writing to the loop's own connections, which takes milliseconds for a large
- * channel, and the other loop can write to its own meanwhile. With a single loop there is nothing to send to.
+ * Messages to one loop arrive in the order of sending. Under load, all messages of one turn of the event loop are
+ * posted as one array, because posting them one by one costs 2.6 times as much. After a pause they are posted at the
+ * end of the callback that sent them: at the end of the turn, this loop writes to its own connections, which takes
+ * milliseconds for a large channel, and meanwhile the other loop can write to its own. With a single loop there is
+ * nothing to send.
  */
 export class LoopLinks implements Disposable {
   readonly index: number;
   private readonly ports: LoopPorts;
-  /** The messages that were not posted yet, by loop. */
+  /** Messages to post, by loop. */
   private readonly batches: LoopMessage[][];
   private isFlushPending = false;
   private postedAtMs = Number.NEGATIVE_INFINITY;
-  /** Messages sent so far, by loop. Like `handled`, it starts over after 2^32. */
+  /** Messages sent so far, by loop. Wraps around at 2^32, as `handled` does. */
   private readonly sent: Int32Array;
   /** Handled messages by sender and receiver. */
   private readonly handled: Int32Array<SharedArrayBuffer>;
@@ -48,8 +49,8 @@ export class LoopLinks implements Disposable {
   }
 
   /**
-   * Sends a message to another loop at the end of this callback or turn. The message is copied then, so it must not be
-   * changed after this call.
+   * Sends a message to another loop at the end of this callback or turn. The message is copied then, so it must not
+   * be changed after this call.
    */
   send(loop: number, message: LoopMessage): void {
     if (this.ports[loop] === undefined)
@@ -64,8 +65,8 @@ export class LoopLinks implements Disposable {
   }
 
   /**
-   * The messages to a loop that it has not handled yet. Nothing limits them here: senders must stop in time if the other loop
-   * is slower than they are.
+   * How many messages another loop has not handled yet. There is no limit here: senders must stop in time if the
+   * other loop is slower than they are.
    */
   backlog(loop: number): number {
     const handled = Atomics.load(this.handled, this.placeOf(this.index, loop));
@@ -79,7 +80,7 @@ export class LoopLinks implements Disposable {
     }
   }
 
-  /** Begins to receive. Messages that came earlier are delivered first. */
+  /** Starts receiving. Delivers earlier messages first. */
   receive(receive: Receive): void {
     for (const [from, port] of this.ports.entries()) {
       if (port === undefined) continue;
@@ -111,7 +112,7 @@ export class LoopLinks implements Disposable {
   }
 }
 
-/** Links every loop with every other one. Returns the ports of each loop. */
+/** Links each loop with each other loop. Returns the ports of each. */
 export function linkLoops(count: number): LoopPorts[] {
   const ports = Array.from({ length: count }, () =>
     new Array<MessagePort | undefined>(count).fill(undefined),
@@ -127,7 +128,7 @@ export function linkLoops(count: number): LoopPorts[] {
   return ports;
 }
 
-/** Makes the memory in which as many loops count handled messages. */
+/** Allocates the memory in which this many loops count handled messages. */
 export function createHandledCounts(loops: number): SharedArrayBuffer {
   return new SharedArrayBuffer(loops * loops * Int32Array.BYTES_PER_ELEMENT);
 }

@@ -1,7 +1,7 @@
 import { shareCounts } from '../../runtime/shared-memory/shared-counts.ts';
 import { shareTotals } from '../../runtime/shared-memory/shared-total.ts';
 
-/** The memory in which realtime loops count what holds for all of them. */
+/** Shared memory for counts that hold for all realtime loops together. */
 export interface LoopTotals {
   readonly connections: SharedArrayBuffer;
   /** By app. */
@@ -14,7 +14,7 @@ export interface LoopTotals {
   readonly slowConnectionsClosed: SharedArrayBuffer;
 }
 
-/** Makes the memory for as many loops. */
+/** Allocates the memory for this many loops. */
 export function createLoopTotals(loops: number): LoopTotals {
   return {
     connections: shareTotals(loops),

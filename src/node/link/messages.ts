@@ -9,7 +9,7 @@ import type { RuleEvent } from '../../channels/push-rules/push-rule.ts';
 import type { TakenUsage } from '../../channels/usage/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage/usage.ts';
 import type { Config } from '../../config/schema.ts';
-import type { LoopWord } from '../../engines/redis/loop-bus.ts';
+import type { LoopNotice } from '../../engines/redis/loop-bus.ts';
 import type { EngineMessage } from '../../engines/threads/messages.ts';
 import type { KeptLine } from '../../observability/log.ts';
 import type { MetricValues } from '../../observability/meter.ts';
@@ -39,15 +39,15 @@ export interface ListenerAddress {
   readonly tls: boolean;
 }
 
-/** Where the password of the admin API comes from: `admin.password`, or a file that the server has made. */
+/** Where the admin API's password comes from: `admin.password`, or a file that the server created. */
 export type AdminPasswordSource = 'configuration' | 'file';
 
 export type RealtimeState = 'starting' | 'listening' | 'stopping';
 
-/** What is known of one channel, on all servers. */
+/** A channel on all servers together. */
 export interface ChannelState {
   readonly counts: ChannelCounts;
-  /** In the order in which they joined. */
+  /** In the order of joining. */
   readonly members: readonly Member[];
   readonly cached: CachedEvent | undefined;
 }
@@ -60,11 +60,11 @@ export type SendAnswer =
 /** The questions of the background loop to a realtime loop, with their answers. */
 export interface Questions {
   metrics: { ask: Record<never, never>; answer: MetricValues };
-  /** The loop states to the engine what other servers do not know yet of its figures. */
+  /** Before the answer, the loop sends its latest figures to Redis. */
   'share-figures': { ask: Record<never, never>; answer: 'shared' };
   /** The figures of all loops add up. */
   'live-figures': { ask: Record<never, never>; answer: LiveFigures };
-  /** The open connections of each app that has any. Those of all loops add up. */
+  /** The open connections per app. The counts of all loops add up. */
   'open-connections': {
     ask: Record<never, never>;
     answer: readonly (readonly [appId: string, open: number])[];
@@ -87,7 +87,7 @@ export interface Questions {
     ask: { readonly appId: string; readonly channel: string };
     answer: 'forgotten';
   };
-  /** `undefined`: the walk is not known any more. */
+  /** `undefined`: that walk no longer exists. */
   'find-connections': {
     ask: { readonly appId: string } & ConnectionQuery;
     answer: ConnectionPage | undefined;
@@ -96,20 +96,20 @@ export interface Questions {
     ask: { readonly appId: string; readonly socketId: string };
     answer: InspectedDetails | undefined;
   };
-  /** Whether there was such a connection. */
+  /** Whether the connection existed. */
   'end-connection': {
     ask: { readonly appId: string; readonly socketId: string };
     answer: boolean;
   };
   /**
-   * Says something to a loop of another server, or to one loop of each (`to` is `undefined`). The answer: how many were there
-   * to hear it; `undefined` while that cannot be known.
+   * Sends a notice to a loop of another server, or to one loop of each server (`to` is `undefined`). Answers with the
+   * number of receivers; `undefined` if it is unknown at the moment.
    */
-  'tell-servers': {
+  'notify-servers': {
     ask: { readonly to: string | undefined; readonly text: string };
     answer: number | undefined;
   };
-  /** Answered after all earlier messages have been handled. */
+  /** A barrier: the answer comes when all earlier messages have been handled. */
   ping: { ask: Record<never, never>; answer: 'pong' };
 }
 
@@ -117,21 +117,21 @@ export type Question = {
   [What in keyof Questions]: { readonly what: What } & Questions[What]['ask'];
 }[keyof Questions];
 
-/** The ports of one realtime loop to all loops, by their numbers. Its own place is empty. */
+/** The ports from one realtime loop to all others, by loop number. Its own place is empty. */
 export type LoopPorts = readonly (MessagePort | undefined)[];
 
-/** From a realtime loop to another one. */
+/** From one realtime loop to another. */
 export type LoopMessage =
-  /** What the engines of two loops have to say to each other; the only messages that are arrays. */
+  /** A message between the engines of two loops. Only these messages are arrays. */
   EngineMessage | UsageMessage | SessionMessage | LiveReportMessage;
 
-/** What connections have answered to an ask of the other loop. */
+/** Answers of connections to an ask of the other loop. */
 export interface LiveReportMessage {
   readonly type: 'live-report';
   readonly report: AskReport;
 }
 
-/** What a loop has taken from quotas and rates since its last message. */
+/** What the loop has taken from quotas and rates since its last message. */
 export interface UsageMessage {
   readonly type: 'usage';
   readonly taken: readonly TakenUsage[];
@@ -144,44 +144,44 @@ export function isOfEngine(message: LoopMessage): message is EngineMessage {
 /** From a realtime loop to the background loop. */
 export type LoopToBackground =
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
-  /** There is no answer; `why` is for the operator. */
+  /** The question has no answer; `why` is for the operator. */
   | { readonly type: 'no-answer'; readonly number: number; readonly why: string }
-  /** The loop has sent everything; answered with `goodbye`. */
+  /** The loop has sent everything. The reply is `goodbye`. */
   | { readonly type: 'goodbye' }
-  /** Since when the engine of the loop cannot be used, and why; `undefined`: it can. */
+  /** Since when, and why, the loop's engine cannot be used; `undefined`: it works. */
   | { readonly type: 'engine'; readonly away: EngineAway | undefined }
   | { readonly type: 'usage'; readonly usage: readonly DayUsage[] }
-  /** What the loop has logged. */
+  /** Log lines of the loop. */
   | { readonly type: 'logged'; readonly lines: readonly KeptLine[] }
-  /** What the loop has seen of watched apps. */
+  /** Events of watched apps. */
   | { readonly type: 'tapped'; readonly ticks: readonly AppTick[] }
-  /** A loop of another server has said something to this server. */
-  | { readonly type: 'cluster-heard'; readonly word: LoopWord }
-  /** A word was said to a loop of another server; `isHeard`: it is there. */
-  | { readonly type: 'cluster-said'; readonly to: string; readonly isHeard: boolean }
+  /** A notice came from a loop of another server. */
+  | { readonly type: 'cluster-received'; readonly notice: LoopNotice }
+  /** A notice was sent to a loop of another server; `isReceived`: the loop exists. */
+  | { readonly type: 'cluster-sent'; readonly to: string; readonly isReceived: boolean }
   | { readonly type: 'webhook-events'; readonly events: readonly AppWebhookEvent[] }
-  /** An event that fits a push rule of its app. */
+  /** An event that matches a push rule of its app. */
   | { readonly type: 'rule-event'; readonly event: RuleEvent }
-  /** The server stops: what the next start must know of the loop's histories. */
+  /** The server stops. These are the histories that the next start needs. */
   | { readonly type: 'histories'; readonly saved: Uint8Array };
 
 /** From the background loop to a realtime loop. */
 export type BackgroundToLoop =
   | { readonly type: 'apps'; readonly apps: readonly App[]; readonly changes: ChangedIds }
   | { readonly type: 'ask'; readonly number: number; readonly question: Question }
-  /** The background loop has taken over this many webhook events. */
+  /** The background loop has received this many webhook events. */
   | { readonly type: 'webhook-events-taken'; readonly events: number }
-  /** The background loop has stored the webhook events with these ids, or has dropped them. */
+  /** These webhook events were stored, or were dropped. */
   | { readonly type: 'webhook-events-over'; readonly ids: readonly string[] }
-  /** An event that fits a push rule was handled. `dataLength`: characters of its data. */
+  /** An event that matched a push rule was handled. `dataLength`: characters of its data. */
   | { readonly type: 'rule-event-done'; readonly appId: string; readonly dataLength: number }
-  /** The push listener has this many connections now. */
+  /** The present number of connections to the push listener. */
   | { readonly type: 'push-connections'; readonly open: number }
-  /** What is watched from now on. */
+  /** What to watch from now on. */
   | { readonly type: 'watch'; readonly apps: readonly WatchedApp[] }
-  /** Says something to a loop of another server, or to one loop of each. */
-  | { readonly type: 'cluster-say'; readonly to: string | undefined; readonly text: string }
-  /** The background loop has received everything. */
+  /** Sends a notice to a loop of another server, or to one loop of each server. */
+  | { readonly type: 'cluster-send'; readonly to: string | undefined; readonly text: string }
+  /** The reply to `goodbye`: the background loop has received everything. */
   | { readonly type: 'goodbye' };
 
 /** From the main thread to the background thread. */
@@ -190,14 +190,14 @@ export type ToBackground =
       readonly type: 'start';
       readonly config: Config;
       readonly logFormat: 'json' | 'text';
-      /** Leads to the log thread. */
+      /** The port to the log thread. */
       readonly logPort: MessagePort;
-      /** Lead to the realtime loops that do not run on the main thread, in their order. */
+      /** The ports to the realtime loops that do not run on the main thread, in loop order. */
       readonly loopPorts: readonly MessagePort[];
-      /** The certificate of the configuration; `undefined`: it names none. */
+      /** The certificate in the configuration; `undefined`: there is none. */
       readonly tls: Certificate | undefined;
     }
-  /** `channels` is where the channels listener listens. */
+  /** `channels` is the address of the channels listener. */
   | {
       readonly type: 'realtime';
       readonly state: RealtimeState;
@@ -219,7 +219,7 @@ export type FromBackground =
       readonly apps: readonly App[];
       readonly admin: ListenerAddress;
       readonly adminPassword: AdminPasswordSource;
-      /** Logs in to the dashboard once; `undefined` if there is none. */
+      /** Makes a link that logs in to the dashboard once; `undefined` if there is none. */
       readonly logInToken: string | undefined;
       readonly push: ListenerAddress;
       /** The id of the app that was created because there was none. */
@@ -227,17 +227,17 @@ export type FromBackground =
       readonly instances: readonly PushInstance[];
       /** The id of the instance that was created because there was none. */
       readonly createdInstance: string | undefined;
-      /** The usage of today before this start. */
+      /** Today's usage before this start. */
       readonly usage: readonly DayUsage[];
       /** The certificate of both public listeners; `undefined` for plain HTTP. */
       readonly tls: Certificate | undefined;
     }
   | { readonly type: 'failed'; readonly fault: StartFault }
-  /** The histories that all loops had at the last stop. Comes before "ready". */
+  /** The histories that the last stop saved. Comes before "ready". */
   | { readonly type: 'saved-histories'; readonly saved: SharedArrayBuffer }
-  /** There is another certificate for the channels listener. */
+  /** A new certificate for the channels listener. */
   | { readonly type: 'certificate'; readonly tls: Certificate }
-  /** The readiness check knows that clients can connect. */
+  /** The readiness check now reports that clients can connect. */
   | { readonly type: 'listening-noted' }
   | { readonly type: 'stopped' }
   | BackgroundToLoop;
@@ -248,26 +248,26 @@ export interface RealtimeStart {
   /** The number of this loop among the realtime loops. */
   readonly index: number;
   readonly logFormat: 'json' | 'text';
-  /** Leads to the log thread. */
+  /** The port to the log thread. */
   readonly logPort: MessagePort;
-  /** Leads to the background loop. */
+  /** The port to the background loop. */
   readonly backgroundPort: MessagePort;
-  /** Lead to the other realtime loops. */
+  /** The ports to the other realtime loops. */
   readonly loopPorts: LoopPorts;
   readonly serverName: string;
   /** The memory in which the links count handled messages. */
   readonly handled: SharedArrayBuffer;
   readonly totals: LoopTotals;
   readonly apps: readonly App[];
-  /** The usage of today before this start. */
+  /** Today's usage before this start. */
   readonly usage: readonly DayUsage[];
-  /** The histories that all loops had at the last stop. */
+  /** The histories that the last stop saved. */
   readonly histories: SharedArrayBuffer | undefined;
   /** For the channels listener; `undefined` for plain HTTP. */
   readonly tls: Certificate | undefined;
 }
 
-/** From the main thread to a realtime thread. Each is answered with `done` or `failed`, in their order. */
+/** Commands from the main thread to a realtime thread. The replies, `done` or `failed`, come in the same order. */
 export type ToRealtimeThread =
   | ({ readonly type: 'open' } & RealtimeStart)
   | { readonly type: 'connect' }
@@ -278,9 +278,9 @@ export type ToRealtimeThread =
 
 /** From a realtime thread to the main thread. */
 export type FromRealtimeThread =
-  /** The thread can receive messages: earlier ones would be lost. */
+  /** The thread can receive messages. Earlier messages would be lost. */
   | { readonly type: 'up' }
   | { readonly type: 'done' }
   | { readonly type: 'failed'; readonly fault: StartFault }
-  /** Nothing caught an error. The server must stop. */
+  /** An error that nothing caught. The server must stop. */
   | { readonly type: 'died'; readonly why: string };

@@ -2,7 +2,7 @@ import type { LiveFigures } from '../../admin/admin.ts';
 import { loopName } from './loop-name.ts';
 import type { BackgroundToLoop, Question, Questions } from './messages.ts';
 
-/** After this time, a realtime loop counts as too busy to answer. */
+/** A realtime loop without an answer for this long counts as too busy. */
 const ANSWER_TIMEOUT_MS = 5000;
 
 type Ask<What extends keyof Questions> = { readonly what: What } & Questions[What]['ask'];
@@ -19,10 +19,10 @@ export class RealtimeClient {
   private readonly loops: readonly ((message: BackgroundToLoop) => void)[];
   private readonly pending = new Map<number, Pending>();
   private asked = 0;
-  /** Ids of webhook events that are over, by loop, until the end of this turn. */
+  /** Ids of stored or dropped webhook events, by loop. Sent at the end of this turn. */
   private readonly webhookEventsOver = new Map<number, string[]>();
 
-  /** `loops`: one function for each loop that sends it a message. */
+  /** `loops`: for each loop, a function that sends it a message. */
   constructor(loops: readonly ((message: BackgroundToLoop) => void)[]) {
     this.loops = loops;
   }
@@ -40,7 +40,7 @@ export class RealtimeClient {
     for (const post of this.loops) post(message);
   }
 
-  /** Reports to a loop that one of its webhook events is over. Those of one turn share a message. */
+  /** Reports to a loop that one of its webhook events was stored or dropped. Reports of one turn share a message. */
   webhookEventOver(loop: number, id: string): void {
     const waiting = this.webhookEventsOver.get(loop);
     if (waiting !== undefined) return void waiting.push(id);
@@ -52,7 +52,7 @@ export class RealtimeClient {
     });
   }
 
-  /** Asks one loop. Rejects if no answer comes within 5 s, or the time that the question takes. */
+  /** Asks one loop. Rejects if no answer comes within 5 s, or within the question's own time limit. */
   async ask<What extends keyof Questions>(
     question: Ask<What>,
     loop = 0,
@@ -83,7 +83,7 @@ export class RealtimeClient {
     this.take(number)?.resolve(answer);
   }
 
-  /** Handles that a loop has no answer. */
+  /** Handles the reply that a question has no answer. */
   notAnswered(number: number, why: string): void {
     this.take(number)?.reject(new Error(why));
   }
@@ -128,7 +128,7 @@ export function addFigures(loops: readonly LiveFigures[]): LiveFigures {
   };
 }
 
-/** Adds up the items that have the same name. */
+/** Adds up items with the same name. */
 function addUp<T>(
   items: readonly T[],
   nameOf: (item: T) => string,

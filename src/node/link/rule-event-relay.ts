@@ -8,10 +8,10 @@ import type { Clock, Log } from '../../runtime/ports.ts';
 import { perSecond, TokenBucket } from '../../runtime/rates/token-bucket.ts';
 import { OVER_RATE, RuleLog } from './rule-log.ts';
 
-/** What may be in flight from this loop to the background loop. An app may take half of what is free. */
+/** The limits of events in flight from this loop to the background loop. An app may take half of the free room. */
 const IN_FLIGHT_MAX = { events: 2_000, characters: 8 * 1024 * 1024 };
 
-/** What an event counts besides its data. Characters. */
+/** The cost of an event in addition to its data. Characters. */
 const EVENT_CHARACTERS = 200;
 
 /** Why an event does not reach the background loop. */
@@ -35,7 +35,7 @@ interface InFlight {
   characters: number;
 }
 
-/** Hands events that fit a push rule to the background loop. What is over a bound is left out, counted and logged. */
+/** Passes events that match a push rule to the background loop. Events beyond a limit are dropped, counted and logged. */
 export class RuleEventRelay implements RuleEventSink {
   private readonly options: RuleEventRelayOptions;
   private readonly rates = new WeakMap<PushRule, TokenBucket>();
@@ -73,7 +73,7 @@ export class RuleEventRelay implements RuleEventSink {
     send(event);
   }
 
-  /** The background loop is done with an event. */
+  /** The background loop has handled an event. */
   done({ appId, dataLength }: { readonly appId: string; readonly dataLength: number }): void {
     const characters = EVENT_CHARACTERS + dataLength;
     const ofApp = this.byApp.get(appId);
@@ -88,7 +88,7 @@ export class RuleEventRelay implements RuleEventSink {
     this.log.notPublished(app, rule, { event, result, why: leftOut[result] });
   }
 
-  /** A loop of several may pass what the whole server may; the background loop has the exact rate. */
+  /** Each loop may pass as many as the whole server may; the background loop enforces the exact rate. */
   private mayPass(rule: PushRule, nowMs: number): boolean {
     const rate = perSecond(rule.perSecond);
     const bucket = this.rates.get(rule) ?? new TokenBucket(rate, nowMs);

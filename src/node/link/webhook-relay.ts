@@ -4,16 +4,20 @@ import { FairQueue } from '../../runtime/fair-queue.ts';
 import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 
-/** What may wait on all loops. Beyond it, the app that has most loses its newest events. `bytes` counts characters. */
+/**
+ * The limit of waiting events on all loops. Beyond it, the app with the most events loses its newest. `bytes` counts
+ * characters.
+ */
 const WAITING_MAX = { items: 80_000, bytes: 24 * 1024 * 1024 };
 
 /**
- * What may be in flight from all loops to the background loop without its acknowledgement; one event of each loop may exceed
- * it. `bytes` counts characters. Together with what waits, this is at most 64 MiB, if all characters have two bytes.
+ * The limit of events in flight from all loops to the background loop without acknowledgement. One event of each loop
+ * may exceed it. `bytes` counts characters. Together with the waiting events this is at most 64 MiB, if all
+ * characters take two bytes.
  */
 const IN_FLIGHT_MAX = { items: 20_000, bytes: 8 * 1024 * 1024 };
 
-/** The overhead of an event besides its text. Characters. */
+/** The cost of an event in addition to its text. Characters. */
 const EVENT_CHARACTERS = 100;
 
 /** How long an event may wait to be sent in a batch with others. */
@@ -29,7 +33,7 @@ export interface WebhookRelayOptions {
   readonly log: RateLimitedLog;
   /** The number of realtime loops. */
   readonly loops?: number;
-  /** What waits on all loops, if there are several. */
+  /** Shared counts of waiting events on all loops, if there are several. */
   readonly waiting?: Readonly<Record<'items' | 'bytes', SharedTotal>> | undefined;
 }
 
@@ -39,10 +43,10 @@ export class WebhookRelay implements WebhookSink {
   private readonly waiting: FairQueue<AppWebhookEvent>;
   private readonly inFlightMax: typeof IN_FLIGHT_MAX;
   private timer: NodeJS.Timeout | undefined;
-  /** The characters of each event in flight, in order. */
+  /** The sizes of the events in flight, in order. Characters. */
   private inFlight: number[] = [];
   private inFlightCharacters = 0;
-  /** By id, for events that are neither stored nor dropped. */
+  /** Callbacks of events that are neither stored nor dropped yet, by id. */
   private readonly awaited = new Map<string, () => void>();
 
   constructor(options: WebhookRelayOptions) {
@@ -62,14 +66,14 @@ export class WebhookRelay implements WebhookSink {
     this.flushSoon();
   }
 
-  /** The background loop has stored the event with this id, or has dropped it. */
+  /** Called when the background loop has stored or dropped the event with this id. */
   over(id: string): void {
     const over = this.awaited.get(id);
     this.awaited.delete(id);
     over?.();
   }
 
-  /** The background loop has acknowledged this many events. */
+  /** Called when the background loop has acknowledged this many events. */
   taken(events: number): void {
     for (const characters of this.inFlight.splice(0, events)) {
       this.inFlightCharacters -= characters;
@@ -77,7 +81,7 @@ export class WebhookRelay implements WebhookSink {
     if (!this.waiting.isEmpty) this.flushSoon();
   }
 
-  /** Sends now what the background loop may take. */
+  /** Sends as many events as the background loop may get now. */
   flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;

@@ -29,8 +29,8 @@ export function handleBackgroundMessage(
     case 'watch':
       realtime.watch(message.apps);
       return;
-    case 'cluster-say':
-      realtime.say(message.to, message.text);
+    case 'cluster-send':
+      realtime.notifyServers(message.to, message.text);
       return;
     case 'goodbye':
       realtime.backgroundSaidGoodbye();

@@ -28,26 +28,31 @@ type RedisSettings = Extract<Config['engine'], { type: 'redis' }>;
 export interface ChannelCounter {
   /** Occupied channels of all apps that this loop counts. */
   channelCount(): number;
-  /** Those of one app. The sum of all loops is the number of its channels. */
+  /** The occupied channels of one app. The sum over all loops is the number of its channels. */
   channelCountOf(app: App): MaybePromise<number>;
 }
 
-/** The engine of one realtime loop, from its start to its end. */
+/** The engine of one realtime loop. */
 export interface LoopEngine {
   readonly authority: Authority;
   readonly counter: ChannelCounter;
-  /** Set if the loops of this process are one another's homes: takes what they send. */
+  /** Handles messages of the other loops. Only set if the loops of this process are homes for each other. */
   readonly threads: ThreadsEngine | undefined;
   figures(): EngineFigures;
   /** The settings of apps have changed. */
   appsChanged(): void;
-  /** What a restart must not lose of the histories; `undefined`: they are not in this process. Called once, at the end. */
+  /**
+   * Returns the histories that must survive a restart; `undefined`: they are not kept in this process. Called once,
+   * at the end.
+   */
   saveHistories(): Uint8Array | undefined;
-  /** Restores what `saveHistories` of all loops before returned. Throws, and keeps nothing, if it is something else. */
+  /**
+   * Restores what `saveHistories` of all loops has returned. Throws, and restores nothing, if the data are not that.
+   */
   restoreHistories(saved: Uint8Array): void;
-  /** Connects to what several servers share. Throws `StartFailed` if that cannot be used. */
+  /** Connects to Redis, if there is one. Throws `StartFailed` if it cannot be used. */
   connect(): Promise<void>;
-  /** Hands over what it has delayed, and lets go of what servers share. */
+  /** Sends delayed events, and disconnects from Redis. */
   close(): Promise<void>;
 }
 
@@ -55,28 +60,28 @@ export interface LoopEngineOptions {
   readonly settings: Config['engine'];
   readonly links: LoopLinks;
   readonly apps: AppDirectory;
-  /** Carries messages between the loops of all servers; only used by an engine that they share. */
+  /** Carries messages between the loops of all servers; only for an engine on Redis. */
   readonly bus: LoopBus | undefined;
-  /** What holds for an app on all servers. Only an engine that servers share uses it. */
+  /** The quotas and rates of apps on all servers; only for an engine on Redis. */
   readonly quotas: ClusterQuotas;
   readonly channels: LocalChannels;
   readonly timers: Timers;
   readonly log: Log;
   readonly meter: EngineMeter & HistoryMeter;
-  /** What the events of all histories may count for on all loops. */
+  /** The limit of all histories on all loops. Bytes. */
   readonly historyBytes: number;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
-  /** Ends every connection of this loop that is signed in as the user. */
+  /** Closes all connections of this loop that are signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
   readonly allApps: () => Iterable<App>;
-  /** Ends every connection of this loop that is subscribed to the channel and can resume. */
+  /** Closes all connections of this loop that are subscribed to the channel and can resume. */
   readonly endResuming: (app: App, channel: ChannelText) => void;
-  /** Called when the engine cannot be used any more, and with `undefined` when it can be used again. */
+  /** Called when the engine becomes unusable, and with `undefined` when it works again. */
   readonly onState: (away: EngineAway | undefined) => void;
 }
 
-/** Chooses the engine: Redis for several servers, otherwise the loops of this process, or the only one of them. */
+/** Makes the engine: Redis for several servers; otherwise threads, or memory if there is only one loop. */
 export function openEngine(options: LoopEngineOptions): LoopEngine {
   const { settings, links } = options;
   if (settings.type === 'redis') return overRedis(options, settings);

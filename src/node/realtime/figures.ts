@@ -28,7 +28,7 @@ export interface FiguresOptions {
   readonly loopName: string;
   readonly apps: MemoryAppDirectory;
   readonly connections: Connections;
-  /** Those that HTTP requests carry. */
+  /** The connections over HTTP requests. */
   readonly sessions: Pick<Sessions, 'size'>;
   readonly authority: Authority;
   readonly counter: ChannelCounter;
@@ -36,10 +36,10 @@ export interface FiguresOptions {
   readonly live: Pick<LiveAsks, 'ask'>;
   readonly problems: ProblemBook;
   readonly api: Pick<ChannelsApi, 'send'>;
-  /** What apps do on all servers, if there are several. */
+  /** The usage of apps on all servers, if there are several. */
   readonly cluster: ClusterQuotas | undefined;
-  /** Leads to the loops of other servers, if there are any. */
-  readonly bus: Pick<LoopBus, 'say'> | undefined;
+  /** The bus to the loops of other servers, if there are any. */
+  readonly bus: Pick<LoopBus, 'notify'> | undefined;
   readonly serverName: string;
   /** Whether this is the first loop of its process. */
   readonly isFirst: boolean;
@@ -51,7 +51,7 @@ export interface FiguresOptions {
   readonly logLinesDropped: () => number;
 }
 
-/** The members of a channel in one answer. */
+/** The limit of members in one answer. */
 const MEMBERS_MAX = 1_000;
 
 const EMPTY_CHANNEL: ChannelState = {
@@ -60,7 +60,7 @@ const EMPTY_CHANNEL: ChannelState = {
   cached: undefined,
 };
 
-/** Answers the questions of the background loop about this one. */
+/** Answers the questions of the background loop about this loop. */
 export class Figures {
   private readonly options: FiguresOptions;
   private readonly walks: KeptWalks;
@@ -108,8 +108,8 @@ export class Figures {
         return (
           this.ofApp(question, (app) => this.options.inspector.end(app, question.socketId)) ?? false
         );
-      case 'tell-servers':
-        return this.options.bus?.say(question.to, question.text);
+      case 'notify-servers':
+        return this.options.bus?.notify(question.to, question.text);
       case 'ping':
         return 'pong';
       default:
@@ -123,13 +123,13 @@ export class Figures {
     );
   }
 
-  /** An app may have been removed since the question was asked. */
+  /** The app may have been removed since the question was sent. */
   private ofApp<T>({ appId }: { readonly appId: string }, answer: (app: App) => T): T | undefined {
     const app = this.options.apps.byId(appId);
     return app && answer(app);
   }
 
-  /** Answers `otherwise` for a channel that keeps no history. */
+  /** Returns `otherwise` for a channel without a history. */
   private ofKept<T>(
     { appId, channel }: Questions['forget-history']['ask'],
     otherwise: T,
@@ -200,7 +200,7 @@ export class Figures {
     return after(activity, (all) => ({ apps: all, servers: [{ name: serverName, apps: open }] }));
   }
 
-  /** Each loop would return the same, so only the first one does. */
+  /** Every loop would return the same, so only the first one answers. */
   private async figuresOfCluster(): Promise<LiveFigures> {
     const { isFirst, cluster, apps, usage } = this.options;
     if (cluster === undefined || !isFirst) return { apps: [], servers: [] };
@@ -219,7 +219,7 @@ export class Figures {
     if (cluster === undefined) {
       return Array.from(connections.openByApp(), ([app, open]) => [app.id, open] as const);
     }
-    // Each loop would return the same.
+    // Every loop would return the same.
     return isFirst ? cluster.openConnections() : [];
   }
 

@@ -9,8 +9,9 @@ type ChannelSettings = Config['channels'];
 const SUBSCRIPTION_BYTES = 2048;
 
 /**
- * Returns the settings of one of several loops: limits that the loops cannot count together are divided by their number.
- * Connections of one address, for example, are spread by the kernel at random, and the burst of its rates is 60 s worth.
+ * Returns the settings of one of several loops. Limits that the loops cannot count together are divided by their
+ * number. For the rates of an address this is precise enough: the kernel spreads its connections at random, and the
+ * burst of a rate is 60 s worth.
  */
 export function settingsOfLoop(settings: ChannelSettings, loops: number): ChannelSettings {
   if (loops === 1) return settings;
@@ -21,13 +22,13 @@ export function settingsOfLoop(settings: ChannelSettings, loops: number): Channe
       connectionsPerSecond: Math.ceil(addressLimits.connectionsPerSecond / loops),
       framesPerSecond: Math.ceil(addressLimits.framesPerSecond / loops),
     },
-    // The largest body must still fit.
+    // A body of the largest allowed size must still fit.
     unfinishedBytes: Math.max(requestBytes, Math.ceil(unfinishedBytes / loops)),
     waitingBytes: Math.ceil(waitingBytesLimit(settings) / loops),
   };
 }
 
-/** Returns the limit of connections: what the settings allow, and what open files allow. */
+/** Returns the limit of connections: the setting, or fewer if there are too few open files. */
 export function connectionLimit(
   settings: ChannelSettings,
   openFiles: OpenFiles | undefined,
@@ -38,7 +39,7 @@ export function connectionLimit(
   );
 }
 
-/** Returns the limit of subscriptions: the setting, or what half of the memory holds. */
+/** Returns the limit of subscriptions: the setting, or as many as half of the memory holds. */
 export function subscriptionLimit({ maxSubscriptions }: ChannelSettings): number {
   if (maxSubscriptions > 0) return maxSubscriptions;
   return Math.floor(memoryBytes() / 2 / SUBSCRIPTION_BYTES);
@@ -69,6 +70,6 @@ function configuredConnections({ maxConnections }: ChannelSettings): number {
 
 /** The memory of the machine, or of the container if that is less. */
 function memoryBytes(): number {
-  // 0 if nothing constrains the process.
+  // 0 if the process has no limit.
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }

@@ -12,12 +12,12 @@ export interface ListenersOptions {
 }
 
 /**
- * The server that takes new connections, and earlier ones that still have some. Bun can neither change the certificate of a
- * listening server nor pause it, so a new server takes its place on the same port.
+ * The HTTP server that accepts new connections, and earlier servers that still have connections. Bun can neither
+ * change the certificate of a listening server nor pause it; instead, a new server on the same port takes its place.
  */
 export class Listeners {
   private readonly options: ListenersOptions;
-  /** The newest first. */
+  /** Newest first. */
   private servers: readonly ConnectionServer[] = [];
   private isListening = false;
   private tls: Certificate | undefined;
@@ -27,7 +27,9 @@ export class Listeners {
     this.options = options;
   }
 
-  /** Every event looks for subscribers in each server, which takes up to 0.2 µs; a server takes about 60 KB. */
+  /**
+   * Each event looks for subscribers in each server, which takes up to 0.2 µs per server; a server takes about 60 KB.
+   */
   get serverCount(): number {
     return this.servers.length;
   }
@@ -42,9 +44,9 @@ export class Listeners {
     return { port: this.port };
   }
 
-  /** Uses another certificate for new connections; open ones stay. */
+  /** Sets the certificate of new connections. Open connections keep theirs. */
   replace(tls: Certificate): void {
-    // Tried on another port first, because the old server must stop before the new one can listen.
+    // Try it on another port first, because the old server must stop before the new one can listen.
     void this.options.open(tls, 0).stop(true);
     if (!this.isListening) {
       this.tls = tls;
@@ -66,7 +68,7 @@ export class Listeners {
     void this.servers[0]?.stop();
   }
 
-  /** Listens again. Throws Bun's error if the port cannot be opened now. */
+  /** Listens again. Throws Bun's error if the port cannot be opened at the moment. */
   resume(): void {
     this.forgetEmpty();
     this.open(this.tls, this.port);
@@ -80,13 +82,13 @@ export class Listeners {
     if (left.length < this.servers.length) this.serve(left);
   }
 
-  /** Stops listening; settles when no connection is left. */
+  /** Stops listening. Settles when no connection is left. */
   async close(): Promise<void> {
     this.isListening = false;
     await Promise.all(this.servers.map((server) => server.stop()));
   }
 
-  /** Ends the remaining connections. */
+  /** Closes the remaining connections. */
   async end(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.stop(true)));
   }

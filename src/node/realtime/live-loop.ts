@@ -12,15 +12,15 @@ export interface LiveLoopOptions {
   readonly sessions: UserSessions;
   readonly members: MemberSessions;
   readonly probe: Probe;
-  /** To the other loops of this process. */
+  /** Sends to the other loops of this process. */
   readonly links: LoopLinks;
-  /** To the loops of all servers, if there are several servers. */
+  /** Sends to loops of other servers, if there are any. */
   readonly bus: LoopBus | undefined;
-  /** A clock that is never set. */
+  /** A monotonic clock. */
   readonly timers: Timers;
 }
 
-/** What one loop does for live pushes: it asks its own connections, and counts the answers to what it asks. */
+/** One loop's part in live pushes: it asks its own connections, and counts the answers to its own asks. */
 export class LiveLoop {
   readonly asked: AskedConnections;
   private readonly options: LiveLoopOptions;
@@ -41,13 +41,13 @@ export class LiveLoop {
     if (bus !== undefined) bus.onReport = (text) => this.take(JSON.parse(text));
   }
 
-  /** Makes what asks. Called once there is a hub. */
+  /** Makes the object that asks. Called once, when the hub exists. */
   openAsks(hub: Hub): LiveAsks {
     this.asks = new LiveAsks({ hub, origin: this.origin, timers: this.options.timers });
     return this.asks;
   }
 
-  /** Takes what another loop reports. */
+  /** Handles a report of another loop. */
   take(report: AskReport): void {
     this.asks?.take(report);
   }

@@ -4,10 +4,13 @@ import type { SharedUsage, Usage } from '../../channels/usage/usage.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import type { UsageMessage } from '../link/messages.ts';
 
-/** How often loops tell each other what they have taken. Milliseconds. */
+/** How often loops exchange what they have taken. Milliseconds. */
 const INTERVAL_MS = 100;
 
-/** Tells the other loops what this one has taken from the quotas and rates of apps, and counts what they have taken. */
+/**
+ * Reports to the other loops what this loop has taken from the quotas and rates of apps, and counts what the others
+ * have taken.
+ */
 export class QuotaExchange {
   readonly usage: SharedUsage;
   private readonly links: LoopLinks;

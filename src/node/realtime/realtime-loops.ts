@@ -10,17 +10,17 @@ import type { Realtime, RealtimeOptions } from './realtime.ts';
 import { RealtimeThread } from './realtime-thread.ts';
 import { openRealtime } from './start.ts';
 
-/** The time that a thread has for an order beyond the drain time. Milliseconds. */
+/** The time that a thread has for a command, in addition to the drain time. Milliseconds. */
 const ORDER_TIMEOUT_MS = 5000;
 
 export interface RealtimeLoopsOptions extends Omit<RealtimeOptions, 'links' | 'totals'> {
   readonly logFormat: RealtimeStart['logFormat'];
-  /** One for each loop but the first. */
+  /** One per loop except the first. */
   readonly backgroundPorts: readonly MessagePort[];
   readonly openLogPort: () => MessagePort;
 }
 
-/** All realtime loops of this process: the first one on the main thread, each other one on a thread of its own. */
+/** All realtime loops of this process: the first on the main thread, each other loop on its own thread. */
 export class RealtimeLoops {
   /** The loop of the main thread. */
   readonly first: Realtime;
@@ -32,7 +32,7 @@ export class RealtimeLoops {
   private readonly totals: LoopTotals;
   private readonly handled: SharedArrayBuffer;
   private portLock: PortLock | undefined;
-  /** Only until all loops are open: they may be large. */
+  /** Kept until all loops are open only, because the histories may be large. */
   private histories: RealtimeOptions['histories'];
   private readonly reportDeath: (why: string) => void;
 
@@ -55,7 +55,7 @@ export class RealtimeLoops {
     });
   }
 
-  /** Opens the other loops, one after the other: starting many threads at once under load has crashed Bun. */
+  /** Opens the other loops one after the other: starting many threads at once under load has crashed Bun. */
   async openThreads(): Promise<void> {
     const { config, logFormat, backgroundPorts, openLogPort, serverName, apps, usage, tls } =
       this.options;
@@ -84,11 +84,11 @@ export class RealtimeLoops {
     this.histories = undefined;
   }
 
-  /** Lets all loops listen on the same port. Throws `StartFailed` if it cannot be opened. */
+  /** Makes all loops listen on the same port. Throws `StartFailed` if it cannot be opened. */
   async listen(): Promise<ListenerAddress> {
     const { channels } = this.options.config;
     await this.first.connect();
-    await Promise.all(this.threads.map((thread) => thread.order({ type: 'connect' })));
+    await Promise.all(this.threads.map((thread) => thread.command({ type: 'connect' })));
     let listener: ListenerAddress;
     // A port that the kernel chooses is free.
     if (this.threads.length > 0 && channels.port > 0) {
@@ -99,25 +99,25 @@ export class RealtimeLoops {
     } catch (error) {
       throw listenError(error, 'channels', channels);
     }
-    // The others take the port that the first one got, since the setting may be 0.
+    // The others use the port that the first loop got, since the setting may be 0.
     const { port } = listener;
-    await Promise.all(this.threads.map((thread) => thread.order({ type: 'listen', port })));
+    await Promise.all(this.threads.map((thread) => thread.command({ type: 'listen', port })));
     return listener;
   }
 
-  /** Uses another certificate for new connections. Rejects, and keeps the old one in all loops, if it cannot be used. */
+  /** Sets the certificate of new connections. Rejects, and keeps the old one in all loops, if it cannot be used. */
   async replaceCertificate(tls: Certificate): Promise<void> {
     this.first.replaceCertificate(tls);
-    await Promise.all(this.threads.map((thread) => thread.order({ type: 'certificate', tls })));
+    await Promise.all(this.threads.map((thread) => thread.command({ type: 'certificate', tls })));
   }
 
-  /** Stops listening in all loops at the same moment, and ends all connections over the drain time. */
+  /** Stops listening in all loops at the same moment, and closes all connections over the drain time. */
   async stop(): Promise<void> {
     const { first, threads } = this;
     const drainMs = this.options.config.drainSeconds * 1000;
     // The listeners close now, so another server may take the port.
     this.portLock?.[Symbol.dispose]();
-    // A loop that has drained still serves the others until they have drained too.
+    // A loop that has drained must still answer the others until they have drained as well.
     await Promise.all([
       withTimeout(drainMs + ORDER_TIMEOUT_MS, this.orderAll('drain')),
       first.drain(),
@@ -128,7 +128,7 @@ export class RealtimeLoops {
 
   private orderAll(type: 'drain' | 'close'): Promise<unknown> {
     // A thread that has died cannot stop; the others can.
-    return Promise.allSettled(this.threads.map((thread) => thread.order({ type })));
+    return Promise.allSettled(this.threads.map((thread) => thread.command({ type })));
   }
 }
 

@@ -2,16 +2,16 @@ import { loopName } from '../link/loop-name.ts';
 import type { FromRealtimeThread, RealtimeStart, ToRealtimeThread } from '../link/messages.ts';
 import { StartFailed } from '../start-failed.ts';
 
-type Order = ReturnType<typeof Promise.withResolvers<void>>;
+type PendingCommand = ReturnType<typeof Promise.withResolvers<void>>;
 
-/** A realtime loop in a thread of its own, as the main thread sees it. */
+/** A realtime loop on its own thread, seen from the main thread. */
 export class RealtimeThread {
   /** Settles only if the thread has died, with the reason. */
   readonly died: Promise<string>;
   private readonly worker = new Worker(new URL('./worker.ts', import.meta.url));
-  private readonly up: Order = Promise.withResolvers();
-  /** Orders that the thread has not finished, in their sequence. */
-  private readonly orders: Order[] = [this.up];
+  private readonly up: PendingCommand = Promise.withResolvers();
+  /** Commands that the thread has not finished, in order. */
+  private readonly pending: PendingCommand[] = [this.up];
   private readonly reportDeath: (why: string) => void;
   private isEnded = false;
 
@@ -22,7 +22,7 @@ export class RealtimeThread {
     const end = (why: string) => {
       this.isEnded = true;
       const failed = new StartFailed({ exitCode: 1, message: why });
-      for (const order of this.orders.splice(0)) order.reject(failed);
+      for (const one of this.pending.splice(0)) one.reject(failed);
       this.reportDeath(why);
     };
     this.worker.onmessage = ({ data }: MessageEvent<FromRealtimeThread>) => this.dispatch(data);
@@ -34,16 +34,16 @@ export class RealtimeThread {
     await this.up.promise;
     const { logPort, backgroundPort, loopPorts } = start;
     const links = loopPorts.filter((port) => port !== undefined);
-    await this.order({ type: 'open', ...start }, [logPort, backgroundPort, ...links]);
+    await this.command({ type: 'open', ...start }, [logPort, backgroundPort, ...links]);
   }
 
-  /** Gives an order. Settles once it is done; rejects with `StartFailed` if it fails or the thread dies. */
-  async order(message: ToRealtimeThread, transfer: MessagePort[] = []): Promise<void> {
+  /** Sends a command. Settles when it is done; rejects with `StartFailed` if it fails or the thread dies. */
+  async command(message: ToRealtimeThread, transfer: MessagePort[] = []): Promise<void> {
     if (this.isEnded) throw new StartFailed({ exitCode: 1, message: await this.died });
-    const order: Order = Promise.withResolvers();
-    this.orders.push(order);
+    const pending: PendingCommand = Promise.withResolvers();
+    this.pending.push(pending);
     this.worker.postMessage(message, transfer);
-    await order.promise;
+    await pending.promise;
   }
 
   terminate(): void {
@@ -54,10 +54,10 @@ export class RealtimeThread {
     switch (message.type) {
       case 'up':
       case 'done':
-        this.orders.shift()?.resolve();
+        this.pending.shift()?.resolve();
         return;
       case 'failed':
-        this.orders.shift()?.reject(new StartFailed(message.fault));
+        this.pending.shift()?.reject(new StartFailed(message.fault));
         return;
       case 'died':
         this.reportDeath(message.why);

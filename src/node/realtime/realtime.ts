@@ -13,16 +13,16 @@ import type { ListenerAddress, LoopToBackground, Question, Questions } from '../
 export interface RealtimeOptions {
   readonly config: Config;
   readonly apps: readonly App[];
-  /** The usage of today before this start. */
+  /** Today's usage before this start. */
   readonly usage: readonly DayUsage[];
-  /** The histories that all loops had at the last stop; this one takes those whose home it is. */
+  /** The histories that the last stop saved, of all loops. This loop takes those of its own channels. */
   readonly histories: SharedArrayBuffer | undefined;
   readonly tls: Certificate | undefined;
   readonly timers: Timers;
   readonly log: Log;
   /** Log lines that were dropped so far. */
   readonly logLinesDropped: () => number;
-  /** To the other realtime loops. */
+  /** Sends to the other realtime loops. */
   readonly links: LoopLinks;
   readonly totals: LoopTotals;
   /** The name of this server, for operators. */
@@ -30,30 +30,32 @@ export interface RealtimeOptions {
   readonly toBackground: (message: LoopToBackground) => void;
 }
 
-/** A realtime loop: WebSockets and the HTTP API of Channels. It owns no disk and runs no SQL. */
+/** A realtime loop: WebSockets and the HTTP API of Channels. It uses no disk and no SQL. */
 export interface Realtime {
-  /** Connects to what several servers share. Called before `listen`. Throws `StartFailed` if that cannot be used. */
+  /** Connects to Redis, if there is one. Called before `listen`. Throws `StartFailed` if it cannot be used. */
   connect(): Promise<void>;
-  /** Begins to listen. Throws Bun's error if the port is taken or the certificate cannot be used. */
+  /** Starts listening. Throws Bun's error if the port is taken or the certificate cannot be used. */
   listen(port: number): ListenerAddress;
-  /** Replaces the list of apps; ends the connections of apps that are gone. `changes` is for the log. */
+  /** Replaces the list of apps, and closes the connections of removed apps. `changes` is for the log. */
   replaceApps(apps: readonly App[], changes: ChangedIds): void;
   webhookEventsTaken(events: number): void;
   webhookEventsOver(ids: readonly string[]): void;
   ruleEventDone(event: { readonly appId: string; readonly dataLength: number }): void;
-  /** Sets how many connections the push listener has. */
+  /** Sets the number of connections of the push listener. */
   pushConnectionsAre(open: number): void;
-  /** Sets which apps are watched, and what watchers want to see of them. */
+  /** Sets which apps are watched, and what their watchers want to see. */
   watch(apps: readonly WatchedApp[]): void;
-  /** Says something to a loop of another server; `undefined`: to one loop of each. */
-  say(to: string | undefined, text: string): void;
-  /** Uses another certificate for new connections. Throws, and keeps the old one, if it cannot be used. */
+  /** Sends a notice to a loop of another server, or with `undefined` to one loop of each server. */
+  notifyServers(to: string | undefined, text: string): void;
+  /** Sets the certificate of new connections. Throws, and keeps the old one, if it cannot be used. */
   replaceCertificate(tls: Certificate): void;
   answer(question: Question): MaybePromise<Questions[Question['what']]['answer']>;
   /** The background loop has received everything that this one sent. */
   backgroundSaidGoodbye(): void;
-  /** Stops listening, and ends all connections over the drain time. The loop still answers the other loops. */
+  /**
+   * Stops listening, and closes all connections over the drain time. The loop continues to answer the other loops.
+   */
   drain(): Promise<void>;
-  /** Hands what it knows to the background loop, and stops. */
+  /** Hands its state to the background loop, and stops. */
   close(): Promise<void>;
 }

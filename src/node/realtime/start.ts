@@ -6,7 +6,7 @@ import { MemberSessions } from '../../channels/subscribing/member-sessions.ts';
 import { Usage } from '../../channels/usage/usage.ts';
 import { UserSessions } from '../../channels/users/user-sessions.ts';
 import { LocalConnectionQuota } from '../../engines/local-connection-quota.ts';
-import { LoopBus, type LoopWord } from '../../engines/redis/loop-bus.ts';
+import { LoopBus, type LoopNotice } from '../../engines/redis/loop-bus.ts';
 import { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
@@ -40,7 +40,7 @@ import { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts'
 import { REALTIME_RECORDS } from '../../watching/limits.ts';
 import { LoopTaps } from '../../watching/loop-taps.ts';
 import { FileGuard } from '../file-guard.ts';
-import { stoppingWord } from '../link/cluster-words.ts';
+import { stoppingNotice } from '../link/cluster-format.ts';
 import { loopName } from '../link/loop-name.ts';
 import { isOfEngine } from '../link/messages.ts';
 import { RuleEventRelay } from '../link/rule-event-relay.ts';
@@ -61,22 +61,22 @@ import { QuotaExchange } from './quota-exchange.ts';
 import type { Realtime, RealtimeOptions } from './realtime.ts';
 
 /**
- * Each connection is checked once a second, a tenth of them at a time: checking 10,000 at once blocked the loop for 3 ms.
- * Milliseconds.
+ * The interval of checking connections, a tenth of them at a time, so each is checked once a second. Checking 10,000
+ * at once blocked the loop for 3 ms. Milliseconds.
  */
 const CHECK_INTERVAL_MS = 100;
 const CHECK_PARTS = 10;
 
 /**
- * The interval of counting descriptors, which takes 3 µs. Several thousand connections may come in a second, and the
+ * The interval of counting descriptors, which takes 3 µs. Several thousand connections can arrive per second, and the
  * descriptors reserved for the server itself must last until the next count. Milliseconds.
  */
 const FILES_CHECK_INTERVAL_MS = 20;
 
-/** The interval of storing usage: a crash loses no more than this and one commit. Milliseconds. */
+/** The interval of storing usage. A crash loses at most the usage of this time and one commit. Milliseconds. */
 const USAGE_INTERVAL_MS = 500;
 
-/** Opens a realtime loop, which can then answer other loops. It listens when it is asked to. */
+/** Opens a realtime loop, which can then answer other loops. It starts to listen in a separate call. */
 export function openRealtime(options: RealtimeOptions): Realtime {
   const { config, timers, log, tls, links } = options;
   const channels = settingsOfLoop(config.channels, links.count);
@@ -84,11 +84,12 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const isOneOfSeveral = links.count > 1;
   const totalOf = (memory: SharedArrayBuffer) => new SharedTotal(memory, links.index);
   const isOneOfCluster = config.engine.type === 'redis';
-  const onWord = (word: LoopWord) => options.toBackground({ type: 'cluster-heard', word });
+  const onNotice = (notice: LoopNotice) =>
+    options.toBackground({ type: 'cluster-received', notice });
   const bus =
     config.engine.type === 'redis'
       ? // One loop of each server speaks for it.
-        new LoopBus(config.engine.keyPrefix, isFirst ? onWord : undefined)
+        new LoopBus(config.engine.keyPrefix, isFirst ? onNotice : undefined)
       : undefined;
   const clusterQuotas = new ClusterQuotas({
     serverName: options.serverName,
@@ -199,7 +200,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     problems: new ProblemBook(timers),
     endConnectionOf: (appId) => clients.endConnectionOf(appId),
     hastenDepartures: () => clients.departures.hasten(),
-    // A full buffer would close the connection: half of it stays free for live events.
+    // A full buffer closes the connection, so half of it stays free for live events.
     historySendBytes: channels.sendBufferBytes / 2,
     subscriptionErrors: channels.subscriptionErrors,
     sessions: userSessions,
@@ -380,7 +381,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       engine.appsChanged();
       taps.apply();
       clients.endAll(new Set(gone), 'app-disabled');
-      // Logged here, because from here on it is true.
+      // Logged here because it is true from here on.
       if (isFirst) log.info('Apps changed', { apps: list.length, ...changes });
     },
     replaceCertificate: (certificate) => listeners.replace(certificate),
@@ -393,17 +394,18 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       pushConnections = open;
     },
     watch: (watched) => taps.watch(watched),
-    say(to, text) {
-      void bus?.say(to, text).then((hearers) => {
-        // While Redis is away, `hearers` is undefined. The message counts as heard, because it will be repeated.
-        const isHeard = hearers !== 0;
-        if (to !== undefined) options.toBackground({ type: 'cluster-said', to, isHeard });
+    notifyServers(to, text) {
+      void bus?.notify(to, text).then((receivers) => {
+        // While Redis is away, `receivers` is undefined. The notice then counts as received, because it will be
+        // repeated.
+        const isReceived = receivers !== 0;
+        if (to !== undefined) options.toBackground({ type: 'cluster-sent', to, isReceived });
       });
     },
     answer: (question) => figures.answer(question),
     backgroundSaidGoodbye: () => goodbye.resolve(),
     async drain() {
-      if (isFirst) void bus?.say(undefined, stoppingWord(options.serverName));
+      if (isFirst) void bus?.notify(undefined, stoppingNotice(options.serverName));
       sessions.stop();
       sessionCluster?.stop();
       const stopped = listeners.close();
@@ -415,18 +417,18 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       ]);
       clearInterval(checks);
       clearInterval(fileChecks);
-      // With a limit: a client may keep its end half open for ever.
+      // Limited, because a client may keep its end half open forever.
       await withTimeout(STOP_WAIT_MS, stopped);
       await withTimeout(STOP_WAIT_MS, listeners.end());
       await clients.departed();
     },
     async close() {
-      // Last, so that no webhook events and usage are lost.
+      // Last, so that no webhook events and no usage are lost.
       taps.stop();
       clearInterval(usageTimer);
       quotas?.stop();
       webhookRelay.flush();
-      // With a limit: Redis may be away.
+      // Limited, because Redis may be away.
       await withTimeout(STOP_WAIT_MS, engine.close());
       webhookRelay.flush();
       const saved = engine.saveHistories();
@@ -435,7 +437,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       }
       keepUsage();
       if (!isFirst) {
-        // The main thread stops the background loop, and only its own messages are sure to come before that.
+        // The main thread stops the background loop, and only its own messages are sure to arrive before that.
         options.toBackground({ type: 'goodbye' });
         await withTimeout(STOP_WAIT_MS, goodbye.promise);
       }
@@ -445,7 +447,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   };
 }
 
-/** The time for requests and closing handshakes in flight when the server stops. Milliseconds. */
+/** The time for open requests and closing handshakes when the server stops. Milliseconds. */
 const STOP_WAIT_MS = 1000;
 
 function restoreHistories({ histories, log }: RealtimeOptions, engine: LoopEngine): void {
@@ -464,7 +466,7 @@ function coalescerOfThisLoop(share: LoopShare): Coalescer {
     now: () => performance.now(),
     busyShare: (nowMs) => share.at(nowMs),
     after: (delayMs, run) => setTimeout(run, delayMs),
-    // Bun sends what was published at the end of a turn, and then runs these.
+    // At the end of a turn Bun first sends what was published, then runs these.
     afterTurn: (run) => void setImmediate(run),
   });
 }

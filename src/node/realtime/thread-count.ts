@@ -4,13 +4,13 @@ import { availableParallelism } from 'node:os';
 /** Where the kernel shows control groups. */
 const CGROUPS = '/sys/fs/cgroup';
 
-/** The largest number of threads that `auto` chooses: that of the setting. */
+/** The largest number of threads that `auto` chooses. The setting has the same maximum. */
 const THREADS_MAX = 64;
 
 /** What the number of threads depends on. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
-  /** Cores that the affinity of the process allows. */
+  /** The cores that the process may use by its affinity. */
   readonly cores: number;
   /** Reads a file; `undefined` if it cannot be read. */
   readonly read: (file: string) => string | undefined;
@@ -32,31 +32,31 @@ const thisMachine: Machine = {
 /** Returns the number of realtime loops. */
 export function threadCount(threads: 'auto' | number, machine = thisMachine): number {
   if (threads !== 'auto') return threads;
-  // Other kernels do not spread the connections of a port over several listeners.
+  // Other kernels do not distribute the connections of a port among several listeners.
   if (machine.platform !== 'linux') return 1;
   const cores = usableCores(machine);
-  // With up to two cores, the background loop shares one with a realtime loop, which the kernel prefers.
+  // With up to two cores, the background loop shares a core with a realtime loop, which the kernel prefers.
   return Math.min(THREADS_MAX, cores > 2 ? cores - 1 : cores);
 }
 
-/** Returns how many cores the process may use: what affinity and the quotas of its control groups allow. */
+/** Returns how many cores the process may use: by its affinity and the quotas of its control groups. */
 export function usableCores({ cores, read }: Machine): number {
   const quota = Math.min(...groupsOf(read).map((group) => quotaOf(group, read)));
   return Math.max(1, Math.floor(Math.min(cores, quota)));
 }
 
-/** The folders of this process's control groups and of their parents: each of them may have a quota. */
+/** The folders of this process's control groups and of their parents. Each may have a quota. */
 function groupsOf(read: Machine['read']): readonly string[] {
   const lines = (read('/proc/self/cgroup') ?? '').split('\n');
   return lines.flatMap((line) => {
     const [, controllers, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
     if (controllers === undefined || path === undefined) return [];
-    // Version 2 has no controllers here. Where both versions are used, it is in a folder of its own.
+    // Version 2 has no controllers here. Where both versions are mounted, it is in its own folder.
     if (controllers === '') {
       return [...withParents(CGROUPS, path), ...withParents(`${CGROUPS}/unified`, path)];
     }
     if (!controllers.split(',').includes('cpu')) return [];
-    // A container sees its own group as the root, though the path may be that on the host.
+    // A container sees its own group as the root, although the path may be that of the host.
     return [
       ...withParents(`${CGROUPS}/${controllers}`, path),
       ...withParents(`${CGROUPS}/cpu`, path),

@@ -16,19 +16,22 @@ import { handleBackgroundMessage } from './background-messages.ts';
 import type { Realtime } from './realtime.ts';
 import { openRealtime } from './start.ts';
 
-/** The thread of a realtime loop other than that of the main thread. It obeys the main thread, one order after the other. */
+/**
+ * The thread of a realtime loop other than the first one. It runs the commands of the main thread one after the
+ * other.
+ */
 
 declare const self: Worker;
 
 const post = (message: FromRealtimeThread) => self.postMessage(message);
 
 let loop: RealtimeLoop | undefined;
-let orders = Promise.resolve();
+let commands = Promise.resolve();
 
 self.addEventListener('message', ({ data }: MessageEvent<ToRealtimeThread>) => {
-  orders = orders.then(async () => {
+  commands = commands.then(async () => {
     try {
-      await obey(data);
+      await run(data);
       post({ type: 'done' });
     } catch (error) {
       post({ type: 'failed', fault: faultOf(error) });
@@ -39,7 +42,7 @@ self.addEventListener('message', ({ data }: MessageEvent<ToRealtimeThread>) => {
 void firstFault().then((why) => post({ type: 'died', why }));
 post({ type: 'up' });
 
-async function obey(message: ToRealtimeThread): Promise<void> {
+async function run(message: ToRealtimeThread): Promise<void> {
   if (message.type === 'open') {
     loop = openLoop(message);
     return;

@@ -71,8 +71,8 @@ interface Pooled {
 }
 
 /**
- * Sends requests to one origin over a small pool of HTTP/2 connections. It respects the limits of each peer, sends
- * again what was certainly not processed, and replaces connections that end.
+ * Sends requests to one origin over a small pool of HTTP/2 connections. It respects the limits of each peer, repeats
+ * requests that were certainly not processed, and replaces closed connections.
  *
  * `send` settles with a value in every case, at the latest soon after the request's timeout.
  */
@@ -84,7 +84,7 @@ export class Http2Client implements AsyncDisposable {
   private readonly pseudoBytesMax: number;
   /** Connections that accept requests, or will. */
   private pool: Pooled[] = [];
-  /** Connections that only finish what they have. */
+  /** Connections that only finish their requests in flight. */
   private readonly leaving = new Set<Connection>();
   private readonly waiting = new WaitingRequests();
   private readonly pause = new ReconnectPause();
@@ -139,7 +139,7 @@ export class Http2Client implements AsyncDisposable {
     });
   }
 
-  /** Sends further requests over new connections only; those in flight go on. */
+  /** Sends further requests over new connections only. Those in flight continue. */
   replaceConnections(why: string): void {
     for (const { connection } of [...this.pool]) connection?.leave(why);
   }
@@ -228,9 +228,9 @@ export class Http2Client implements AsyncDisposable {
   }
 
   /**
-   * Opens one more connection if requests wait and none accepts them. Connections are opened one after the other: each
-   * must have answered before the next, since many peers accept a single request until they know who is asking. Only
-   * a connection whose first request hangs is not waited for.
+   * Opens another connection if requests wait and no connection accepts them. Connections are opened one after the
+   * other: each must have answered before the next, since many peers accept a single request until they have
+   * authenticated it. Only a connection whose first request hangs is not waited for.
    */
   private connectIfNeeded(): void {
     if (this.isClosed || this.waiting.size === 0) return;

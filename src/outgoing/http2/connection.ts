@@ -40,9 +40,9 @@ export interface ConnectionOwner {
   onRoom(): void;
   /** The peer has certainly not processed this request. */
   onRefused(exchange: Exchange): void;
-  /** It accepts no more requests; those in flight go on. */
+  /** It accepts no more requests. Those in flight continue. */
   onLeaving(why: string): void;
-  /** It has ended, and every request of it was settled or given back. */
+  /** It has closed, and every request on it was settled or given back. */
   onEnded(why: string): void;
 }
 
@@ -56,7 +56,7 @@ const CONNECTION_WINDOW_BYTES = 1024 * 1024;
  * One HTTP/2 connection of a client. It opens no socket and starts no timer: its owner calls `tick` regularly.
  * Source: RFC 9113.
  *
- * It sends no request before the peer's settings have come, because only they say how many the peer accepts.
+ * It sends no request before the peer's settings have arrived, because these contain the limit of requests.
  */
 export class Connection implements WireListener, FrameListener {
   answers = 0;
@@ -159,7 +159,7 @@ export class Connection implements WireListener, FrameListener {
     if (this.streams.isExhausted) this.leave('stream ids used up');
   }
 
-  /** Accepts no more requests, and ends once those in flight are settled. */
+  /** Accepts no more requests, and closes once those in flight are settled. */
   leave(why: string): void {
     if (this.state === 'ended' || this.state === 'leaving') return;
     this.state = 'leaving';
@@ -222,7 +222,7 @@ export class Connection implements WireListener, FrameListener {
     if (exchange.status === 0) return this.refuseAnswer(id, exchange, 'body without a header');
     exchange.keep(part, this.options.bodyBytesMax);
     if (isLast) return this.finish(id, exchange);
-    // The rest would not be kept.
+    // The rest would not be stored.
     if (exchange.bodyBytes >= this.options.bodyBytesMax) {
       this.writer.reset(id, ERROR.cancel);
       this.finish(id, exchange);
@@ -298,7 +298,7 @@ export class Connection implements WireListener, FrameListener {
 
   /** The answer is complete, or as much of it as we want. */
   private finish(id: number, exchange: Exchange): void {
-    // The peer answered before it had the whole request, and does not want the rest.
+    // The peer answered before it had received the whole request, and does not need the rest.
     if (!exchange.isSent) this.writer.reset(id, ERROR.cancel);
     this.remove(id, exchange);
     this.answers++;
@@ -347,7 +347,7 @@ export class Connection implements WireListener, FrameListener {
     if (found === 'gone') this.abandon('silence', 'no answer to a ping');
   }
 
-  /** Closes the wire without sending anything, and ends. */
+  /** Closes the wire without sending anything. */
   private abandon(why: UnknownWhy, detail: string): void {
     this.wire.destroy();
     this.end(why, detail);
@@ -358,7 +358,7 @@ export class Connection implements WireListener, FrameListener {
     this.endWith(ERROR.noError, 'connection-lost', why);
   }
 
-  /** Sends GOAWAY with an error code, and ends. */
+  /** Sends GOAWAY with an error code, and closes. */
   private endWith(code: number, why: UnknownWhy, detail: string): void {
     this.writer.goAway(0, code);
     this.writer.flush();

@@ -64,7 +64,7 @@ export class Connector {
         attach,
       );
       if (opening.ok) return undefined;
-      // "Speaks no HTTP/2" says more than that the next address is unreachable.
+      // "Speaks no HTTP/2" is more informative than that the next address is unreachable.
       if (failure.why === 'no-http2') continue;
       failure = { why: opening.noHttp2 ? 'no-http2' : 'unreachable', detail: opening.why };
     }

@@ -2,7 +2,7 @@ import type { AnswerFields, Http2Request, Http2Result, UnknownWhy } from './requ
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** A request that waits or is in flight, and what has come of its answer. */
+/** A request that waits or is in flight, and the answer so far. */
 export class Exchange {
   readonly request: Http2Request;
   readonly deadlineMs: number;
@@ -12,7 +12,7 @@ export class Exchange {
   /** How often a peer refused it. */
   refusals = 0;
 
-  // Each connection that it is sent over sets these anew.
+  // Set anew for each connection that it is sent over.
 
   sentAtMs = 0;
   /** Flow-control window of its stream. */
@@ -22,7 +22,7 @@ export class Exchange {
   /** 0 until the answer has begun. */
   status = 0;
   fields: AnswerFields = [];
-  /** Bytes of the answer's body that have come, kept or not. */
+  /** Received bytes of the answer's body, stored or not. */
   bodyBytes = 0;
   private readonly chunks: Buffer[] = [];
 
@@ -52,7 +52,7 @@ export class Exchange {
     if (room > 0 && part.length > 0) this.chunks.push(Buffer.from(part.subarray(0, room)));
   }
 
-  /** Reads a header block of the answer: its header or its trailers. Returns what is wrong with it. */
+  /** Reads a header block of the answer: its header or its trailers. Returns the error in it, if any. */
   readHeaders(fields: AnswerFields, isLast: boolean): string | undefined {
     if (this.status > 0) return undefined;
     const status = readStatus(fields);
@@ -64,7 +64,7 @@ export class Exchange {
     return undefined;
   }
 
-  /** No more of the answer will come: settles with what has come, or as unknown. */
+  /** The answer is over: settles with the received part, or as unknown. */
   settleLost(why: UnknownWhy, detail: string | undefined): void {
     if (this.status > 0) this.settleAnswered();
     else this.settle({ result: 'unknown', why, detail });

@@ -32,9 +32,9 @@ const HEADER_BLOCK_BYTES_MAX = 32 * 1024;
 const PRIORITY_BYTES = 5;
 
 /**
- * Decodes what a peer sends, checks each frame, and reports it to the listener. Source: RFC 9113, 6.
+ * Decodes the peer's frames, checks each, and reports it to the listener. Source: RFC 9113, 6.
  *
- * Whether a stream exists is for the listener to check.
+ * The listener must check whether a stream exists.
  */
 export class FrameDecoder {
   private readonly listener: FrameListener;

@@ -16,7 +16,7 @@ export interface WireTarget {
   readonly timeoutMs: number;
 }
 
-/** Whether a wire was opened. `why` is a code or a few words. */
+/** The result of opening a wire. `why` is a code or a few words. */
 export type WireOpening =
   | { readonly ok: true }
   | { readonly ok: false; readonly why: string; readonly noHttp2: boolean };
@@ -30,7 +30,7 @@ export type OpenWire = (
   attach: (wire: Wire) => WireListener | undefined,
 ) => Promise<WireOpening>;
 
-/** How long a closing connection may take to send its last bytes. */
+/** The time for a closing connection to send its last bytes. */
 const END_MS_MAX = 5_000;
 
 const PROTOCOL = 'h2';
@@ -50,7 +50,7 @@ export function createOpenWire(timers: Timers): OpenWire {
         ? connectTls({
             host: address,
             port,
-            // SNI takes no addresses (RFC 6066, 3).
+            // SNI does not allow addresses (RFC 6066, 3).
             ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
             ALPNProtocols: [PROTOCOL],
             minVersion: 'TLSv1.2',

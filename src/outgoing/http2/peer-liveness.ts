@@ -8,13 +8,13 @@ export interface LivenessOptions {
 /** Silence without requests in flight, after which the peer is pinged. */
 const IDLE_PING_MS = 60_000;
 
-/** Silence after a ping that ends the connection. */
+/** A connection is closed after this silence following a ping. */
 const PING_TIMEOUT_MS = 5_000;
 
 /** Requests in a row without an answer in time, after which the connection gets no more. */
 const UNANSWERED_MAX = 3;
 
-/** When a peer was last heard from, and whether it still answers. */
+/** When a peer last sent something, and whether it still answers. */
 export class PeerLiveness {
   heardAtMs: number;
   private readonly options: LivenessOptions;
@@ -27,7 +27,7 @@ export class PeerLiveness {
     this.heardAtMs = nowMs;
   }
 
-  /** Too many requests in a row had no answer. */
+  /** Too many consecutive requests got no answer. */
   get isUnresponsive(): boolean {
     return this.unansweredInRow >= UNANSWERED_MAX;
   }
@@ -56,7 +56,7 @@ export class PeerLiveness {
     );
   }
 
-  /** Whether a silent peer is to be pinged now, or is gone. `oldest` is the oldest request in flight. */
+  /** Whether to ping a silent peer now, or to consider it dead. `oldest` is the oldest request in flight. */
   check(oldest: Exchange | undefined, nowMs: number): 'ping' | 'gone' | undefined {
     if (this.pingedAtMs !== undefined) {
       return nowMs - this.pingedAtMs < PING_TIMEOUT_MS ? undefined : 'gone';

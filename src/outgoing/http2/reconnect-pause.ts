@@ -4,7 +4,7 @@ import { doubledMs } from '../../runtime/back-off.ts';
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 10_000;
 
-/** Counts failed attempts to connect, and says when the next one may begin. */
+/** Counts failed connection attempts, and determines when the next one may start. */
 export class ReconnectPause {
   /** Failures in a row. */
   failures = 0;

@@ -57,7 +57,7 @@ export type UnknownWhy =
   /** The client was closed. */
   | 'closed';
 
-/** What became of a request. `detail` is for people: a code or a few words, never a part of the request. */
+/** The result of a request. `detail` is for people: a code or a few words, never a part of the request. */
 export type Http2Result =
   | {
       readonly result: 'answered';

@@ -31,7 +31,7 @@ export class StreamLimit {
     return this.pausedUntilMs !== undefined;
   }
 
-  /** The peer said how many it accepts. That replaces what was observed. */
+  /** The peer announced its limit, which replaces what was observed. */
   announce(streams: number): void {
     this.announced = streams;
     this.observe(NO_LIMIT);
@@ -55,7 +55,7 @@ export class StreamLimit {
     this.pauses++;
   }
 
-  /** Ends a pause that is over. Returns whether there was one. */
+  /** Ends an expired pause. Returns whether there was one. */
   endPause(nowMs: number): boolean {
     if (this.pausedUntilMs === undefined || this.pausedUntilMs > nowMs) return false;
     this.pausedUntilMs = undefined;

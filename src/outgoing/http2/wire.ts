@@ -2,7 +2,7 @@
 export interface Wire {
   /** Returns `false` when it is full; `onDrain` follows. The bytes must not change afterwards. */
   write(bytes: Buffer): boolean;
-  /** Sends what was written, then closes. */
+  /** Sends written bytes, then closes. */
   end(): void;
   /** Closes at once. */
   destroy(): void;

@@ -7,7 +7,7 @@ import { readJwt } from './jwt.ts';
 /** All server libraries name this host as the issuer, whatever server they are configured with. Source: §2.5. */
 const HOSTED = 'pushnotifications.pusher.com';
 
-/** A token that says who the user of a device is. */
+/** A token that identifies the user of a device. */
 export interface VerifiedBeamsToken {
   readonly ok: true;
   readonly userId: string;
@@ -23,8 +23,8 @@ export interface BeamsTokenOptions {
 
 /**
  * Verifies the token with which a customer's backend names the user of a device. Checks the claims only after the
- * signature. No description may contain the words that the iOS SDK takes for a problem with its push token. Source:
- * push protocol, §2.5 and §3.5.
+ * signature. Descriptions must not contain the words by which the iOS SDK recognises a problem with its push token.
+ * Source: push protocol, §2.5 and §3.5.
  */
 export function verifyBeamsToken(
   token: string,

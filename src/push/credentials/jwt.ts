@@ -27,7 +27,7 @@ export function readJwt(token: string, secrets: readonly string[]): ReadJwt {
   if (fields['alg'] !== 'HS256') {
     return { ok: false, why: 'The Beams Token must be signed with the algorithm HS256' };
   }
-  // RFC 7515, 4.1.11: it lists extensions that must be supported, and none is.
+  // RFC 7515, 4.1.11: it lists extensions that must be supported, and we support none.
   if (Object.hasOwn(fields, 'crit')) {
     return { ok: false, why: 'The Beams Token has the header crit, which is not supported' };
   }

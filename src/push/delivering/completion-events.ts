@@ -93,12 +93,14 @@ export class CompletionEvents implements PublishEvents, AsyncDisposable {
     if (this.starts.size > STARTS_MAX && oldest !== undefined) this.starts.delete(oldest);
   }
 
-  /** Sends the end of a publish, and then removes it from the pending ones. Never rejects: a failure is repeated later. */
+  /**
+   * Sends the end of a publish, and then removes it from the pending ones. Never rejects: a failure is retried later.
+   */
   private async complete(publish: PublishUnderWay, finishedAtMs?: number): Promise<void> {
     const { pending, instanceId, log } = this.options;
     const { number } = publish;
     const owner = instanceId(publish.instance);
-    // An instance that this server does not serve is left to others.
+    // Left to the servers that serve the instance.
     if (owner === undefined || this.sending.has(number)) return;
     this.sending.add(number);
     try {

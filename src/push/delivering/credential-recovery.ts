@@ -48,7 +48,7 @@ export class CredentialRecovery {
       const cursor = await this.access.ask(() =>
         this.ports.store.bringForward({ waiting, nowMs, limit: RECOVERY_DEVICES, after }),
       );
-      // Another recovery, added meanwhile, begins anew.
+      // A recovery that was added in the meantime starts from the beginning.
       if (cursor === undefined && this.recoveries.get(name) === recovery) {
         this.recoveries.delete(name);
       }

@@ -48,8 +48,8 @@ export type PlaceForPage =
   | 'nowhere';
 
 /**
- * Delivers the jobs of all instances: gives the devices of each to the dispatchers of their platforms, decides what
- * happens to devices that wait too long, and stores the results.
+ * Delivers the jobs of all instances: passes their devices to the dispatchers, decides what happens to devices that
+ * wait too long, and stores the results.
  */
 export class Deliverer {
   readonly held: JobsInFlight;
@@ -67,7 +67,7 @@ export class Deliverer {
   /** By the name of the dispatcher. */
   private readonly last = new Map<string, LastOutcomes>();
   private readonly slices = new Map<InFlightJob, Slice[]>();
-  /** Claimed jobs that are not needed here now. They are given back together. */
+  /** Claimed jobs that this server cannot use now. They are released together. */
   private notNeeded: Job[] = [];
   /** Until when nothing is claimed of an instance because of those. */
   private readonly notNeededUntilMs = new Map<number, number>();
@@ -100,7 +100,10 @@ export class Deliverer {
     return sending;
   }
 
-  /** What the gateway of an instance said last. Kept while the instance is quiet, and its dispatcher forgotten. */
+  /**
+   * The latest outcome of each gateway by instance. Kept even if the instance is quiet and its dispatcher was
+   * removed.
+   */
   lastOutcomes(instance: number, platform: Platform): LastOutcomes {
     const name = nameOfDispatcher(instance, platform);
     const known = this.last.get(name);
@@ -114,7 +117,7 @@ export class Deliverer {
     return [...this.dispatchers.values()].flatMap((dispatcher) => dispatcher.openCircuits());
   }
 
-  /** Instances of which no more jobs are needed here now. */
+  /** Instances from which no more jobs are needed now. */
   except(): readonly number[] {
     this.forgetNotNeeded();
     return [...new Set([...this.held.budget.full(), ...this.notNeededUntilMs.keys()])];
@@ -146,7 +149,7 @@ export class Deliverer {
     if (claim === undefined) return;
     const { devices } = claim;
     const { audience } = this.ports;
-    // The next claim waits for this, so it must not take for ever.
+    // The next claim waits for this, so it must not take forever.
     const recipients = await this.access.insist(
       () => audience.recipients(instance, devices),
       READ_TRIES,
@@ -180,7 +183,7 @@ export class Deliverer {
     return events;
   }
 
-  /** Lets the dispatchers use gateways that were replaced. */
+  /** Makes the dispatchers use replaced gateways. */
   useGateways(): void {
     for (const dispatcher of this.dispatchers.values()) {
       const instance = this.ports.instances.byNumber(dispatcher.instance);
@@ -189,8 +192,8 @@ export class Deliverer {
   }
 
   /**
-   * Sends nothing more, waits at most `stopMs` for sends in flight, and stores their results. Jobs of which nothing was
-   * sent stay in the store.
+   * Stops sending, waits at most `stopMs` for sends in flight, and stores their results. Jobs without a send stay in
+   * the store.
    */
   async stop(): Promise<void> {
     this.isStopping = true;
@@ -269,7 +272,7 @@ export class Deliverer {
     return dispatcher?.isShut() ?? false;
   }
 
-  /** Whether at least one platform can take a claimed job now. */
+  /** Whether at least one platform can accept a claimed job now. */
   private isNeeded(instance: number, recipients: readonly Recipient[]): boolean {
     const devices = countDevices(recipients);
     const used = platforms.filter((platform) => devices[platform] > 0);
@@ -339,7 +342,7 @@ export class Deliverer {
     }
   }
 
-  /** Frees the memory of a claim now, and gives it back with the next `check`. */
+  /** Frees the memory of a claim now, and releases it with the next `check`. */
   private giveBackLater(claim: Job): void {
     const { instance } = claim.publish;
     this.held.unclaim(claim);
@@ -443,7 +446,7 @@ export class Deliverer {
   }
 }
 
-/** Whether waiting devices come back on their own, which takes a row for each, instead of holding up their job. */
+/** Whether waiting devices return to the store, which takes a row for each, instead of holding up their job. */
 function shouldReturnDevices(
   job: InFlightJob,
   slices: readonly Slice[],
@@ -451,7 +454,7 @@ function shouldReturnDevices(
 ): boolean {
   // Devices of retries have rows already.
   if (areShut && job.claim.what === 'retries') return true;
-  // On a single route, nothing else is held up.
+  // With a single route, the devices hold up nothing else.
   return job.hasResults && new Set(slices.map(({ route }) => route)).size > 1;
 }
 

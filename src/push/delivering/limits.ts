@@ -2,7 +2,7 @@
 export interface DeliveryLimits {
   /** Devices of an audience that are read, delivered and stored together. */
   readonly pageDevices: number;
-  /** Publishes that are planned at the same time: of all instances, and of one. The others wait. */
+  /** The limits of concurrent plans: of all instances, and of one. */
   readonly plans: number;
   readonly plansOfInstance: number;
   /**
@@ -73,7 +73,7 @@ export const STORE_PAUSE_MS_MAX = 30_000;
 export const POLL_MS_MAX = 5_000;
 export const POLL_MS_SHARED = 1_000;
 
-/** And at most this often; less often if what is due is not for this server now. */
+/** And at most this often; less often if due work is not for this server now. */
 export const POLL_MS_MIN = 50;
 export const POLL_MS_NOT_FOR_US = 250;
 
@@ -81,8 +81,8 @@ export const POLL_MS_NOT_FOR_US = 250;
 export const CHECK_MS = 1_000;
 
 /**
- * How often plans are claimed, so that publishes that come meanwhile are planned together; and how often while more
- * than `BURST_PER_SECOND` publishes are accepted per second, because accepting goes first.
+ * The interval of claiming plans, so that publishes accepted within it are planned together; and the interval while
+ * more than `BURST_PER_SECOND` publishes are accepted per second, because accepting has priority.
  */
 export const PLAN_MS = 5;
 export const PLAN_MS_IN_BURST = 100;

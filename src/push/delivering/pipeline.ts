@@ -38,7 +38,7 @@ export interface PipelineFigures {
   readonly lagMs: number;
 }
 
-/** Delivers what is due in the store, now and later, from its construction until `stop`. */
+/** Delivers what is due in the store, from its construction until `stop`. */
 export class Pipeline {
   private readonly ports: PipelinePorts;
   private readonly limits: DeliveryLimits;
@@ -94,7 +94,7 @@ export class Pipeline {
     for (const poller of this.pollers) poller.wake();
   }
 
-  /** Looks for work: publishes were accepted, or an instance has another gateway. */
+  /** Polls at once: publishes were accepted, or an instance has another gateway. */
   wake(accepted = 0): void {
     this.pace.accepted(accepted, this.ports.timers.now());
     this.deliverer.useGateways();
@@ -123,7 +123,7 @@ export class Pipeline {
     };
   }
 
-  /** What the gateway of an instance said last to this server. */
+  /** The latest outcome of the gateway of an instance on this server. */
   lastOutcomes(instance: number, platform: Platform): Readonly<LastOutcomes> {
     return this.deliverer.lastOutcomes(instance, platform);
   }

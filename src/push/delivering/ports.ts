@@ -12,16 +12,18 @@ import type { CircuitFault } from './routes/circuit-breaker.ts';
 
 export type GatewayOf = { readonly [P in Platform]: Gateway<P> | undefined };
 
-/** What this server knows of an instance now. */
+/** The present state of an instance on this server. */
 export interface DeliveredInstance {
   /** A UUID in lower case. */
   readonly id: string;
-  /** The configured gateways. A changed credential is another object; what was learned of the old one is forgotten. */
+  /**
+   * The configured gateways. A changed credential is a new object; what was learned about the old one is forgotten.
+   */
   readonly gateways: GatewayOf;
 }
 
 export interface DeliveredInstances {
-  /** `undefined`: this server does not know the instance yet, and leaves its jobs to others. */
+  /** `undefined`: this server does not know the instance yet, so its jobs are left to others. */
   byNumber(instance: number): DeliveredInstance | undefined;
 }
 
@@ -36,7 +38,7 @@ export interface PublishEvents {
   finished(publish: PublishUnderWay): void;
 }
 
-/** A route with an open circuit: nothing but probes is sent over it. */
+/** A route with an open circuit: only probes are sent over it. */
 export interface OpenCircuit extends CircuitFault {
   readonly instance: number;
   readonly platform: Platform;
@@ -77,7 +79,10 @@ export interface PipelinePorts {
   readonly random: () => number;
   readonly events: PublishEvents;
   readonly notices: PipelineNotices;
-  /** Takes publishes with a live part that are due now. Their plans go on when it is settled, or after its deadline. */
+  /**
+   * Handles publishes with a live part that are due now. Planning continues when the result is stored, or after the
+   * deadline.
+   */
   readonly live?: { due(publish: PublishUnderWay): void } | undefined;
   /** Shows pages and outcomes in live streams. */
   readonly taps?: PushTaps;

@@ -3,7 +3,7 @@ import { CHECK_MS } from './limits.ts';
 
 /**
  * The clock for waits in memory. Setting the system's clock does not move it, and a pause of the process moves it by
- * `CHECK_MS` at most: outcomes that came meanwhile are not read yet, so the gateway only seems slow.
+ * at most `CHECK_MS`: after a pause, outcomes are still unread, so the gateway only seems slow.
  */
 export class SteadyClock {
   private readonly timers: Timers;
@@ -20,7 +20,7 @@ export class SteadyClock {
     return this.at(this.timers.now());
   }
 
-  /** The same, where the system's clock was read already. */
+  /** The same, for a caller that has already read the system's clock. */
   at(wallMs: number): number {
     return this.tickedMs + Math.min(Math.max(0, wallMs - this.tickedAtMs), CHECK_MS);
   }

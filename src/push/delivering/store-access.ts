@@ -2,7 +2,7 @@ import type { Timers } from '../../runtime/ports.ts';
 import { STORE_PAUSE_MS, STORE_PAUSE_MS_MAX } from './limits.ts';
 import type { PipelineNotices } from './ports.ts';
 
-/** After this many tries the pauses grow: the store is not just away for a moment. */
+/** After this many tries the pauses grow: this is not a brief failure. */
 const QUICK_TRIES = 60;
 
 /** Calls the store, reports when it fails, and repeats calls until it works. */

@@ -7,7 +7,7 @@ import { noGateway, serverReasons } from './server-reasons.ts';
 import { statusMeaning } from './status-reasons.ts';
 import { webReasons } from './web-reasons.ts';
 
-/** The cause of something in plain words, and what to do about it. */
+/** The cause of something in plain English, and what to do about it. */
 export interface Advice {
   /** Can follow "because"; no full stop. Contains the reason code, so that it can be searched for. */
   readonly why: string;
@@ -49,7 +49,7 @@ export function adviceOn({ platform, reason, words, device }: Given): Advice {
   };
 }
 
-/** Whether this server knows what a reason means. */
+/** Whether this server knows the meaning of a reason. */
 export function isKnownReason(platform: Platform, reason: string): boolean {
   return knownMeaning(platform, reason) !== undefined;
 }

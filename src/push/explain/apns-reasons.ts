@@ -109,7 +109,7 @@ export const apnsReasons: ReasonMeanings = {
   TooManyProviderTokenUpdates: {
     why: 'the provider token of the team was renewed too often',
     advice:
-      'Wait: this ends by itself. If it returns, other programs use keys of the same team and renew their tokens more often than every 20 minutes.',
+      'Wait: no action is needed. If it returns, other programs use keys of the same team and renew their tokens more often than every 20 minutes.',
   },
   TooManyRequests: {
     why: 'too many notifications were sent to this device in a short time',

@@ -26,7 +26,7 @@ const LONG_MS = 60_000;
 const LOOK_WHY =
   'It has been waiting unusually long: look for paused gateways in the log, and for the backlog in /metrics.';
 
-/** Explains why a device did or did not get a publish, as a timeline in plain words. */
+/** Explains why a device did or did not get a publish, as a timeline in plain English. */
 export function explain(
   story: DeviceStory,
   status: PublishStatus,
@@ -175,7 +175,7 @@ function pauseEvents({ platform }: DeviceStory, pauses: readonly PausedRoute[]):
     .filter((pause) => pause.platform === platform)
     .map(({ origin, why, reason, words, sinceMs }) => {
       const { why: cause, advice } = adviceOn({ platform, reason, words });
-      // Beyond a number of push services, the others share a name that is no origin.
+      // Push services beyond a number share a name, which is no origin.
       const isNamed = origin?.includes('://') === true;
       const where = isNamed ? origin : origin === undefined ? 'the gateway' : 'some push services';
       const kind =

@@ -14,7 +14,7 @@ const FCM_FAILED: ReasonMeaning = {
 const OVER_QUOTA: ReasonMeaning = {
   why: "FCM's quota is exceeded, for the project or for this device",
   advice:
-    'Wait: this ends by itself. A device accepts 240 messages per minute. For the quotas of the project, see the Google Cloud console (Firebase Cloud Messaging API, Quotas).',
+    'Wait: no action is needed. A device accepts 240 messages per minute. For the quotas of the project, see the Google Cloud console (Firebase Cloud Messaging API, Quotas).',
 };
 
 const REQUEST_CANCELLED: ReasonMeaning = { why: 'FCM cancelled the request' };

@@ -102,7 +102,7 @@ describe('the explanation of a device', () => {
     [
       { state: 'absent' },
       'live-absent',
-      'The user had no connection that hears the event. So the notification is sent.',
+      'The user had no connection in the channel, so the notification is sent.',
     ],
   ] as const)('of a user who is %p says %s', (user, what, detail) => {
     const explanation = explained({}, user);

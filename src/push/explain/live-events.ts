@@ -30,7 +30,7 @@ export const liveSkips: Readonly<
   ],
 };
 
-/** What became of a publish in the app, for the user of a device. */
+/** The live result of a publish for the user of a device. */
 export function liveEvents(
   { live: user }: Pick<DeviceStory, 'live'>,
   { live, rule }: Pick<PublishStatus, 'live' | 'rule'>,
@@ -79,7 +79,7 @@ export function liveEvents(
         {
           atMs,
           what: 'live-absent',
-          detail: 'The user had no connection that hears the event. So the notification is sent.',
+          detail: 'The user had no connection in the channel, so the notification is sent.',
           advice: undefined,
         },
       ];

@@ -1,10 +1,10 @@
 /** What a reason means. */
 export interface ReasonMeaning {
-  /** The cause in plain words. Can follow "because"; no full stop. */
+  /** The cause in plain English. Can follow "because"; no full stop. */
   readonly why: string;
   /** What to do about the cause, in whole sentences. `undefined`: nothing, or wait. */
   readonly advice?: string;
-  /** Replace the above if the device was kept, or removed. */
+  /** Replace the texts above if the device was kept, or removed. */
   readonly kept?: Partial<ReasonMeaning>;
   readonly removed?: Partial<ReasonMeaning>;
   /** Set if the text that comes with the reason adds nothing. */

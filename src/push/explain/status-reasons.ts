@@ -25,7 +25,7 @@ export function statusMeaning(platform: Platform, status: number): ReasonMeaning
     case 408:
     case 425:
     case 429:
-      return { why: `${name} limits the rate`, advice: 'Wait: this ends by itself.' };
+      return { why: `${name} limits the rate`, advice: 'Wait: no action is needed.' };
     default:
       return {
         why: `${name} refused the request`,

@@ -44,7 +44,7 @@ export interface Explanation {
   readonly events: readonly TimelineEvent[];
 }
 
-/** Entries that lead to what became of the publish, or are about other publishes. */
+/** Entries that lead to the result, or are about other publishes. */
 const aside: readonly TimelineWhat[] = [
   'registered',
   'published',
@@ -56,7 +56,7 @@ const aside: readonly TimelineWhat[] = [
   'live-skipped',
 ];
 
-/** What has become of the publish at the device so far: the last entry that says it. */
+/** The result at the device so far: the last entry that states one. */
 export function outcomeOf({ events }: Explanation): TimelineEvent | undefined {
   return events.findLast(({ what }) => !aside.includes(what));
 }

@@ -23,14 +23,14 @@ const OTHER_KEY: ReasonMeaning = {
 
 const INVALID_REQUEST: ReasonMeaning = {
   why: 'the push service finds a request of this server invalid',
-  advice: 'Report this as a bug, with what the push service said.',
+  advice: 'Report this as a bug, with the text of the push service.',
 };
 
 const SERVICE_FAILED: ReasonMeaning = { why: 'the push service has a temporary problem' };
 
 const RATE_LIMITED: ReasonMeaning = {
   why: 'the push service limits the rate',
-  advice: 'Wait: this ends by itself. If it lasts, publish less often.',
+  advice: 'Wait: no action is needed. If it lasts, publish less often.',
 };
 
 const TOO_LARGE: ReasonMeaning = {

@@ -10,7 +10,7 @@ export interface LivePublish {
   /** The app whose connections are asked. */
   readonly appId: string;
   readonly live: LiveRequest;
-  /** `signed-in`: every signed-in user who hears the channel. */
+  /** `signed-in`: every signed-in user with a connection in the channel. */
   readonly userIds: readonly string[] | 'signed-in';
 }
 
@@ -25,18 +25,21 @@ export interface LiveStageOptions {
   readonly settled: () => void;
   /** Called once for each publish that is settled, with the number of its users. */
   readonly counted: (result: LiveResult, users: number) => void;
-  /** Called when a result could not be stored. Planning then begins by itself. */
+  /** Called when a result could not be stored. Planning then starts without it. */
   readonly failed: (error: unknown) => void;
 }
 
-/** Publishes and users that are asked at once. Beyond it, nobody is asked, and all get notifications. */
+/**
+ * The limits of publishes and of users that are asked concurrently. Beyond them, nobody is asked, and everybody is
+ * notified.
+ */
 const PUBLISHES_MAX = 10_000;
 const USERS_MAX = 100_000;
 
-/** What a publish takes of the room for users, at least: so many small ones reach both limits together. */
+/** The minimum room for users that a publish takes. Many small publishes reach both limits together. */
 const USERS_MIN = USERS_MAX / PUBLISHES_MAX;
 
-/** What a publish takes for which every signed-in user is asked. */
+/** The room that a publish takes if every signed-in user is asked. */
 const SIGNED_IN_WEIGHT = 1_000;
 
 interface Staged {
@@ -46,20 +49,21 @@ interface Staged {
 }
 
 /**
- * The live publishes that are asked now. Nothing here must survive: planning begins by itself after the deadline. While it
- * is full, the instance with most users in it gives up its newest publish, so that no instance keeps others out.
+ * The live publishes that are being asked. Nothing here must survive a crash: planning starts by itself after the
+ * deadline. When it is full, the instance with the most users in it gives up its newest publish, so that no instance
+ * keeps others out.
  */
 export class LiveStage {
   private readonly options: LiveStageOptions;
   private readonly budget = new FairBudget<number>(USERS_MAX);
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   private readonly byInstance = new Map<number, Set<Staged>>();
 
   constructor(options: LiveStageOptions) {
     this.options = options;
   }
 
-  /** Publishes in it. */
+  /** The publishes in progress. */
   get size(): number {
     return this.byInstance.values().reduce((sum, { size }) => sum + size, 0);
   }

@@ -24,10 +24,10 @@ export interface FcmMessageFields {
   readonly fcm_options?: unknown;
 }
 
-/** The fields that the server reads; the others pass through. */
+/** The fields that the server reads; others are passed through. */
 type FcmAndroid = JsonObject & { readonly notification?: JsonObject; readonly data?: FcmData };
 
-/** FCM takes only strings. */
+/** FCM accepts only strings. */
 type FcmData = Readonly<Record<string, string>>;
 
 /** Builds the message that FCM delivers to the Android SDK. Source: push protocol, §5.3. */

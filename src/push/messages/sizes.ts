@@ -22,7 +22,7 @@ const SMALL_BODY_BYTES =
   (Math.min(WEB_MESSAGE_BYTES_MAX, APNS_MESSAGE_BYTES_MAX, FCM_MESSAGE_BYTES_MAX) - ADDED_BYTES) /
   GROWTH;
 
-/** A message of the largest size cannot have more levels: each takes two brackets. */
+/** A message of the largest size cannot be nested deeper: each level takes two brackets. */
 const LEVELS_MAX = APNS_MESSAGE_BYTES_MAX / 2;
 
 /**
@@ -61,7 +61,7 @@ function refuseSize(
   bytesMax: number,
   measure: () => number,
 ): FieldFault | undefined {
-  // `JSON.stringify` would take half a second to overflow the stack.
+  // `JSON.stringify` would need half a second to overflow the stack.
   if (nestsDeeperThan(payload, LEVELS_MAX)) {
     return new FieldFault(platform, `nests deeper than any message of ${bytesMax} bytes`);
   }

@@ -42,7 +42,7 @@ export type PlanLive = 'to-be-asked' | { readonly reached: readonly string[] };
 
 /** Devices of one publish that are delivered together. */
 export interface NewPage {
-  /** How far planning had come before this page. If it differs in the store, another server has continued the plan. */
+  /** The state of planning before this page. If the store has another, another server has continued the plan. */
   readonly after: number;
   /** How far it has come now: the last device that was read, which may be in no page. */
   readonly upTo: number;
@@ -154,7 +154,7 @@ export type AfterJob =
   /** These were the last results. Returned once per publish. */
   | 'finished'
   | 'cancelled'
-  /** Nothing was recorded: another server has done so already, or the publish is gone. */
+  /** Nothing was recorded: another server has done so already, or the publish was deleted. */
   | 'stale';
 
 /** The state of a publish after some results of a job were recorded, and others are in flight. */
@@ -168,7 +168,7 @@ export interface UsersReached {
   readonly live?: readonly string[] | undefined;
 }
 
-/** How much work there is, including what is claimed. */
+/** The amount of work, including claimed work. */
 export interface DeliveryBacklog {
   readonly pages: number;
   /** Includes retries of cancelled publishes, until they would have been due. */
@@ -222,7 +222,7 @@ export interface DeviceStory {
   readonly matches: boolean | undefined;
   /** Whether the publish has a payload for its platform. */
   readonly hasPayload: boolean;
-  /** What became of its user in the app; `undefined`: nothing, or it is not known. */
+  /** The live result of its user; `undefined`: none, or unknown. */
   readonly live?: StoredLiveUser | undefined;
   /** When its next attempt is due, if there is one. */
   readonly nextAttemptAtMs: number | undefined;

@@ -8,7 +8,7 @@ export const platforms: readonly Platform[] = ['apns', 'fcm', 'web'];
 /** One device, for example `web-0b8e7c9c-…`. It is a secret: it authorises changes of the device. */
 export type DeviceId = Branded<'DeviceId'>;
 
-/** What a device says about itself: `sdkVersion`, `iosVersion`, `macosVersion`, `androidVersion`. */
+/** What a device reports about itself: `sdkVersion`, `iosVersion`, `macosVersion`, `androidVersion`. */
 export type DeviceMetadata = Readonly<Record<string, string>>;
 
 /** The address of a device at its gateway. */
@@ -26,9 +26,9 @@ export interface NewDevice extends DeviceToken {
   /** The APNs topic; on other platforms `undefined`. */
   readonly bundleId: string | undefined;
   readonly metadata: DeviceMetadata;
-  /** The SDK and the browser or system, for people who look for a fault. At most 300 characters. */
+  /** The SDK and the browser or system, for troubleshooting. At most 300 characters. */
   readonly client: string;
-  /** Devices of the same instance that this one replaces if they have the same token or none. */
+  /** Devices of the same instance that this one replaces if they have the same token or no token. */
   readonly previousIds: readonly DeviceId[];
 }
 
@@ -52,7 +52,7 @@ export interface Recipient {
   readonly registeredAtMs: number;
   /**
    * Whether its gateway has accepted a notification for its current token before. Anybody may register a device, so
-   * answers for an untrusted one say nothing about others.
+   * answers for an untrusted one are no evidence about others.
    */
   readonly isTrusted: boolean;
 }

@@ -1,7 +1,7 @@
-/** The most devices of a user on each platform. Source: push protocol, §2.3 and §3.5. */
+/** The limit of a user's devices on each platform. Source: push protocol, §2.3 and §3.5. */
 export const DEVICES_PER_USER = 100;
 
-/** The most interests of a device. Source: push protocol, §2.3. */
+/** The limit of a device's interests. Source: push protocol, §2.3. */
 export const INTERESTS_PER_DEVICE = 5000;
 
 /** The push services that a browser's subscription may name. Source: push protocol, §8.3.6. */
@@ -45,7 +45,7 @@ export interface PushInstance {
     /** The sum over all devices. */
     readonly interests: number;
     readonly publishesPerSecond: number;
-    /** Requests of its backend other than publishes, and as many invalid publishes. */
+    /** Requests of its backend other than publishes. The same limit holds for invalid publishes. */
     readonly backendRequestsPerSecond: number;
     /** The bytes of the bodies of unfinished publishes. */
     readonly pendingPublishBytes: number;
@@ -55,7 +55,7 @@ export interface PushInstance {
     readonly deviceRowsPerSecond: number;
     readonly reportsPerSecond: number;
   };
-  /** What happens when a user with the most devices allowed signs in on another one. */
+  /** What happens when a user who has reached the limit of devices signs in on another one. */
   readonly whenUserIsFull: 'refuse' | 'replace-oldest';
   readonly web: ({ readonly vapidPublicKey: string } & PushServiceRules) | undefined;
   readonly webhooks: readonly InstanceWebhook[];

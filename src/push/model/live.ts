@@ -1,4 +1,4 @@
-/** An event that users get in the app, beside the notifications for their devices. */
+/** An event that users get in the app, in addition to the notifications for their devices. */
 export interface LiveRequest {
   readonly event: string;
   /** As subscribers get it. */
@@ -31,14 +31,14 @@ export type LiveSkip =
   /** No result was stored in time: the server stopped, or its realtime loop was stuck. */
   | 'no-result';
 
-/** What became of a user in the app. */
+/** The live result for a user. */
 export type LiveUserState = 'reached' | 'silent' | 'absent';
 
 export interface LiveUserResult {
   readonly userId: string;
   readonly state: LiveUserState;
   readonly connections: number;
-  /** From the event to the first answer; `undefined`: there was none. Milliseconds. */
+  /** The time from the event to the first answer; `undefined`: no answer. Milliseconds. */
   readonly answeredAfterMs: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface StoredLiveUser extends LiveUserResult {
   readonly atMs: number;
 }
 
-/** What became of the live part of a publish. */
+/** The result of the live part of a publish. */
 export type LiveResult =
   | { readonly users: readonly LiveUserResult[] }
   | { readonly skipped: LiveSkip };
@@ -67,6 +67,7 @@ export interface LiveStatus {
 }
 
 /**
- * After the deadline of an ask, planning begins by itself, as the server that asked may have died. Milliseconds.
+ * This long after the deadline of an ask, planning starts by itself, as the server that asked may have crashed.
+ * Milliseconds.
  */
 export const LIVE_GRACE_MS = 2_000;

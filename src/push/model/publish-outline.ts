@@ -2,7 +2,7 @@ import { isJsonObject, parseJsonObject } from '../../runtime/json-object.ts';
 import { type Platform, platforms } from './device.ts';
 import type { PublishRequest } from './publish.ts';
 
-/** What is kept of a publish after its body is forgotten. */
+/** What is kept of a publish after its body is deleted. */
 export interface PublishOutline {
   /** The interests or users that it was for; `undefined`: no longer known. */
   readonly names: readonly string[] | undefined;

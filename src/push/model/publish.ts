@@ -93,7 +93,7 @@ export interface PublishStatus {
   /** `undefined`: at once. */
   readonly sendAtMs: number | undefined;
   readonly platforms: Readonly<Record<Platform, PlatformCounts>>;
-  /** What became of it in the app; `undefined`: it has no live part. */
+  /** The live result; `undefined`: it has no live part. */
   readonly live?: LiveStatus | undefined;
   /** The event that became this publish by a rule of an app. */
   readonly rule?: RuleCause | undefined;

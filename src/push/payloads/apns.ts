@@ -33,7 +33,7 @@ export interface ApnsPayload {
   readonly priority: 5 | 10 | undefined;
 }
 
-/** Sent as a header, which allows at most this. Source: push protocol, §5.2. */
+/** Sent as a header; this is the maximum length. Source: push protocol, §5.2. */
 const COLLAPSE_ID = /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/;
 
 const collapseId: Rule = (value) =>

@@ -1,7 +1,7 @@
 import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
 import { FieldFault } from '../refusal.ts';
 
-/** Returns what is wrong with a value, or `undefined`. */
+/** Returns the error in a value, or `undefined`. */
 export type Rule = (value: unknown) => string | undefined;
 
 /** The rules for the documented fields of an object. Others are ignored: a library may be newer than this server. */

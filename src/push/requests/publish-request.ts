@@ -12,7 +12,7 @@ import { bodyToKeep } from './stored-body.ts';
 
 type Kind = PublishTarget['kind'];
 
-/** The most names of a publish, duplicates included. Source: seed, "Limits". */
+/** The limit of names in a publish, including duplicates. Source: seed, "Limits". */
 const namesMax: Readonly<Record<Kind, number>> = { interests: 100, users: 1000 };
 
 const WEBHOOK_URL_LENGTH_MAX = 2048;

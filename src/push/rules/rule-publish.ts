@@ -46,10 +46,10 @@ function readData(data: string): JsonObject | undefined {
 
 const PLACEHOLDER = /\{\{\s*([^{}]+?)\s*\}\}/g;
 
-/** Characters that placeholders may bring into one publish. No gateway takes as many. */
+/** The limit of characters that placeholders may add to one publish. No gateway accepts as many. */
 const FILLED_MAX = 32_768;
 
-/** Fills the placeholders in the texts of a value. */
+/** Replaces the placeholders in the texts of a value. */
 class Filling {
   private readonly fields: JsonObject;
   private room = FILLED_MAX;
@@ -86,7 +86,7 @@ class Filling {
   }
 }
 
-/** The value of a field; dots lead into objects. Only fields of the data itself, none that JavaScript gives objects. */
+/** The value of a field; dots separate nested keys. Only own properties of the data. */
 function valueAt(fields: JsonObject, path: string): unknown {
   let value: unknown = fields;
   for (const name of path.split('.')) {

@@ -24,7 +24,7 @@ function countsJson(counts: PublishStatus['platforms']['web']): object {
   return { planned, accepted, retrying, failed, pruned, expired, cancelled };
 }
 
-/** What became of the live part of a publish, as JSON. Only publishes with a live part have it. */
+/** The result of the live part of a publish, as JSON. Only publishes with a live part have it. */
 export function liveStatusJson(live: LiveStatus): object {
   const { state, push, users, reached, silent, absent, connections, why } = live;
   return { state, push, users, reached, silent, absent, connections, why: why ?? null };

@@ -38,13 +38,16 @@ export interface PushTapEvent {
   /** Attempts to reach the device that failed. */
   readonly attempts?: number | undefined;
   readonly reason?: string | undefined;
-  /** What the gateway said. */
+  /** The text of the gateway. */
   readonly words?: string | undefined;
   /** The push service of a pause, if the platform has several. */
   readonly origin?: string | undefined;
 }
 
-/** Takes what happens in an instance while somebody watches it. Returns at once and never fails; what it keeps is bounded. */
+/**
+ * Handles what happens in an instance while somebody watches it. Returns synchronously and never fails; what it
+ * stores is bounded.
+ */
 export interface PushTap {
   record(event: PushTapEvent): void;
 }
@@ -58,11 +61,11 @@ export interface PushTaps {
 /** Nobody watches. */
 export const noTaps: PushTaps = { watched: undefined };
 
-/** The taps of a server. While nobody watches, what happens pays one field test. */
+/** The taps of a server. While nobody watches, an event costs one field test. */
 export class InstanceTaps implements PushTaps {
   watched: ReadonlyMap<number, PushTap> | undefined;
 
-  /** Puts a tap on an instance, or takes it away. */
+  /** Sets or removes the tap of an instance. */
   set(instance: number, tap: PushTap | undefined): void {
     const taps = new Map(this.watched);
     if (tap === undefined) taps.delete(instance);

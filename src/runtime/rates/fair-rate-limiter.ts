@@ -1,13 +1,15 @@
 import { RateLimiter } from './rate-limiter.ts';
 import type { Rate } from './token-bucket.ts';
 
-/** Members that are remembered. Beyond it, the one that took longest ago is forgotten, as if it had taken nothing. */
+/**
+ * The limit of remembered members. Beyond it, the one that took longest ago is forgotten, as if it had taken nothing.
+ */
 const MEMBERS_MAX = 100_000;
 
 /** Refill times after which a member is forgotten: less than 1 % of what it took would still count. */
 const FILLINGS_REMEMBERED = 5;
 
-/** Below half of a bucket, no member may have taken more lately than this share of what is left. */
+/** Below half of a bucket, no member may recently have taken more than this share of what is left. */
 const SHARE = 1 / 20;
 
 /** What each member may have however little is left: the requests of one phone that starts. */
@@ -22,10 +24,10 @@ interface Taken {
 /**
  * A token bucket for each group, shared fairly by its members: for example an instance and its client addresses.
  *
- * While the bucket is at least half full, any member may take from it. Below that, a member is refused if it would have
- * taken more lately than 1/20 of what is left, so those that took most are refused first. However fast others ask, a
- * member that takes at most 1/40 of the rate is served; beside more than 40 greedy members, one that takes at most an
- * equal share. What a member took decays exponentially with the refill time of the bucket. Memory is bounded.
+ * While the bucket is at least half full, any member may take from it. Below that, a member is refused if its recent
+ * usage would exceed 1/20 of what is left, so those that took most are refused first. However fast others ask, a
+ * member that takes at most 1/40 of the rate is served; if there are more than 40 greedy members, one that takes at
+ * most an equal share. Usage decays exponentially with the refill time of the bucket. Memory is bounded.
  */
 export class FairRateLimiter<Group extends string | number> {
   private readonly buckets = new RateLimiter<Group>();
@@ -55,7 +57,7 @@ export class FairRateLimiter<Group extends string | number> {
     return true;
   }
 
-  /** Takes tokens for what has happened elsewhere: the bucket may go below zero. */
+  /** Charges tokens for what has happened elsewhere: the bucket may become negative. */
   charge(group: Group, rate: Rate, nowMs: number, tokens: number): void {
     this.buckets.charge(group, rate, nowMs, tokens);
   }

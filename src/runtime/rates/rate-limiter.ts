@@ -54,7 +54,7 @@ export class RateLimiter<Key> {
     return this.entries.size;
   }
 
-  /** Gives the entry of a key, and marks it as the most recently used. */
+  /** Returns the entry of a key, and marks it as the most recently used. */
   private used(key: Key, rate: Rate, nowMs: number): Entry {
     let entry = this.entries.get(key);
     if (entry === undefined) {

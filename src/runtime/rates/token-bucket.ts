@@ -36,7 +36,7 @@ export class TokenBucket {
     return this.left(rate, nowMs) >= tokens;
   }
 
-  /** How many tokens are there; below zero after `charge`. */
+  /** The number of tokens; negative after `charge`. */
   left({ perSecond, burst }: Rate, nowMs: number): number {
     if (nowMs === this.refilledAtMs && this.tokens <= burst) return this.tokens;
     // A clock that was set back counts as no time.

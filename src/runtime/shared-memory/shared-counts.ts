@@ -1,6 +1,6 @@
 import { hash } from 'bun';
 
-/** Names that are counted. Each takes 12 bytes. */
+/** The limit of names. Each takes 12 bytes. */
 const NAMES_MAX = 65_536;
 
 /** A place is searched in this many neighbours. */
@@ -25,7 +25,7 @@ export class SharedCounts {
     this.counts = new Int32Array(memory, NAMES_MAX * BigUint64Array.BYTES_PER_ELEMENT);
   }
 
-  /** Returns the count of all loops; `undefined` if the name has none. */
+  /** Returns the count of all loops; `undefined` if the name has no shared count. */
   of(name: string): number | undefined {
     const place = this.placeOf(name);
     return place === undefined ? undefined : Atomics.load(this.counts, place);

@@ -21,13 +21,13 @@ export class SharedTotal {
     return sum;
   }
 
-  /** States what this loop holds. */
+  /** Sets what this loop holds. */
   set(amount: number): void {
     Atomics.store(this.parts, this.index, amount);
   }
 }
 
-/** Makes the memory for a total of as many loops. */
+/** Allocates the memory for a total of this many loops. */
 export function shareTotals(loops: number): SharedArrayBuffer {
   return new SharedArrayBuffer(loops * Int32Array.BYTES_PER_ELEMENT);
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import type { BigInteger } from '../database/rows.ts';
 
-/** What somebody did by the admin API, as often as it happened within a short time. */
+/** An action through the admin API, and how often it was repeated within a short time. */
 export interface AuditEntry {
   /** Ids sort by the time at which they were made. */
   readonly id: string;
@@ -14,9 +14,9 @@ export interface AuditEntry {
   readonly how: string;
   readonly address: string;
   readonly operation: string;
-  /** The id of the app, instance or webhook that it was done to; empty if there is none. */
+  /** The id of the affected app, instance or webhook; empty if there is none. */
   readonly subject: string;
-  /** The names of what was changed. */
+  /** The names of the changed settings. */
   readonly detail: string;
   /** The status of the answer. */
   readonly status: number;

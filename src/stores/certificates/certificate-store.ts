@@ -47,8 +47,8 @@ export class StoredCertificates implements CertificateStore {
 
   claim({ server, revision, nowMs, untilMs, plan }: OrderClaim): Promise<boolean> {
     return this.database.write(async (sql) => {
-      // A lease that ends later than any could is of a clock that was set back.
-      // Waits for another server that claims at this moment, and then sees what it has changed.
+      // A lease that ends implausibly late was made before a clock was set back, so it is ignored. The update waits
+      // for another server that claims at the same moment, and then sees its change.
       const mine: unknown[] = await sql`INSERT INTO certificates (name, value, until)
         VALUES ('lease', ${server}, ${untilMs})
         ON CONFLICT (name) DO UPDATE SET value = excluded.value, until = excluded.until

@@ -5,7 +5,7 @@ import type { Begin } from './write-queue.ts';
 /** The differences between SQLite and PostgreSQL. */
 export interface Backend {
   readonly dialect: Dialect;
-  /** Reads committed data. Get it anew for each use, because it may be replaced. */
+  /** Reads committed data. Get it for each use, because it may be replaced. */
   readonly read: SQL;
   readonly begin: Begin;
   /** The same without a time limit: a migration may have to read all of a large table. */

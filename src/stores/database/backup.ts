@@ -26,7 +26,7 @@ export async function backUpStore(url: string, target: string): Promise<StoreBac
   try {
     await copySqlite(store, unfinished);
     writeOut(unfinished);
-    // It may have been created meanwhile.
+    // It may have been created in the meantime.
     refuseExisting(file);
     renameSync(unfinished, file);
     writeOut(dirname(file));

@@ -36,9 +36,9 @@ export class Database implements AsyncDisposable {
   }
 
   /**
-   * Makes a change in one transaction, and settles when it is durable. Changes share commits, so a change must wait for
-   * nothing but its own statements. `owner` is who the change is for, see `WaitingChanges`. Rejects with `StoreBusy` if
-   * too many changes wait and the owner has most of them.
+   * Makes a change in one transaction, and settles when it is durable. Changes share commits, so a change must not
+   * wait for anything but its own statements. `owner` is whom the change is for; see `WaitingChanges`. Rejects with
+   * `StoreBusy` if too many changes wait and the owner has the most of them.
    */
   write<T>(change: Change<T>, owner?: WriteOwner): Promise<T> {
     return this.queue.run(change, owner);

@@ -19,7 +19,7 @@ const words: Record<Dialect, Readonly<Record<string, string>>> = {
   },
 };
 
-/** Replaces `{number}`, `{text}` and `{without rowid}` by the words of a dialect. */
+/** Replaces `{number}`, `{text}` and `{without rowid}` by the keywords of a dialect. */
 export function inDialect(dialect: Dialect, statement: string): string {
   return statement.replace(/\{([a-z ]+)\}/g, (_, word: string) => {
     const replacement = words[dialect][word];

@@ -1,7 +1,7 @@
 import { SQL } from 'bun';
 import { StoreBusy } from '../../push/store-faults.ts';
 
-/** Why a store cannot be used, in words for the operator. */
+/** Why a store cannot be used. The message is for the operator. */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }

@@ -7,9 +7,9 @@ import { revised } from './revisions.ts';
 /**
  * The migrations, in order, numbered from 1. Never change a released one: add another.
  *
- * Servers of the release before go on using the store, so a migration only adds tables, indexes, and columns with a
- * default. One that cannot be like that sets `compatibility.needs` to its own number, and servers of earlier releases
- * must be stopped first.
+ * Servers of the previous release continue to use the store, so a migration only adds tables, indexes, and columns
+ * with a default. If that is impossible, it sets `compatibility.needs` to its own number, and servers of earlier
+ * releases must be stopped first.
  */
 export const migrations: readonly (readonly string[])[] = [
   [
@@ -278,9 +278,9 @@ export const migrations: readonly (readonly string[])[] = [
     'ALTER TABLE usage_days ADD COLUMN client_messages BIGINT NOT NULL DEFAULT 0',
   ],
   [
-    // When a gateway first accepted the token of a device; NULL: never; 0: before this was recorded. The default for old
-    // devices is 0, because publishes have pruned those with dead tokens, and NULL would make all of them newcomers. A
-    // default takes no time, however many rows there are.
+    // When a gateway first accepted the token of a device; NULL: never; 0: before this was recorded. The default for
+    // old devices is 0, because publishes have pruned those with dead tokens, and with NULL all of them would be
+    // untrusted. A default takes no time, however many rows there are.
     'ALTER TABLE devices ADD COLUMN accepted_at BIGINT DEFAULT 0',
     'CREATE INDEX devices_by_instance ON devices (instance, number)',
     'ALTER TABLE instance_numbers ADD COLUMN accepted BIGINT NOT NULL DEFAULT 0',
@@ -301,7 +301,7 @@ export const migrations: readonly (readonly string[])[] = [
     // Covers the queries for the size of the log by owner, and for its oldest requests.
     `CREATE INDEX outbox_requests_finished_by_owner
       ON outbox_requests (owner_id, finished_at, body_bytes) WHERE finished_at IS NOT NULL`,
-    // A request that must be over before this one is sent.
+    // A request that must be settled before this one is sent.
     'ALTER TABLE outbox_requests ADD COLUMN after_id {text}',
     `CREATE INDEX outbox_requests_held ON outbox_requests (after_id)
       WHERE after_id IS NOT NULL AND finished_at IS NULL`,
@@ -389,7 +389,8 @@ export const migrations: readonly (readonly string[])[] = [
     "ALTER TABLE migrations ADD COLUMN release TEXT NOT NULL DEFAULT ''",
   ],
   [
-    // Live parts of publishes, and what became of their users. Servers that do not know them notify everybody.
+    // The live parts of publishes, and the results of their users. Servers that do not know these tables notify
+    // everybody.
     `CREATE TABLE publish_live_asks (
       publish BIGINT PRIMARY KEY,
       phase {text} NOT NULL,
@@ -415,7 +416,7 @@ export const migrations: readonly (readonly string[])[] = [
     'ALTER TABLE publish_plans ADD COLUMN live INTEGER',
   ],
   [
-    // Names the file with the histories of the last clean stop. No row: there was none since the last start.
+    // The file with the histories of the last clean stop. No row: there was no clean stop since the last start.
     'CREATE TABLE saved_histories (token {text} PRIMARY KEY) {without rowid}',
   ],
   [

@@ -36,7 +36,7 @@ export async function openPostgres(
       return await inTime(question(asked), answerTimeoutMs);
     } catch (error) {
       if (error instanceof StoreSilent && sql === asked) {
-        // If the machine is gone, the old connections would wait for ever.
+        // If the other machine has failed, old connections would otherwise wait forever.
         sql = connect(url, answerTimeoutMs);
         await asked.close({ timeout: 0 });
       }
@@ -93,7 +93,7 @@ function connect(url: string, answerTimeoutMs: number): SQL {
     connection: {
       application_name: 'fanfare',
       statement_timeout: STATEMENT_TIMEOUT_MS,
-      // The locks of a machine that is gone would keep other servers from its rows until TCP notices, after hours.
+      // If a machine has failed, its locks would block other servers until TCP notices, after hours.
       idle_in_transaction_session_timeout: answerTimeoutMs,
     },
   });

@@ -47,7 +47,7 @@ export async function openSqlite(url: string, file: string): Promise<Backend> {
     await reader.unsafe(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     await reader.unsafe('PRAGMA cache_size = -65536');
   }
-  // Immediate: other processes must not change what a change has read before it writes.
+  // Immediate: otherwise another process could change what this transaction has read, before it writes.
   const begin: Begin = (work) => writer.begin('immediate', work);
   const opened = inMemory ? undefined : fileIdentity(file);
   return {
@@ -91,8 +91,8 @@ async function requireSameFile(sql: SQL, url: string, file: string): Promise<voi
 }
 
 /**
- * Throws if a file has several names. The `-wal` file of SQLite and our lock file are beside the name that a program
- * uses, so programs with different names would not see each other's, and damage the store.
+ * Throws if a file has several names. SQLite's `-wal` file and our lock file are next to the name that a program
+ * uses, so programs with different names would not see each other's, and would damage the store.
  */
 export function requireOneName(url: string, name: string): void {
   // Symbolic links are fine: SQLite and we follow them.

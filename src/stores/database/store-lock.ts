@@ -19,10 +19,10 @@ interface Owner {
 }
 
 /**
- * The exclusive right of a server to use a store in SQLite. Stores in PostgreSQL may be shared, and those in memory
+ * The exclusive right of a server to use an SQLite store. Stores in PostgreSQL may be shared, and those in memory
  * belong to one process, so both need no lock. Commands do not take it.
  *
- * A small database `FILE.lock` beside the store `FILE` names the owner, and is locked by a transaction that is never
+ * A small database `FILE.lock` next to the store `FILE` names the owner, and is locked by a transaction that is never
  * committed. The kernel releases the lock when the process ends in any way, but not while it is stopped.
  */
 export class StoreLock implements Disposable {
@@ -91,8 +91,8 @@ function lock(file: string, timeoutMs: number): Held {
   const database = new Database(file, { readwrite: true, create: true });
   try {
     const owner = { pid: process.pid, host: hostname(), since: new Date().toISOString() };
-    // The owner is visible only after a commit, which releases the lock. So the lock is taken again; another server that
-    // starts at this moment may take it in between.
+    // The owner only becomes visible by a commit, which releases the lock. So the lock is taken again afterwards;
+    // another server that starts at this moment may take it first.
     for (let canWrite = true; ; ) {
       database.run(`PRAGMA busy_timeout = ${timeoutMs}`);
       // Immediate: other processes can read, but not write.

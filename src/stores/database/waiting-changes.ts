@@ -10,15 +10,15 @@ interface Owned {
 /** Changes for one commit, in the order in which they run. */
 export interface Group<Change> {
   readonly changes: readonly Change[];
-  /** How many of them must run, however long that takes, so that each owner gets a turn. */
+  /** How many changes must run, however long that takes, so that each owner gets a turn. */
   readonly mustRun: number;
 }
 
 /**
  * A fair queue of changes. The changes of one owner keep their order.
  *
- * Instances and the admin API share a limit: beyond it, the owner with most changes loses its newest. The server's own
- * changes have the same limit for themselves, and every second place in a group.
+ * Instances and the admin API share a limit: beyond it, the largest owner loses its newest changes. The server's own
+ * changes have the same limit for themselves, and get every second place in a group.
  */
 export class WaitingChanges<Change extends Owned> {
   private readonly max: number;
@@ -36,7 +36,7 @@ export class WaitingChanges<Change extends Owned> {
     return this.own.length + this.budget.total;
   }
 
-  /** Adds a change. Returns the one that there is no room for: this one, or one of the owner that has most. */
+  /** Adds a change. Returns the change that was dropped for lack of room: this one, or one of the largest owner. */
   add(change: Change): Change | undefined {
     const { owner } = change;
     if (owner === undefined) {

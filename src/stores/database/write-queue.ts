@@ -52,8 +52,9 @@ const COMMIT_MS = 50;
 const TRIES_MAX = 5;
 
 /**
- * Group commit: changes that wait at the same time share a commit, and so one wait for the disk. Each settles as if it
- * were alone: if one fails, the others are repeated without it. Owners share the queue fairly, see `WaitingChanges`.
+ * Group commit: changes that wait at the same time share a commit, and so a single wait for the disk. Each settles as
+ * if it were alone: if one fails, the others are repeated without it. Owners share the queue fairly; see
+ * `WaitingChanges`.
  */
 export class WriteQueue {
   private readonly options: WriteQueueOptions;
@@ -66,7 +67,10 @@ export class WriteQueue {
     this.options = options;
   }
 
-  /** Settles when the change is durable. Rejects with `StoreBusy` if the queue is full and its owner has most of it. */
+  /**
+   * Settles when the change is durable. Rejects with `StoreBusy` if the queue is full and its owner has the most in
+   * it.
+   */
   run<T>(change: Change<T>, owner?: WriteOwner): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const waiting = { owner, change, resolve: resolve as Waiting['resolve'], reject };
@@ -150,7 +154,7 @@ export class WriteQueue {
     }
   }
 
-  /** Runs as many changes of a group as there is time for, and returns their results. */
+  /** Runs as many changes of a group as the time allows, and returns their results. */
   private async runChanges(
     sql: TransactionSQL,
     { changes, mustRun }: Group<Waiting>,

@@ -7,7 +7,7 @@ import { count } from './devices/instance-counts.ts';
 /** Rows that one piece deletes, about: few enough not to delay other commits. */
 const PIECE_ROWS = 500;
 
-/** Removed devices that one piece reads: most have few interests, and some have none. */
+/** The limit of removed devices per chunk: most have few interests, and some have none. */
 const PIECE_DEVICES = 100;
 
 /** Publishes that one piece deletes; each has some rows of its own. */
@@ -26,14 +26,14 @@ interface ExpiringTable {
 const idempotencyKeys = { table: 'publish_keys', key: 'idempotency_key', time: 'expires_at' };
 const tombstones = { table: 'device_tombstones', key: 'id', time: 'removed_at' };
 
-/** Deletes a piece of one kind of garbage; `false`: there was none. */
+/** Deletes a chunk of one kind of garbage; `false` if there was none. */
 type Collect = (nowMs: number) => Promise<boolean>;
 
 /** Deletes rows of deleted instances, devices and users, and rows that have expired, in small pieces. */
 export class GarbageCollector {
   private readonly database: Database;
   private readonly collectors: readonly Collect[];
-  /** The kind that is next, so that much garbage of one kind does not delay the others. */
+  /** The next kind, so that a lot of garbage of one kind does not delay the others. */
   private turn = 0;
 
   constructor(database: Database) {
@@ -166,7 +166,7 @@ async function forgetPublishes(sql: TransactionSQL, publishes: readonly number[]
   await sql`DELETE FROM publishes WHERE number IN ${sql(publishes)}`;
 }
 
-/** Deletes up to `limit` rows of publishes. Returns how many; fewer than `limit`: none are left. */
+/** Deletes up to `limit` rows of publishes. Returns their number; fewer than `limit` means that none are left. */
 async function forgetRows(
   sql: TransactionSQL,
   { table, key }: (typeof rowsOfPublishes)[number],

@@ -12,7 +12,7 @@ interface TakenRow {
   readonly tokens: BigInteger;
 }
 
-/** What the servers have taken of shared rates, in a row for each server, so that none waits for another. */
+/** What the servers have taken from shared rates. Each server has its own row, so no server waits for another. */
 export class StoredRates implements RateStore {
   private readonly database: Database;
   private readonly server = crypto.randomUUID();

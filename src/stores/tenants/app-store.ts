@@ -3,7 +3,7 @@ import type { AppKey } from '../../channels/app.ts';
 import type { Database } from '../database/database.ts';
 import { revisionOf } from '../database/revisions.ts';
 
-/** A stored app. `settings` holds what differs from the defaults, as in the configuration. */
+/** A stored app. `settings` contains only what differs from the defaults, as in the configuration. */
 export interface StoredApp {
   readonly id: string;
   readonly name: string;

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import type { BigInteger } from '../database/rows.ts';
 
-/** Rows of one statement, so that it waits for nobody long. */
+/** The limit of rows per statement, so that it blocks others only briefly. */
 const PIECE_ROWS = 200;
 
 /** What one app did in an hour, as far as it has been counted. */
@@ -13,7 +13,7 @@ export interface HourSum {
   readonly messages: number;
   /** The part of `messages` that clients caused. */
   readonly clientMessages: number;
-  /** Samples in which the app had connections, with the sum, the most and the fewest of them. */
+  /** How often the app was sampled with connections, with their sum, maximum and minimum. */
   readonly samples: number;
   readonly connections: number;
   readonly most: number;
@@ -53,7 +53,7 @@ export class HourUsageStore {
 
   /** Adds to the sums of apps, in pieces. `written` is called with each piece that is stored. */
   async add(sums: readonly HourSum[], written: (piece: readonly HourSum[]) => void): Promise<void> {
-    // Servers that write at the same time take their locks in the same order.
+    // Servers that write at the same time lock rows in the same order.
     const sorted = sums.toSorted((a, b) => (a.appId < b.appId ? -1 : 1) || a.hour - b.hour);
     for (let n = 0; n < sorted.length; n += PIECE_ROWS) {
       const piece = sorted.slice(n, n + PIECE_ROWS);
@@ -116,7 +116,7 @@ export class HourUsageStore {
     };
   }
 
-  /** Deletes some of the hours before one. `false`: there were none left. */
+  /** Deletes some of the hours before a given one. `false`: none were left. */
   async forgetSomeBefore(hour: number): Promise<boolean> {
     return await this.database.write(async (sql) => {
       await sql`DELETE FROM usage_samples WHERE hour < ${hour}`;

@@ -2,7 +2,7 @@ import type { SQL, TransactionSQL } from 'bun';
 import type { Database } from '../database/database.ts';
 import { revisionOf } from '../database/revisions.ts';
 
-/** A stored instance. `settings` holds what differs from the defaults, as in the configuration. */
+/** A stored instance. `settings` contains only what differs from the defaults, as in the configuration. */
 export interface StoredInstance {
   /** A UUID in lower case. */
   readonly id: string;

@@ -216,7 +216,7 @@ function possibleBlockers(
   ];
 }
 
-/** Unblocks requests after those of `afterIds` that are over. */
+/** Unblocks the successors of those `afterIds` that are settled. */
 async function unblockAfter(sql: TransactionSQL, afterIds: readonly string[]): Promise<void> {
   for (const some of inPieces(afterIds)) {
     await unblockWhere(sql, sql`after_id IN ${sql(some)}`);

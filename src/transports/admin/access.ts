@@ -106,11 +106,8 @@ export class Access {
     });
     const isTrusted = address !== head.peer;
     const isProxied = cameThroughProxy(head);
-    const route = isTrusted
-      ? 'client'
-      : isProxied || isFromAnotherSite(head)
-        ? 'through'
-        : 'direct';
+    const untrusted = isProxied || isFromAnotherSite(head) ? 'through' : 'direct';
+    const route = isTrusted ? 'client' : untrusted;
     return {
       address,
       key: `${route} ${addressKey(address)}`,
@@ -123,7 +120,7 @@ export class Access {
     const denied = this.denyOtherSites(head);
     if (denied !== undefined) return { denial: denied };
     const user = this.userOf(head);
-    // First, because some proxies send a password of their own with what they pass on.
+    // First, because some proxies add a password of their own to forwarded requests.
     if (user !== undefined) return onlySameSite(head, user);
     const authorization = head.header('authorization');
     if (authorization !== undefined) {
@@ -136,7 +133,10 @@ export class Access {
     return { denial: hasSessionCookie(cookies) ? SESSION_OVER : PASSWORD_MISSING };
   }
 
-  /** Whether the sender of a request would be let in again: a session may be over, and a password changed. */
+  /**
+   * Whether the sender of a request would still be admitted: a session may have expired, or the password may have
+   * changed.
+   */
   isStillIdentified(head: RequestHead): boolean {
     const authorization = head.header('authorization');
     if (this.userOf(head) !== undefined) return true;
@@ -146,10 +146,10 @@ export class Access {
     return given !== undefined && this.isRight(given);
   }
 
-  /** Denies what a page of another site wants to change, also where no password is needed. */
+  /** Denies changes requested by pages of other sites, even if no password is needed. */
   denyOtherSites(head: RequestHead): Denial | undefined {
     return head.method !== 'GET' && isFromAnotherSite(head)
-      ? { ...OTHER_SITE, error: 'Pages of other sites cannot change anything here' }
+      ? { ...OTHER_SITE, error: 'Pages of other sites may not change anything' }
       : undefined;
   }
 
@@ -163,7 +163,7 @@ export class Access {
     );
   }
 
-  /** Checks what a log-in page sent. Returns why it is denied. */
+  /** Checks a log-in. Returns why it is denied, if it is. */
   checkLogIn(given: LogIn, sender: Sender): Denial | undefined {
     const { sessions } = this.options;
     const isRight =
@@ -183,7 +183,7 @@ export class Access {
     return {
       how: 'proxy',
       user: textOf(user),
-      // With commas, as most do, or with lines, as authentik does.
+      // Separated by commas, as most proxies do, or by line feeds, as authentik does.
       groups: groups.split(/[,|]/).flatMap((group) => textOf(group.trim()) || []),
     };
   }
@@ -225,11 +225,11 @@ export class Access {
 /** Browsers add cookies, and proxies users, to requests of any page. So pages of other sites read nothing either. */
 function onlySameSite(head: RequestHead, asker: Asker): Identified {
   return isFromAnotherSite(head)
-    ? { denial: { ...OTHER_SITE, error: 'Pages of other sites cannot read anything here' } }
+    ? { denial: { ...OTHER_SITE, error: 'Pages of other sites may not read anything' } }
     : { asker };
 }
 
-/** The text of a header, whose bytes are those of UTF-8, one in each character. */
+/** Decodes a header whose bytes are UTF-8, delivered as one character per byte. */
 function textOf(header: string): string {
   return Buffer.from(header, 'latin1').toString('utf8');
 }

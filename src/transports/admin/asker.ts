@@ -1,8 +1,8 @@
 /** Who sent a request, as far as the listener knows. What they may do is decided elsewhere. */
 export interface Asker {
   /**
-   * `password`: the password, or a session that began with it. `proxy`: a trusted proxy has checked the user. `local`: a
-   * program on this machine, which may read metrics. `nobody`: whoever it is.
+   * `password`: the password, or a session that began with it. `proxy`: a trusted proxy has checked the user.
+   * `local`: a program on this machine, which may read metrics. `nobody`: an anonymous caller.
    */
   readonly how: 'password' | 'proxy' | 'local' | 'nobody';
   /** The name that the proxy gave; `null` otherwise. */

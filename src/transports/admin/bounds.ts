@@ -1,6 +1,6 @@
 /** The limits of the admin listener, as the documentation lists them. */
 export const adminBounds = {
-  /** Connections. With one more, the address that has the most loses one. */
+  /** The limit of connections. When one more comes, the address with the most loses one. */
   connections: 1_000,
   /** Connections of one address. */
   connectionsPerAddress: 200,

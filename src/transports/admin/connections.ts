@@ -46,7 +46,7 @@ export class Connections {
   private makeRoom(key: string): boolean {
     const largest = this.budget.whoYields(key);
     if (largest === undefined) return true;
-    // If every address has one connection, the oldest is closed: otherwise many addresses could keep others out.
+    // If every address has one connection, the oldest one is closed. Otherwise many addresses could keep others out.
     const [oldest] = this.byAddress.keys();
     const loser = largest !== key ? largest : this.budget.of(key) === 0 ? oldest : undefined;
     if (loser === undefined) return false;

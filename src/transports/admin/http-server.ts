@@ -9,9 +9,9 @@ import { headOf, type RequestHead } from './request-head.ts';
 /** A request whose body has not been read yet. */
 export interface AdminRequest {
   readonly head: RequestHead;
-  /** Reads the body. `too-long`: it exceeds the limit. `gone`: the connection ended before it was complete. */
+  /** Reads the body. `too-long`: it exceeds the limit. `gone`: the connection closed before it was complete. */
   readBody(): Promise<Buffer | 'too-long' | 'gone'>;
-  /** Aborts when the connection ends before the answer does. */
+  /** Aborts when the connection closes before the answer is complete. */
   readonly signal: AbortSignal;
 }
 
@@ -240,7 +240,7 @@ async function sendStream(
     }
     response.end();
   } catch {
-    // The stream has failed: a connection that breaks is how HTTP says so.
+    // The stream has failed. In HTTP, only breaking the connection can signal that.
     response.destroy();
   }
 }

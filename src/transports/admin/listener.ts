@@ -138,7 +138,7 @@ class RequestHandler {
       !this.rates.take(sender.key, requestRate, performance.now())
     ) {
       this.reportRefused('too-many-requests', { sender, head });
-      // Closed, so that a client that goes on pays for a new connection each time.
+      // Closed, so that a client that continues pays for a new connection each time.
       return refuse(429, 'Too many requests from this address; try again', {
         'retry-after': '1',
         connection: 'close',
@@ -179,7 +179,7 @@ class RequestHandler {
         path: head === undefined ? undefined : printable(head.target.path),
         ...throttled,
         hint: sender.throughUnknownProxy
-          ? 'It came through a proxy: add the proxy to trustedProxies to tell its clients apart'
+          ? 'It came through a proxy: add the proxy to trustedProxies to distinguish its clients'
           : undefined,
       }),
     );
@@ -256,7 +256,7 @@ class RequestHandler {
     }
   }
 
-  /** Ends an answer that is a stream once its client may not ask any more: the session is over, or the password changed. */
+  /** Ends a streamed answer when its client is no longer authorised: the session expired, or the password changed. */
   private watchStream({ head, signal }: AdminCall, stream: AbortController): void {
     const timer = setInterval(() => {
       if (!this.access.isStillIdentified(head)) stream.abort('session-over');
@@ -307,7 +307,7 @@ class RequestHandler {
     );
   }
 
-  /** Health checks, which need no password: load balancers have none. */
+  /** Health checks. They need no password, because load balancers have none. */
   private healthOf(path: string): AdminAnswer | undefined {
     switch (path) {
       case '/healthz':
@@ -345,7 +345,7 @@ function methodNotAllowed(methods: readonly string[]): AdminAnswer {
   return refuse(405, `This path only supports ${allow}`, { allow });
 }
 
-/** Lets a request that names nobody pass as nobody's, if its route answers nobody. */
+/** Admits an anonymous request if its route is open to everybody. */
 function orNobody(
   identified: Identified,
   { found, head }: { readonly found: Found | undefined; readonly head: RequestHead },

@@ -7,7 +7,10 @@ export interface EngineAway {
   readonly why: string;
 }
 
-/** How long the engine may be away until the server counts as not ready: all servers lose it at once. Milliseconds. */
+/**
+ * How long the engine may be away before the server counts as not ready. Long, because all servers lose it at the
+ * same time. Milliseconds.
+ */
 const ENGINE_AWAY_MAX_MS = 30_000;
 
 /** Knows whether this server can do its work now, and if not, why. */

@@ -10,7 +10,7 @@ export interface CallSession {
   logIn(given: LogIn): Denial | undefined;
   /** Makes the browser forget its session. */
   logOut(): void;
-  /** Makes the token of a link that logs in once, within ten minutes. An earlier link ends. */
+  /** Makes the token of a link that logs in once, within ten minutes. It invalidates earlier links. */
   makeLink(): string;
 }
 
@@ -26,7 +26,7 @@ export interface AdminCall {
   /** Nobody, if the route is open. */
   readonly asker: Asker;
   readonly session: CallSession;
-  /** Aborts when the client has gone or, while a stream is answered, may not ask any more. */
+  /** Aborts when the client has disconnected or, during a streamed answer, is no longer authorised. */
   readonly signal: AbortSignal;
 }
 
@@ -37,7 +37,9 @@ export interface AdminRoute {
   readonly path: string;
   /** Whether a request with these segments needs no password. Without it, each needs one. */
   readonly isOpen?: (path: Readonly<Record<string, string>>) => boolean;
-  /** Whether a request with this query is also answered for nobody. Whoever sends a password must send the right one. */
+  /**
+   * Whether anonymous requests with this query are answered. A request with a password must still have the right one.
+   */
   readonly isForNobody?: (query: Readonly<Record<string, string>>) => boolean;
   answer(call: AdminCall): Promise<AdminAnswer>;
 }

@@ -11,15 +11,15 @@ const SECURE_NAME = '__Host-fanfare';
 const PLAIN_NAME = 'fanfare';
 
 export interface SessionsOptions {
-  /** `undefined` if there is none: there are no sessions. */
+  /** `undefined` if there is no password, and so no sessions. */
   readonly password: () => string | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /**
- * The sessions of browsers. A session is a signed cookie and is stored nowhere. Its key is derived from the password, so
- * servers with the same password share sessions, and a new password ends them all.
+ * The sessions of browsers. A session is a signed cookie and is stored nowhere. Its key is derived from the password,
+ * so servers with the same password share sessions, and a new password invalidates all of them.
  */
 export class Sessions {
   private readonly options: SessionsOptions;
@@ -54,14 +54,14 @@ export class Sessions {
     return key !== undefined && isSame(signature, sign(text, key));
   }
 
-  /** Makes the token of a link that logs in once. An earlier link ends. */
+  /** Makes the token of a link that logs in once. It invalidates earlier links. */
   makeLink(): string {
     const token = randomBytes(24).toString('base64url');
     this.link = { token, endsAtMs: this.options.now() + LINK_MS };
     return token;
   }
 
-  /** Whether a token is that of the link. It cannot be used again. */
+  /** Whether a token is that of the link. Uses it up. */
   useLink(token: string): boolean {
     const { link } = this;
     if (link === undefined || this.options.now() >= link.endsAtMs) return false;
@@ -74,14 +74,14 @@ export class Sessions {
     const password = this.options.password();
     if (password === undefined) return undefined;
     if (this.known?.password !== password) {
-      // Slow on purpose, about 50 ms once: whoever gets hold of a cookie must not find a short password by trying.
+      // Deliberately slow (about 50 ms, once): a stolen cookie must not allow guessing a short password.
       this.known = { password, key: scryptSync(password, 'fanfare sessions', 32) };
     }
     return this.known.key;
   }
 }
 
-/** Whether a `Cookie` header has any session, open or over. */
+/** Whether a `Cookie` header contains a session, valid or expired. */
 export function hasSessionCookie(cookies: string): boolean {
   return [SECURE_NAME, PLAIN_NAME].some((name) => cookieValue(cookies, name) !== undefined);
 }
@@ -107,7 +107,7 @@ function sign(text: string, key: Buffer): string {
   return createHmac('sha256', key).update(text).digest('base64url');
 }
 
-/** Compares in a time that tells nothing but the length. */
+/** Compares in a time that depends on the length only. */
 function isSame(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);

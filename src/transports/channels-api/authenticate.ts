@@ -15,7 +15,7 @@ import { arrayForms, literalForm, type Parameter, parameterOf, readQuery } from 
 const TIMESTAMP_TOLERANCE_SECONDS = 600;
 
 export interface SignedHead {
-  /** The app in the path; `undefined` if the path has none. */
+  /** The app in the path; `undefined` if the path names no app. */
   readonly appId: string | undefined;
   readonly method: string;
   readonly target: RequestTarget;
@@ -123,10 +123,10 @@ function checkSignature(signed: SignedRequest): Authenticated | ApiRefusal {
   );
 }
 
-/** The most spellings that are tried; no library needs as many. */
+/** The limit of spellings to try; no library needs more. */
 const SPELLINGS_MAX = 12;
 
-/** Tries other spellings of what was signed: not all libraries sign exactly what they send. */
+/** Tries other spellings of the signed text: not all libraries sign exactly what they send. */
 function inAnotherSpelling(
   { app, secret, request, parameters }: SignedRequest,
   sent: string,

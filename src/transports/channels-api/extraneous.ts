@@ -13,7 +13,7 @@ export function refuseExtraneous(parameters: readonly Parameter[]): ApiRefusal |
   return invalid(`The following query string parameters are extraneous: ${names}`);
 }
 
-/** Refuses a body where none is needed, but for the empty object that libraries send. */
+/** Refuses an unexpected body, except for the empty object that libraries send. */
 export function refuseBody(body: Uint8Array): Answer | undefined {
   const text = textOf(body);
   if (typeof text !== 'string') return text;

@@ -7,7 +7,7 @@ import type { ChannelCounts, ChannelWalk } from '../../channels/ports.ts';
 import type { ApiRefusal } from './problems.ts';
 import { rateLimited } from './refuse-usage.ts';
 
-/** Channels of one page, which takes about a millisecond. */
+/** Channels per page. A page takes about a millisecond. */
 const PAGE_CHANNELS = 1_000;
 
 /** Listed channels that cost as much as one query. */
@@ -16,7 +16,7 @@ const LISTED_PER_QUERY = 10;
 /** Channels that cost as much as one query to look at, whether they are listed or not. */
 const EXAMINED_PER_QUERY = 50;
 
-/** Listings of one app that take more than one page, including those that wait. */
+/** The limit of an app's listings with more than one page, including waiting ones. */
 const LISTINGS_MAX = 8;
 
 export interface ListingQuery {
@@ -35,8 +35,8 @@ interface Waiting {
 }
 
 /**
- * Lists the occupied channels of apps. A list of one page is answered at once. For longer ones, one page is made in each turn
- * of the loop, for one app after the other. An app's lists are made one after the other, so only one takes memory.
+ * Lists the occupied channels of apps. A list with one page is answered at once. Longer ones are built with one page
+ * per turn of the loop, and apps take turns. An app's lists are built one after the other, so only one takes memory.
  */
 export class Listings {
   private readonly hub: Hub;
@@ -95,7 +95,7 @@ export class Listings {
     for (let [next] = this.queues; next !== undefined; [next] = this.queues) {
       await nextTurn();
       const [appId, queue] = next;
-      // To the end of the line.
+      // To the end of the queue.
       this.queues.delete(appId);
       this.queues.set(appId, queue);
       await this.advance(appId, queue);

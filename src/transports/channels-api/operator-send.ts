@@ -15,7 +15,7 @@ export interface OperatorSent {
   }[];
 }
 
-/** Triggers an event under the rules and limits of `POST /events`, and tells how many connections hear it. */
+/** Triggers an event under the rules and limits of `POST /events`, and returns how many connections received it. */
 export function sendForOperator(
   hub: Hub,
   app: App,

@@ -33,7 +33,7 @@ export const statuses: Record<ApiProblem, StatusRow> = {
     status: 400,
     when: 'A request asks for a WebSocket, but is no valid handshake.',
     advice:
-      'Check that no proxy takes headers away: `Upgrade`, `Connection` and `Sec-WebSocket-*` must arrive.',
+      'Check that no proxy removes headers: `Upgrade`, `Connection` and `Sec-WebSocket-*` must arrive.',
   },
   unauthenticated: {
     status: 401,
@@ -88,7 +88,7 @@ export const statuses: Record<ApiProblem, StatusRow> = {
   },
   'engine-failed': {
     status: 503,
-    when: 'What the server keeps of channels and their members cannot be reached; the log has the reason. Events of the request may have been sent.',
+    when: 'The state of channels and their members cannot be reached (Redis is away); the log has the reason. Events of the request may have been sent.',
     advice: 'Try again after the seconds that the `Retry-After` header names.',
   },
   'upgrade-required': {

@@ -62,7 +62,7 @@ export function describeChannel({ hub, app, parameters, channelText }: Call): Ma
   );
 }
 
-/** `GET /channels/NAME/users`: who is in a presence channel. */
+/** `GET /channels/NAME/users`: lists the users in a presence channel. */
 export function listMembers({ hub, app, parameters, channelText }: Call): MaybePromise<Answer> {
   const channel = readChannel(channelText);
   if (channel instanceof ApiRefusal) return channel;

@@ -18,7 +18,7 @@ export function readQuery(query: string, plus: PlusSign = 'space'): readonly Par
   const parameters: Parameter[] = [];
   const isPlain = !query.includes('%') && !query.includes('+');
   const read = isPlain ? asItIs : plus === 'space' ? formDecoded : decodeLeniently;
-  // Without `split`: every request is read here, and the pieces would be most of its garbage.
+  // Without `split`: this runs for every request, and the pieces would be most of its garbage.
   for (let at = 0; at < query.length; ) {
     const ampersand = query.indexOf('&', at);
     const end = ampersand < 0 ? query.length : ampersand;

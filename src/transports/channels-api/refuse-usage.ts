@@ -18,7 +18,10 @@ export function rateLimited(text: string): ApiRefusal {
   return new ApiRefusal('rate-limited', text, { 'retry-after': String(RETRY_AFTER_SECONDS) });
 }
 
-/** Counts a query (a GET request, or one that ends a user's connections), or refuses it if the app is over a limit. Source: §14.4. */
+/**
+ * Counts a query (a GET request, or one that terminates a user's connections), or refuses it if the app is over a
+ * limit. Source: §14.4.
+ */
 export function refuseQuery(usage: Usage, app: App): ApiRefusal | undefined {
   if (!usage.takeQuery(app)) {
     return rateLimited(`Too many requests: at most ${app.limits.queriesPerSecond} per second`);

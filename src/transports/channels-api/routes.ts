@@ -24,7 +24,7 @@ const routes: readonly (readonly [method: Method, path: string, endpoint: Endpoi
 
 /** The endpoints of a path, and the names in it, still encoded. */
 export interface Route {
-  /** `undefined` if the path has none. */
+  /** `undefined` if the path names no app. */
   readonly appId: string | undefined;
   readonly channelText: string | undefined;
   readonly userId: string | undefined;

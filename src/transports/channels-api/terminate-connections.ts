@@ -3,7 +3,7 @@ import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import { type Answer, type Call, EMPTY } from './call.ts';
 import { refuseBody, refuseExtraneous } from './extraneous.ts';
 
-/** `POST /users/UID/terminate_connections`: ends every connection that is signed in as the user. */
+/** `POST /users/UID/terminate_connections`: closes all connections that are signed in as the user. */
 export function terminateConnections({
   hub,
   app,

@@ -68,7 +68,7 @@ export function triggerRawEvent(call: Call): MaybePromise<Answer> {
   return after(publishAll(call, [trigger]), () => ({ status: 202 as const }));
 }
 
-/** Reads the event of a body, and counts it; or refuses it, if it breaks a rule or the app is over a limit. */
+/** Reads the event in a body and counts it. Refuses it if it breaks a rule or the app is over a limit. */
 export function takeTrigger(call: TriggerCall): Trigger | ApiRefusal {
   const tooMuch = refuseWeight(call);
   if (tooMuch !== undefined) return tooMuch;
@@ -77,7 +77,7 @@ export function takeTrigger(call: TriggerCall): Trigger | ApiRefusal {
   return refuseOverLimits(call, [trigger], textOfOne) ?? trigger;
 }
 
-/** Refuses a body that had to be read for that. */
+/** Charges for and refuses a body that had to be parsed to find its fault. */
 function refuseRead(call: TriggerCall, refusal: ApiRefusal): ApiRefusal {
   chargeRefused(call);
   return refusal;
@@ -101,8 +101,9 @@ function refuseQuota(
 }
 
 /**
- * Up to this many events of one request are published one after the other, so that a client hears them in the order of the
- * request even if their channels have different homes. More would take too long: then each channel has an order of its own.
+ * The events of one request are published one after the other up to this number, so that a client receives them in
+ * the order of the request even if their channels have different homes. For more events that would take too long:
+ * then only the order within each channel is kept.
  */
 const IN_ORDER_MAX = 10;
 

@@ -20,7 +20,7 @@ export function admit(target: RequestTarget, prefix: string, apps: AppDirectory)
   return admitKey(match[1] ?? '', target.query, apps);
 }
 
-/** Decides about a client whose path was read already; `keyText`: the key as it stands in the path. */
+/** Decides about a client whose path is already parsed. `keyText`: the app key exactly as in the path. */
 export function admitKey(keyText: string, query: string, apps: AppDirectory): Admission {
   const protocol = protocolOf(parameterOf(query, 'protocol'), parameterOf(query, 'version'));
   if (typeof protocol === 'string') return refused(protocol);

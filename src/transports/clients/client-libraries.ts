@@ -1,6 +1,6 @@
 import { parameterOf } from './admission.ts';
 
-/** What a client says of itself when it connects. */
+/** What a client reports about itself when it connects. */
 export interface ClientLibrary {
   /** Such as `js`. */
   readonly name: string;
@@ -8,18 +8,18 @@ export interface ClientLibrary {
   readonly protocol: string;
 }
 
-/** Descriptions that are kept. Clients may send any, so beyond it new ones are not known. */
+/** The limit of descriptions. Clients can send anything, so beyond it new descriptions are stored as unknown. */
 const LIBRARIES_MAX = 1_000;
 
 const TEXT = /^[\w.+-]{0,40}$/;
 
-/** What clients say of themselves, by a number that is all that a connection keeps of it. */
+/** The descriptions of client libraries. A connection only stores the number of its description. */
 export class ClientLibraries {
   private readonly numbers = new Map<string, number>();
-  /** 0 is for what is not known. */
+  /** 0 is the unknown library. */
   private readonly known: (ClientLibrary | undefined)[] = [undefined];
 
-  /** Returns the number of what the query of a handshake says. */
+  /** Returns the number of the description in a handshake's query. */
   numberOf(query: string): number {
     const name = textIn(query, 'client');
     const version = textIn(query, 'version');

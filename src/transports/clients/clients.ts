@@ -151,7 +151,7 @@ export class Clients {
       { code, why: message },
     );
     if (app !== undefined) this.noteEnd(app, problem, { text: message, address });
-    // An open connection is recorded where it is ended.
+    // An open connection is recorded where it is closed.
     if (!(connection instanceof Connection)) {
       const { advice } = closeCodes[problem];
       app?.tap?.record({ kind: 'error', code, reason: message, advice });
@@ -160,13 +160,13 @@ export class Clients {
   }
 
   /**
-   * Takes a place in the quota of the app for a new connection; `false`: there is none. A connection that must still be
-   * authorised takes its place once it is.
+   * Takes a place in the app's quota for a new connection; `false` if there is none. A connection that must be
+   * authorised first takes its place after that.
    */
   takePlace(app: App): MaybePromise<boolean> {
     if (app.authorizedConnectionsOnly) return true;
     return after(this.quota.take(app), (isTaken) => {
-      // The app may have been changed meanwhile.
+      // The app may have been changed in the meantime.
       if (isTaken && app.authorizedConnectionsOnly) this.quota.release(app);
       return isTaken;
     });
@@ -177,7 +177,10 @@ export class Clients {
     if (!app.authorizedConnectionsOnly) this.quota.release(app);
   }
 
-  /** Makes room for a new connection. If there is none, gives its place back, and returns why it must be refused. */
+  /**
+   * Makes room for a new connection. If that is impossible, gives back its place, and returns the reason to refuse
+   * it.
+   */
   makeRoomFor({ app, address }: Connection): RefusedClient | undefined {
     const problem = this.overCapacity(app, address);
     if (problem === undefined) return undefined;
@@ -188,7 +191,7 @@ export class Clients {
   /** Registers and greets a connection that has a place, that there is room for and that can send. */
   open(connection: Connection): void {
     const { app } = connection;
-    this.heard(connection);
+    this.noteActivity(connection);
     connection.openedAtMs = connection.heardAtMs;
     if (app.authorizedConnectionsOnly) {
       const timeoutMs = this.settings.authorizationTimeoutSeconds * 1000;
@@ -208,7 +211,7 @@ export class Clients {
 
   /** Takes a frame of a client: answers it now or queues it, unless the client has sent too many. */
   received(connection: Connection, frame: string): void {
-    this.heard(connection);
+    this.noteActivity(connection);
     this.meter.count('messagesReceived');
     this.meter.count('receivedBytes', Buffer.byteLength(frame));
     if (!this.mayAnswer(connection, frame.length)) return;
@@ -217,7 +220,7 @@ export class Clients {
 
   /** Counts a frame that carries no message, for example a ping of the WebSocket protocol. */
   receivedControl(connection: Connection, bytes: number): void {
-    this.heard(connection);
+    this.noteActivity(connection);
     this.mayAnswer(connection, bytes);
   }
 
@@ -226,7 +229,7 @@ export class Clients {
     const isOwed =
       payload.length <= PROBE_LENGTH_MAX &&
       this.hub.asked.pong(connection, Buffer.from(payload).toString('latin1'));
-    if (isOwed) this.heard(connection);
+    if (isOwed) this.noteActivity(connection);
     else this.receivedControl(connection, payload.length);
   }
 
@@ -246,7 +249,7 @@ export class Clients {
     return connection.pongsOwed;
   }
 
-  /** Forgets a connection that has closed, and takes it out of its channels. Returns whether it read too slowly. */
+  /** Forgets a closed connection, and removes it from its channels. Returns whether it was a slow consumer. */
   closed(connection: Connection): boolean {
     // Before its departure is published: that may make the slow consumers be looked for again.
     const wasTooSlow = this.slowConsumers.wasTooSlow(connection);
@@ -297,7 +300,7 @@ export class Clients {
   }
 
   /**
-   * Checks the next of `parts` parts of the connections: renews what their rates allow, pings silent clients, and ends
+   * Checks the next of `parts` parts of the connections: refills their rates, pings silent clients, and closes
    * connections that stay silent or were not authorised in time.
    */
   checkPart(parts: number): void {
@@ -353,7 +356,10 @@ export class Clients {
     }
   }
 
-  /** Ends every connection that is subscribed to the channel and can resume: it comes back, and learns what it has missed. */
+  /**
+   * Closes all connections that are subscribed to the channel and can resume: they reconnect, and learn what they
+   * have missed.
+   */
   endResuming(app: App, channel: ChannelText): void {
     for (const connection of this.connections.all()) {
       if (!connection.canResume || connection.app !== app) continue;
@@ -369,7 +375,7 @@ export class Clients {
     return undefined;
   }
 
-  /** Ends a connection of the app or address that has the most, because another needs room. */
+  /** Closes a connection of the largest app or address, because another needs room. */
   endForRoom(connection: Connection): void {
     const { app, address, socketId } = connection;
     this.hub.rateLimitedLog.warn(
@@ -383,7 +389,9 @@ export class Clients {
     connection.terminate();
   }
 
-  /** Ends a connection that was not authorised in time; takes its place in the quota once it is. Source: §8.5. */
+  /**
+   * Closes a connection that is not authorised in time; otherwise it then takes its place in the quota. Source: §8.5.
+   */
   private checkAuthorised(connection: Connection, nowMs: number): void {
     const byMs = this.authoriseByMs.get(connection);
     if (byMs === undefined || byMs === TAKING_PLACE) return;
@@ -399,11 +407,11 @@ export class Clients {
 
   private placed(connection: Connection, isTaken: boolean): void {
     if (!isTaken) return endWith(connection, 'app-over-quota');
-    // It may have closed meanwhile.
+    // It may have closed in the meantime.
     if (!this.authoriseByMs.delete(connection)) this.quota.release(connection.app);
   }
 
-  /** Answers one frame. Never rejects: this is where every failure under an answer ends. */
+  /** Answers one frame. Never rejects: all failures during an answer are handled here. */
   private answer(connection: Connection, frame: Frame): MaybePromise<void> {
     if (frame === null) {
       const { framesPerSecond } = this.settings;
@@ -462,7 +470,7 @@ export class Clients {
     this.hub.problems.note(app, { source: 'connection', kind: problem, text, advice, ...whose });
   }
 
-  /** Ends the connection: its departure undoes what the message had done so far. */
+  /** Closes the connection. Its departure undoes what the message had done so far. */
   private failed(connection: Connection, error: unknown): void {
     this.logFailure(connection, error);
     endWith(connection, error instanceof EngineFailure ? 'engine-failed' : 'internal');
@@ -477,7 +485,7 @@ export class Clients {
   }
 
   /** Notes that the client has sent something, so that it is not pinged. */
-  heard(connection: Connection): void {
+  noteActivity(connection: Connection): void {
     connection.heardAtMs = this.monotonic.now();
     connection.pingedAtMs = 0;
   }

@@ -1,4 +1,4 @@
-/** Why the server ends a connection. */
+/** The reasons to close a connection. */
 export type ConnectionProblem =
   | 'path-not-found'
   | 'no-protocol'
@@ -78,7 +78,7 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
     code: 4009,
     message: 'Connection terminated by the application',
     when: "The app's backend ended all connections of the signed-in user.",
-    advice: 'Nothing: the client does not come back by itself.',
+    advice: 'Nothing: the client does not reconnect by itself.',
   },
   'not-authorised-in-time': {
     code: 4009,
@@ -97,12 +97,12 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
     code: 4200,
     message: 'Server is stopping, please reconnect',
     when: 'The server is being stopped.',
-    advice: 'Nothing: clients come back at once, to the server that takes over.',
+    advice: 'Nothing: clients reconnect at once, to another server.',
   },
   'engine-failed': {
     code: 4100,
     message: 'Server cannot answer now, please reconnect later',
-    when: 'A subscription or sign-in could not be answered, because the server could not reach what it keeps of channels, members and users. With several servers: Redis was away for 30 to 40 s. The log has the reason.',
+    when: 'A subscription or sign-in could not be answered, because the state of channels, members and users could not be reached. With several servers: Redis was away for 30 to 40 s. The log has the reason.',
     advice: 'Look at `/readyz` of the server; clients come back by themselves after a pause.',
   },
   'events-lost': {
@@ -115,7 +115,7 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
   'message-lost': {
     code: 4100,
     message: 'A message did not arrive in full, please reconnect',
-    when: 'Over HTTP only: a request of the client broke off or was too slow, the server had no room for it, or the network repeated a request whose answer may be lost. The client would never know that its message is lost.',
+    when: 'Over HTTP only: a request of the client broke off or was too slow, the server had no room for it, or the network repeated a request whose answer may be lost. Otherwise the client would not know that its message is lost.',
     advice: 'Nothing: clients come back by themselves after a pause.',
   },
   'no-pong': {
@@ -139,7 +139,7 @@ export const closeCodes: Record<ConnectionProblem, CloseRow> = {
   internal: {
     code: 1011,
     message: 'Internal server error',
-    when: 'The server failed at a message of this client; the log has the reason.',
+    when: 'The server failed to handle a message of this client; the log has the reason.',
     advice: 'Report it.',
   },
 };

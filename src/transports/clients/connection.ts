@@ -11,7 +11,7 @@ export interface ConnectionOptions {
   readonly firstHalf: number;
   readonly secondHalf?: number | undefined;
   readonly address: PackedAddress;
-  /** What the client says of itself: see `ClientLibraries`. */
+  /** Describes the client; see `ClientLibraries`. */
   readonly library?: number;
 }
 
@@ -22,18 +22,18 @@ export interface ConnectionOptions {
  * `close` and `terminate` may call `Clients.closed` before they return.
  */
 export abstract class Connection extends Session implements Peer {
-  /** The two halves of the socket id. As text it would take a fifth of a connection's memory. */
+  /** The two halves of the socket id. A string would take a fifth of a connection's memory. */
   readonly firstHalf: number;
   private readonly secondHalf: number;
   /** Of the client; behind a trusted proxy not that of the proxy. */
   readonly address: PackedAddress;
-  /** What the client says of itself: see `ClientLibraries`. */
+  /** Describes the client; see `ClientLibraries`. */
   readonly library: number;
   /** When it was opened. Monotonic milliseconds. */
   openedAtMs = 0;
   /** When the client last sent anything. Monotonic milliseconds. */
   heardAtMs = 0;
-  /** When the unanswered ping was sent; 0: none is. Monotonic milliseconds. */
+  /** When the unanswered ping was sent; 0: there is none. Monotonic milliseconds. */
   pingedAtMs = 0;
   /** Frames that it sent recently, weighted by size: see `FrameLimit`. */
   frameDebt = 0;
@@ -50,7 +50,7 @@ export abstract class Connection extends Session implements Peer {
     return socketIdOf(this.firstHalf, this.secondHalf);
   }
 
-  /** Itself: a field for it would take memory. */
+  /** Returns itself: a field for it would take memory. */
   get peer(): Peer {
     return this;
   }
@@ -65,8 +65,8 @@ export abstract class Connection extends Session implements Peer {
   abstract send(frame: string): void;
 
   /**
-   * Sends a ping of the carrier itself behind everything that was sent or published before; `false`: the carrier has none.
-   * The answer goes to `Clients.receivedPong`.
+   * Sends a ping of the transport itself, after everything that was sent or published before; `false`: the transport
+   * has no pings. The answer is passed to `Clients.receivedPong`.
    */
   abstract ping(payload: string): boolean;
 

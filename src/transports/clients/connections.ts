@@ -59,9 +59,9 @@ export class Connections {
   }
 
   /**
-   * Decides what must happen before one more connection may be added: nothing (`'room'`), another connection must be
-   * ended, or the new one must be refused (`'full'`). The app with the most connections loses first, and within an app
-   * the address with the most.
+   * Decides what must happen before another connection may be added: nothing (`'room'`), another connection must be
+   * closed, or the new one must be refused (`'full'`). The largest app loses first, and within it the largest
+   * address.
    */
   roomFor(app: App, address: PackedAddress): 'room' | 'full' | Connection {
     const largestApp = this.byApp.whoYields(app);
@@ -131,7 +131,10 @@ export class Connections {
     return byAddress;
   }
 
-  /** Searches from where the last search ended, because connections that must yield mostly came one after the other. */
+  /**
+   * Searches from the end of the last search, because connections that must yield have mostly come one after the
+   * other.
+   */
   private find(fits: (connection: Connection) => boolean): Connection | undefined {
     for (let rounds = 0; rounds < 2; ) {
       const { done, value } = this.search.next();

@@ -4,7 +4,7 @@ import { type MaybePromise, recover } from '../../channels/maybe-promise.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
 import { channelsToLeave, disconnect, leaveChannel } from '../../channels/subscribing/subscribe.ts';
 
-/** Channels that connections leave in one turn of the loop, which takes some milliseconds. */
+/** The limit of channels to leave in one turn of the loop. That takes a few milliseconds. */
 const CHANNELS_PER_TURN = 1_000;
 
 /** Channels that are left at once when room is needed, so that there is room for the next subscriptions too. */
@@ -25,7 +25,7 @@ export class Departures {
   /** What an engine has not answered yet. */
   private readonly unanswered = new Set<Promise<void>>();
 
-  /** `failed` is called when an engine fails; the departure goes on. */
+  /** `failed` is called when an engine fails. The departure continues nevertheless. */
   constructor(hub: Hub, failed: (session: Session, error: unknown) => void) {
     this.hub = hub;
     this.failed = failed;
@@ -39,7 +39,7 @@ export class Departures {
     this.working ??= this.work();
   }
 
-  /** Leaves some channels now, because others need the room; `false` if there are none to leave. */
+  /** Leaves some channels now, because the room is needed; `false` if there are none to leave. */
   hasten(): boolean {
     return this.leave(CHANNELS_FOR_ROOM) > 0;
   }
@@ -68,7 +68,7 @@ export class Departures {
   private leave(limit: number): number {
     let left = 0;
     while (left < limit) {
-      // Not in the list meanwhile: leaving may end another connection, which is then added.
+      // Removed from the list in the meantime: leaving may close another connection, which is then added.
       const session = this.leaving.pop();
       if (session === undefined) break;
       const subscriptions = channelsToLeave(session).slice(0, limit - left);

@@ -8,8 +8,8 @@ export interface Draining<T> {
 }
 
 /**
- * Ends all connections in small steps over the drain time. Clients reconnect at once, so ending all at the same moment would
- * overload the server that takes over. Settles as soon as no connection is left.
+ * Closes all connections in small steps over the drain time. Clients reconnect immediately, so closing all at the
+ * same moment would overload the server that they reconnect to. Settles as soon as no connection is left.
  */
 export async function drain<T>(
   connections: Draining<T>,

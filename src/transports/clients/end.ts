@@ -8,7 +8,7 @@ export interface Endable {
   close(code: number, reason: string): void;
 }
 
-/** Ends a connection with the code and the words of a problem. */
+/** Closes a connection with the code and the text of a problem. */
 export function endWith(
   connection: Endable,
   problem: ConnectionProblem,
@@ -16,7 +16,7 @@ export function endWith(
 ): void {
   const { code } = closeCodes[problem];
   if (connection instanceof Connection) recordEnd(connection, problem, message);
-  // The .NET client reads the event, and others the close; pusher-js copes with both.
+  // The .NET client reads the event, other clients the close code; pusher-js handles both.
   if (code >= 4000) connection.send(errorMessage(code, message));
   connection.close(code, message);
 }

@@ -12,7 +12,7 @@ const FRAMES_AT_ONCE = 8;
 /** After this time, an answer is late. Milliseconds. */
 const LATE_MS = 1000;
 
-/** Memory that a queued frame takes beside its text. Bytes. */
+/** Memory of a queued frame in addition to its text. Bytes. */
 const FRAME_BYTES = 64;
 
 /** The limit for all queued frames together. Bytes, roughly. */
@@ -21,7 +21,7 @@ const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
 /** Connections that are compared when one must be given up. */
 const LOOKED_MAX = 100;
 
-/** The text of a frame; `null` stands for the first frame beyond the limit, which is answered with a warning. */
+/** The text of a frame; `null` marks the first frame over the limit, which is answered with a warning. */
 export type Frame = string | null;
 
 export interface FrameQueueOptions {
@@ -31,7 +31,7 @@ export interface FrameQueueOptions {
   readonly afterTurn: (run: () => void) => void;
   /** Must not fail. The connection's next frame is not answered before a promise has settled. */
   readonly answer: (connection: Connection, frame: Frame) => MaybePromise<void>;
-  /** Ends a connection, because its app has the most frames queued and there is no room for more. */
+  /** Closes a connection, because its app has the most frames queued and there is no room for more. */
   readonly giveUp: (connection: Connection) => void;
   readonly queuedBytesMax?: number;
 }
@@ -48,12 +48,12 @@ interface Queued {
 type QueuedByApp = Map<App, Map<Connection, Queued>>;
 
 /**
- * Answers frames for a few milliseconds in each turn of the loop, and queues the others for later turns. The queue is fair:
- * one app after the other, and within an app one connection after the other. Frames of one connection keep their order,
- * also while an engine has not answered one of them.
+ * Answers frames for a few milliseconds in each turn of the loop, and queues the others for later turns. The queue is
+ * fair: apps take turns, and so do the connections of an app. Frames of one connection keep their order, even while
+ * an engine has not answered one of them.
  *
- * Without this, clients that send all of their frames with the handshake could block the loop: Bun reads what a new
- * connection has sent while it accepts connections, and goes on accepting while there are any.
+ * Without this queue, clients that send all of their frames with the handshake could block the loop: while Bun
+ * accepts connections, it also reads what they have sent, and continues as long as there are more.
  */
 export class FrameQueue {
   private readonly options: FrameQueueOptions;
@@ -61,7 +61,7 @@ export class FrameQueue {
   private readonly ready: QueuedByApp = new Map();
   /** Connections whose last frame an engine has not answered yet, with the frames behind it. */
   private readonly blocked: QueuedByApp = new Map();
-  /** When the first frame of this turn was answered; `undefined`: none was. */
+  /** When the first frame of this turn was answered; `undefined`: no frame yet. */
   private startedAtMs: number | undefined;
   private isPlanned = false;
 
@@ -150,7 +150,7 @@ export class FrameQueue {
     this.queuedBytes.add(app, bytes);
   }
 
-  /** The connection of an app with the most bytes queued, out of the first hundred. */
+  /** The connection with the most queued bytes, among the first hundred of an app. */
   private largestOf(app: App): Connection | undefined {
     let largest: Connection | undefined;
     let largestBytes = 0;
@@ -186,7 +186,7 @@ export class FrameQueue {
   private answerNext(): void {
     for (const [app, ofApp] of this.ready) {
       for (const [connection, queued] of ofApp) {
-        // Both go to the end of the line.
+        // Both go to the end of the queue.
         this.ready.delete(app);
         this.ready.set(app, ofApp);
         ofApp.delete(connection);

@@ -9,8 +9,8 @@ export interface HeartbeatTimes {
 }
 
 /**
- * Pings connections that were silent for the activity timeout, and ends those that stayed silent for the pong timeout after
- * the ping. Called once a second for each connection, so an idle one costs a comparison and needs no timer.
+ * Pings connections that were silent for the activity timeout, and closes those that stay silent for the pong timeout
+ * after the ping. Called once a second for each connection, so an idle one costs a comparison and needs no timer.
  * Source: Channels protocol, §3.
  */
 export function checkHeartbeats(

@@ -8,18 +8,18 @@ import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { endWith } from './end.ts';
 
-/** The most connections that one turn of the loop examines. */
+/** The limit of connections examined in one turn of the loop. */
 const LOOKED_MAX = 2_000;
 
-/** Unfinished walks that are kept. Beyond it, the oldest is forgotten. */
+/** The limit of unfinished walks. Beyond it, the oldest is dropped. */
 const WALKS_MAX = 16;
 
-/** The most channels in the answer about one connection. */
+/** The limit of channels in the answer about one connection. */
 const CHANNELS_MAX = 1_000;
 
 /** Which connections to find. */
 export interface ConnectionQuery {
-  /** The user that they are signed in as; with a presence channel, also the member that they are there. */
+  /** The signed-in user. If a presence channel is given, connections of that member match, too. */
   readonly user?: string | undefined;
   readonly channel?: string | undefined;
   readonly address?: string | undefined;
@@ -67,7 +67,7 @@ export interface InspectorOptions {
 /** Shows the connections of this loop to an operator, some in each turn. */
 export class Inspector {
   private readonly options: InspectorOptions;
-  /** Where each unfinished walk stands. The oldest comes first. */
+  /** The positions of unfinished walks. Oldest first. */
   private readonly walks = new Map<number, Iterator<Connection>>();
   private lastWalk = 0;
 
@@ -76,8 +76,8 @@ export class Inspector {
   }
 
   /**
-   * Finds connections of an app, at most `limit`, and fewer if finding more would take too long. `undefined`: the walk
-   * that should be continued is not known any more.
+   * Finds up to `limit` connections of an app; fewer if finding more would take too long. `undefined`: the walk to
+   * continue no longer exists.
    */
   find(app: App, query: ConnectionQuery): ConnectionPage | undefined {
     const fits = this.filter(app, query);
@@ -112,7 +112,7 @@ export class Inspector {
     };
   }
 
-  /** Ends a connection; `false` if there is none. */
+  /** Closes a connection; `false` if it does not exist. */
   end(app: App, socketId: string): boolean {
     const connection = this.connection(app, socketId);
     if (connection === undefined) return false;

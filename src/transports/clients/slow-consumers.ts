@@ -87,7 +87,10 @@ export class SlowConsumers {
     else if (this.samples.size > 0) this.samples.delete(connection);
   }
 
-  /** Renews the samples. Called regularly, so that a client that has caught up and goes away does not count as slow. */
+  /**
+   * Renews the samples. Called regularly, so that a client that has caught up and then disconnects does not count as
+   * slow.
+   */
   sampleAgain(): void {
     const { reach } = this;
     for (const connection of this.samples.keys()) {
@@ -115,7 +118,7 @@ export class SlowConsumers {
     if (total > this.options.totalBytesMax) this.endSlowest(total);
   }
 
-  /** Ends the slowest connections of the app with the most unread bytes, until enough is free. */
+  /** Closes the slowest connections of the app with the most unread bytes, until enough memory is free. */
   private endSlowest(totalBytes: number): void {
     const { totalBytesMax, end } = this.options;
     const budget = new FairBudget<App>(totalBytesMax * LEFT_AFTER_ENDING);
@@ -147,7 +150,7 @@ export class SlowConsumers {
     return sample.bytes >= this.bytesMax / 2 || most >= this.bytesMax;
   }
 
-  /** The most bytes that can have been published to one connection since the last samples. */
+  /** Upper bound of the bytes published to one connection since the last samples. */
   private get reach(): number {
     return Math.min(this.published, this.mostTopics * this.mostOfTopic);
   }

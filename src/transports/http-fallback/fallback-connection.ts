@@ -34,15 +34,15 @@ export interface SessionEvents {
 }
 
 /**
- * A connection over HTTP requests: frames wait in a queue until a receive request can carry them. After `close` it lives on
- * without its connection until the client has the line that closes it.
+ * A connection over HTTP requests: frames wait in a queue until a receive request can carry them. After `close`, this
+ * object remains until the client has received the closing line.
  */
 export class FallbackConnection extends Connection {
   readonly session: string;
   readonly order: SendOrder<Send>;
-  /** The number of the last receive request; `undefined`: its client counts none. */
+  /** The number of the last receive request; `undefined`: the client does not number them. */
   lastReceive: number | undefined;
-  /** Since when no receive request is there, or the connection has ended; monotonic milliseconds. */
+  /** Since when there is no receive request, or the connection is closed; monotonic milliseconds. */
   aloneSinceMs = 0;
   private readonly events: SessionEvents;
   private receiver: Receiver | undefined;
@@ -67,7 +67,7 @@ export class FallbackConnection extends Connection {
     return !this.isOver;
   }
 
-  /** Whether it is open and a receive request is there. */
+  /** Whether the connection is open and has a receive request. */
   get isReceiving(): boolean {
     return this.receiver !== undefined && !this.isOver;
   }
@@ -137,7 +137,7 @@ export class FallbackConnection extends Connection {
     else if (!receiver.isFull) this.drop('left');
   }
 
-  /** Writes queued frames, as far as the client can take them. */
+  /** Writes queued frames, as many as the client can receive now. */
   flush(): void {
     const { receiver } = this;
     if (receiver === undefined || receiver.isFull) return;
@@ -158,7 +158,7 @@ export class FallbackConnection extends Connection {
     this.events.closeSent(this);
   }
 
-  /** Writes a line if nothing was written since `sinceMs`, so that no proxy takes the response for dead. */
+  /** Writes a line if nothing was written since `sinceMs`, so that no proxy considers the response dead. */
   keepAlive(sinceMs: number): void {
     const { receiver } = this;
     if (receiver === undefined || receiver.writtenAtMs > sinceMs) return;

@@ -26,9 +26,10 @@ export interface FlushTurnsOptions {
 }
 
 /**
- * Flushes each connection with new messages once per round, so that all messages since the last one share a line. Every
- * connection costs JavaScript and a write, so that WebSockets of a busy channel would wait: a turn of the loop takes a
- * millisecond of them, one app after the other, and a busy loop pauses between two rounds. Then more messages share a line.
+ * Flushes each connection with new messages once per round, so that all messages since the last round share a line.
+ * Every flush costs JavaScript and a write, which would delay the WebSockets of a busy channel. Therefore a turn of
+ * the loop spends one millisecond on flushes, apps take turns, and a busy loop pauses between two rounds. Then more
+ * messages share a line.
  */
 export class FlushTurns {
   private readonly options: FlushTurnsOptions;
@@ -88,7 +89,7 @@ export class FlushTurns {
     this.isPlanned = false;
   };
 
-  /** Flushes some connections of the next app, which then goes to the end of the line. */
+  /** Flushes some connections of the next app, which then goes to the end of the queue. */
   private flushSome(): void {
     for (const [app, ofApp] of this.waiting) {
       this.waiting.delete(app);

@@ -14,8 +14,8 @@ interface HalfOpen {
 }
 
 /**
- * Sessions whose first poll was answered: no connections yet, because a client that has just learned that its session is
- * lost sends such a poll, too. Of too many, the address with the most loses its oldest.
+ * Sessions whose first poll was answered. They are no connections yet, because a client that has just learned that
+ * its session is lost also sends such a poll. At the limit, the largest address loses its oldest one.
  */
 export class HalfOpenSessions {
   /** The oldest first. */

@@ -47,7 +47,7 @@ export class HomeServer {
     return this.receiving.size === 0;
   }
 
-  /** Messages of the other loop may be missing: what it had under way has ended. */
+  /** Messages of the other loop may be missing, so its requests in progress are abandoned. */
   lost(): void {
     for (const { ended } of this.receiving.values()) ended();
     this.receiving.clear();

@@ -5,10 +5,13 @@
 /** The session is open. */
 export const OPENED = 'o\n';
 
-/** Nothing to say: shows the client, and every proxy, that the connection lives. `h` would cost two requests. */
+/**
+ * The keep-alive line: it shows the client, and every proxy, that the connection is alive. `h` would cost two
+ * requests.
+ */
 export const KEEP_ALIVE = 'a[]\n';
 
-/** The line that holds some messages; see `elementOf`. */
+/** The line with several messages; see `elementOf`. */
 export function messagesLine(elements: readonly string[]): string {
   return `a[${elements.join(',')}]\n`;
 }

@@ -2,7 +2,7 @@
 export interface Outlet {
   /** Writes whole lines. Of a poll this is the answer. */
   write(lines: string): void;
-  /** Ends the response behind what was written. */
+  /** Ends the response after what was written. */
   end(): void;
   /** Breaks the connection without waiting for the client. */
   break(): void;
@@ -20,7 +20,7 @@ const STREAM_UNITS = 262_144;
 export class Receiver {
   /** When something was last written to it. Monotonic milliseconds. */
   writtenAtMs: number;
-  /** Whether the first write ends it. */
+  /** Whether the response ends with the first write. */
   readonly isPoll: boolean;
   private readonly outlet: Outlet;
   private units = 0;
@@ -42,7 +42,7 @@ export class Receiver {
     return !this.isPoll && !this.isAnswered;
   }
 
-  /** Whether the client reads on after as many units more. */
+  /** Whether the client still reads after this many further units. */
   hasRoomBehind(units: number): boolean {
     return this.units + units <= STREAM_UNITS;
   }

@@ -6,10 +6,13 @@ import type { Loss, ReceiveRequest, ResponseEnded, SendRequest, SessionHome } fr
 /** How long the home has to confirm that it has a request. Milliseconds. */
 const SILENT_MS = 1000;
 
-/** How often this loop sends something to a home that has its requests: the bus reports if nobody received it. Milliseconds. */
+/**
+ * How often this loop sends a message to a home that has its requests: the bus reports if nobody received it.
+ * Milliseconds.
+ */
 const ASK_MS = 5000;
 
-/** A home that has written nothing for this long is gone: it writes a line after 25 s at the latest. Milliseconds. */
+/** A home that has written nothing for this long is dead: it writes a line after 25 s at the latest. Milliseconds. */
 const GONE_MS = 40_000;
 
 /** The number of the last request. None is used twice: a late answer to one must not reach the client of another. */
@@ -20,7 +23,7 @@ interface Remote {
   readonly cancelWait: () => void;
   /** Opens the session on this loop. */
   readonly beginAnew: () => void;
-  /** Whether the home has said that it has the request. */
+  /** Whether the home has confirmed that it received the request. */
   isReceived: boolean;
   /** When the home last wrote. Monotonic milliseconds. */
   writtenAtMs: number;
@@ -38,7 +41,7 @@ export interface RemoteHomeOptions {
   readonly instead: SessionHome;
 }
 
-/** The sessions of another loop, for the requests of their clients that have come to this one. */
+/** The sessions on another loop, for requests of their clients that have come to this loop. */
 export class RemoteHome implements SessionHome {
   private readonly options: RemoteHomeOptions;
   private readonly receiving = new Map<number, Remote>();
@@ -124,7 +127,10 @@ export class RemoteHome implements SessionHome {
     else if (answer.answer !== 'received') remote.outlet[answer.answer]();
   }
 
-  /** Messages to or from the home may be missing: breaks the responses that it has begun, and answers the others itself. */
+  /**
+   * Messages to or from the home may be missing. Breaks the responses that it has begun, and answers the other
+   * requests itself.
+   */
   missed(): void {
     for (const { outlet, isReceived, beginAnew } of [...this.receiving.values()]) {
       if (isReceived) outlet.break();
@@ -133,7 +139,10 @@ export class RemoteHome implements SessionHome {
     for (const request of [...this.asked.keys()]) this.answerApp(request, undefined);
   }
 
-  /** Reports to the home how much waits for slow clients, and breaks the responses of a home that is gone. Called once a second. */
+  /**
+   * Reports to the home how many bytes wait for slow clients, and breaks the responses of a dead home. Called once a
+   * second.
+   */
   check(): void {
     const nowMs = this.options.timers.now();
     for (const [request, remote] of this.receiving) {

@@ -38,7 +38,7 @@ export class SendOrder<Send> {
     this.advance();
   }
 
-  /** Takes a send, or holds it until those before it are there. `false`: it was there before. */
+  /** Passes on a send, or holds it until the sends before it have come. `false`: it is a duplicate. */
   arrived(number: number | undefined, send: Send): boolean {
     if (number === undefined || this.highest === undefined) {
       this.take(send);
@@ -57,14 +57,14 @@ export class SendOrder<Send> {
     return true;
   }
 
-  /** Drops what is held: the session has ended. */
+  /** Drops all held sends: the session has ended. */
   forget(): void {
     this.held.clear();
     this.cancelWait?.();
     this.cancelWait = undefined;
   }
 
-  /** Goes on through numbers that were used, and takes the sends that waited for them. */
+  /** Advances over used numbers, and passes on the sends that waited for them. */
   private advance(): void {
     let highest: number | undefined = this.highest;
     if (highest === undefined) return;
@@ -84,7 +84,7 @@ export class SendOrder<Send> {
     if (this.held.size === 0) this.forget();
   }
 
-  /** Takes everything that is held: what is missing between was another object's of the page, or is late. */
+  /** Passes on all held sends: the missing numbers belong to other objects of the page, or are late. */
   private giveUpWaiting(): void {
     this.cancelWait = undefined;
     const inOrder = [...this.held].sort(([a], [b]) => a - b);

@@ -53,8 +53,8 @@ interface Peer {
 }
 
 /**
- * The sessions of all loops of several servers. A session lives on the loop that got its first request; each request that
- * comes to another loop is passed on.
+ * The sessions on all loops of several servers. A session lives on the loop that got its first request. Requests that
+ * come to another loop are forwarded.
  */
 export class SessionCluster implements SessionHomes {
   private readonly options: SessionClusterOptions;
@@ -98,7 +98,8 @@ export class SessionCluster implements SessionHomes {
         if (owner === bus.self) return sessions;
         return this.isStopping ? STOPPED : this.peer(owner).home;
       },
-      // While the claims cannot be read, this loop has the session: the client begins anew if another had it.
+      // While the claims cannot be read, this loop creates the session. If another loop had it, the client
+      // reconnects.
       () => sessions,
     );
   }
@@ -169,7 +170,7 @@ export class SessionCluster implements SessionHomes {
   }
 }
 
-/** Ends a response that this server holds for a session of another one. Its client comes back with a new session. */
+/** Ends a response that this server holds for a session on another one. The client reconnects with a new session. */
 export function endVisit(outlet: Outlet, problem: ConnectionProblem): void {
   const { code, message } = closeCodes[problem];
   outlet.write(closeLine(code, message));

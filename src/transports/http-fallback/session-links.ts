@@ -18,8 +18,8 @@ export interface SessionLinksOptions {
 }
 
 /**
- * The sessions of all loops of this process. Each request of a session may come to any loop, because all share the port; a
- * session lives on the loop that its path chooses.
+ * The sessions on all loops of this process. All loops share the port, so a request may come to any of them. A
+ * session lives on the loop that its path determines.
  */
 export class SessionLinks implements SessionHomes {
   private readonly options: SessionLinksOptions;

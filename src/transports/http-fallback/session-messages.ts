@@ -1,8 +1,8 @@
 import type { Loss, ReceiveRequest, SendRequest } from './sessions.ts';
 
 /**
- * What two loops say to each other about a session that lives on one of them, while the other one has a request of its client.
- * `request` numbers what the asking loop has under way.
+ * The messages between the loop where a session lives and a loop that has a request of its client. `request` is the
+ * asking loop's number for the request.
  */
 export type SessionMessage = { readonly type: 'session' } & (SessionQuestion | SessionAnswer);
 

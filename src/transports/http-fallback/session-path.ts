@@ -3,7 +3,10 @@ export type Purpose = 'stream' | 'poll' | 'send';
 
 /** The address of a request, taken apart. Source: HTTP transports, §2. */
 export interface SessionPath {
-  /** Names the session: the key, and what the client has drawn. A secret: who knows it can take the session over. */
+  /**
+   * Identifies the session: the app key, and the client's random part. A secret, because it allows taking over the
+   * session.
+   */
   readonly session: string;
   /** Of the app; not decoded. */
   readonly key: string;
@@ -31,13 +34,13 @@ export function readSessionPath(path: string): SessionPath | undefined {
 
 /** Whether a path may belong to the HTTP transports; without the prefix of the server. Costs next to nothing. */
 export function isFallbackPath(path: string): boolean {
-  // Triggers, which are most requests, end at the sixth character: `/apps/…`.
+  // For triggers, which are most requests, this stops at the sixth character: `/apps/…`.
   return path.startsWith('/pusher/') || (path.startsWith('/app/') && PATH.test(path));
 }
 
 /**
- * Returns the number of a request; `undefined` if it has none. The client numbers all requests of its page. Old clients send
- * none. Source: HTTP transports, §2 and §8.
+ * Returns the number of a request; `undefined` if it has none. The client numbers all requests of its page. Old
+ * clients do not. Source: HTTP transports, §2 and §8.
  */
 export function numberOf(query: string): number | undefined {
   const digits = /(?:^|&)n=(\d{1,15})(?:&|$)/.exec(query)?.[1];

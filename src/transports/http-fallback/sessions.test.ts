@@ -64,7 +64,7 @@ function loop({
         opened.push(connection as FallbackConnection);
         connection.send('established');
       },
-      heard: () => undefined,
+      noteActivity: () => undefined,
       libraries: new ClientLibraries(),
       received: (_, frame) => void heard.push(frame),
       receivedControl: () => undefined,

@@ -26,7 +26,7 @@ const ALONE_MS = 10_000;
 /** A response that is silent for this long gets a line: proxies cut from 30 s on. Milliseconds. Source: §9. */
 const SILENT_MS = 25_000;
 
-/** A request that asks for what a session has to say. */
+/** A request that receives messages of a session. */
 export interface ReceiveRequest {
   /** See `SessionPath`. */
   readonly session: string;
@@ -64,11 +64,11 @@ export interface SessionHome {
   appOf(session: string): string | undefined | Promise<string | undefined>;
   /** Takes messages; those of an unknown session are lost. */
   send(request: SendRequest): void;
-  /** Ends a session whose client sent messages that were not taken: it never looks at the answer. */
+  /** Ends a session whose client sent messages that were refused: the client does not look at the status. */
   lost(session: string, why: Loss): void;
 }
 
-/** Finds where sessions live. */
+/** Locates sessions. */
 export interface SessionHomes {
   /** Returns who answers a receive request; the session may be new. Never rejects. */
   receivingAt(request: ReceiveRequest): MaybePromise<SessionHome>;
@@ -95,7 +95,7 @@ export type SessionClients = Pick<
   | 'makeRoomFor'
   | 'endForRoom'
   | 'open'
-  | 'heard'
+  | 'noteActivity'
   | 'libraries'
   | 'received'
   | 'receivedControl'
@@ -185,7 +185,7 @@ export class Sessions implements SessionHome, SessionEvents {
     let ended: ResponseEnded | undefined;
     let isGone = false;
     void after(this.clients.takePlace(app), (hasPlace) => {
-      // The client may have gone meanwhile, and the app may have been changed.
+      // The client may have disconnected in the meantime, and the app may have been changed.
       if (!isGone && this.admit(opening) === app) ended = this.placed(opening, app, hasPlace);
       else if (hasPlace) this.clients.releasePlace(app);
       if (!this.has(session)) this.forgotten(session);
@@ -214,7 +214,7 @@ export class Sessions implements SessionHome, SessionEvents {
   send({ session, number, frames }: SendRequest): void {
     const connection = this.open.get(session);
     if (connection?.isOpen !== true) return;
-    this.clients.heard(connection);
+    this.clients.noteActivity(connection);
     connection.order.arrived(number, { frames });
   }
 
@@ -251,7 +251,7 @@ export class Sessions implements SessionHome, SessionEvents {
     this.isStopping = true;
   }
 
-  /** Ends sessions that nobody asks for any more, and keeps silent responses alive. Called once a second. */
+  /** Ends sessions without requests, and keeps silent responses alive. Called once a second. */
   check(): void {
     const nowMs = this.timers.now();
     this.halfOpen.check(nowMs);
@@ -299,8 +299,8 @@ export class Sessions implements SessionHome, SessionEvents {
       return nothing;
     }
     connection.lastReceive = number;
-    this.clients.heard(connection);
-    // Requests that take over from one another cost the server more than they cost a client.
+    this.clients.noteActivity(connection);
+    // Requests that replace one another cost the server more than the client.
     if (connection.isReceiving) this.clients.receivedControl(connection, 0);
     connection.order.receiving(number);
     connection.attach(receiver);
@@ -338,7 +338,7 @@ export class Sessions implements SessionHome, SessionEvents {
       this.clients.releasePlace(app);
       return this.receiveAgain(known, opening);
     }
-    // The second poll takes the place: there is no connection before.
+    // Only the second poll takes a place: before it, there is no connection.
     this.clients.releasePlace(app);
     this.halfOpen.add(session, { ...request, nowMs: this.timers.now() });
     receiver.write(OPENED, this.timers.now());
@@ -392,7 +392,7 @@ export class Sessions implements SessionHome, SessionEvents {
   private refuse(opening: Opening, refused: RefusedClient): void {
     this.clients.refuse(
       {
-        // The line that closes it says the same.
+        // The closing line carries the same information.
         send: nothing,
         close: (code, reason) => this.writeClose(opening, closeLine(code, reason)),
       },

@@ -11,8 +11,8 @@ export interface StatisticsMeter {
 }
 
 /**
- * Answers a report of pusher-js about its own connections (`enableStats`); `undefined` if it is none. Nothing of it is read:
- * anybody may send anything. Source: HTTP transports, §15.
+ * Answers a report of pusher-js about its own connections (`enableStats`); `undefined` if the request is not one. The
+ * content is ignored: anybody can send anything. Source: HTTP transports, §15.
  */
 export function answerStatistics(
   method: string,

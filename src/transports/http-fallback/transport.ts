@@ -11,7 +11,7 @@ import { readMessages } from './read-messages.ts';
 import { numberOf, readSessionPath, type SessionPath } from './session-path.ts';
 import type { Loss, ReceiveRequest, ResponseEnded, SessionHome, SessionHomes } from './sessions.ts';
 
-/** Counts requests with messages for sessions that nobody knows. */
+/** Counts requests with messages for unknown sessions. */
 export interface FallbackMeter {
   count(counter: 'fallbackSessionsUnknown'): void;
 }
@@ -68,10 +68,10 @@ export class FallbackTransport {
   private receive(path: SessionPath, exchange: Exchange): MaybePromise<Response> {
     const { request, server } = exchange;
     const length = announcedLength(request);
-    // Bun would keep a body that nobody reads for as long as the response is open.
+    // Bun would keep an unread body for as long as the response is open.
     if (length !== undefined && length !== 0) return refuseBodyOfReceive();
     if (!request.headers.has('transfer-encoding')) return this.hold(path, exchange);
-    // A proxy that gets HTTP/2 may not know the length, and announce chunks although there are none.
+    // A proxy that gets HTTP/2 may not know the length, and announce chunks although the body is empty.
     const owner = String(keyOf(this.addressOf(request, server)));
     return this.options.bodies.read({ request, length, owner }, (body) =>
       body instanceof BodyRefusal || body.length > 0
@@ -107,7 +107,7 @@ export class FallbackTransport {
       address: this.addressOf(request, server),
     };
     void after(this.options.homes.receivingAt(receive), (home) => {
-      // The client may have gone meanwhile.
+      // The client may have disconnected in the meantime.
       if (isOver) return;
       const onEnd = home.receive(receive, outlet);
       if (isOver) onEnd();
@@ -122,7 +122,7 @@ export class FallbackTransport {
       if (home === undefined) return this.unknown(address);
       return after(home.appOf(session), (app) => {
         if (app === undefined) return this.unknown(address);
-        // Clients of an app must not use up what others of the app need.
+        // One client of an app must not use up what its other clients need.
         const owner = `${app} ${keyOf(address)}`;
         return this.read({ session, home, owner }, exchange);
       });
@@ -165,7 +165,7 @@ export class FallbackTransport {
   }
 
   private refuseBody(home: SessionHome, session: string, { problem, text }: BodyRefusal): Response {
-    // The client never looks at the status, so what is lost must end its session.
+    // The client does not look at the status, so a lost message must end its session.
     const why: Loss = problem === 'request-too-large' ? 'too-large' : 'not-received';
     home.lost(session, why);
     return refuse(STATUSES[problem], `${text}\n`, CLOSE);

@@ -3,15 +3,17 @@ const MIB = 1024 * KIB;
 
 /** The limits of the push listener, for one client and for all together. They are listed in docs/limits.md. */
 export const pushBounds = {
-  /** Open connections. At the limit, the address that has most loses one. */
+  /** The limit of open connections. Beyond it, the address with the most loses one. */
   connections: 20_000,
   /** New connections of one address per second, with a burst of 5 seconds' worth. 0: no limit. */
   connectionsPerSecond: 1_000,
-  /** Requests of one connection without an answer, or whose answer was not read. One more ends the connection. */
+  /**
+   * The limit of a connection's requests whose answers are not sent or not read. Beyond it, the connection is closed.
+   */
   requestsPerConnection: 32,
   /**
-   * Requests in progress with a secret key of an instance, and as many without one. At the limit, the instance or
-   * address that has most loses its newest.
+   * The limits of requests in progress: with secret keys, and without. Beyond one, the instance or address with the
+   * most loses its newest.
    */
   requests: 5_000,
   /** Memory for bodies and unread answers of requests with a secret key, and as much for those without one. */
@@ -34,7 +36,7 @@ export const pushBounds = {
   /** The rest of a longer refused request that is read before its connection is closed, so that the client sees the answer. */
   lingerBytes: 16 * MIB,
   lingerMs: 5_000,
-  /** How long requests in progress may take when the listener closes. */
+  /** How long requests in progress may take while the listener closes. */
   stopMs: 5_000,
 };
 

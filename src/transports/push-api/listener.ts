@@ -127,7 +127,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
   }
 
   /**
-   * Uses another certificate for new connections. Open connections end, idle ones at once and the others with their
+   * Sets the certificate of new connections. Open connections are closed: idle ones at once, the others after their
    * next answer. Rejects, and changes nothing, if the certificate cannot be used. Does nothing without TLS.
    */
   replaceCertificate(tls: Certificate): Promise<void> {
@@ -153,7 +153,9 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     }
   }
 
-  /** Closes a server. Node.js checks no timeouts once it is closed, so we end what takes too long. */
+  /**
+   * Closes a server. Node.js checks no timeouts of a closed server, so requests that take too long are aborted here.
+   */
   private retire(server: HttpServer): void {
     const timer = setTimeout(() => server.end(), this.bounds.requestMs);
     void server.close().then(() => {
@@ -178,7 +180,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
   }
 
   onError({ code = '', rawPacket }: ConnectionError, connection: Connection): void {
-    // Bytes follow the last request of the connection. It still gets its answer, and they get none.
+    // There are bytes after the connection's last request. That request is still answered, and the bytes are ignored.
     if (code === 'HPE_CLOSED_CONNECTION') return;
     const refusal = refusalOfParserError(code);
     if (refusal === undefined || !connection.isWritable) {
@@ -215,7 +217,7 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     this.backendAskedAtMs = performance.now();
   }
 
-  /** Answers a request that could not be read, and ends its connection. */
+  /** Answers a malformed request, and closes its connection. */
   private refuse(
     connection: Connection,
     refusal: PushRefusal,

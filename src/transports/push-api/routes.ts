@@ -43,7 +43,7 @@ export const routes = [
   ['GET', '/sdk/service-worker.js', 'readServiceWorker'],
 ] as const satisfies readonly (readonly [method: Method, path: string, endpoint: string])[];
 
-/** The names of all operations of this API. Several paths may lead to one of them. */
+/** The names of all operations of this API. Several paths may belong to one operation. */
 export type EndpointName = (typeof routes)[number][2];
 
 /** What a path names, decoded but not checked. Empty if it names none. */
@@ -65,7 +65,7 @@ export type Found = { readonly family: PushFamily } & (
       readonly endpoint: EndpointName;
       readonly params: PathParams;
     }
-  /** The path takes other methods: `allow` is the value of the `Allow` header. */
+  /** The path has other methods: `allow` is the value of the `Allow` header. */
   | { readonly found: 'path'; readonly allow: string }
   /** With an instance id, it would be a path of this API. */
   | { readonly found: 'no-instance' }
@@ -153,7 +153,7 @@ function isCacheable({ found, family }: Found): boolean {
 
 function keep(path: string, found: Found): void {
   if (path.length > CACHED_PATH_LENGTH_MAX) return;
-  // Only invented paths can fill it. The others are soon cached again.
+  // Only invented paths can fill the cache. The others are soon cached again.
   if (cache.size >= CACHED_MAX) cache.clear();
   cache.set(path, found);
 }

@@ -40,7 +40,7 @@ export interface TransportOptions {
 /** What has become of a handshake. `taken`: there is nothing to answer. */
 export type HandshakeOutcome = 'taken' | 'invalid' | 'too-often';
 
-/** Carries connections over Bun's WebSockets; what they have in common with others is in `Clients`. */
+/** Carries connections over Bun's WebSockets. What they share with other transports is in `Clients`. */
 export class WebSocketTransport {
   private readonly options: TransportOptions;
   private readonly clients: Clients;
@@ -51,8 +51,8 @@ export class WebSocketTransport {
   }
 
   /**
-   * Takes over a request for a WebSocket, unless it is no valid handshake (`'invalid'`), or its address may not connect
-   * now (`'too-often'`, which is logged and counted).
+   * Handles a request for a WebSocket, unless it is not a valid handshake (`'invalid'`), or its address may not
+   * connect now (`'too-often'`, which is logged and counted).
    */
   upgrade(
     server: Server<SocketData>,
@@ -73,7 +73,7 @@ export class WebSocketTransport {
     const place = this.clients.takePlace(app);
     if (!(place instanceof Promise)) return this.upgradeAdmitted(handshake, app, place);
     return place.then((hasPlace) => {
-      // The app may have been disabled meanwhile, and the client may have gone.
+      // The app may have been disabled in the meantime, and the client may have disconnected.
       const isGone = admit(target, settings.pathPrefix, apps).app !== app;
       if (isGone && hasPlace) this.clients.releasePlace(app);
       const outcome = isGone
@@ -177,7 +177,7 @@ interface Handshake {
   /** The address of the client, as text and packed. */
   readonly client: string;
   readonly address: PackedAddress;
-  /** What the client says of itself. */
+  /** The client's description of itself. */
   readonly query: string;
 }
 
@@ -185,7 +185,10 @@ function refusalFor(problem: ConnectionProblem): Omit<RefusedClient, 'address'> 
   return { problem, message: closeCodes[problem].message };
 }
 
-/** Upgrades a request, which calls `opened` at once; `false` if it is no valid handshake or its client is gone. */
+/**
+ * Upgrades a request, which calls `opened` synchronously; `false` if the handshake is invalid or the client has
+ * disconnected.
+ */
 function upgradeWith({ server, request }: Handshake, data: SocketData): boolean {
   const offered = request.headers.get('sec-websocket-protocol');
   if (offered === null) return server.upgrade(request, { data });

@@ -25,7 +25,7 @@ export interface WebSocketConnectionOptions extends ConnectionOptions {
   readonly coalescer: Coalescer;
 }
 
-/** A connection over a WebSocket; Bun keeps it beside the socket. */
+/** A connection over a WebSocket. Bun stores it with the socket. */
 export class WebSocketConnection extends Connection {
   readonly server: Server<SocketData>;
   private readonly coalescer: Coalescer;

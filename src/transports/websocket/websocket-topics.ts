@@ -31,7 +31,7 @@ export class WebSocketTopics implements NativeTopics {
 
   join(peer: Peer, topic: Topic): void {
     if (!this.carries(peer)) return;
-    // A newcomer must not get what was published before.
+    // A newcomer must not receive what was published before.
     this.coalescer.flush();
     peer.socket?.subscribe(topic);
     this.slowConsumers.joined(peer);
@@ -43,7 +43,7 @@ export class WebSocketTopics implements NativeTopics {
   }
 
   leaveAll(peer: Peer): void {
-    // Bun forgets the topics of a closed socket by itself.
+    // Bun removes a closed socket from its topics.
     if (!this.carries(peer) || !peer.isOpen) return;
     this.coalescer.flush();
     for (const topic of peer.socket?.subscriptions ?? []) peer.socket?.unsubscribe(topic);

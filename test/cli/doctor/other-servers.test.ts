@@ -136,7 +136,7 @@ describe('the doctor examines other servers of the protocol and', () => {
   it('detects an event that is accepted and never delivered', async () => {
     await using server = carelessServer({ deaf: true });
     const found = await examine(server, { ...BACKEND, timeout: SHORT_SECONDS });
-    expect(found.of('delivery')).toMatchObject(failure('not heard', 'different servers'));
+    expect(found.of('delivery')).toMatchObject(failure('not received', 'different servers'));
   });
 
   it('detects a greeting without an activity_timeout', async () => {

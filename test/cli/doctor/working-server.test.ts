@@ -35,7 +35,7 @@ describe('the doctor examines a working server and', () => {
       idle: '0.1',
       ...BACKEND,
     });
-    expect(said.printed).toMatch(/^✓ delivery +heard \d+ ms after it was sent$/m);
+    expect(said.printed).toMatch(/^✓ delivery +received \d+ ms after it was sent$/m);
     expect(said.printed.split('\n').at(-1)).toBe('Nothing is wrong: 28 checks are ok.');
   });
 

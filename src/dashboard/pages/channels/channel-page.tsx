@@ -132,7 +132,7 @@ function Members({ app, value }: { readonly app: string; readonly value: Channel
         <Search label="Filter members" value={typed} onInput={setTyped} />
       </header>
       <table class="table cards">
-        <TableHead columns={['User', 'What it says of itself']} />
+        <TableHead columns={['User', 'User info']} />
         <tbody>
           {fits.slice(0, DRAWN).map(({ userId, userInfo }) => (
             <tr key={userId}>

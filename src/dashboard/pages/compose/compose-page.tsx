@@ -104,7 +104,7 @@ interface AskedPreview {
 
 const NOT_ASKED: AskedPreview = { of: '' };
 
-/** What the server says of a draft, asked again once nobody has typed for a moment. */
+/** The server's preview of a draft, requested again after a pause in typing. */
 function usePreview(instance: string, body: object) {
   const text = JSON.stringify(body);
   const [state, setState] = useState<AskedPreview>({ of: '' });
@@ -134,9 +134,7 @@ function audienceWords(preview: Preview | undefined): string {
   const audience = preview?.audience;
   if (preview === undefined) return 'Asking what it would do …';
   if (audience === null || audience === undefined) {
-    return preview.faults.length > 0
-      ? 'The server would refuse it as it is.'
-      : 'It does not say to whom it goes.';
+    return preview.faults.length > 0 ? 'The server would refuse it as it is.' : 'It has no target.';
   }
   const { devices, platforms, more } = audience;
   const { live } = preview;

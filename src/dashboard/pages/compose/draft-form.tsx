@@ -30,7 +30,7 @@ const liveFields = [
   ['channel', 'Channel', 'Empty: the own channel of each user.'],
 ] as const;
 
-/** The fields that most publishes need. What else the draft has stays. */
+/** The fields that most publishes need. Other fields of the draft stay unchanged. */
 export function DraftForm() {
   const body = draft.value;
   const { kind, text } = namesOf(body);

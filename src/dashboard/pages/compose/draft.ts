@@ -26,7 +26,7 @@ const places: Readonly<Record<string, Partial<Record<string, readonly string[]>>
   image: { fcm: ['notification', 'image'], web: ['notification', 'icon'] },
 };
 
-/** The body of a publish, as somebody writes it. Form and JSON are two views of it. */
+/** The body of a publish that is being written. Form and JSON are two views of it. */
 export const draft = signal<Json>({
   interests: ['hello'],
   ...Object.fromEntries(
@@ -64,7 +64,7 @@ export function withText(body: Json, name: TextName, text: string): Json {
   return changed;
 }
 
-/** The body with a platform more, which gets the texts of the others, or without it. */
+/** Adds a platform to the body, with the texts of the others, or removes one. */
 export function withPlatform(body: Json, platform: Platform, isOn: boolean): Json {
   const { [platform]: _, ...others } = body;
   if (!isOn) return others;

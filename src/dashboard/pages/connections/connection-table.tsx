@@ -9,7 +9,7 @@ export type ShownConnection = Answer<'GET /apps/{id}/connections'>['connections'
 /** From this many bytes on, a client is slow. */
 const MANY_WAITING = 64 * 1024;
 
-/** The library of a client, as it says itself. */
+/** The library of a client, as the client reports it. */
 export function libraryOf({ client }: Pick<ShownConnection, 'client'>): string {
   if (client === null || client.name === '') return 'unknown library';
   // pusher-js calls itself js.

@@ -13,7 +13,7 @@ const verbs = {
   silent: 'does not answer as it should',
 } as const;
 
-/** What gateways said when they were asked. */
+/** The answers of gateways to a check. */
 export function CheckResult({
   platform,
   answers,

@@ -159,7 +159,7 @@ function GatewayCard({
   );
 }
 
-/** What is kept of a credential that may be shown. */
+/** The parts of a stored credential that may be shown. */
 function Kept({
   instance: { id, source, apns, fcm, web },
   platform,

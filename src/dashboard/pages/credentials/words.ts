@@ -19,13 +19,13 @@ export const devices: Readonly<Record<Platform, string>> = {
 
 interface State {
   readonly look: 'ok' | 'warn' | 'bad' | '';
-  /** One word or two, for the tag. */
+  /** A short text for the tag. */
   readonly word: string;
   /** Follows the name of the gateway. */
   readonly says: string;
 }
 
-/** Whether a gateway takes the credential, as far as this server knows. */
+/** Whether a gateway accepts the credential, as far as this server knows. */
 export function stateOf(gateway: Gateway, nowMs = Date.now()): State {
   const { configured, pauses, acceptedAtMs, refusal } = gateway;
   const [pause] = pauses;

@@ -196,7 +196,7 @@ function Explained({ instance, device }: { readonly instance: string; readonly d
   );
 }
 
-/** Its last publishes. Each question looks at a number of publishes, and may find none for the device. */
+/** Its last publishes. Each request searches a limited number of publishes, and may find none for the device. */
 function Publishes({ instance, device }: { readonly instance: string; readonly device: string }) {
   const [looked, setLooked] = useState(0);
   const { items, hasMore, failed, isAsking, more, reload } = usePages(

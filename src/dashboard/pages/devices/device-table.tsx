@@ -6,7 +6,7 @@ import { platformNames } from '../publishes/words.ts';
 
 export type ShownDevice = Answer<'GET /instances/{id}/devices'>['devices'][number];
 
-/** The beginning of an id, which tells it from others. */
+/** The beginning of an id, enough to distinguish it. */
 export const shortDeviceId = (id: string) => `${id.split('-', 2).join('-')}…`;
 
 /** Devices, each with whose it is and whether it can be reached. */

@@ -18,7 +18,7 @@ const WHOLE_ID = /^(apns|fcm|web)-[\da-f-]{36}$/i;
 /** The shortest prefix of an id that the server accepts. */
 const PART_OF_ID = /^(apns|fcm|web)-[\da-f]{6}[\da-f-]*$/i;
 
-/** Which devices are there, or which did a publish not reach? */
+/** Lists all devices, or those that a publish did not reach. */
 export default function DevicesPage({ instance }: { readonly instance: string }) {
   const { publish = '' } = address.value.query;
   return publish === '' ? (
@@ -111,7 +111,7 @@ function AllDevices({ instance }: { readonly instance: string }) {
   );
 }
 
-/** The field that a text is searched in; none while the text is incomplete. */
+/** The field in which a text is searched; none while the text is incomplete. */
 function readSearch(text: string): readonly [field?: (typeof fields)[number], value?: string] {
   const [, named, value] = /^(user|interest|id):\s*(.*)$/.exec(text) ?? [];
   const field = fields.find((each) => each === named);

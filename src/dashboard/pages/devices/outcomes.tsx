@@ -67,7 +67,7 @@ export function Timeline({ events }: { readonly events: readonly ShownEvent[] })
   );
 }
 
-/** Publishes, each with what became of it at one device. */
+/** Publishes, each with its result at one device. */
 export function LastPublishes({
   instance,
   publishes,

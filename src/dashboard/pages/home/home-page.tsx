@@ -15,7 +15,7 @@ import { AppsTable, InstancesTable, ServersTable } from './tables.tsx';
 
 const POLL_MS = 2000;
 
-/** Is all well, and if not, what is to be done? */
+/** The state of the server, and what to do about problems. */
 export default function HomePage() {
   const conditions = useAnswer('GET /conditions', {}, { everyMs: POLL_MS });
   const live = useAnswer('GET /live', {}, { everyMs: POLL_MS });

@@ -2,7 +2,7 @@
 export interface SnippetFacts {
   readonly appId: string;
   readonly key: string;
-  /** A placeholder until somebody asks for the secret. */
+  /** A placeholder until the user asks for the secret. */
   readonly secret: string;
   readonly host: string;
   readonly port: number;

@@ -11,7 +11,7 @@ import { nameOf } from '../../shell/tenants.ts';
 
 type Live = Answer<'GET /live'>;
 
-/** The apps with what they do now, the busiest first. */
+/** The apps with their present activity, busiest first. */
 export function AppsTable({
   apps,
   live,

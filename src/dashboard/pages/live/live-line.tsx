@@ -5,7 +5,10 @@ import { count, counted, preciseTime } from '../../parts/formats.ts';
 import { address, pathTo, setQuery } from '../../routing/router.ts';
 import { HeatStrip } from './heat-strip.tsx';
 
-/** The sentence of the page: whether it listens, and how much happens. Said aloud at most every ten seconds. */
+/**
+ * The status line of the page: whether it listens, and the rate of events. Announced to screen readers at most every
+ * ten seconds.
+ */
 export function LiveNews({ feed }: { readonly feed: LiveFeed }) {
   const { value: state } = feed.state;
   const { total, errors } = feed.counts.value;
@@ -38,7 +41,7 @@ function Announced({ text }: { readonly text: string }) {
   );
 }
 
-/** How much of what happens is shown, and what is missing. */
+/** How many of the events are shown, and what is missing. */
 export function LiveLine({
   feed,
   filter,

@@ -4,7 +4,7 @@ import { groupOf, type LiveRecord } from '../../live/records.ts';
 import { bytes, count, counted, preciseTime, shortId } from '../../parts/formats.ts';
 import { Icon } from '../../parts/icons.tsx';
 
-/** A record's kind: picture, word and colour. */
+/** A record's kind: icon, word and colour. */
 export function Kind({ kind }: { readonly kind: string }) {
   const { look, icon } = groupOf(kind);
   return (
@@ -32,7 +32,7 @@ export function Heard({ record }: { readonly record: LiveRecord }) {
   return <strong class="warn">0 heard ⚠</strong>;
 }
 
-/** What a record says in words: what is wrong, or what became of it. */
+/** A short text about a record: the error, or the result. */
 function wordsOf({ near, reason, code, kind, status, outcome, words }: LiveRecord): string {
   if (near !== undefined && near !== null) return `did you mean ${near}?`;
   if (kind === 'webhook') return [status ?? outcome, reason].filter(Boolean).join(': ');

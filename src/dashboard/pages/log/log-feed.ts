@@ -38,7 +38,7 @@ export class LogFeed {
     this.query = query;
   }
 
-  /** Begins to ask for lines. Returns a function that ends this. */
+  /** Starts requesting lines. Returns a function that stops it. */
   start(): () => void {
     let stop: () => void = () => undefined;
     let isStopped = false;
@@ -98,7 +98,7 @@ export class LogFeed {
       .slice(-KEPT_MAX);
   }
 
-  /** A stream that is opened again goes on after the last line. */
+  /** A reopened stream continues after the last line. */
   private url(): string {
     const after = String(this.lines.value.at(-1)?.n ?? 0);
     return apiUrl('/log/stream', {}, { ...this.query, after });

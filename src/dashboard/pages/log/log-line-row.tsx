@@ -4,7 +4,7 @@ import type { LogLine } from './log-feed.ts';
 
 const looks = { debug: '', info: '', warn: 'warn', error: 'bad' } as const;
 
-/** One line of the log. Ids lead to their pages. */
+/** One line of the log. Ids are links to their pages. */
 export function LogLineRow({
   line: { atMs, level, message, fields, server = '' },
   showsServer,
@@ -52,7 +52,7 @@ function Field({
   );
 }
 
-/** The page of what a field names. */
+/** The page of the object that a field names. */
 function placeOf(name: string, value: string, fields: LogLine['fields']): string | undefined {
   const [app, instance] = [fields['app'], fields['instance']];
   if (name === 'app') return pathTo(inApp(value, 'live'));

@@ -20,7 +20,7 @@ const levels = [
 const DRAWN = 200;
 const TYPING_MS = 300;
 
-/** What did the servers say? */
+/** The log lines of all servers. */
 export default function LogPage() {
   const { level = '', text = '' } = address.value.query;
   const query = useSettled({ level, text });

@@ -13,7 +13,7 @@ const POLL_MS = 3000;
 /** A delay of a loop that is marked. Milliseconds. */
 const LATE_MS = 100;
 
-/** Which servers are there, and how does each do? */
+/** The servers, and the state of each. */
 export default function NodesPage() {
   const { value, failed, reload } = useAnswer('GET /nodes', {}, { everyMs: POLL_MS });
   const nodes = value?.nodes ?? [];

@@ -13,7 +13,7 @@ type Problem = Answer<'GET /apps/{id}/problems'>['problems'][number];
 
 const POLL_MS = 5000;
 
-/** Whose mistake it is, in words. */
+/** The party that caused the problem. */
 const sources = { client: 'client', connection: 'connection', backend: 'backend' } as const;
 
 /** What do clients and backends of this app do wrong? */

@@ -9,7 +9,7 @@ type Details = Answer<'GET /instances/{id}/publishes/{publish}'>;
 
 const platforms = ['apns', 'fcm', 'web'] as const;
 
-/** How far the devices of a publish came, in words and bars, with all counts as a table behind a button. */
+/** How far the devices of a publish got, as text and bars, with a table of all counts behind a button. */
 export function Funnel({ publish }: { readonly publish: Details }) {
   const [isTable, setTable] = useState(false);
   return (

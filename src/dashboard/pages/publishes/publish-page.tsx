@@ -27,7 +27,7 @@ const POLL_MS = 2000;
 /** Two minutes. */
 const RATES_SHOWN = 60;
 
-/** What became of one publish? */
+/** The result of one publish. */
 export default function PublishPage({
   instance,
   publish,
@@ -150,7 +150,7 @@ function Sentence({ publish }: { readonly publish: Details }) {
   );
 }
 
-/** Devices that were accepted per second between two answers, the newest last. Empty once the publish is over. */
+/** Accepted devices per second between two answers, newest last. Empty once the publish is finished. */
 function useRates(value: Details | undefined, atMs: number): readonly number[] {
   const before = useRef<{ readonly accepted: number; readonly atMs: number } | undefined>(
     undefined,
@@ -317,7 +317,7 @@ function Reasons({
   );
 }
 
-/** Leads to what became of the publish at one device. */
+/** A link to the result of the publish at one device. */
 function AskDevice({ instance, publish }: { readonly instance: string; readonly publish: string }) {
   const [typed, setTyped] = useState('');
   return (

@@ -16,7 +16,7 @@ const PAGE = 50;
 const POLL_MS = 2000;
 const stateNames = Object.keys(states) as State[];
 
-/** What went out, and what became of it? */
+/** The publishes and their results. */
 export default function PublishesPage({ instance }: { readonly instance: string }) {
   const state = stateNames.find((each) => each === address.value.query['state']);
   const { items, hasMore, failed, isAsking, more, reload } = usePages(

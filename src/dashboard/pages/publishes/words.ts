@@ -11,7 +11,7 @@ export const states: Readonly<Record<State, { readonly look: string; readonly me
   planning: { look: 'warn', means: 'The server reads which devices it is for.' },
   delivering: { look: 'warn', means: 'It is being sent.' },
   finished: { look: 'ok', means: 'Every device has its result.' },
-  cancelled: { look: '', means: 'What had not been sent is not sent any more.' },
+  cancelled: { look: '', means: 'What was not sent before is not sent.' },
 };
 
 export const isOver = (state: State) => state === 'finished' || state === 'cancelled';

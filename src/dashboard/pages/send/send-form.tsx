@@ -11,7 +11,7 @@ import { channelsIn, sendDraft } from './draft.ts';
 
 export type Sent = Answer<'POST /apps/{id}/events'>;
 
-/** Sends an event as a backend would, and says who received it. The browser never has the secret. */
+/** Sends an event as a backend would, and shows who received it. The browser never gets the secret. */
 export function SendForm({
   app,
   sent: tell,
@@ -148,7 +148,7 @@ function SentTo({ app, sent }: { readonly app: string; readonly sent: Sent }) {
             </p>
           ) : (
             <p>
-              <strong class="ok">{counted(receivers, 'connection')} heard it</strong> on {name}.{' '}
+              <strong class="ok">{counted(receivers, 'connection')} received it</strong> on {name}.{' '}
               <a href={pathTo(`${appPath}/live`, { channel: name })}>Watch this channel</a>
             </p>
           )}

@@ -10,10 +10,10 @@ const NEW: HistoryRule = { channels: '', seconds: 120, events: 100, bytes: 1_048
 
 const numbers = ['seconds', 'events', 'bytes', 'replay'] as const;
 
-/** What an event takes besides its frame. */
+/** The cost of an event in addition to its frame. */
 const EVENT_BYTES = 200;
 
-/** Which channels keep their last events, and what that takes. */
+/** The history rules of channels, with a forecast of memory. */
 export function HistoryRules({
   rules,
   change,
@@ -78,7 +78,7 @@ export function HistoryRules({
   );
 }
 
-/** What busy channels take in memory. */
+/** The memory for busy channels. */
 function Forecast({
   rules,
   appBytes,

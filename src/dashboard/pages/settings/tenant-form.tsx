@@ -33,7 +33,7 @@ interface Words {
   readonly word: string;
 }
 
-/** Runs an action, says that it is done, and asks for the settings again. */
+/** Runs an action, confirms it, and reloads the settings. */
 export type Act = (action: () => Promise<unknown>, done: string) => Promise<void>;
 
 interface TenantFormProps<Body extends object> {
@@ -45,7 +45,7 @@ interface TenantFormProps<Body extends object> {
   readonly switches: readonly Words[];
   /** What 0 means. */
   readonly hint: string;
-  /** Makes the body of a request from what was edited. */
+  /** Makes the body of a request from the edited fields. */
   readonly bodyOf: (change: Partial<Editable>) => Body;
   readonly patch: (
     body: Body,
@@ -57,9 +57,9 @@ interface TenantFormProps<Body extends object> {
   readonly removed: string;
   /** Called after each change. */
   readonly done: () => Promise<unknown>;
-  /** What stands below the limits. */
+  /** The part below the limits. */
   readonly below?: (editing: Editing) => ComponentChildren;
-  /** What stands above the form. */
+  /** The part above the form. */
   readonly above?: (act: Act) => ComponentChildren;
   /** Other ways to take it out of service. */
   readonly ends?: (act: Act) => ComponentChildren;
@@ -236,7 +236,7 @@ export function TenantForm<Body extends object>(props: TenantFormProps<Body>) {
   );
 }
 
-/** Only what was edited. */
+/** Only the edited fields. */
 function changeOf(before: Editable, after: Editable): Partial<Editable> {
   const switches = changedIn(before.switches, after.switches);
   const limits = changedIn(before.limits, after.limits);

@@ -9,7 +9,7 @@ export interface CountedHour {
 
 /** A forecast of the use of a daily quota. */
 export interface Forecast {
-  /** Messages at midnight UTC, if they go on at the pace of the present hour and the one before it. */
+  /** Messages at midnight UTC, at the pace of the present and the previous hour. */
   readonly atMidnight: number;
   /** When the quota is used up at this pace; `undefined`: not today. */
   readonly usedUpAtMs: number | undefined;

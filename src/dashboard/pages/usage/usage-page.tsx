@@ -146,7 +146,7 @@ function Hours({
   );
 }
 
-/** The quota of today with what it comes to at midnight. */
+/** Today's quota, with the forecast for midnight. */
 function Quota({ app, quota }: { readonly app: string; readonly quota: number }) {
   const path = { id: app };
   const days = useAnswer('GET /apps/{id}/usage', { path, query: { days: '1' } });

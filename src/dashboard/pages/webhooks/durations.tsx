@@ -5,7 +5,7 @@ import { Button } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { type Durations, within } from './within.ts';
 
-/** How long attempts took, in words. Opens them as bars and as a table. */
+/** The durations of attempts in one line. Opens a view with bars and a table. */
 export function DurationWords({
   url,
   durations,

@@ -11,7 +11,7 @@ import { TableHead } from '../../parts/table-head.tsx';
 import { say } from '../../parts/toasts.tsx';
 import { looks } from './webhooks-page.tsx';
 
-/** What became of one webhook request? */
+/** The result of one webhook request. */
 export default function WebhookPage({
   app,
   webhook,

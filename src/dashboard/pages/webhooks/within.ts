@@ -1,7 +1,7 @@
-/** Attempts by how long they took, the shortest first; `null`: longer than all others. */
+/** Attempts by duration, shortest first; `null`: longer than all others. */
 export type Durations = readonly { readonly upToMs: number | null; readonly attempts: number }[];
 
-/** Within what time this share of the attempts was over; `undefined` without attempts. */
+/** The time within which this share of the attempts had finished; `undefined` without attempts. */
 export function within(durations: Durations, share: number): number | null | undefined {
   const total = durations.reduce((sum, { attempts }) => sum + attempts, 0);
   let counted = 0;

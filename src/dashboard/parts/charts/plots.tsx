@@ -10,16 +10,16 @@ const [WIDTH, HEIGHT] = [720, 160];
 
 interface PlotProps {
   readonly title: string;
-  /** The name of what a row is for, then the names of its figures. */
+  /** The name of the rows' label, then the names of their figures. */
   readonly columns: readonly [string, ...string[]];
-  /** One row of the table: a label and its figures, `null` where there is none. The oldest row comes first. */
+  /** One row of the table: a label and its figures; `null` for a missing one. Oldest first. */
   readonly rows: readonly (readonly [string, ...(number | null)[]])[];
   readonly peak: number;
   readonly print?: (value: number) => string;
   readonly children: ComponentChildren;
 }
 
-/** A drawing over time that begins at 0, with the same figures as a table behind a button. */
+/** A chart over time that starts at 0, with the same figures as a table behind a button. */
 function Plot({ title, columns, rows, peak, print = count, children }: PlotProps) {
   const [isTable, setTable] = useState(false);
   const id = useId();
@@ -143,7 +143,7 @@ interface BandPoint {
   } | null;
 }
 
-/** A line of averages in the band between the fewest and the most. Gaps stay gaps. */
+/** A line of averages within the band between minimum and maximum. Gaps stay gaps. */
 export function Band({
   points,
   title,

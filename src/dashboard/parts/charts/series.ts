@@ -1,4 +1,4 @@
-/** The values of a figure one after the other; `null` where there is none. */
+/** The consecutive values of a figure; `null` for a missing one. */
 export type Values = readonly (number | null)[];
 
 /** Keeps the highest value of each stretch, so that a short peak is not lost. */

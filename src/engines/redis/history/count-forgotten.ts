@@ -1,7 +1,7 @@
 import type { HistoryLimit, HistoryMeter } from '../../history/histories.ts';
 import type { Reply } from '../link/reply.ts';
 
-/** In the order in which scripts count. */
+/** In the order of the scripts' counts. */
 const LIMITS: readonly HistoryLimit[] = ['seconds', 'events', 'bytes', 'app', 'server'];
 
 /** Counts the events that a script has forgotten. */

@@ -7,7 +7,7 @@ import { parseSocketId } from '../../../channels/socket-id.ts';
 import type { Reply } from '../link/reply.ts';
 import { rulesText } from './rules.ts';
 
-/** Writes for `enterHistory` what a connection asks of the history of a channel; `''`: nothing. */
+/** Encodes for `enterHistory` what a connection wants from the history of a channel; `''`: nothing. */
 export function historyToRead({ app, channel, history }: Entry): string {
   if (history === undefined) return '';
   const rule = historyRuleOf(app, channel.text);
@@ -26,7 +26,7 @@ export function historyToRead({ app, channel, history }: Entry): string {
   ].join(' ');
 }
 
-/** Reads what a connection gets from the history of a channel. */
+/** Decodes what a connection gets from the history of a channel. */
 export function readFound(reply: Reply | undefined): FoundHistory | undefined {
   const [id, outcome, frames] = (reply ?? []) as readonly Reply[];
   if (id === undefined) return undefined;

@@ -6,8 +6,8 @@ import { PARTITIONS } from '../../partition.ts';
 import { rulesText } from './rules.ts';
 
 /**
- * Writes for `keepEvent` how an event is kept; `''`: it is not. Each partition keeps an equal part of what an app and all apps
- * may keep.
+ * Encodes for `keepEvent` how to keep an event; `''`: not at all. Each partition gets an equal share of the limits of
+ * an app and of all apps.
  */
 export function historyToKeep(
   { app, channel, cause }: Pick<Publication, 'app' | 'channel' | 'cause'>,
@@ -29,7 +29,7 @@ export function historyToKeep(
   ].join(' ');
 }
 
-/** 0: only the bound of the server holds. */
+/** 0: only the limit of the server applies. */
 function partOfApp({ limits: { historyBytes } }: App): number {
   return historyBytes === 0 ? 0 : Math.max(1, Math.floor(historyBytes / PARTITIONS));
 }

@@ -9,7 +9,7 @@ import type { SocketId } from '../../../channels/socket-id.ts';
 import type { Reply } from '../link/reply.ts';
 import { Unavailable } from '../partition.ts';
 
-/** Writes a query for `READ_HISTORY`. */
+/** Encodes a query for `READ_HISTORY`. */
 export function pageToRead(query: HistoryQuery): readonly (string | number)[] {
   const { limit } = query;
   if (query.order === 'oldest-first') return ['after', query.after, limit, PAGE_BYTES_MAX];
@@ -17,7 +17,7 @@ export function pageToRead(query: HistoryQuery): readonly (string | number)[] {
   return [before === undefined ? 'newest' : 'before', before ?? '', limit, PAGE_BYTES_MAX];
 }
 
-/** Reads the answer of `READ_HISTORY`. Throws `Unavailable` while servers have different rules. */
+/** Decodes the answer of `READ_HISTORY`. Throws `Unavailable` while servers have different rules. */
 export function readHistoryPage(reply: readonly Reply[]): HistoryPage {
   if (reply[0] === 'other rules')
     throw new Unavailable('Servers have different rules for histories');
@@ -30,7 +30,10 @@ export function readHistoryPage(reply: readonly Reply[]): HistoryPage {
   };
 }
 
-/** Reads an event as scripts keep it: its id, its time, and its message, which is `e` and the excluded socket, the cause, the frame. */
+/**
+ * Decodes an event as scripts keep it: its id, its time, and its message, which consists of `e` with the excluded
+ * socket, the cause and the frame.
+ */
 function readStored(text: string): StoredEvent {
   const [id = '', timeMs = '', message = ''] = text.split('\n', 3);
   const cause = text.indexOf('\n', id.length + timeMs.length + message.length + 2);

@@ -3,7 +3,7 @@ import type { App } from '../../../channels/app.ts';
 
 const texts = new WeakMap<App['history'], string>();
 
-/** A text that changes with the names of channels that keep a history; the text of a disabled app is that of no rules. */
+/** A fingerprint of the channel names in the rules of an app. A disabled app has that of no rules. */
 export function rulesText(app: App): string {
   if (!app.enabled || app.history.length === 0) return '';
   const { history } = app;
@@ -15,7 +15,7 @@ export function rulesText(app: App): string {
   return text;
 }
 
-/** The rules of all apps, as `RULES` takes them. */
+/** The rules of all apps, as arguments for `RULES`. */
 export function statedRules(apps: Iterable<App>): readonly string[] {
   const stated: string[] = [];
   for (const app of apps) {

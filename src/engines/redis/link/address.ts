@@ -4,11 +4,11 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** Where a Redis server is, and how to log in. */
+/** The address of a Redis server, and the credentials. */
 export interface RedisAddress {
-  /** The server, or the sentinels that know it. */
+  /** The server, or the sentinels that know its address. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
-  /** What the sentinels call the primary; `undefined`: `endpoints` has the server itself. */
+  /** The name of the primary at the sentinels; `undefined`: `endpoints` is the server itself. */
   readonly sentinelName: string | undefined;
   readonly isSecure: boolean;
   readonly user: string | undefined;
@@ -45,7 +45,7 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   return { endpoints: [first, ...others], sentinelName, isSecure, ...login, db: Number(db) };
 }
 
-/** The servers of a URL without user and password, for people and for comparison: `host:port,host:port/name/db`. */
+/** The address without user and password, for display and comparison: `host:port,host:port/name/db`. */
 export function serverName(url: string): string {
   const address = parseRedisUrl(url);
   if (address === undefined) return 'a URL that cannot be read';
@@ -72,7 +72,7 @@ function parseLogin(text: string | undefined): Pick<RedisAddress, 'user' | 'pass
   return { user: user || undefined, password: password || undefined };
 }
 
-/** Undoes percent-encoding; `undefined` if it is broken. */
+/** Decodes percent-encoding; `undefined` if it is invalid. */
 function decoded(text = ''): string | undefined {
   try {
     return decodeURIComponent(text);

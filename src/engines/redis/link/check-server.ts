@@ -3,20 +3,20 @@ import { RedisAway, RedisRefused } from './reply.ts';
 const REDIS_MIN = [7, 0] as const;
 const VALKEY_MIN = [7, 2] as const;
 
-/** A difference that makes log lines of several machines hard to compare. */
+/** A clock difference that makes log lines of several machines hard to compare. */
 const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 
-/** A server that can be used. */
+/** A usable server. */
 interface UsableServer {
-  /** Of the process: another one after each start, and on each machine. */
+  /** Identifies the process: another one after each start. */
   readonly serverId: string;
   /** For the operator. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads a server's reply of `INFO`. Throws `RedisRefused` for a server that cannot be used, and `RedisAway` for one that
- * cannot be used yet.
+ * Reads a server's reply to `INFO`. Throws `RedisRefused` for a server that cannot be used, and `RedisAway` for one
+ * that cannot be used yet.
  */
 export function checkServer(info: string): UsableServer {
   const fields = fieldsOf(info);
@@ -36,7 +36,7 @@ export function checkServer(info: string): UsableServer {
   return { serverId: fields.get('run_id') ?? '', warnings: evictionWarnings(fields) };
 }
 
-/** Reads the reply of `INFO`. */
+/** Reads the reply to `INFO`. */
 export function fieldsOf(info: string): ReadonlyMap<string, string> {
   return new Map(
     info.split('\r\n').map((line) => {
@@ -66,7 +66,7 @@ function evictionWarnings(fields: ReadonlyMap<string, string>): readonly string[
   ];
 }
 
-/** Warns if Redis' clock differs from ours by several seconds. `redisTime` is the reply of `TIME`. */
+/** Warns if Redis' clock differs from ours by several seconds. `redisTime` is the reply to `TIME`. */
 export function clockWarnings(redisTime: unknown, nowMs: number): readonly string[] {
   if (!Array.isArray(redisTime)) return [];
   const [seconds, microseconds] = redisTime.map(Number);

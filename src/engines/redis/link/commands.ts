@@ -8,14 +8,14 @@ export interface CommandsOptions {
   readonly timers: Timers;
   /** How long a command waits for Redis to come back before it fails. */
   readonly deadlineMs: number;
-  /** Limits for the commands without a reply, whether they were sent or not. */
+  /** The limits for commands without a reply, sent or not. */
   readonly waitingMax: number;
   readonly waitingCharactersMax: number;
   /** Loaded on each new connection, so that `EVALSHA` finds them. */
   readonly scripts: readonly Script[];
 }
 
-/** What a script is called with. */
+/** The arguments of a script. */
 export interface ScriptArgs {
   readonly keys: CommandArgs;
   readonly args: CommandArgs;
@@ -27,11 +27,11 @@ interface Kind {
 }
 
 /**
- * The commands of this process, in their order.
+ * The commands of this process, in order.
  *
- * No command is sent twice: only after `NOSCRIPT`, which says that nothing has run. While Redis is away, commands wait for
- * `deadlineMs` and then fail with `RedisAway`. What was sent and has no reply `deadlineMs` later fails too, so each call
- * settles within twice that time.
+ * No command is sent twice, except after `NOSCRIPT`, which proves that nothing has run. While Redis is away, commands
+ * wait for `deadlineMs` and then fail with `RedisAway`. A command that was sent fails after `deadlineMs` without a
+ * reply, so each call settles within twice that time.
  */
 export class Commands {
   private readonly options: CommandsOptions;
@@ -39,11 +39,11 @@ export class Commands {
   private isOpen = false;
   private isClosed = false;
   private awayWhy = 'not connected yet';
-  /** Not sent yet, the oldest first. */
+  /** Not sent yet, oldest first. */
   private unsent: Command[] = [];
-  /** Scripts that Redis did not know, in their order. They go out before everything unsent. */
+  /** Calls of scripts that Redis did not know, in order. They are sent before everything unsent. */
   private unknown: Command[] = [];
-  /** Commands without a reply, whether they were sent or not. */
+  /** Commands without a reply, sent or not. */
   waiting = 0;
   private waitingCharacters = 0;
   private stopTimer: (() => void) | undefined;
@@ -57,24 +57,24 @@ export class Commands {
     return this.add(encodeCommand(args), { isScript: false, isUrgent: false });
   }
 
-  /** Sends a command at once, also while others are held back. */
+  /** Sends a command immediately, even while others are held back. */
   runNow(args: CommandArgs): Promise<Reply> {
     return this.add(encodeCommand(args), { isScript: false, isUrgent: true });
   }
 
-  /** Runs a script. If Redis has lost its scripts, they are loaded and the script is sent once more. */
+  /** Runs a script. If Redis has lost its scripts, loads them and sends the call once more. */
   script(script: Script, { keys, args }: ScriptArgs): Promise<Reply> {
     const text = encodeCommand(['EVALSHA', script.sha1, keys.length, ...keys, ...args]);
     return this.add(text, { isScript: true, isUrgent: false });
   }
 
-  /** Uses a new connection and loads the scripts. Commands go on waiting until `open`. */
+  /** Uses a new connection and loads the scripts. Commands still wait until `open`. */
   attach(connection: Connection): void {
     this.connection = connection;
     this.loadScripts(connection);
   }
 
-  /** Lets commands out from now on. Those that waited follow in `sendUnsent`. */
+  /** Sends commands from now on. `sendUnsent` sends those that waited. */
   open(): void {
     this.isOpen = true;
   }
@@ -86,13 +86,13 @@ export class Commands {
     for (const command of unsent) this.send(command);
   }
 
-  /** Lets commands wait from now on. */
+  /** Holds commands back from now on. */
   hold(why: string): void {
     this.isOpen = false;
     this.awayWhy = why;
   }
 
-  /** The connection has ended. */
+  /** The connection has closed. */
   detach(why: string): void {
     this.hold(why);
     this.connection = undefined;
@@ -155,7 +155,7 @@ export class Commands {
     for (const command of late) command.onUnsent(this.awayWhy);
   }
 
-  /** A command has its answer, or will have none. */
+  /** A command has its answer, or will never get one. */
   release(command: Command): void {
     this.waiting -= 1;
     this.waitingCharacters -= command.text.length;
@@ -163,8 +163,8 @@ export class Commands {
   }
 
   /**
-   * Redis has lost its scripts, so every script in flight fails as well. They are sent again in their order, and nothing new
-   * is sent before them.
+   * Redis has lost its scripts, so every script in flight fails as well. They are sent again in order, and nothing
+   * new is sent before them.
    */
   onNoScript(command: Command): void {
     this.unknown.push(command);
@@ -187,7 +187,7 @@ export class Commands {
   }
 }
 
-/** If a script could not be loaded, the first one that uses it says why. */
+/** If loading a script fails, the first call of it reports why. */
 const IGNORED: SentCommand = { onReply: () => undefined, onLost: () => undefined };
 
 interface CommandFields {

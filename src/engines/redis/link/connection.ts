@@ -11,13 +11,13 @@ export interface SentCommand {
   onLost(why: string): void;
 }
 
-/** What a connection reports to its owner. */
+/** The callbacks of a connection. */
 export interface ConnectionOwner {
   /** Called once, before the commands in flight are lost. */
   onEnd(why: string): void;
   /** A command was answered, after this time. */
   onAnswered?(ms: number): void;
-  /** What a subscription sends. Without this method everything is the reply of a command. */
+  /** Handles a message of a subscription. Without this method, everything is the reply to a command. */
   onPush?(kind: PushKind, channel: string, payload: Reply): void;
 }
 
@@ -25,7 +25,7 @@ export type PushKind = 'message' | 'subscribe' | 'unsubscribe';
 
 export interface ConnectionOptions {
   readonly timers: Timers;
-  /** How long a reply may take. */
+  /** The timeout of a reply. */
   readonly deadlineMs: number;
 }
 
@@ -34,21 +34,23 @@ interface InFlight {
   readonly sentAtMs: number;
 }
 
-/** The wait between finding a reply overdue and giving up: our own loop may have been blocked. Milliseconds. */
+/**
+ * The pause between finding a reply overdue and giving up, because our own loop may have been blocked. Milliseconds.
+ */
 const SECOND_LOOK_MS = 200;
-/** How much may wait for the end of the turn. */
+/** The limit of bytes that may wait for the end of the turn. */
 const WRITE_CHARACTERS_MAX = 1024 * 1024;
-/** Settled commands are dropped from the list in steps of this many. */
+/** Settled commands are removed from the list in batches of this size. */
 const DROP_STEP = 1024;
 
 /**
- * One connection to Redis, from the open socket to its end; it never reconnects and never repeats a command.
+ * One connection to Redis, from the open socket to its end. It never reconnects and never repeats a command.
  *
- * What is sent in one turn of the event loop goes out as one write. A reply that is later than the deadline ends the
- * connection: Redis answers in order, so nothing behind it could be read either.
+ * What is sent in one turn of the event loop goes out in one write. An overdue reply closes the connection: Redis
+ * answers in order, so nothing after it could be read either.
  */
 export class Connection {
-  /** The process of Redis at the other end, once that is known. */
+  /** Identifies the Redis process at the other end, once it is known. */
   serverId = '';
   private readonly socket: Socket;
   private readonly owner: ConnectionOwner;
@@ -61,7 +63,7 @@ export class Connection {
   private isEnded = false;
   private isLate = false;
   private stopTimer: (() => void) | undefined;
-  /** When bytes last arrived. */
+  /** When the last bytes arrived. */
   heardAtMs: number;
 
   constructor(socket: Socket, owner: ConnectionOwner, options: ConnectionOptions) {
@@ -77,7 +79,7 @@ export class Connection {
     socket.on('close', () => this.end(failure));
   }
 
-  /** Commands that wait for their reply. */
+  /** Commands in flight. */
   get waiting(): number {
     return this.inFlight.length - this.settled;
   }
@@ -111,7 +113,7 @@ export class Connection {
     });
   }
 
-  /** Ends the connection now. Commands in flight are lost. */
+  /** Closes the connection now. Commands in flight are lost. */
   end(why: string): void {
     if (this.isEnded) return;
     this.isEnded = true;
@@ -124,7 +126,7 @@ export class Connection {
     for (const { command } of lost) command.onLost(why);
   }
 
-  /** Sends what would wait for the end of the turn. */
+  /** Sends what waits for the end of the turn. */
   flush(): void {
     if (this.isEnded || this.out === '') return;
     const text = this.out;
@@ -163,7 +165,7 @@ export class Connection {
     }
     owner.onAnswered?.(this.heardAtMs - first.sentAtMs);
     first.command.onReply(reply);
-    // A primary that was demoted refuses writes from then on.
+    // From then on, a demoted primary refuses writes.
     if (reply instanceof RedisError && reply.code === 'READONLY') this.end(reply.message);
   }
 
@@ -185,7 +187,7 @@ export class Connection {
       return this.watch(leftMs);
     }
     if (this.isLate) return this.end(`no reply within ${deadlineMs} ms`);
-    // If this loop was blocked, the reply may lie in the socket, unread.
+    // If this loop was blocked, the reply may be in the socket, unread.
     this.isLate = true;
     this.watch(SECOND_LOOK_MS);
   }

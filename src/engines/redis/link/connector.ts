@@ -11,22 +11,22 @@ export interface ConnectorOptions {
   /** `redis://`, `rediss://`, `redis+sentinel://` or `rediss+sentinel://`; see `parseRedisUrl`. */
   readonly url: string;
   readonly tls?: TlsOptions | undefined;
-  /** In place of those in the URL. */
+  /** Override those in the URL. */
   readonly user?: string | undefined;
   readonly password?: string | undefined;
-  /** For the sentinels, which have users and passwords of their own. */
+  /** For the sentinels, which have credentials of their own. */
   readonly sentinelUser?: string | undefined;
   readonly sentinelPassword?: string | undefined;
   readonly log: Log;
   /** Must be monotonic. */
   readonly timers: Timers;
-  /** For opening a connection, for each reply, and for the wait until a command is sent. */
+  /** The timeout of opening a connection, of each reply, and of waiting to send a command. */
   readonly deadlineMs?: number;
 }
 
 export const DEADLINE_MS = 2_000;
 
-/** Opens connections to one server, or to the primary that sentinels name. */
+/** Opens connections to one server, or to the primary that the sentinels name. */
 export class Connector {
   private readonly options: ConnectorOptions;
   private readonly address: RedisAddress;

@@ -1,7 +1,7 @@
 /** A command's name and arguments. */
 export type CommandArgs = readonly (string | number)[];
 
-/** The text that Redis reads as one command. Source: Redis serialization protocol specification, RESP2. */
+/** Encodes a command. Source: Redis serialization protocol specification, RESP2. */
 export function encodeCommand(args: CommandArgs): string {
   let text = `*${args.length}\r\n`;
   for (const arg of args) {

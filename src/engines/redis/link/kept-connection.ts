@@ -9,17 +9,17 @@ export interface KeptConnectionOptions {
   readonly connect: (onEnd: (why: string) => void) => Promise<Connection>;
   readonly onUp: (connection: Connection) => void;
   readonly onDown: (why: string) => void;
-  /** An attempt has failed, and another one follows. */
+  /** Called when an attempt has failed; another one follows. */
   readonly onFailed: (error: unknown) => void;
 }
 
 /** After an outage of Redis, servers must work again within 5 s, so the longest pause is short. */
 const PAUSE_MIN_MS = 50;
 const PAUSE_MAX_MS = 1_000;
-/** A connection that ends sooner counts as a failed attempt. */
+/** A connection that closes sooner counts as a failed attempt. */
 const STEADY_MS = 5_000;
 
-/** Keeps one connection open: opens another one when it ends, with growing pauses between failed attempts. */
+/** Keeps one connection open. Opens another one when it closes, with growing pauses between failed attempts. */
 export class KeptConnection {
   private readonly options: KeptConnectionOptions;
   private connection: Connection | undefined;
@@ -59,7 +59,7 @@ export class KeptConnection {
     onUp(connection);
   }
 
-  /** Ends the connection, and opens another one. */
+  /** Closes the connection, and opens another one. */
   replace(why: string): void {
     this.connection?.end(why);
   }
@@ -74,7 +74,7 @@ export class KeptConnection {
     if (this.isClosed) return;
     const pauseMs = doubledMs(PAUSE_MIN_MS, { times: this.failures, maxMs: PAUSE_MAX_MS });
     this.failures += 1;
-    // Nodes that lost Redis at the same moment do not come back at the same moment.
+    // Jitter, so that nodes that lost Redis at the same moment do not all return at the same moment.
     const jitter = 0.5 + Math.random() / 2;
     this.stopTimer = this.options.timers.after(pauseMs * jitter, () => void this.start());
   }

@@ -1,14 +1,14 @@
 import type { Connection } from './connection.ts';
 import { RedisAway, RedisError, RedisRefused } from './reply.ts';
 
-/** Who a connection is. */
+/** The credentials of a connection, and its name. */
 export interface Login {
   readonly user: string | undefined;
   readonly password: string | undefined;
   readonly db: number;
 }
 
-/** Logs a new connection in and selects its database. Ends it and throws `RedisRefused` if Redis does not let it in. */
+/** Logs a new connection in and selects its database. Closes it and throws `RedisRefused` if Redis refuses. */
 export async function logIn(connection: Connection, { user, password, db }: Login): Promise<void> {
   const login = user === undefined ? [password ?? ''] : [user, password ?? ''];
   try {
@@ -24,7 +24,7 @@ export async function logIn(connection: Connection, { user, password, db }: Logi
   }
 }
 
-/** Answers of Redis to a new connection after which another attempt may succeed. */
+/** Errors of Redis on a new connection after which another attempt may succeed. */
 const LATER = /^(?:BUSY|LOADING|MASTERDOWN)\b|max number of clients/;
 
 /** Turns a refusal into `RedisRefused`, unless another attempt may succeed. */

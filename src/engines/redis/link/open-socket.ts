@@ -5,9 +5,9 @@ import type { Timers } from '../../../runtime/ports.ts';
 import type { Endpoint } from './address.ts';
 import { RedisAway, RedisRefused } from './reply.ts';
 
-/** How to speak TLS; all as PEM. */
+/** The TLS options; all in PEM. */
 export interface TlsOptions {
-  /** Certificates to trust in place of the system's. */
+  /** The certificates to trust instead of the system's. */
   readonly ca?: string | undefined;
   /** This client's certificate and its key, if Redis asks for one. */
   readonly cert?: string | undefined;
@@ -21,7 +21,7 @@ export interface SocketOptions {
   readonly timers: Timers;
 }
 
-/** The kernel asks an idle peer that often whether it is still there. */
+/** The interval of TCP keep-alive probes. */
 const KEEP_ALIVE_MS = 15_000;
 
 /** Opens a socket. Rejects with `RedisAway`, or with `RedisRefused` for a certificate that is not accepted. */
@@ -35,7 +35,7 @@ export function openSocket(endpoint: Endpoint, options: SocketOptions): Promise<
         : connectTls({
             host,
             port,
-            // SNI takes no addresses (RFC 6066, 3).
+            // SNI does not allow addresses (RFC 6066, 3).
             ...(isIP(host) === 0 ? { servername: host } : {}),
             minVersion: 'TLSv1.2',
             ...definedOf(tls),
@@ -74,7 +74,7 @@ function certificateProblem(error: Error): string | undefined {
   return CERTIFICATE_CODE.test(String(errorCode(error))) ? messageOf(error) : undefined;
 }
 
-/** Without the fields that are `undefined`. */
+/** Drops the fields that are `undefined`. */
 function definedOf(tls: TlsOptions): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(tls).filter(([, pem]) => pem !== undefined));
 }

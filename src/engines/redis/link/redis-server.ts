@@ -10,26 +10,26 @@ import type { Script } from './script.ts';
 import { Subscriptions, type SubscriptionsOwner } from './subscriptions.ts';
 
 export interface RedisServerOptions extends ConnectorOptions {
-  /** Begins the name of the channel that this process follows to notice when no messages arrive. */
+  /** The prefix of the channel that this process follows to detect that messages no longer arrive. */
   readonly prefix: string;
-  /** Every script that will be run. */
+  /** All scripts that may be run. */
   readonly scripts: readonly Script[];
   readonly listener: RedisListener;
   readonly meter: EngineMeter;
   /** The longest silence of the subscriptions before a probe is sent. */
   readonly silenceMs?: number;
-  /** Limits for the commands without a reply. Characters are about bytes. */
+  /** The limits for commands without a reply. Characters are about bytes. */
   readonly waitingMax?: number;
   readonly waitingCharactersMax?: number;
 }
 
-/** What a server reports. Nothing is called before `open` has resolved. */
+/** The callbacks of a server. None is called before `open` has resolved. */
 export interface RedisListener {
-  /** Redis cannot be used, or what is published does not reach us. Commands wait from now on. */
+  /** Redis cannot be used, or published messages do not reach us. Commands wait from now on. */
   onAway(why: string): void;
-  /** Redis can be used again. Commands that are run in this call go out before those that waited. */
+  /** Redis works again. Commands run in this callback are sent before those that waited. */
   onBack(): void;
-  /** Messages are missed from now on. Everything is followed again before `onBack`. */
+  /** From now on, messages are missed. Everything is followed again before `onBack`. */
   onGap(why: string): void;
   /** Must return at once and never throw. */
   onMessage(channel: string, payload: string): void;
@@ -37,7 +37,7 @@ export interface RedisListener {
 
 /** Since when, and why, Redis cannot be used. */
 export interface Away {
-  /** By `timers`. */
+  /** By the clock of `timers`. */
   readonly sinceMs: number;
   /** The latest reason. */
   readonly why: string;
@@ -48,16 +48,16 @@ const WAITING_MAX = 50_000;
 const WAITING_CHARACTERS_MAX = 32 * 1024 * 1024;
 /** How long the start of the server waits for Redis. */
 const START_MAX_MS = 10_000;
-/** The checks per silence. */
+/** How many checks are made per silence. */
 const TICKS = 20;
-/** How often the sentinels are asked: a primary that was replaced may still be reachable. */
+/** How often the sentinels are asked: a replaced primary may still be reachable. */
 const SENTINEL_POLL_MS = 3_000;
 
 /**
  * One Redis server, or the primary that sentinels name: a connection for commands and one for subscriptions.
  *
- * It is up while both connections are open, all channels are followed, and a message published on the one has arrived on the
- * other. Otherwise it is away, and connects anew until `close`.
+ * It is up while both connections are open, all channels are followed, and a message published on the first has
+ * arrived on the second. Otherwise it is away, and reconnects until `close`.
  */
 export class RedisServer implements AsyncDisposable {
   readonly commands: Commands;
@@ -152,7 +152,7 @@ export class RedisServer implements AsyncDisposable {
   }
 
   /**
-   * Resolves when Redis can be used. Rejects with `RedisRefused` if it never can be as it is configured, and with
+   * Resolves when Redis works. Rejects with `RedisRefused` if its configuration makes it unusable, and with
    * `RedisAway` if it cannot be reached within 10 s.
    */
   static async open(options: RedisServerOptions): Promise<RedisServer> {
@@ -177,12 +177,12 @@ export class RedisServer implements AsyncDisposable {
     return this.awaySince;
   }
 
-  /** The process of Redis that commands go to. */
+  /** The Redis process that receives the commands. */
   get serverId(): string {
     return this.commandsGoTo;
   }
 
-  /** Ends both connections. Commands without a reply are rejected. */
+  /** Closes both connections. Commands without a reply are rejected. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.stopTicks?.();
@@ -275,7 +275,7 @@ export class RedisServer implements AsyncDisposable {
     return connection;
   }
 
-  /** Connects to the same server as the commands, if that is known. */
+  /** Connects to the server that the commands use, if it is known. */
   private async connectSubscriptions(owner: ConnectionOwner): Promise<Connection> {
     const primary = this.primary ?? (await this.connector.findPrimary());
     return await this.connector.connect(primary, owner);
@@ -289,7 +289,7 @@ export class RedisServer implements AsyncDisposable {
     this.stopPoll = this.options.timers.after(SENTINEL_POLL_MS, () => void this.poll());
   }
 
-  /** Follows a failover. If no sentinel answers, the connections stay as they are. */
+  /** Follows a failover. If no sentinel answers, the connections stay. */
   private async poll(): Promise<void> {
     const primary = await this.connector.findPrimary().catch(() => undefined);
     if (this.isClosed) return;

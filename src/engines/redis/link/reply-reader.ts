@@ -1,8 +1,8 @@
 import { RedisError, type Reply } from './reply.ts';
 
-/** Redis' own limit for one string, `proto-max-bulk-len`, is 512 MB. Nothing that we store comes near this. */
+/** The limit of a string. Redis' own limit, `proto-max-bulk-len`, is 512 MB; we store nothing near that size. */
 const STRING_BYTES_MAX = 64 * 1024 * 1024;
-/** How deep arrays may be nested. */
+/** The limit of nested arrays. */
 const DEPTH_MAX = 8;
 
 const CR = 0x0d;
@@ -10,7 +10,7 @@ const MINUS = 0x2d;
 const DIGIT_0 = 0x30;
 const NOTHING = Buffer.alloc(0);
 
-/** The peer does not speak RESP2. */
+/** Thrown if the peer does not speak RESP2. */
 export class NotRedis extends Error {}
 
 interface OpenArray {
@@ -22,15 +22,17 @@ interface OpenArray {
 const INCOMPLETE = Symbol();
 
 /**
- * Reads replies out of a stream of bytes, however they are cut. Source: Redis serialization protocol specification, RESP2.
+ * Parses replies from a stream of bytes, in chunks of any size. Source: Redis serialization protocol specification,
+ * RESP2.
  *
- * It reads each byte once, except those of an unfinished line or string at the end: an array keeps the items that have arrived.
+ * It reads each byte once, except those of an unfinished line or string at the end: an array keeps the items that
+ * have arrived.
  */
 export class ReplyReader {
   private readonly onReply: (reply: Reply) => void;
   private bytes: Buffer = NOTHING;
   private position = 0;
-  /** Chunks that are not joined to `bytes` yet, because a long string needs more. */
+  /** Chunks that are not joined to `bytes` yet, because a long string is incomplete. */
   private chunks: Buffer[] = [];
   private chunkBytes = 0;
   /** The number of bytes that must follow `position` before reading can continue. */
@@ -41,7 +43,7 @@ export class ReplyReader {
     this.onReply = onReply;
   }
 
-  /** Calls `onReply` for each reply that is complete. Throws `NotRedis`. Keeps no reference to the chunk's memory. */
+  /** Calls `onReply` for each complete reply. Throws `NotRedis`. Keeps no reference to the chunk's memory. */
   read(chunk: Buffer): void {
     const unread = this.bytes.length - this.position;
     if (unread + this.chunkBytes + chunk.length < this.neededBytes) {
@@ -65,7 +67,7 @@ export class ReplyReader {
     this.keepRest(chunk);
   }
 
-  /** The chunk's memory belongs to the socket, so what is unread of it is copied. */
+  /** The chunk's memory belongs to the socket, so the unread part is copied. */
   private keepRest(chunk: Buffer): void {
     if (this.position === this.bytes.length) this.bytes = NOTHING;
     else if (this.bytes === chunk) this.bytes = Buffer.from(chunk.subarray(this.position));
@@ -73,7 +75,7 @@ export class ReplyReader {
     this.position = 0;
   }
 
-  /** Adds a value to the innermost open array, and closes each array that is full. */
+  /** Adds a value to the innermost open array, and closes each full array. */
   private complete(first: Reply | OpenArray): void {
     if (isOpenArray(first)) {
       if (this.open.length === DEPTH_MAX) throw new NotRedis('arrays are nested too deeply');
@@ -94,7 +96,7 @@ export class ReplyReader {
   private value(): Reply | OpenArray | typeof INCOMPLETE {
     const { bytes, position } = this;
     const end = bytes.indexOf(CR, position);
-    // The line feed after it must be there as well.
+    // The line feed must have arrived as well.
     if (end === -1 || end + 1 === bytes.length) return INCOMPLETE;
     switch (bytes[position]) {
       case 0x24: // $

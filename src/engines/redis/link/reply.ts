@@ -1,9 +1,9 @@
 /** What Redis answers (RESP2). An error inside an array is a value; an error on its own rejects the command. */
 export type Reply = string | number | null | RedisError | Reply[];
 
-/** Redis has refused a command, or a script has failed. */
+/** Redis refused a command, or a script failed. */
 export class RedisError extends Error {
-  /** The first word of the answer, for example `NOSCRIPT`, `OOM` or `READONLY`. */
+  /** The first word of the error, for example `NOSCRIPT`, `OOM` or `READONLY`. */
   readonly code: string;
 
   constructor(message: string) {
@@ -13,7 +13,7 @@ export class RedisError extends Error {
   }
 }
 
-/** A command has no answer: Redis is away, or too many commands wait for it. */
+/** A command without an answer: Redis is away, or too many commands wait for it. */
 export class RedisAway extends Error {
   /** Whether Redis may have run the command: it was sent, and its reply is lost. */
   readonly mayHaveRun: boolean;
@@ -25,7 +25,7 @@ export class RedisAway extends Error {
   }
 }
 
-/** The server cannot be used as it is configured. Only an operator can change that. */
+/** The server cannot be used because of its configuration. Only an operator can change that. */
 export class RedisRefused extends Error {
   constructor(why: string) {
     super(why);

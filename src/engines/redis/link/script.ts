@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A Lua script that Redis runs by its hash. */
+/** A Lua script, which Redis runs by its hash. */
 export class Script {
   readonly source: string;
   readonly sha1: string;

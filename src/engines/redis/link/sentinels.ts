@@ -6,21 +6,21 @@ import { RedisAway, RedisRefused, type Reply } from './reply.ts';
 
 export interface SentinelsOptions {
   readonly endpoints: readonly Endpoint[];
-  /** What they call the primary. */
+  /** The name of the primary at the sentinels. */
   readonly name: string;
   readonly connect: (endpoint: Endpoint) => Promise<Connection>;
 }
 
 interface Answer {
   readonly primary: Endpoint;
-  /** Grows with each failover. */
+  /** The configuration epoch, which grows with each failover. */
   readonly epoch: number;
 }
 
 /**
- * Asks all sentinels for the primary. Of those that answer, the one that knows of the latest failover is right: a sentinel
- * that was cut off goes on naming the old primary. Rejects if none knows it: with `RedisRefused` if each of
- * them answered with an error, otherwise with `RedisAway`.
+ * Asks all sentinels for the primary. Of their answers, the one with the highest epoch is right: a sentinel that was
+ * cut off continues to name the old primary. If none knows it, rejects with `RedisRefused` if each of them answered
+ * with an error, otherwise with `RedisAway`.
  */
 export async function findPrimary({
   endpoints,
@@ -53,7 +53,7 @@ export async function findPrimary({
   throw isRefused ? new RedisRefused(why) : new RedisAway(why, false);
 }
 
-/** Reads the reply of `SENTINEL MASTER`: names and values in turn. */
+/** Reads the reply to `SENTINEL MASTER`: alternating names and values. */
 function readAnswer(reply: Reply): Answer {
   const list = Array.isArray(reply) ? reply : [];
   const fieldOf = (name: string) => String(list[list.indexOf(name) + 1]);

@@ -6,22 +6,22 @@ import { RedisAway, type Reply } from './reply.ts';
 
 export interface SubscriptionsOptions {
   readonly timers: Timers;
-  /** How long Redis may take to confirm, and to return the first probe of a connection. */
+  /** The timeout of a confirmation, and of the first probe on a connection. */
   readonly deadlineMs: number;
-  /** After a silence of this length a probe is published, which must come back within the same time. */
+  /** After this silence, a probe is published. It must arrive within the same time. */
   readonly silenceMs: number;
-  /** This process' own channel, for the probes. */
+  /** This process's own channel, for the probes. */
   readonly probeChannel: string;
   readonly publish: (channel: string, payload: string) => Promise<unknown>;
   readonly meter: EngineMeter;
 }
 
-/** What subscriptions report. */
+/** The callbacks of the subscriptions. */
 export interface SubscriptionsOwner {
   onMessage(channel: string, payload: string): void;
   /** A new connection follows everything again. */
   onFollowed(): void;
-  /** A probe has come back: what is published reaches us. */
+  /** A probe has arrived, so published messages reach us. */
   onProbed(): void;
 }
 
@@ -34,26 +34,26 @@ interface Channel {
   isChanged: boolean;
   /** Whether a new connection does not follow it yet. */
   isMissing: boolean;
-  /** Those who wait until Redis confirms. */
+  /** Callers that wait until Redis confirms. */
   waiting: PromiseWithResolvers<void>[];
 }
 
-/** Channels in one command: it holds Redis up for less than 1 ms. */
+/** The limit of channels in one command, so that it blocks Redis for less than 1 ms. */
 const BATCH = 512;
-/** Channels that Redis has not confirmed yet. */
+/** The limit of channels without confirmation. */
 const UNCONFIRMED_MAX = 4 * BATCH;
 
 /**
  * The channels that this process follows, on a connection of their own.
  *
- * A channel stays followed across connections until `unfollow`. A message may still arrive after it.
+ * A channel stays followed across connections until `unfollow`. A message may still arrive after that.
  */
 export class Subscriptions {
   private readonly options: SubscriptionsOptions;
   private readonly owner: SubscriptionsOwner;
   private readonly channels = new Map<string, Channel>();
   private connection: Connection | undefined;
-  /** Channels whose state is not what is wanted, in the order of the calls. */
+  /** Channels whose state differs from the wanted one, in the order of the calls. */
   private changed: Channel[] = [];
   private isSendingPlanned = false;
   private unconfirmed = 0;
@@ -62,7 +62,7 @@ export class Subscriptions {
   private missing = 0;
   private probes = 0;
   private probeSentAtMs: number | undefined;
-  /** Whether a probe has come back on this connection since the last `verify`. */
+  /** Whether a probe has arrived on this connection since the last `verify`. */
   private isVerified = false;
   private isLate = false;
 
@@ -75,7 +75,7 @@ export class Subscriptions {
     return this.channels.size;
   }
 
-  /** Resolves when Redis has confirmed it, however long it is away. Rejects after `unfollow` or `close`. */
+  /** Resolves when Redis has confirmed it, however long Redis is away. Rejects after `unfollow` or `close`. */
   follow(name: string): Promise<void> {
     let channel = this.channels.get(name);
     if (channel === undefined) {
@@ -123,7 +123,7 @@ export class Subscriptions {
     this.sendChanges();
   }
 
-  /** The connection has ended. */
+  /** The connection has closed. */
   detach(): void {
     this.connection = undefined;
     this.isVerified = false;
@@ -149,13 +149,13 @@ export class Subscriptions {
     else this.owner.onMessage(name, String(payload));
   }
 
-  /** Publishes a probe, to find out whether messages still arrive. */
+  /** Publishes a probe, to check that messages still arrive. */
   verify(): void {
     this.isVerified = false;
     this.probe();
   }
 
-  /** Ends a connection that is silent for too long. Called several times per `silenceMs`. */
+  /** Closes a connection that is silent for too long. Called several times per `silenceMs`. */
   tick(): void {
     const { connection } = this;
     if (connection === undefined) return;
@@ -167,7 +167,7 @@ export class Subscriptions {
     const isUnanswered =
       this.probeSentAtMs !== undefined && nowMs - this.probeSentAtMs > probeMsMax;
     if (isUnconfirmed || isUnanswered) {
-      // If this loop was blocked, the answer may lie in the socket, unread: one more tick reads it.
+      // If this loop was blocked, the answer may be in the socket, unread. The next tick reads it.
       const why = isUnconfirmed ? 'a subscription is not confirmed' : 'no messages arrive';
       if (!this.isLate) {
         this.isLate = true;
@@ -182,7 +182,7 @@ export class Subscriptions {
 
   private want(channel: Channel, isWanted: boolean): void {
     channel.isWanted = isWanted;
-    // Otherwise it changes when Redis has confirmed what it was asked for.
+    // Otherwise it changes when Redis has confirmed the earlier request.
     if (channel.state !== 'off' && channel.state !== 'on') return;
     if (channel.isChanged) return;
     channel.isChanged = true;
@@ -195,7 +195,7 @@ export class Subscriptions {
     });
   }
 
-  /** Sends changed subscriptions to Redis, while it has confirmed most of the earlier ones. */
+  /** Sends changed subscriptions to Redis, provided that it has confirmed most of the earlier ones. */
   private sendChanges(): void {
     const { connection } = this;
     if (connection === undefined) return;

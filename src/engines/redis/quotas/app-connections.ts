@@ -4,10 +4,10 @@ import type { Reply } from '../link/reply.ts';
 import type { Partition, Stated } from '../partition.ts';
 import { HOLD } from '../scripts/quotas.ts';
 
-/** The limit of connections of one partition that wait for a place. More are let in without asking. */
+/** The limit of connections of one partition that wait for a place. More are admitted without asking. */
 const WAITING_MAX = 1000;
 
-/** Apps in one statement, so that no script runs for long. */
+/** The limit of apps in one statement, so that no script runs for long. */
 const APPS_MAX = 100;
 
 /** The connections of one app on this loop. */
@@ -16,11 +16,11 @@ interface Held {
   /** Connections with a place. */
   taken: number;
   open: number;
-  /** Connections that wait for a place, in the order in which they came. */
+  /** Connections that wait for a place, in order of arrival. */
   waiting: ((isTaken: boolean) => void)[];
 }
 
-/** What was stated of one app. */
+/** The statement about one app. */
 interface Statement {
   readonly held: Held;
   readonly taken: number;
@@ -28,8 +28,9 @@ interface Statement {
 }
 
 /**
- * The connections of the apps of one partition. This loop states how many it has, and the authority of the app decides how
- * many more it may have. Only one statement is in flight at a time; connections that come meanwhile share the next one.
+ * The connections of the apps of one partition. This loop states how many it has, and the authority of the app
+ * decides how many more it may have. Only one statement is in flight at a time; connections that arrive meanwhile
+ * share the next one.
  */
 export class AppConnections implements ConnectionQuota, Stated {
   private readonly partition: Partition;
@@ -38,12 +39,12 @@ export class AppConnections implements ConnectionQuota, Stated {
   private readonly changed = new Set<Held>();
   private waiting = 0;
   private stating: Promise<void> | undefined;
-  /** A connection waits, or has left a place that connections of other loops may wait for. */
+  /** Called when a connection waits, or has freed a place that other loops may wait for. */
   private isUrgent = false;
 
   constructor(partition: Partition) {
     this.partition = partition;
-    // What is stated here is stated again like topics.
+    // These statements are repeated like those of topics.
     partition.topics.add(this);
   }
 
@@ -77,12 +78,12 @@ export class AppConnections implements ConnectionQuota, Stated {
     this.changed.add(held);
   }
 
-  /** The apps of which something was stated. */
+  /** The apps in the last statement. */
   known(): readonly App[] {
     return Array.from(this.apps.values(), ({ app }) => app);
   }
 
-  /** States what has changed. What cannot be stated now is stated by a later call. */
+  /** States what has changed. If that is impossible now, a later call does it. */
   async share(): Promise<void> {
     if (this.partition.isReady) await this.state().catch(() => undefined);
   }
@@ -93,7 +94,7 @@ export class AppConnections implements ConnectionQuota, Stated {
   }
 
   complete(): void {
-    // Nothing here waits until the data are complete.
+    // Nothing to do: no connection waits until the data are complete.
   }
 
   private of(app: App): Held {
@@ -102,12 +103,12 @@ export class AppConnections implements ConnectionQuota, Stated {
       held = { app, taken: 0, open: 0, waiting: [] };
       this.apps.set(app.id, held);
     }
-    // An app that was removed and created again has new limits.
+    // An app that was deleted and created again has new limits.
     held.app = app;
     return held;
   }
 
-  /** States at the end of this turn, or after the statement in flight. */
+  /** Makes a statement at the end of this turn, or after the one in flight. */
   private stateSoon(): void {
     this.isUrgent = true;
     if (this.stating !== undefined) return;
@@ -116,7 +117,7 @@ export class AppConnections implements ConnectionQuota, Stated {
     });
   }
 
-  /** Makes statements one after the other. Each counts all connections that wait. */
+  /** Makes statements one after the other. Each includes all waiting connections. */
   private state(): Promise<void> {
     if (this.stating !== undefined) return this.stating.then(() => this.state());
     const stating = this.stateAll();
@@ -139,7 +140,7 @@ export class AppConnections implements ConnectionQuota, Stated {
       } catch (error) {
         const unstated = all.slice(n);
         for (const held of unstated) this.changed.add(held);
-        // The authority cannot be asked, so waiting connections are let in.
+        // The authority cannot be asked, so waiting connections are admitted.
         this.answer(unstated.map(statementOf));
         throw error;
       }
@@ -158,7 +159,10 @@ export class AppConnections implements ConnectionQuota, Stated {
     return answer[4] ?? [];
   }
 
-  /** Lets in as many as the authority allows. `answer`: how many of each app may have a place; `undefined`: all. */
+  /**
+   * Admits as many connections as the authority allows. `answer`: how many places each app has; `undefined`: no
+   * limit.
+   */
   private answer(statements: readonly Statement[], answer?: Reply): void {
     const allowed = answer as readonly number[] | undefined;
     for (const [n, { held, taken, waiting }] of statements.entries()) {

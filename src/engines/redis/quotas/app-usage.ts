@@ -6,7 +6,7 @@ import type { Reply } from '../link/reply.ts';
 import type { Partition } from '../partition.ts';
 import { USE } from '../scripts/quotas.ts';
 
-/** Apps in one statement, so that no script runs for long. */
+/** The limit of apps in one statement, so that no script runs for long. */
 const APPS_MAX = 100;
 
 /** What this loop knows of one app. */
@@ -14,9 +14,15 @@ interface AppUsage {
   readonly appId: string;
   /** Days since 1970, UTC. */
   day: number;
-  /** Messages of the day on all loops by which this loop enforces the quota, without those that it has not stated. */
+  /**
+   * Today's messages on all loops, as far as this loop knows; without those that it has not stated. The quota is
+   * enforced by this number.
+   */
   known: Messages;
-  /** The last sum of Redis; `undefined`: not asked yet. `known` may be more: the store has what others have not stated. */
+  /**
+   * The last sum of Redis; `undefined`: not asked yet. `known` may be larger, because the store includes what others
+   * have not stated.
+   */
   seen: Messages | undefined;
   /** Usage that was not stated yet. */
   messages: Messages;
@@ -28,7 +34,7 @@ interface Messages {
   clients: number;
 }
 
-/** What is stated of one app. */
+/** The statement about one app. */
 interface Row {
   readonly one: AppUsage;
   readonly day: number;
@@ -38,27 +44,27 @@ interface Row {
 
 export interface AppUsagesOptions {
   readonly partition: Partition;
-  /** The id of this loop, which no other loop has or had. */
+  /** The id of this loop, unique across all loops and restarts. */
   readonly loop: string;
   readonly usage: Usage;
   readonly apps: Pick<AppDirectory, 'byId'>;
-  /** Hands over what was taken since the last call, by calling `add`. */
+  /** Calls `add` for what was taken since the last call. */
   readonly collect: () => void;
   /** Called with the number of loops. */
   readonly onLoops: (loops: number) => void;
 }
 
 /**
- * The usage of the apps of one partition. Redis adds up what the loops have taken. A statement has a number, and the same
- * one is made again until it is answered, so each counts once.
+ * The usage of the apps of one partition. Redis adds up what the loops have taken. Statements have numbers, and each
+ * is repeated with its number until it is answered, so each counts once.
  */
 export class AppUsages {
   private readonly options: AppUsagesOptions;
   private readonly apps = new Map<string, AppUsage>();
-  /** The apps of which something was taken. */
+  /** The apps from which something was taken. */
   private readonly taken = new Set<AppUsage>();
   private statements = 0;
-  /** The statement that has no answer yet. */
+  /** The statement in flight. */
   private unanswered: readonly Row[] | undefined;
   private sharing: Promise<void> | undefined;
   private isUrgent = false;
@@ -78,14 +84,14 @@ export class AppUsages {
     this.taken.add(one);
   }
 
-  /** States new usage, now or after the statement in flight. */
+  /** States new usage now, or after the statement in flight. */
   shareSoon(): void {
     if (this.taken.size === 0) return;
     this.isUrgent = true;
     if (this.sharing === undefined) void this.share();
   }
 
-  /** States what was taken, and asks for the sums of apps with a quota, since others may use it up. */
+  /** States what was taken. Also asks for the sums of apps with a quota, since others may use it up. */
   async shareAll(): Promise<void> {
     const today = this.options.usage.today();
     for (const one of this.apps.values()) {
@@ -132,7 +138,7 @@ export class AppUsages {
     }
   }
 
-  /** Forgets what was taken of rates: once Redis answers again, the buckets would be full anyway. */
+  /** Forgets what was taken of rates: by the time Redis answers again, the buckets would be full anyway. */
   private forgetRequests(): void {
     for (const one of this.taken) one.requests = { triggers: 0, queries: 0 };
   }

@@ -10,10 +10,10 @@ import { ACTIVITY, SERVERS } from '../scripts/quotas.ts';
 import { AppConnections } from './app-connections.ts';
 import { ClusterUsage, type ClusterUsageParts } from './cluster-usage.ts';
 
-/** Apps in one question, so that no script runs for long. */
+/** The limit of apps in one question, so that no script runs for long. */
 const APPS_MAX = 200;
 
-/** The pause between two statements of usage that other servers need not know at once. */
+/** The pause between two statements of usage that is not urgent for other servers. */
 const SHARE_MS = 1000;
 
 /** What one app does now, on all servers. */
@@ -21,12 +21,12 @@ export interface ClusterActivity {
   readonly appId: string;
   readonly connections: number;
   readonly channels: number;
-  /** Messages of the day. */
+  /** Today's messages. */
   readonly messages: number;
   readonly clientMessages: number;
 }
 
-/** What one server has of each app. */
+/** What one server has, by app. */
 export interface ServerConnections {
   readonly name: string;
   /** Open connections, by app. */
@@ -46,7 +46,7 @@ export interface ClusterQuotasOptions {
   readonly openConnections: () => Iterable<readonly [app: App, open: number]>;
 }
 
-/** The limits that hold for an app on all servers together, and the figures of apps on all servers. */
+/** The limits of apps that hold for all servers together, and the figures of apps on all servers. */
 export class ClusterQuotas implements ConnectionQuota {
   readonly serverName: string;
   private readonly options: ClusterQuotasOptions;
@@ -60,12 +60,12 @@ export class ClusterQuotas implements ConnectionQuota {
     this.serverName = options.serverName;
   }
 
-  /** For the usage of this loop. */
+  /** The usage of this loop. */
   get usage(): SharedUsage {
     return this.clusterUsage.shared;
   }
 
-  /** Begins to share. Nothing else may be called before. */
+  /** Starts sharing. Must be called first. */
   start(parts: ClusterUsageParts): void {
     this.partitions = parts.partitions;
     this.connections = this.partitions.map((partition) => new AppConnections(partition));
@@ -73,7 +73,7 @@ export class ClusterQuotas implements ConnectionQuota {
     this.shareLater();
   }
 
-  /** Shares the usage that others do not know yet, for the last time. */
+  /** Shares the remaining usage, for the last time. */
   async stop(): Promise<void> {
     this.stopSharing?.();
     await this.clusterUsage.share();
@@ -87,7 +87,7 @@ export class ClusterQuotas implements ConnectionQuota {
     this.connectionsOf(app).release(app);
   }
 
-  /** States what other servers need not know at once. */
+  /** States what is not urgent for other servers. */
   async share(): Promise<void> {
     const open = new Map(this.options.openConnections());
     for (const [app, count] of open) this.connectionsOf(app).setOpen(app, count);
@@ -130,7 +130,7 @@ export class ClusterQuotas implements ConnectionQuota {
     };
   }
 
-  /** Returns the open connections of each app that has any, on all servers. They are a second old at most. */
+  /** Returns the open connections of each app that has any, on all servers. At most one second old. */
   async openConnections(): Promise<readonly (readonly [appId: string, open: number])[]> {
     const sums = new Map<string, number>();
     for (const { connections } of await this.servers()) {

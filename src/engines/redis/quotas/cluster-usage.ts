@@ -11,7 +11,7 @@ export interface ClusterUsageParts {
   readonly apps: AppDirectory;
 }
 
-/** What this loop and all others take from the quotas and rates of apps, over Redis. */
+/** Shares over Redis what all loops take from the quotas and rates of apps. */
 export class ClusterUsage {
   readonly shared: SharedUsage;
   private readonly unshared: UnsharedUsage;
@@ -24,7 +24,7 @@ export class ClusterUsage {
       loops: () => this.loops,
       shareSoon: () => this.shareSoon(),
     });
-    // Redis says which loop has passed a warning.
+    // Redis decides which loop logs a warning.
     this.shared = { unshared: this.unshared, warns: false, isFirst: false };
   }
 
@@ -45,7 +45,7 @@ export class ClusterUsage {
     );
   }
 
-  /** States what was taken, and learns what others have taken of the quotas of the same apps. */
+  /** States what was taken, and learns what others have taken from the quotas of the same apps. */
   async share(): Promise<void> {
     this.collect();
     await Promise.all(this.all.map((usages) => usages.shareAll()));
@@ -55,7 +55,7 @@ export class ClusterUsage {
     for (const usages of this.collect()) usages.shareSoon();
   }
 
-  /** Hands what was taken over to its partitions, and returns these. */
+  /** Passes on to the partitions what was taken, and returns these partitions. */
   private collect(): ReadonlySet<AppUsages> {
     const touched = new Set<AppUsages>();
     if (this.all.length === 0) return touched;

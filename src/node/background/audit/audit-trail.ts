@@ -7,16 +7,19 @@ import { printable } from '../../../runtime/printable.ts';
 import type { AuditEntry, AuditStore } from '../../../stores/admin/audit-store.ts';
 import type { AdminCall } from '../../../transports/admin/routes.ts';
 
-/** Entries that are kept. */
+/** The number of entries to keep. */
 const AUDIT_ENTRIES_MAX = 10_000;
 
-/** After how many new entries old ones are removed. */
+/** Old entries are removed after this many new ones. */
 const TRIM_AFTER = 100;
 
-/** The same that is done again within this time is counted in one entry: a script that sends events must not push out the rest. */
+/**
+ * The same action repeated within this time only increases the count of its entry, so that a script that sends events
+ * does not push out all other entries.
+ */
 const SAME_MS = 60_000;
 
-/** Entries that may be counted again. */
+/** The number of entries whose count can still increase. */
 const OPEN_MAX = 100;
 
 const TEXT_MAX = 200;
@@ -34,13 +37,13 @@ interface Done {
 }
 
 /**
- * Writes down who did what by the admin API: changes, log-ins, and secrets that were shown. No values are kept, only
- * ids and the names of settings. An answer does not wait for it, and is given also if it cannot be written.
+ * Records who did what through the admin API: changes, log-ins and secrets that were shown. Records ids and names of
+ * settings, but no values. Requests do not wait for the entry, and succeed even if it cannot be written.
  */
 export class AuditTrail {
   private readonly options: AuditTrailOptions;
   private readonly throttle: LogThrottle;
-  /** The entries that may be counted again, the oldest first. */
+  /** The entries whose count can still increase, oldest first. */
   private readonly open = new Map<string, AuditEntry>();
   private writing: Promise<void> = Promise.resolve();
   private untrimmed = TRIM_AFTER;
@@ -50,7 +53,7 @@ export class AuditTrail {
     this.throttle = new LogThrottle(options.clock);
   }
 
-  /** Writes down what was done, if it is of a kind that is written down. */
+  /** Records an action, if it is of a recorded kind. */
   note(operation: Operation, done: Done): void {
     if (!isNoted(operation, done)) return;
     const now = this.options.clock.now();
@@ -58,7 +61,7 @@ export class AuditTrail {
     this.writing = this.write(entry);
   }
 
-  /** Settles when everything that was noted before is written. */
+  /** Settles when all earlier entries are written. */
   async settled(): Promise<void> {
     await this.writing;
   }
@@ -100,7 +103,10 @@ export class AuditTrail {
   }
 }
 
-/** Whatever is not only read, and secrets that are shown. Of what is open to everybody, only log-ins. */
+/**
+ * Records everything but reads, and also reads that show secrets. Of the actions that need no log-in, only log-ins
+ * themselves.
+ */
 function isNoted({ id, method, role, open }: Operation, { call, status }: Done): boolean {
   if (open) return id === 'logIn' && status < 400;
   const changes = method !== 'GET' && hasRole(role, 'operator');
@@ -125,12 +131,12 @@ function entryOf({ id, path, method }: Operation, done: Done, nowMs: number): Au
     lastAtMs: nowMs,
     times: 1,
     user: short(user ?? ''),
-    // Whoever has just logged in was nobody before.
+    // A caller who has just logged in was anonymous when the request came.
     how: how === 'nobody' ? 'password' : how,
     address: short(call.sender.address),
     operation: id,
     subject: short(call.path['id'] ?? (typeof made === 'string' ? made : '')),
-    // A log-in has nothing but the password.
+    // The body of a log-in contains nothing but the password.
     detail: path === '/session' ? '' : short(detail.join(', ')),
     status,
   };

@@ -4,7 +4,7 @@ import type { Log } from '../../../runtime/ports.ts';
 import { printable } from '../../../runtime/printable.ts';
 import type { AdminCall } from '../../../transports/admin/routes.ts';
 
-/** Logs a change: ids and the names of settings, but no values, because some are secrets. */
+/** Logs a change: ids and names of settings, but no values, because some are secret. */
 export function logChange(
   log: Log,
   { logLine }: Operation,
@@ -23,7 +23,7 @@ export function logChange(
   });
 }
 
-/** Logs a change that was answered with an error. It may have been made nevertheless, if only the answer failed. */
+/** Logs a change that was answered with an error. It may still have been made, if only the answer failed. */
 export function logRefusedChange(
   log: Log,
   { logLine, id }: Operation,

@@ -31,17 +31,17 @@ import {
 import type { Answers, OtherServers } from './other-servers.ts';
 import type { ClusterQuestion, ConnectionsOfServer, EndpointOfServer } from './questions.ts';
 
-/** What this server knows of itself alone. */
+/** What this server knows about itself. */
 export interface LocalServer {
   report(): Promise<NodeReport>;
   conditions(): Promise<Checked>;
   figures(sinceMs: number): Promise<KeptFigures>;
-  /** How addresses of webhooks have answered; `undefined`: of all owners. */
+  /** How webhook addresses have answered this server. `undefined`: of all tenants. */
   endpoints(ownerId: string | undefined): readonly EndpointOfServer[];
   gateways(instanceId: string): GatewaysOfServer;
   log(query: LogQuery): LogPage;
   problems(appId: string): Promise<readonly ProblemGroup[]>;
-  /** `unknown`: the list that should be continued is not known any more. */
+  /** `unknown`: the list that the position belongs to no longer exists. */
   connections(filter: ConnectionFilter): Promise<ConnectionsOfServer | 'unknown'>;
   connection(appId: string, socketId: string): Promise<ConnectionDetails | undefined>;
   /** Ends a connection; `false` if there is none. */
@@ -54,7 +54,7 @@ export interface ClusterOptions {
   readonly local: LocalServer;
   /** `undefined`: there are none. */
   readonly others: Pick<OtherServers, 'ask' | 'askOne' | 'list'> | undefined;
-  /** Whether the servers share one store. */
+  /** Whether all servers use one store. */
   readonly sharesStore: boolean;
   readonly clock: Clock;
 }
@@ -62,13 +62,13 @@ export interface ClusterOptions {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How long the figures of other servers are kept. Milliseconds. */
+/** How long answers of other servers are cached. Milliseconds. */
 const KEPT_MS = 1_000;
 
-/** One answer for all servers that act as one. */
+/** Answers questions for the whole cluster. */
 export class Cluster {
   private readonly options: ClusterOptions;
-  /** What others have answered, by the hour from which on they were asked. */
+  /** Cached answers of other servers, by the hour that they start at. */
   private readonly keptFigures = new Map<
     number,
     { readonly atMs: number; readonly answers: Promise<Answers<KeptFigures>> }
@@ -78,7 +78,7 @@ export class Cluster {
     this.options = options;
   }
 
-  /** Every server, this one first. */
+  /** All servers, this one first. */
   async nodes(): Promise<readonly ShownNode[]> {
     const { node, local, others, clock } = this.options;
     const [report, asked] = await Promise.all([local.report(), others?.ask({ what: 'report' })]);
@@ -122,7 +122,7 @@ export class Cluster {
     };
   }
 
-  /** The newest lines of all logs. */
+  /** The newest lines of all servers' logs. */
   async log(query: LogQuery): Promise<OfAllServers & LogPage<ShownLine & OfServer>> {
     const { node, local, others } = this.options;
     const own = local.log(query);
@@ -131,7 +131,7 @@ export class Cluster {
     return { servers: this.servers(asked), ...merged };
   }
 
-  /** What is known of the gateways of an instance. */
+  /** The state of the gateways of an instance. */
   async gateways(instanceId: string): Promise<OfAllServers & GatewaysOfCluster> {
     const { node, local, others } = this.options;
     const own = local.gateways(instanceId);
@@ -152,7 +152,7 @@ export class Cluster {
     return { servers: this.servers(asked), problems };
   }
 
-  /** How addresses of webhooks have answered; `undefined`: of all owners. */
+  /** How webhook addresses have answered. `undefined`: of all tenants. */
   async endpoints(
     ownerId: string | undefined,
   ): Promise<OfAllServers & { readonly endpoints: readonly EndpointOfCluster[] }> {
@@ -180,7 +180,7 @@ export class Cluster {
     );
   }
 
-  /** Finds a connection, wherever it is. `server`: the one that has it, if that is known. */
+  /** Finds a connection on any server. `server` is given if it is already known where the connection is. */
   async connection(appId: string, socketId: string, server?: string) {
     const { node, local, others } = this.options;
     if (server !== undefined && server !== node) {
@@ -197,7 +197,7 @@ export class Cluster {
     return { servers: this.servers(asked), found: undefined };
   }
 
-  /** Ends a connection, wherever it is. */
+  /** Closes a connection on any server. */
   async end(appId: string, socketId: string) {
     const { local, others } = this.options;
     if (await local.end(appId, socketId)) return { servers: [], isFound: true };
@@ -207,8 +207,8 @@ export class Cluster {
   }
 
   /**
-   * Asks others for the figures since the last full hour before a time. Those of a day are large, so the answers to the same
-   * question are kept for a second: however many watch, a server is asked 25 times in a second at most.
+   * Asks the other servers for figures since the last full hour before a time. A day of figures is large, so equal
+   * questions share one answer for a second: however many people watch, a server is asked at most 25 times a second.
    */
   private async figuresOfOthers(sinceMs: number) {
     const { others, clock } = this.options;
@@ -226,7 +226,7 @@ export class Cluster {
     return await answers;
   }
 
-  /** The conditions that other servers do not answer. */
+  /** The conditions that report servers without an answer. */
   private silent(away: readonly string[]): readonly Condition[] {
     const { others, clock } = this.options;
     const known = (others?.list() ?? []).filter(({ name }) => away.includes(name));
@@ -235,7 +235,7 @@ export class Cluster {
       level: 'bad',
       text: `The server ${name} does not answer.`,
       advice:
-        'Look at its process, its log and its network. If it is gone, its clients connect to other servers, and it is forgotten after 10 minutes.',
+        'Check its process, log and network. If it has failed, its clients connect to other servers, and it is forgotten after 10 minutes.',
       sinceMs: silentSinceMs,
     }));
   }
@@ -250,7 +250,7 @@ export class Cluster {
   }
 }
 
-/** Answers a question of another server. */
+/** Answers a question from another server. */
 export async function answerFor(local: LocalServer, question: ClusterQuestion): Promise<unknown> {
   switch (question.what) {
     case 'here':
@@ -280,7 +280,7 @@ export async function answerFor(local: LocalServer, question: ClusterQuestion): 
     case 'end':
       return await local.end(question.appId, question.socketId);
     default:
-      // A question of a later version has no answer here.
+      // A newer version may ask questions that this one cannot answer.
       question satisfies never;
       return undefined;
   }

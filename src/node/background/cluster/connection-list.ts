@@ -7,11 +7,11 @@ import { OperationRefused } from '../../../tenants/operation-refused.ts';
 import type { ConnectionsOfServer } from './questions.ts';
 
 export interface ConnectionListOptions {
-  /** All servers that are there, and those that are not. */
+  /** The servers that answer, and those that do not. */
   readonly servers: readonly string[];
   readonly away: readonly string[];
   readonly now: () => number;
-  /** Asks one server for some connections; `undefined`: it does not answer. */
+  /** Asks one server for a part of its connections; `undefined`: no answer. */
   readonly ask: (
     server: string,
     filter: ConnectionFilter,
@@ -23,10 +23,13 @@ export interface ConnectionList extends OfAllServers {
   readonly next: string | undefined;
 }
 
-/** A page that takes longer ends with what was found. Milliseconds. */
+/** The time limit for one page. When it is over, the page has what was found. Milliseconds. */
 const PAGE_MS = 4_000;
 
-/** Lists connections, one server after the other. A position is the name of a server, and the position in its own list. */
+/**
+ * Lists connections server by server. A position consists of the name of a server and the position in that server's
+ * list.
+ */
 export async function listConnections(
   { servers, away, now, ask }: ConnectionListOptions,
   { after, limit, ...filter }: ConnectionFilter,

@@ -14,26 +14,26 @@ import type { ProblemGroup } from '../../../channels/problem-book.ts';
 import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { EndpointOfServer } from './questions.ts';
 
-/** What one server has answered. */
+/** The answer of one server. */
 export interface OfServer<Answer> {
   readonly node: string;
   readonly answer: Answer;
 }
 
-/** How the figures of servers become one. Others are added up. */
+/** Figures for which the highest value of any server counts. All others are added up. */
 const highest: ReadonlySet<SeriesName> = new Set(['loopLateMs']);
 
-/** What all servers see of one store: adding it up would count it several times. */
+/** Figures that every server reads from the shared store: adding them up would count them several times. */
 const ofStore: ReadonlySet<SeriesName> = new Set(['webhooksWaiting', 'pushWaiting']);
 
 export interface MergeOptions {
-  /** Whether the servers share one store. */
+  /** Whether all servers use one store. */
   readonly sharesStore: boolean;
 }
 
 /**
- * Adds up the figures of servers since a time, step by step. A step that one server did not measure has the figures of the
- * others.
+ * Adds up the figures of all servers since a time, step by step. In a step that a server did not measure, only the
+ * others count.
  */
 export function mergeFigures(
   own: KeptFigures,
@@ -70,7 +70,7 @@ export function mergeFigures(
   };
 }
 
-/** Collects what operators should look at, the worst first. What several servers find is listed once. */
+/** Collects the conditions of all servers, worst first. The same condition on several servers is listed once. */
 export function mergeConditions(
   servers: readonly OfServer<readonly Condition[]>[],
 ): readonly ConditionOfCluster[] {
@@ -90,10 +90,10 @@ export function mergeConditions(
   return [...found.values()].toSorted((a, b) => place(a) - place(b) || a.sinceMs - b.sinceMs);
 }
 
-/** Problems of all servers, and the server that saw the last one of each group. */
+/** The problems on all servers, with the server that saw the latest of each group. */
 export type ProblemOfCluster = ProblemGroup & { readonly server: string };
 
-/** Adds up the groups, the last one first. */
+/** Merges the groups, latest first. */
 export function mergeProblems(
   servers: readonly OfServer<readonly ProblemGroup[]>[],
 ): readonly ProblemOfCluster[] {
@@ -114,7 +114,10 @@ export function mergeProblems(
   return [...sums.values()].toSorted((a, b) => b.lastAtMs - a.lastAtMs);
 }
 
-/** Collects what servers know of gateways. A gateway that several servers have paused for the same reason is listed once. */
+/**
+ * Collects the gateways of all servers. A gateway that several servers have paused for the same reason is listed
+ * once.
+ */
 export function mergeGateways(all: readonly OfServer<GatewaysOfServer>[]): GatewaysOfCluster {
   const found = new Map<string, PauseOfCluster>();
   for (const { node, answer } of all) {
@@ -133,7 +136,7 @@ export function mergeGateways(all: readonly OfServer<GatewaysOfServer>[]): Gatew
     Object.fromEntries(platforms.map((one) => [one, make(one)])) as Record<Platform, Value>;
   return {
     pauses: [...found.values()].toSorted((a, b) => a.sinceMs - b.sinceMs),
-    // Which of them are the same is not known, so there are at least these.
+    // The numbers may overlap, so the largest one is a lower bound.
     morePauses: byPlatform((one) => Math.max(...all.map(({ answer }) => answer.morePauses[one]))),
     said: byPlatform((one) => lastSaid(all.map(({ answer }) => answer.said[one]))),
   };
@@ -156,7 +159,7 @@ function compare(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-/** Puts lines of several logs into the order of their times. */
+/** Merges the lines of several logs by time. */
 export function mergeLines(
   all: readonly OfServer<LogPage>[],
   limit: number,
@@ -164,7 +167,8 @@ export function mergeLines(
   const lines = all
     .flatMap(({ node, answer }) => answer.lines.map((line) => ({ ...line, server: node })))
     .toSorted((a, b) => a.atMs - b.atMs || compare(a.server, b.server) || a.n - b.n);
-  // What one server left out is older than its oldest line, and so are lines of others then.
+  // A server leaves out only lines older than the oldest one that it returned. Older lines of the other servers are
+  // therefore left out as well.
   const fromMs = Math.max(
     lines.at(-limit)?.atMs ?? 0,
     ...all.map(({ answer }) => (answer.more ? (answer.lines[0]?.atMs ?? 0) : 0)),
@@ -174,10 +178,10 @@ export function mergeLines(
   return { lines: shown, more };
 }
 
-/** How an address has answered all servers, and those that tried it. */
+/** How an address has answered the servers that tried it. */
 export type EndpointOfCluster = EndpointOfServer & { readonly servers: readonly string[] };
 
-/** Adds up what servers know of each address, the one that was tried last first. */
+/** Merges what the servers know about each address, latest attempt first. */
 export function mergeEndpoints(
   servers: readonly OfServer<readonly EndpointOfServer[]>[],
   { sharesStore }: MergeOptions,
@@ -209,7 +213,7 @@ function together(
     failed: sum.failed + one.failed,
     lastDeliveredAtMs,
     failingSinceMs:
-      // What another server has delivered meanwhile ends the time of failures.
+      // A later delivery by another server ends the period of failures.
       last.failingSinceMs === undefined ? undefined : latest(failingSinceMs, lastDeliveredAtMs),
     waiting: sharesStore ? Math.max(sum.waiting, one.waiting) : sum.waiting + one.waiting,
     oldestWaitingAtMs: earliest(sum.oldestWaitingAtMs, one.oldestWaitingAtMs),

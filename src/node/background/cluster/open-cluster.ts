@@ -10,10 +10,10 @@ import type { Monitor } from '../monitoring/monitor.ts';
 import { answerFor, Cluster, type LocalServer } from './cluster.ts';
 import { OtherServers } from './other-servers.ts';
 
-/** Webhook addresses that are named to other servers. */
+/** The limit of webhook addresses in an answer to another server. */
 const ENDPOINTS_MAX = 1_000;
 
-/** Pauses of one platform that are named: devices of browsers name any number of push services. */
+/** The limit of paused routes of one platform in an answer: browsers can name any number of push services. */
 const PAUSES_MAX = 20;
 
 export interface OpenClusterOptions {
@@ -23,16 +23,16 @@ export interface OpenClusterOptions {
   readonly readiness: Readiness;
   readonly webhooks: Pick<Webhooks, 'endpoints'>;
   readonly log: LocalServer['log'];
-  /** What the gateway of an instance said last to this server. */
+  /** The latest outcome of the gateway of an instance on this server. */
   readonly saidLast: (instanceId: string, platform: Platform) => SaidByGateway;
 }
 
-/** The servers that act as one, as this one sees them. */
+/** This server's view of the cluster. */
 export interface ClusterPart {
   readonly cluster: Cluster;
-  /** Takes what a loop of another server has said. */
+  /** Handles a message from a loop of another server. */
   receive(from: string, text: string): void;
-  /** This server can be asked: it makes itself known. */
+  /** Announces this server to the others, which may ask it from then on. */
   begin(): void;
 }
 
@@ -45,8 +45,8 @@ export function openCluster(options: OpenClusterOptions): ClusterPart {
       ? new OtherServers({
           node,
           timers: systemTimers,
-          // One loop speaks for this server.
-          say: (to, text) => realtime.ask({ what: 'tell-servers', to, text }),
+          // One loop represents this server.
+          send: (to, text) => realtime.ask({ what: 'notify-servers', to, text }),
           answer: (question) => answerFor(local, question),
         })
       : undefined;
@@ -60,7 +60,7 @@ export function openCluster(options: OpenClusterOptions): ClusterPart {
     }),
     receive: (from, text) => others?.receive(from, text),
     begin() {
-      // From then on, all know each other, so that one that fails is missed.
+      // From then on the servers know each other, so a failed one is noticed.
       void others?.ask({ what: 'here' });
     },
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../../../testing/fake-time.ts';
-import { FORM, stoppingWord } from '../../link/cluster-words.ts';
+import { FORM, stoppingNotice } from '../../link/cluster-format.ts';
 import { OtherServers } from './other-servers.ts';
 import type { ClusterQuestion } from './questions.ts';
 
@@ -13,15 +13,15 @@ function stage() {
     const others = new OtherServers({
       node,
       timers: time,
-      async say(to, text) {
+      async send(to, text) {
         if (seen.isRedisAway) return undefined;
-        const hearers = [...servers].filter(([name]) =>
+        const receivers = [...servers].filter(([name]) =>
           to === undefined ? name !== node : `loop-${name}` === to,
         );
-        for (const [name, other] of hearers) {
+        for (const [name, other] of receivers) {
           if (!seen.silent.has(name)) other.receive(`loop-${node}`, text);
         }
-        return hearers.length;
+        return receivers.length;
       },
       answer:
         answer ??
@@ -87,7 +87,7 @@ describe('the other servers of a cluster', () => {
     const a = open('a');
     open('b');
     await a.ask(problems);
-    a.receive('loop-b', stoppingWord('b'));
+    a.receive('loop-b', stoppingNotice('b'));
     // It still answers while its connections end.
     expect((await a.ask(problems)).answers).toHaveLength(1);
     servers.delete('b');
@@ -149,22 +149,22 @@ describe('the other servers of a cluster', () => {
   it('ignore what they do not understand', async () => {
     const { open, seen } = stage();
     const a = open('a');
-    const word = { type: 'ask', number: 1, question: problems, node: 'b', form: FORM };
+    const message = { type: 'ask', number: 1, question: problems, node: 'b', form: FORM };
     for (const text of [
       'x',
       'null',
       '[]',
-      JSON.stringify({ ...word, form: FORM + 1 }),
-      JSON.stringify({ ...word, question: null }),
-      JSON.stringify({ ...word, number: 'x' }),
-      JSON.stringify({ ...word, node: 1 }),
-      JSON.stringify({ ...word, type: 'watch' }),
+      JSON.stringify({ ...message, form: FORM + 1 }),
+      JSON.stringify({ ...message, question: null }),
+      JSON.stringify({ ...message, number: 'x' }),
+      JSON.stringify({ ...message, node: 1 }),
+      JSON.stringify({ ...message, type: 'watch' }),
     ]) {
       a.receive('loop-b', text);
     }
-    a.receive('loop-b', JSON.stringify({ ...word, type: 'answer', answer: 1 }));
+    a.receive('loop-b', JSON.stringify({ ...message, type: 'answer', answer: 1 }));
     expect(seen.asked).toEqual([]);
-    a.receive('loop-b', JSON.stringify(word));
+    a.receive('loop-b', JSON.stringify(message));
     expect(seen.asked).toEqual(['a problems']);
   });
 });

@@ -1,6 +1,6 @@
 import type { Timers } from '../../../runtime/ports.ts';
 import { OperationRefused } from '../../../tenants/operation-refused.ts';
-import { FORM } from '../../link/cluster-words.ts';
+import { FORM } from '../../link/cluster-format.ts';
 import type { ClusterQuestion, ClusterQuestions } from './questions.ts';
 
 export interface OtherServersOptions {
@@ -8,11 +8,11 @@ export interface OtherServersOptions {
   readonly node: string;
   readonly timers: Timers;
   /**
-   * Says a text to one loop of each other server, or to one loop. Returns how many were there to hear it; `undefined` while
-   * that cannot be known.
+   * Sends a text to one loop of each other server, or to a given loop. Returns the number of receivers; `undefined`
+   * if it is unknown at the moment.
    */
-  readonly say: (to: string | undefined, text: string) => Promise<number | undefined>;
-  /** Answers a question of another server. */
+  readonly send: (to: string | undefined, text: string) => Promise<number | undefined>;
+  /** Answers a question from another server. */
   readonly answer: (question: ClusterQuestion) => Promise<unknown>;
 }
 
@@ -22,17 +22,17 @@ export interface Answers<Answer> {
   readonly away: readonly string[];
 }
 
-/** Another server that was heard of. */
+/** Another server of the cluster. */
 export interface KnownServer {
   readonly name: string;
-  /** When it last said anything. */
+  /** When its last message came. */
   readonly heardAtMs: number;
-  /** Since when it does not answer; `undefined`: it does. */
+  /** Since when it has not answered; `undefined`: it answers. */
   readonly silentSinceMs: number | undefined;
 }
 
 interface Known {
-  /** The loop that speaks for it. */
+  /** The loop that represents it. */
   readonly loop: string;
   heardAtMs: number;
   silentSinceMs: number | undefined;
@@ -41,41 +41,41 @@ interface Known {
 
 interface Pending {
   readonly answers: Map<string, unknown>;
-  /** How many servers have heard the question, once that is known. */
-  hearers: number;
+  /** The number of servers that received the question, once it is known. */
+  receivers: number;
   readonly done: PromiseWithResolvers<void>;
 }
 
-/** What servers say to each other here. */
-type Word =
+/** The messages between servers. */
+type ServerMessage =
   | { readonly type: 'ask'; readonly number: number; readonly question: ClusterQuestion }
   | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
   | { readonly type: 'stopping' };
 
-type ReceivedWord = Word & { readonly node: string };
+type ReceivedMessage = ServerMessage & { readonly node: string };
 
-/** How long a question waits for answers. Milliseconds. */
+/** The timeout of a question. Milliseconds. */
 const ANSWER_MS = 1_000;
 
-/** A server that does not answer for this time is forgotten. Milliseconds. */
+/** A server without an answer for this long is forgotten. Milliseconds. */
 const FORGOTTEN_MS = 10 * 60 * 1_000;
 
-/** Servers that are remembered. */
+/** The limit of servers to remember. */
 const KNOWN_MAX = 256;
 
-/** Questions of this server that wait for answers, and those of others that it answers, at the same time. */
+/** The limits of open questions: from this server, and from other servers. */
 const ASKED_MAX = 32;
 const ANSWERED_MAX = 32;
 
-/** Characters of an answer. */
+/** The largest answer, in characters. */
 const ANSWER_MAX = 4 * 1024 * 1024;
 
-/** Asks the other servers of a cluster, and answers them. Nothing is said while nobody asks. */
+/** Asks the other servers of a cluster and answers their questions. Sends nothing while there are no questions. */
 export class OtherServers {
   private readonly options: OtherServersOptions;
   private readonly known = new Map<string, Known>();
   private readonly pending = new Map<number, Pending>();
-  /** Questions in progress, by their text. Callers that ask the same at the same time share the answers. */
+  /** Open questions by their text. Callers with the same question share its answers. */
   private readonly running = new Map<string, Promise<Answers<unknown>>>();
   private lastNumber = 0;
   private answering = 0;
@@ -84,7 +84,7 @@ export class OtherServers {
     this.options = options;
   }
 
-  /** All that are known, by name. Those that have stopped are not. */
+  /** All known servers by name, without those that have stopped. */
   list(): readonly KnownServer[] {
     this.forget();
     return Array.from(this.known, ([name, { heardAtMs, silentSinceMs }]) => ({
@@ -94,7 +94,7 @@ export class OtherServers {
     })).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Asks all. Throws `OperationRefused` if too many questions wait. */
+  /** Asks all servers. Throws `OperationRefused` if too many questions are open. */
   async ask<What extends keyof ClusterQuestions>(
     question: { readonly what: What } & ClusterQuestions[What]['ask'],
   ): Promise<Answers<ClusterQuestions[What]['answer']>> {
@@ -109,7 +109,7 @@ export class OtherServers {
     return (await answers) as Answers<ClusterQuestions[What]['answer']>;
   }
 
-  /** Asks one by its name; `undefined`: it does not answer. */
+  /** Asks one server by name; `undefined`: no answer. */
   async askOne<What extends keyof ClusterQuestions>(
     node: string,
     question: { readonly what: What } & ClusterQuestions[What]['ask'],
@@ -120,28 +120,28 @@ export class OtherServers {
     return answers.find((one) => one.node === node)?.answer as ClusterQuestions[What]['answer'];
   }
 
-  /** Takes what another server has said. What is not for this class is ignored. */
+  /** Handles a message of another server. Ignores messages that are not for this class. */
   receive(from: string, text: string): void {
-    const word = readWord(text);
-    if (word === undefined) return;
-    this.hear(word.node, from);
-    switch (word.type) {
+    const message = readMessage(text);
+    if (message === undefined) return;
+    this.noteSender(message.node, from);
+    switch (message.type) {
       case 'ask':
-        void this.reply(from, word);
+        void this.reply(from, message);
         return;
       case 'answer': {
-        const pending = this.pending.get(word.number);
-        pending?.answers.set(word.node, word.answer);
+        const pending = this.pending.get(message.number);
+        pending?.answers.set(message.node, message.answer);
         this.checkDone(pending);
         return;
       }
       case 'stopping': {
-        const known = this.known.get(word.node);
+        const known = this.known.get(message.node);
         if (known !== undefined) known.isStopping = true;
         return;
       }
       default:
-        word satisfies never;
+        message satisfies never;
     }
   }
 
@@ -155,21 +155,21 @@ export class OtherServers {
     const number = ++this.lastNumber;
     const pending: Pending = {
       answers: new Map(),
-      hearers: Number.POSITIVE_INFINITY,
+      receivers: Number.POSITIVE_INFINITY,
       done: Promise.withResolvers(),
     };
     this.pending.set(number, pending);
     const cancel = this.options.timers.after(ANSWER_MS, () => pending.done.resolve());
-    const said = this.say(to, { type: 'ask', number, question });
-    void said.then((hearers = 0) => {
-      pending.hearers = hearers;
+    const sent = this.send(to, { type: 'ask', number, question });
+    void sent.then((receivers = 0) => {
+      pending.receivers = receivers;
       this.checkDone(pending);
     });
     await pending.done.promise;
     cancel();
     this.pending.delete(number);
     const answers = Array.from(pending.answers, ([node, answer]) => ({ node, answer }));
-    if (to === undefined) this.miss(pending.answers);
+    if (to === undefined) this.noteMissing(pending.answers);
     return {
       answers: answers.filter(({ answer }) => answer !== null),
       away: [...this.known.keys()].filter((node) => (pending.answers.get(node) ?? null) === null),
@@ -177,13 +177,13 @@ export class OtherServers {
   }
 
   private checkDone(pending: Pending | undefined): void {
-    if (pending !== undefined && pending.answers.size >= pending.hearers) pending.done.resolve();
+    if (pending !== undefined && pending.answers.size >= pending.receivers) pending.done.resolve();
   }
 
-  /** Answers a question; `null` says that there is no answer. */
+  /** Answers a question. Sends `null` if there is no answer. */
   private async reply(
     from: string,
-    { number, question }: Extract<Word, { type: 'ask' }>,
+    { number, question }: Extract<ServerMessage, { type: 'ask' }>,
   ): Promise<void> {
     if (this.answering >= ANSWERED_MAX) return;
     this.answering++;
@@ -192,30 +192,30 @@ export class OtherServers {
       answer = (await this.options.answer(question)) ?? null;
       if (JSON.stringify(answer).length > ANSWER_MAX) answer = null;
     } catch {
-      // The asking server sees that there is no answer. What does not work here is a condition of this server.
+      // The asking server shows that the answer is missing, and this server has a condition for the cause.
     } finally {
       this.answering--;
     }
-    void this.say(from, { type: 'answer', number, answer });
+    void this.send(from, { type: 'answer', number, answer });
   }
 
-  private say(to: string | undefined, word: Word): Promise<number | undefined> {
-    const { say, node } = this.options;
-    // A realtime loop that does not answer cannot say anything.
-    return say(to, JSON.stringify({ ...word, form: FORM, node })).catch(() => undefined);
+  private send(to: string | undefined, message: ServerMessage): Promise<number | undefined> {
+    const { send, node } = this.options;
+    // A realtime loop that hangs cannot send anything.
+    return send(to, JSON.stringify({ ...message, form: FORM, node })).catch(() => undefined);
   }
 
-  private hear(node: string, loop: string): void {
+  private noteSender(node: string, loop: string): void {
     const known = this.known.get(node);
     if (known === undefined && this.known.size >= KNOWN_MAX) return;
-    // One that was started again has another loop.
+    // A restarted server is represented by a new loop.
     const isStopping = known?.loop === loop && known.isStopping;
     const heardAtMs = this.options.timers.now();
     this.known.set(node, { loop, heardAtMs, silentSinceMs: undefined, isStopping });
   }
 
-  /** Notes who did not answer. */
-  private miss(answers: ReadonlyMap<string, unknown>): void {
+  /** Records which servers did not answer. */
+  private noteMissing(answers: ReadonlyMap<string, unknown>): void {
     const nowMs = this.options.timers.now();
     for (const [node, known] of this.known) {
       if (answers.has(node)) continue;
@@ -234,14 +234,14 @@ export class OtherServers {
 }
 
 /** Servers of one cluster trust each other, but may have different versions. */
-function readWord(text: string): ReceivedWord | undefined {
-  let word: Partial<Record<string, unknown>>;
+function readMessage(text: string): ReceivedMessage | undefined {
+  let message: Partial<Record<string, unknown>>;
   try {
-    word = Object(JSON.parse(text));
+    message = Object(JSON.parse(text));
   } catch {
     return undefined;
   }
-  const { type, node, number, question, answer, form } = word;
+  const { type, node, number, question, answer, form } = message;
   if (typeof node !== 'string' || form !== FORM) return undefined;
   if (type === 'stopping') return { type, node };
   if (typeof number !== 'number') return undefined;

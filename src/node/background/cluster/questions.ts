@@ -14,18 +14,18 @@ import type { ProblemGroup } from '../../../channels/problem-book.ts';
 import type { EndpointHealth } from '../../../webhooks/endpoint-health.ts';
 import type { WaitingFor } from '../../../webhooks/webhooks.ts';
 
-/** Some connections of one server. `next` continues the list; `undefined` at the end. */
+/** A part of one server's connections. `next` is where the list continues; `undefined` at the end. */
 export interface ConnectionsOfServer {
   readonly connections: readonly ListedConnection[];
   readonly next?: string | undefined;
 }
 
-/** How an address of webhooks has answered one server. */
+/** How one server was answered by a webhook address. */
 export type EndpointOfServer = Omit<EndpointHealth, 'lastAnswer'> & WaitingFor;
 
-/** The questions that servers of a cluster ask each other, with their answers, as JSON carries them. */
+/** The questions that servers of a cluster ask each other, with their answers, as JSON. */
 export interface ClusterQuestions {
-  /** Whether it is there. */
+  /** The heartbeat question. */
   here: { ask: Record<never, never>; answer: true };
   report: { ask: Record<never, never>; answer: NodeReport };
   conditions: { ask: Record<never, never>; answer: Checked };
@@ -33,16 +33,16 @@ export interface ClusterQuestions {
   problems: { ask: { readonly appId: string }; answer: readonly ProblemGroup[] };
   log: { ask: LogQuery; answer: LogPage };
   gateways: { ask: { readonly instanceId: string }; answer: GatewaysOfServer };
-  /** Those that were tried last. */
+  /** The addresses that were tried most recently. */
   endpoints: { ask: { readonly ownerId: string | undefined }; answer: readonly EndpointOfServer[] };
-  /** `unknown`: the list is not known any more. */
+  /** `unknown`: the list no longer exists. */
   connections: { ask: ConnectionFilter; answer: ConnectionsOfServer | 'unknown' };
-  /** `none`: there is no such connection. */
+  /** `none`: no such connection. */
   connection: {
     ask: { readonly appId: string; readonly socketId: string };
     answer: ConnectionDetails | 'none';
   };
-  /** Whether there was such a connection. */
+  /** Whether the connection existed. */
   end: { ask: { readonly appId: string; readonly socketId: string }; answer: boolean };
 }
 

@@ -23,17 +23,17 @@ import type { LivePushes } from '../push/live-pushes.ts';
 import { type AskedGateway, askGateway } from './gateway-check.ts';
 import { gatewayRequests } from './gateway-requests.ts';
 
-/** Counting ends here: nobody needs to know how many more there are before sending. */
+/** Counting stops at this number: nobody needs the exact one before sending. */
 const DEVICES_MAX = 10_000;
 const PAGE_DEVICES = 1_000;
 
-/** Users whose connections are asked for a preview. */
+/** The limit of users to ask in a preview. */
 const USERS_ASKED_MAX = 100;
 
-/** Audiences that are counted at the same time, for all callers together: each reads up to 10,000 devices. */
+/** The limit of audiences counted concurrently, for all callers together. Each count reads up to 10,000 devices. */
 const COUNTS_AT_ONCE = 2;
 
-/** Instances for which a gateway is asked at the same time. */
+/** The limit of instances whose gateways are checked concurrently. */
 const CHECKS_AT_ONCE = 8;
 
 export interface ComposerOptions {
@@ -49,7 +49,7 @@ export interface ComposerOptions {
 export class Composer implements Composing {
   private readonly options: ComposerOptions;
   private counting = 0;
-  /** The instances for which a gateway is being asked. */
+  /** The instances whose gateways are being checked. */
   private readonly checking = new Set<number>();
 
   constructor(options: ComposerOptions) {
@@ -100,7 +100,7 @@ export class Composer implements Composing {
     const accepted = await this.options.accept(this.instance(id), { kind, body, idempotencyKey });
     if (!(accepted instanceof PushRefusal)) return accepted;
     const { problem, description } = accepted;
-    // The words of the push API begin with the field.
+    // Error texts of the push API begin with the name of the field.
     const [, field] = /^`([^`]+)`: /.exec(description) ?? [];
     const words = description.replace(/^`([^`]+)`: /, '$1: ');
     throw new OperationRefused(refusals[problem] ?? 'invalid', words, field);
@@ -180,13 +180,16 @@ function answerOf({ origin, outcome, durationMs }: AskedGateway): GatewayAnswer 
   return { ...about, result: isSilent ? 'silent' : 'accepted', reason, words };
 }
 
-/** What FCM says if it does not know the project of the account. Of a device it would say UNREGISTERED. */
+/**
+ * FCM's answer if it does not know the project of the service account. For an unknown device it would be
+ * UNREGISTERED.
+ */
 const NO_PROJECT = 'NOT_FOUND';
 
-/** Reasons of devices to which nothing was sent. */
+/** The reasons of results without a send. */
 const NOT_SENT: readonly string[] = ['address-not-allowed', 'host-not-allowed'];
 
-/** What the refusals of the push API are here. */
+/** How refusals of the push API appear in the admin API. */
 const refusals: Partial<Record<PushRefusal['problem'], RefusalCode>> = {
   'over-plan': 'conflict',
   'rate-limited': 'over-limit',
@@ -203,9 +206,9 @@ async function countAudience(
   let devices = 0;
   const query = { instance, target, after: 0, pageDevices: PAGE_DEVICES };
   for await (const { recipients } of audiencePages(source, query)) {
-    // One more page shows that there are more.
+    // Reading one page more shows whether the audience goes on.
     if (read >= DEVICES_MAX) return { devices, platforms, more: true };
-    // Deleted devices count towards the work, and not towards the audience.
+    // Deleted devices cost work, so they count towards the limit, but not as part of the audience.
     read += PAGE_DEVICES;
     devices += recipients.length;
     for (const { platform } of recipients) platforms[platform]++;

@@ -8,24 +8,24 @@ import { readPayloads } from '../../../push/payloads/payloads.ts';
 import { FieldFault } from '../../../push/refusal.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 
-/** What a gateway said to a message for a device that does not exist. */
+/** A gateway's answer to a message for a device that does not exist. */
 export interface AskedGateway {
-  /** The push service of browsers. */
+  /** The push service of the browser. */
   readonly origin: string | undefined;
   readonly outcome: Outcome;
   readonly durationMs: number;
 }
 
-/** A gateway that has not answered by then counts as silent. The dashboard waits a little longer. */
+/** The timeout of a check. The dashboard waits a little longer. */
 const ANSWER_MS = 10_000;
 
-/** Push services of browsers that are asked. */
+/** The limit of push services to check. */
 const SERVICES_MAX = 4;
 
-/** In Apple's form, and of no device. */
+/** Has the form of an Apple device token, and belongs to no device. */
 const APNS_TOKEN = '0'.repeat(64);
 
-/** Of no app. Apple checks the key first. */
+/** The topic of no app. Apple checks the key first. */
 const BUNDLE_ID = 'fanfare.check';
 
 const SILENT: Outcome = {
@@ -36,8 +36,8 @@ const SILENT: Outcome = {
 };
 
 /**
- * Asks a gateway whether it takes the credential of an instance, with a message for a device that does not exist, so
- * nobody gets it. Gateways look at the credential first. FCM is also told to check the message only.
+ * Checks whether a gateway accepts the credential of an instance. Sends a message for a device that does not exist,
+ * so nobody receives it: gateways check the credential first. FCM is also asked to validate only.
  */
 export async function askGateway(
   gateway: AnyGateway,
@@ -81,12 +81,17 @@ function nobody(platform: Platform, origin: string | undefined): Recipient {
     number: 0,
     id: `${platform}-check` as DeviceId,
     platform,
-    token: platform === 'apns' ? APNS_TOKEN : platform === 'fcm' ? 'check' : subscription(origin),
+    token: tokenOf(platform, origin),
     bundleId: BUNDLE_ID,
     userId: undefined,
     registeredAtMs: 0,
     isTrusted: false,
   };
+}
+
+function tokenOf(platform: Platform, origin: string | undefined): string {
+  if (platform === 'apns') return APNS_TOKEN;
+  return platform === 'fcm' ? 'check' : subscription(origin);
 }
 
 function subscription(origin = ''): string {
@@ -96,7 +101,7 @@ function subscription(origin = ''): string {
   return JSON.stringify({ endpoint: `${origin}/fanfare-check`, keys });
 }
 
-/** The push services that settings name without a star. */
+/** The push services in the settings whose name has no wildcard. */
 function originsOf(web: InstanceSettings['web']): readonly string[] {
   const { allowedHosts = [] } = web ?? {};
   const named = allowedHosts.filter((host) => !host.startsWith('*'));

@@ -20,20 +20,20 @@ import type { FcmPayload } from '../../../push/payloads/fcm.ts';
 import type { Payloads } from '../../../push/payloads/payloads.ts';
 import type { WebPayload } from '../../../push/payloads/web.ts';
 
-/** Words that stand for what differs between devices, or is secret. */
+/** Placeholders for values that differ per device or are secret. */
 const DEVICE_TOKEN = 'DEVICE-TOKEN';
 const TOPIC = 'BUNDLE-ID-OF-THE-DEVICE';
 const PROJECT = 'PROJECT-ID';
 const ENDPOINT = 'ENDPOINT-OF-THE-BROWSER';
 const CREDENTIAL = 'CREDENTIAL';
 
-/** A token that has the form of Apple's, in whose place the word is shown. */
+/** A token of Apple's form. The placeholder replaces it in the shown request. */
 const APNS_TOKEN = '0'.repeat(64);
 
-/** The push service with the most header fields; others get fewer. */
+/** The push service that gets the most header fields. */
 const PUSH_SERVICE = 'updates.push.services.mozilla.com';
 
-/** The requests that gateways would get, made by what makes the real ones. The publish has no id yet. */
+/** The requests that the gateways would get, made by the code that makes the real ones. The publish has no id yet. */
 export function gatewayRequests(
   { apns, fcm, web }: Partial<Payloads>,
   instance: InstanceSettings,

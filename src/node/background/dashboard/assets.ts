@@ -10,7 +10,7 @@ export interface Bundle {
   readonly page: Asset;
   /** By their names, which contain a hash of the content. */
   readonly assets: ReadonlyMap<string, Asset>;
-  /** The names of the assets that the page loads by itself, before anybody has logged in. */
+  /** The assets that the page needs before the log-in. */
   readonly open: ReadonlySet<string>;
 }
 

@@ -4,8 +4,8 @@ import { PAGE_FILE } from './page-file.ts';
 const NAMING = '[name]-[hash].[ext]';
 
 /**
- * Bundles the dashboard in memory, for browsers that reach it under a prefix of paths. Costs about 50 ms, once. The build of
- * the binary puts another module here, which has the bundle.
+ * Bundles the dashboard in memory for a path prefix. Takes about 50 ms, once. The build of the binary replaces this
+ * module by one that contains the bundle.
  */
 export async function bundleDashboard(pathPrefix: string): Promise<Bundle> {
   const { outputs, metafile } = await Bun.build({
@@ -33,7 +33,7 @@ export async function bundleDashboard(pathPrefix: string): Promise<Bundle> {
   return { page, assets, open: openAssets(page, assets, importsOf(metafile)) };
 }
 
-/** The assets that each asset imports at once. */
+/** The static imports of each asset. */
 type Imports = ReadonlyMap<string, readonly string[]>;
 
 function importsOf(metafile: Bun.BuildMetafile | undefined): Imports {
@@ -45,11 +45,11 @@ function importsOf(metafile: Bun.BuildMetafile | undefined): Imports {
   );
 }
 
-/** What the page names, and what that imports. The rest is loaded after the log-in. */
+/** The assets that the page names, and their static imports. Other assets load after the log-in. */
 function openAssets(page: Asset, assets: Bundle['assets'], imports: Imports): ReadonlySet<string> {
   const text = new TextDecoder().decode(page.plain);
   const open = new Set([...assets.keys()].filter((name) => text.includes(name)));
-  // A set gives what is added while it is walked through.
+  // Iterating a set includes elements that are added meanwhile.
   for (const name of open) for (const next of imports.get(name) ?? []) open.add(next);
   return open;
 }
@@ -58,7 +58,7 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** The bundler calls styles HTML. */
+/** Bun's bundler reports style sheets as HTML. */
 function typeOf(path: string, type: string): string {
   return path.endsWith('.css') ? 'text/css; charset=utf-8' : type;
 }

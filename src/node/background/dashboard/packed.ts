@@ -6,7 +6,7 @@ interface PackedFile {
   readonly text: string;
 }
 
-/** The dashboard as it lies in the binary, which has no sources to bundle. */
+/** The dashboard as the binary contains it, without sources. */
 export interface PackedDashboard {
   readonly page: PackedFile;
   readonly assets: Readonly<Record<string, PackedFile>>;
@@ -16,7 +16,7 @@ export interface PackedDashboard {
 /** Stands for the prefix of a proxy, which only the server knows. */
 export const PREFIX_MARK = '/path-prefix-of-the-proxy';
 
-/** Packs the dashboard that was bundled with `PREFIX_MARK` as the prefix. Throws if a file is not text. */
+/** Packs a dashboard that was bundled with `PREFIX_MARK` as its prefix. Throws if a file is not text. */
 export function packed({ page, assets, open }: Bundle): PackedDashboard {
   return {
     page: packedFile(page),
@@ -33,9 +33,9 @@ function packedFile({ contentType, plain }: Asset): PackedFile {
   return { contentType, text: new TextDecoder('utf-8', { fatal: true }).decode(plain) };
 }
 
-/** Unpacks the dashboard for browsers that reach it under a prefix of paths. */
+/** Unpacks the dashboard for a path prefix. */
 export function unpacked({ page, assets, open }: PackedDashboard, pathPrefix: string): Bundle {
-  // The prefix goes into HTML and into texts of scripts.
+  // The prefix is inserted into HTML and into string literals of scripts.
   const prefix = pathPrefix.replace(/["'`\\<>{}$&]/g, percentEncoded);
   const unpackedFile = ({ contentType, text }: PackedFile) =>
     assetOf(contentType, new TextEncoder().encode(text.replaceAll(PREFIX_MARK, () => prefix)));

@@ -8,8 +8,8 @@ import { ASSETS_PATH, type Asset, type Bundle } from './assets.ts';
 import { bundleDashboard } from './bundle.ts';
 
 /**
- * What the page may do: load its own parts, talk to its own server, and be a client of Channels and a device of push to
- * try them. Source: Content Security Policy Level 3 and Trusted Types.
+ * The Content Security Policy: the page may load its own assets, call its own server, and act as a client of Channels
+ * and as a device of the push API, to try them out. Source: Content Security Policy Level 3 and Trusted Types.
  */
 function pagePolicy(origins: readonly string[]): string {
   return [
@@ -26,19 +26,19 @@ function pagePolicy(origins: readonly string[]): string {
   ].join('; ');
 }
 
-/** The name of this machine for the browser that sent a request, if the request says it. */
+/** The host by which the requesting browser reaches this machine; `undefined` if the request does not have one. */
 function hostFor(head: RequestHead): string | undefined {
-  // The header is a stranger's text, and goes into another header and into a script.
+  // Header values are untrusted and end up in another header and in a script.
   return /^([\w.-]+|\[[\da-f:]+\])(?::\d+)?$/i.exec(head.header('host') ?? '')?.[1];
 }
 
-/** Where WebSockets of the browser that sent this request go. */
+/** The WebSocket origin for the requesting browser. */
 function channelsOriginFor(head: RequestHead, { port, tls }: ListenerAddress): readonly string[] {
   const host = hostFor(head);
   return host === undefined ? [] : [`${tls ? 'wss' : 'ws'}://${host}:${port}`];
 }
 
-/** Where the browser that sent this request finds the push API. */
+/** The origin of the push API for the requesting browser. */
 function pushOriginFor(
   head: RequestHead,
   { port, tls, publicUrl }: PushAddress,
@@ -50,7 +50,7 @@ function pushOriginFor(
 
 /** Where the push listener is. */
 interface PushAddress extends ListenerAddress {
-  /** The origin under which browsers reach it; `null`: this machine. */
+  /** The public origin; `null`: the host of this machine. */
   readonly publicUrl: string | null;
 }
 
@@ -61,7 +61,7 @@ const PAGE_HEADERS = {
 
 const ASSET_HEADERS = { 'cache-control': 'private, max-age=31536000, immutable' };
 
-/** Leads browsers that know the address of the listener alone to the dashboard. */
+/** Redirects `/` to the dashboard. */
 function toDashboard(pathPrefix: string): AdminRoute {
   const location = `${pathPrefix}/dashboard`;
   return {
@@ -78,8 +78,8 @@ function toDashboard(pathPrefix: string): AdminRoute {
 }
 
 /**
- * The routes of the dashboard. Every address below `/dashboard` gives the same page, which knows what to show there. It
- * needs no session, since it is also the page to log in on.
+ * The routes of the dashboard. Every path below `/dashboard` returns the same page, which does the routing in the
+ * browser. It needs no session, since it is also the log-in page.
  */
 export function dashboardRoutes({
   log,
@@ -88,7 +88,7 @@ export function dashboardRoutes({
   push,
 }: {
   readonly log: Log;
-  /** The prefix under which browsers reach the listener; empty for none. */
+  /** The path prefix by which browsers reach the listener; empty: none. */
   readonly pathPrefix: string;
   /** Where the Channels listener is. */
   readonly channels: () => ListenerAddress;
@@ -142,10 +142,10 @@ export function dashboardRoutes({
   ];
 }
 
-/** How long after a failure the dashboard is bundled again at the earliest. */
+/** The pause after a failure before the dashboard is bundled again. */
 const RETRY_MS = 5000;
 
-/** Bundles at the first request of a browser, because nobody opens the dashboard of most servers. */
+/** Bundles on the first request, because most servers' dashboards are never opened. */
 class BundleOnDemand {
   private readonly options: { readonly log: Log; readonly pathPrefix: string };
   private bundling: Promise<Bundle> | undefined;
@@ -174,7 +174,7 @@ class BundleOnDemand {
       log.debug('Dashboard bundled', { files: this.done.assets.size, milliseconds });
       return this.done;
     } catch (error) {
-      // Tried again later, but not with each request of a stranger.
+      // A failure is retried later, but not on each request.
       setTimeout(() => {
         this.bundling = undefined;
       }, RETRY_MS).unref();

@@ -5,24 +5,24 @@ import type { Timers } from '../../../runtime/ports.ts';
 /** Why a stream ends. */
 type StreamEnd = 'time' | 'stopping' | 'session-ended';
 
-/** Lines that wait for a reader that is too slow; beyond it, the newest stay. */
+/** The limit of queued lines for a slow reader. Beyond it, the oldest are dropped. */
 const WAITING_MAX = 1_000;
 
-/** After this time, a stream ends. A page that is still open asks for the next one. */
+/** The longest lifetime of a stream. A page that is still open reconnects. */
 const STREAM_MS = 30 * 60 * 1000;
 
-/** How often a silent stream shows that it is there, so that no proxy ends it. Milliseconds. */
+/** The interval of keep-alive comments, so that no proxy ends an idle stream. Milliseconds. */
 const SILENT_MS = 15_000;
 
 export interface LineStreamOptions {
   /** The first event of the stream. */
   readonly hello: object;
   readonly timers: Timers;
-  /** Called once, when nobody reads any more. */
+  /** Called once, when the reader is gone. */
   readonly onClosed: () => void;
 }
 
-/** The stream of one reader of the log. What waits for it is bounded: a slow reader gets the newest. */
+/** A log stream of one reader. Its queue is bounded: a slow reader loses the oldest lines. */
 export class LineStream {
   private readonly stream: EventStream<StreamEnd>;
   private readonly options: LineStreamOptions;
@@ -53,7 +53,7 @@ export class LineStream {
     this.stream.wakeUp();
   }
 
-  /** Ends the stream, once the reader has taken everything. */
+  /** Ends the stream after the reader has read everything. */
   end(why: StreamEnd): void {
     this.stream.end(why);
   }
@@ -71,7 +71,7 @@ export class LineStream {
 
   private breakSilenceLater(): () => void {
     return this.options.timers.after(SILENT_MS, () => {
-      // A comment of the format, which readers ignore.
+      // An SSE comment, which readers ignore.
       this.text ||= ':\n\n';
       this.stream.wakeUp();
       this.cancelSilence = this.breakSilenceLater();

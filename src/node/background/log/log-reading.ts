@@ -5,10 +5,10 @@ import { OperationRefused } from '../../../tenants/operation-refused.ts';
 import { LineStream } from './line-stream.ts';
 import { shownLine } from './shown-line.ts';
 
-/** Streams of the log that are open at the same time. */
+/** The limit of open log streams. */
 const LOG_STREAMS_MAX = 4;
 
-/** Lines of other threads arrive up to this much later. Milliseconds. */
+/** Lines of other threads arrive up to this late. Milliseconds. */
 const LATE_MS = 1_000;
 
 export interface LogReadingOptions {
@@ -19,7 +19,7 @@ export interface LogReadingOptions {
   readonly log: Log;
 }
 
-/** Shows the last lines of this server's log, and those to come. */
+/** Serves the last lines of this server's log, and streams new ones. */
 export class LogReading implements Pick<ServerLog, 'follow'>, Disposable {
   private readonly options: LogReadingOptions;
   private readonly open = new Set<LineStream>();
@@ -72,7 +72,7 @@ export class LogReading implements Pick<ServerLog, 'follow'>, Disposable {
     const stopListening = ring.listen(offer);
     this.open.add(stream);
     log.info('Log stream opened', who);
-    // The listener cancels the stream of a reader that has gone.
+    // If the reader disconnects, the listener cancels the stream.
     signal.addEventListener('abort', () => stream.end('session-ended'), { once: true });
     return stream.body;
   }

@@ -1,7 +1,7 @@
 import { type LogFilter, logLevels, type ShownLine } from '../../../admin/log/server-log.ts';
 import type { NumberedLine } from '../../../observability/line-ring.ts';
 
-/** Returns a line as a reader may see it; `undefined` if it does not fit. */
+/** Returns a line as the reader may see it; `undefined` if the filter excludes it. */
 export function shownLine(
   { n, text, level }: NumberedLine,
   { level: least, text: wanted, showsAddresses }: LogFilter,

@@ -6,12 +6,12 @@ import type { Found, Rule, Situation } from './rule.ts';
 
 export const rules: readonly Rule[] = [...machineRules, ...realtimeRules, ...deliveryRules];
 
-/** What one rule may list, so that one tenant with many faults does not hide another. */
+/** The limit of findings per rule, so that one tenant with many faults does not hide others. */
 const LISTED_MAX = 20;
 
-/** Applies the rules, and remembers since when each finding stands. */
+/** Evaluates the rules, and remembers since when each finding has held. */
 export class Conditions {
-  /** When each finding was made first. */
+  /** When each finding first appeared. */
   private since = new Map<string, number>();
 
   check(situation: Situation): Checked {
@@ -43,7 +43,7 @@ function summary(id: string, rest: readonly Found[], nowMs: number): Condition {
     id,
     level: rest.some(({ level }) => level === 'bad') ? 'bad' : 'warn',
     text: `${rest.length} more of the same kind.`,
-    advice: 'Look at the first ones; the log has the others.',
+    advice: 'Check the first ones; the log has the others.',
     sinceMs: Math.min(...rest.map(({ sinceMs }) => sinceMs ?? nowMs)),
   };
 }

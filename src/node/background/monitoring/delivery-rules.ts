@@ -12,14 +12,14 @@ import { total } from './samples.ts';
 
 const MINUTE_MS = 60_000;
 
-/** How long an address must have failed, and how long ago it may have been tried last if nothing waits for it. */
+/** How long a webhook address must have failed; and, if nothing waits for it, how recent its last attempt must be. */
 const FAILING_MS = 30_000;
 const TRIED_MS = 10 * MINUTE_MS;
 
-/** How long something may wait. */
+/** How long a webhook request or a push job may be overdue. */
 const WAIT_MAX_MS = 60_000;
 
-/** The share of a quota from which on it counts as nearly used. */
+/** A quota counts as nearly used from this share on. */
 const NEARLY_USED = 0.95;
 
 const gateways: Readonly<Record<Platform, string>> = {
@@ -28,7 +28,7 @@ const gateways: Readonly<Record<Platform, string>> = {
   web: 'A push service of browsers',
 };
 
-/** What can be wrong with webhooks, push and the messages of apps. */
+/** Rules about webhooks, push and the message quotas of apps. */
 export const deliveryRules: readonly Rule[] = [
   { id: 'webhook-fails', check: failingWebhooks },
   {
@@ -66,7 +66,7 @@ export const deliveryRules: readonly Rule[] = [
         level: 'warn',
         text: `Notifications have waited for ${duration(seconds * 1_000)} to be sent.`,
         advice:
-          'A gateway is paused, the store is slow, or more is published than the gateways take. `fanfare push status PUBLISH-ID` says what a publish waits for.',
+          'A gateway is paused, the store is slow, or the gateways cannot keep up with the publishes. `fanfare push status PUBLISH-ID` shows what a publish waits for.',
       }));
     },
   },
@@ -100,10 +100,10 @@ function failingWebhooks({ endpoints, nowMs }: Situation): readonly Found[] {
     return [
       {
         key: one.endpoint,
-        // A publish names any address, and only its sender misses something.
+        // Publishes can name any address, and only their sender is affected.
         level: kind === 'publish' ? 'warn' : 'bad',
         text: `Webhooks of ${owner} to ${url} fail: ${why}. ${waiting} wait.`,
-        advice: 'Mend the endpoint. What was given up can be replayed.',
+        advice: 'Repair the endpoint. Requests that were given up can be sent again.',
         sinceMs: failingSinceMs,
         webhookUrl: url,
         ...(kind === 'channels' ? { app: ownerId } : { instance: ownerId }),
@@ -120,7 +120,7 @@ const whyNot = {
   'not-allowed': 'its address is private, and webhooks.allowPrivateAddresses is off',
 } as const;
 
-/** One for each instance, platform and cause: devices of browsers name any number of push services. */
+/** One finding for each instance, platform and cause: browsers can name any number of push services. */
 function pausedGateways({ circuits }: Situation): readonly Found[] {
   const groups = Map.groupBy(
     circuits,

@@ -5,19 +5,22 @@ import {
 } from '../../../admin/monitoring/monitoring.ts';
 
 export const STEP_MS = 10_000;
-/** A day. The figures take 0.6 MB. */
+/** Steps of one day. They take 0.6 MB. */
 const STEPS = 8_640;
 
 /** A figure that is not known is left out. */
 export type Measured = Readonly<Partial<Record<SeriesName, number | undefined>>>;
 
-/** The figures of a day, by the wall clock: the place of a step follows from its time, so a clock that is set does no harm. */
+/**
+ * The figures of one day, by the wall clock. The slot of a step follows from its time, so setting the clock does no
+ * harm.
+ */
 export class FiguresRing {
-  /** The number of the step that each place holds. */
+  /** The number of the step in each slot. */
   private readonly steps = new Float64Array(STEPS).fill(-1);
   private readonly series = bySeries(() => new Float64Array(STEPS));
 
-  /** Keeps what was measured at a time, in place of what was measured before in the same step. */
+  /** Stores figures measured at a time. They replace earlier figures of the same step. */
   keep(atMs: number, measured: Measured): void {
     const step = Math.floor(atMs / STEP_MS);
     this.steps[step % STEPS] = step;
@@ -26,7 +29,7 @@ export class FiguresRing {
     });
   }
 
-  /** Returns what was measured since a time; the first step has been measured. */
+  /** Returns the figures since a time, beginning with the first measured step. */
   since(sinceMs: number, nowMs: number): KeptFigures {
     const last = Math.floor(nowMs / STEP_MS);
     let first = Math.max(Math.ceil(sinceMs / STEP_MS), last - STEPS + 1);

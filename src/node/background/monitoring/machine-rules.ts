@@ -4,10 +4,10 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const MIB = 1_048_576;
 
-/** The share of the open files that may be used. */
+/** The share of open files from which on there is a finding. */
 const FILES_NEARLY_USED = 0.9;
 
-/** The store needs room for its log beside its file. */
+/** SQLite needs room for its write-ahead log as well. */
 const DISK_LOW_BYTES = 1_024 * MIB;
 const DISK_LOW_SHARE = 0.1;
 const DISK_FULL_BYTES = 128 * MIB;
@@ -16,7 +16,7 @@ const CERTIFICATE_DAYS = 14;
 
 const WRONG_PASSWORDS = 10;
 
-/** What can be wrong with the store and the machine. */
+/** Rules about the store and the machine. */
 export const machineRules: readonly Rule[] = [
   {
     id: 'store-away',
@@ -26,7 +26,7 @@ export const machineRules: readonly Rule[] = [
         level: 'bad',
         text: `The store cannot be used: ${fault}.`,
         advice:
-          'Free the lock or the disk, or start the database; no restart is needed. Events are delivered meanwhile; the push API answers 503, and webhooks wait in memory.',
+          'Free the lock or the disk, or start the database; no restart is needed. Until then events are delivered, the push API answers 503, and webhooks wait in memory.',
       }));
     },
   },
@@ -69,7 +69,7 @@ export const machineRules: readonly Rule[] = [
             ? `The certificate ended ${duration(-leftMs)} ago. No client can connect.`
             : `The certificate ends in ${duration(leftMs)}.`,
         advice:
-          'Renew it (tls.certFile) and send SIGHUP. Find out why that did not happen by itself.',
+          'Renew it (tls.certFile) and send SIGHUP. Find out why that did not happen automatically.',
       }));
     },
   },
@@ -84,7 +84,7 @@ export const machineRules: readonly Rule[] = [
           level: isMissing ? 'bad' : 'warn',
           text,
           advice:
-            'Check the DNS of the domains (tls.acme.domains), and that port 80 leads to this server. SIGHUP orders again at once, up to four times in an hour.',
+            'Check the DNS of the domains (tls.acme.domains), and that port 80 reaches this server. SIGHUP starts a new order immediately, up to four times per hour.',
         },
       ];
     },

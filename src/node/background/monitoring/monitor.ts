@@ -25,10 +25,10 @@ import { roomForConnections } from './room.ts';
 import type { DiskSpace, OpenFileCount, UsedQuota } from './rule.ts';
 import { type Sample, Samples, total } from './samples.ts';
 
-/** How old figures may be that somebody looks at. */
+/** Figures that are requested may be at most this old. */
 const FRESH_MS = 1_000;
 
-/** How often the usage of today is read. */
+/** How often today's usage is read. */
 const QUOTAS_MS = 60_000;
 
 export interface MonitorOptions {
@@ -40,7 +40,7 @@ export interface MonitorOptions {
   readonly webhooks: Pick<Webhooks, 'endpoints'>;
   readonly apps: LiveApps;
   readonly instances: LiveInstances;
-  /** The usage of today, of all servers. */
+  /** Today's usage on all servers. */
   readonly usageToday: () => Promise<readonly DayUsage[]>;
   readonly circuits: () => readonly OpenCircuit[];
   /** `channels.maxConnections`; 0: no limit. */
@@ -51,7 +51,7 @@ export interface MonitorOptions {
   readonly log: Log;
 }
 
-/** Measures this server each 10 s, keeps the figures of a day, and knows what an operator should look at. */
+/** Measures this server every 10 s, keeps the figures of one day, and evaluates the conditions. */
 export class Monitor implements Disposable {
   private readonly options: MonitorOptions;
   private readonly ring = new FiguresRing();
@@ -75,7 +75,7 @@ export class Monitor implements Disposable {
     });
   }
 
-  /** Begins to measure. The realtime loops must answer. */
+  /** Starts measuring. The realtime loops must be able to answer. */
   start(): void {
     this.samples.start();
   }
@@ -93,7 +93,7 @@ export class Monitor implements Disposable {
     return this.checkNow(await this.samples.fresh(FRESH_MS));
   }
 
-  /** How this server does, for a list of servers. */
+  /** A short report on this server, for the list of servers. */
   async report(): Promise<Omit<NodeReport, 'version' | 'startedAtMs' | 'engine'>> {
     const sample = await this.samples.fresh(FRESH_MS);
     const { conditions } = this.checkNow(sample);
@@ -128,7 +128,7 @@ export class Monitor implements Disposable {
     };
   }
 
-  /** The gateways of an instance that are paused now. */
+  /** The paused gateways of an instance. */
   pausesOf(instanceId: string) {
     return this.circuits().filter((circuit) => circuit.instanceId === instanceId);
   }
@@ -160,10 +160,10 @@ export class Monitor implements Disposable {
       });
     }
     try {
-      // So that it is known since when something is so, also if nobody looks.
+      // Evaluated even when nobody looks, so that the start of each condition is known.
       this.checkNow(sample);
     } catch (error) {
-      // A rule that fails must not end the server.
+      // A failing rule must not stop the server.
       this.options.log.error('Conditions cannot be checked', { why: String(error) });
     }
   }
@@ -192,7 +192,7 @@ export class Monitor implements Disposable {
     });
   }
 
-  /** What was read last. The store may not answer for a while, just when conditions are asked for. */
+  /** The last value that was read: the store may be unavailable just when conditions are requested. */
   private usedQuotas(): readonly UsedQuota[] {
     const atMs = monotonicTimers.now();
     if (!this.isReadingQuotas && atMs >= this.readQuotasAtMs) {
@@ -212,7 +212,7 @@ export class Monitor implements Disposable {
         return [{ appId, messages: messages - clientMessages, messagesPerDay }];
       });
     } catch {
-      // A store that cannot be read is a condition of its own.
+      // An unreadable store has its own condition.
     }
     this.isReadingQuotas = false;
   }
@@ -231,7 +231,7 @@ export class Monitor implements Disposable {
       const { bavail, blocks, bsize } = statfsSync(path);
       return { path, freeBytes: bavail * bsize, bytes: blocks * bsize };
     } catch {
-      // The store reports a directory that is gone.
+      // The store's own condition reports a missing directory.
       return undefined;
     }
   }

@@ -4,14 +4,14 @@ import { total } from './samples.ts';
 
 const MINUTE_MS = 60_000;
 
-/** A loop is late if its timers are, in this many steps in a row. */
+/** A loop counts as late if its timers were late in this many consecutive steps. */
 const LATE_SECONDS = 0.2;
 const LATE_STEPS = 3;
 
-/** Seconds that 99 of 100 answers of Redis may take. */
+/** The limit of the 99th percentile of Redis' response times. Seconds. */
 const SLOW_SECONDS = 0.1;
 
-/** What can be wrong with the realtime loops, and with what they share with other servers. */
+/** Rules about the realtime loops and about Redis. */
 export const realtimeRules: readonly Rule[] = [
   {
     id: 'loop-silent',
@@ -23,7 +23,7 @@ export const realtimeRules: readonly Rule[] = [
         level: 'bad',
         text,
         advice:
-          'Its clients hear nothing. If it goes on for a minute, restart the server, and report the error with the log.',
+          'Its clients receive nothing. If it lasts for a minute, restart the server, and report the error with the log.',
       }));
     },
   },
@@ -40,7 +40,7 @@ export const realtimeRules: readonly Rule[] = [
           sinceMs,
           text: `Redis cannot be used: ${first.why}.`,
           advice:
-            'Start Redis, or mend the network to it. Connections stay. Until then backends get 503, and nobody can subscribe to new channels.',
+            'Start Redis, or repair the network to it. Connections stay open. Until then, backends get 503, and clients cannot subscribe to new channels.',
         },
       ];
     },
@@ -112,7 +112,7 @@ export const realtimeRules: readonly Rule[] = [
         level: 'warn',
         text: 'Other servers took this one for dead within the last five minutes.',
         advice:
-          'It did not reach Redis for 10 s, or did not run. Its members were reported as gone, and came back. Look at the machine and at the network.',
+          'It did not reach Redis for 10 s, or did not run. Its presence members were reported as removed, and then added again. Check the machine and the network.',
       })),
   },
   {
@@ -158,7 +158,7 @@ export const realtimeRules: readonly Rule[] = [
     },
   },
   {
-    // A developer who starts looks for this one. It is of no app, so no page of an app can show it.
+    // The condition that new developers look for. It belongs to no app, so it cannot be on an app's page.
     id: 'unknown-key',
     check: ({ samples }) => {
       const refused = samples.increase('connectionsRefused', 10 * MINUTE_MS, '4001');
@@ -179,7 +179,7 @@ export const realtimeRules: readonly Rule[] = [
         level: 'warn',
         text: `${refused} connections were refused in ten minutes because the server is full.`,
         advice:
-          'Raise `channels.maxConnections` or the limit of open files, or add a server. The log says which of them it was.',
+          'Raise `channels.maxConnections` or the limit of open files, or add a server. The log shows which limit it was.',
       }));
     },
   },

@@ -1,9 +1,9 @@
 import type { ConnectionRoom } from '../../../admin/monitoring/monitoring.ts';
 
-/** What one idle connection takes of the machine's memory, here and in the kernel, rounded up. */
+/** Memory per idle connection, in the process and in the kernel, rounded up. */
 const CONNECTION_BYTES = 8 * 1024;
 
-/** The share of the free memory that idle connections may take. The rest is for what clients do. */
+/** The share of free memory for idle connections. The rest is for their traffic. */
 const SHARE = 0.5;
 
 export interface RoomGiven {
@@ -12,11 +12,11 @@ export interface RoomGiven {
   readonly maxConnections: number;
   /** Connections that open files allow; `undefined`: not known. */
   readonly filesAllow: number | undefined;
-  /** Memory that this process may still take. */
+  /** Memory that this process can still allocate. */
   readonly availableBytes: number;
 }
 
-/** Returns how many more connections this server takes, and what sets the limit. */
+/** Returns how many more connections fit, and which limit applies. */
 export function roomForConnections(given: RoomGiven): ConnectionRoom {
   const { connections, maxConnections, filesAllow, availableBytes } = given;
   const rooms: ConnectionRoom[] = [

@@ -4,7 +4,7 @@ import type { Readiness } from '../../../transports/admin/readiness.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import type { Sample, Samples } from './samples.ts';
 
-/** What the rules look at. */
+/** The input of the rules. */
 export interface Situation {
   readonly nowMs: number;
   readonly sample: Sample;
@@ -16,11 +16,11 @@ export interface Situation {
   readonly endpoints: ReturnType<Webhooks['endpoints']>;
   readonly circuits: readonly PausedGateway[];
   readonly quotas: readonly UsedQuota[];
-  /** `undefined` where the system does not tell. */
+  /** `undefined` if the system does not report it. */
   readonly files: OpenFileCount | undefined;
-  /** `undefined` if the store is not a file of this machine. */
+  /** `undefined` if the store is not a local file. */
   readonly disk: DiskSpace | undefined;
-  /** When the certificate of this server ends; `undefined` if it has none, or it is renewed by ACME. */
+  /** When this server's certificate expires; `undefined` if it has none, or if ACME renews it. */
   readonly certificateEndsAtMs: number | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface UsedQuota {
 
 export interface OpenFileCount {
   readonly used: number;
-  /** With this many, new connections are refused. */
+  /** At this number, new connections are refused. */
   readonly most: number;
 }
 
@@ -47,22 +47,22 @@ export interface DiskSpace {
   readonly bytes: number;
 }
 
-/** What a rule has found. Without `sinceMs`, it counts from when it was found first. */
+/** A finding of a rule. Without `sinceMs`, it counts from its first appearance. */
 export type Found = Omit<Condition, 'id' | 'sinceMs'> & {
   readonly sinceMs?: number;
-  /** Tells apart what one rule finds; only needed for several at the same time. */
+  /** Distinguishes several findings of one rule. */
   readonly key?: string;
 };
 
-/** One thing that is checked. */
+/** A condition that is checked. */
 export interface Rule {
   readonly id: string;
-  /** The alert of `packaging/monitoring/alerts.yml` that says the same. */
+  /** The matching alert in `packaging/monitoring/alerts.yml`. */
   readonly alert?: string;
   readonly check: (situation: Situation) => readonly Found[];
 }
 
-/** What is found if something is so. */
+/** Returns the findings that hold now. */
 export function when(isSo: boolean, found: () => Found): readonly Found[] {
   return isSo ? [found()] : [];
 }

@@ -3,7 +3,7 @@ import type { MetricId } from '../../../observability/metrics-table.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 import { STEP_MS } from './figures-ring.ts';
 
-/** How long samples are kept: the longest time over which a condition looks. */
+/** How long samples are kept: the longest period that a rule examines. */
 const KEPT_MS = 600_000;
 
 /** The shortest time over which a rate is computed. */
@@ -12,11 +12,11 @@ const RATE_MS = 5_000;
 /** All metrics of a server at one moment. */
 export interface Sample {
   readonly atMs: number;
-  /** The same moment by a clock that is never set. */
+  /** The time of the sample by a monotonic clock. */
   readonly monotonicMs: number;
-  /** The sums over all loops. `undefined`: a realtime loop did not answer. */
+  /** Sums over all loops. `undefined`: a realtime loop did not answer. */
   readonly metrics: MetricValues | undefined;
-  /** Why it did not. */
+  /** The reason why it did not. */
   readonly why: string | undefined;
 }
 
@@ -29,10 +29,10 @@ export interface SamplesOptions {
   readonly monotonic: Timers;
 }
 
-/** Measures the server each 10 s, and in between when somebody looks. */
+/** Samples all metrics every 10 s, and more often when somebody looks. */
 export class Samples implements Disposable {
   private readonly options: SamplesOptions;
-  /** The first one of each step, the oldest first. */
+  /** The first sample of each step, oldest first. */
   private readonly kept: Sample[] = [];
   private latest: Sample | undefined;
   private measuring: Promise<Sample> | undefined;
@@ -48,14 +48,14 @@ export class Samples implements Disposable {
     this.schedule();
   }
 
-  /** Returns a sample that is at most this old. Those who ask at the same time get the same one. */
+  /** Returns a sample that is at most this old. Concurrent callers share one. */
   async fresh(mostMs: number): Promise<Sample> {
     const { latest } = this;
     const sinceMs = this.options.monotonic.now() - mostMs;
     return latest !== undefined && latest.monotonicMs >= sinceMs ? latest : await this.measure();
   }
 
-  /** The increase of a counter over a time, up to now. 0 if it cannot be known. */
+  /** The increase of a counter over the last period; 0 if it is unknown. */
   increase(id: MetricId, overMs: number, label?: string): number {
     const sinceMs = this.options.monotonic.now() - overMs - STEP_MS;
     const first = this.kept.find(
@@ -69,7 +69,7 @@ export class Samples implements Disposable {
     return total(last, id, label) - total(first, id, label);
   }
 
-  /** The rate of a counter at a sample; `undefined` if it cannot be known yet. */
+  /** The rate of a counter at a sample; `undefined` if it is not known yet. */
   perSecond(sample: Sample, id: MetricId, label?: string): number | undefined {
     if (sample.metrics === undefined) return undefined;
     const before = this.kept.findLast(
@@ -81,7 +81,7 @@ export class Samples implements Disposable {
     return (total(sample, id, label) - total(before, id, label)) / seconds;
   }
 
-  /** The first samples of the last steps, the newest last. */
+  /** The first samples of the last steps, newest last. */
   last(count: number): readonly Sample[] {
     return this.kept.slice(-count);
   }
@@ -142,7 +142,7 @@ export function total({ metrics }: Pick<Sample, 'metrics'>, id: MetricId, label?
   return series.values().reduce((sum, value) => sum + value, 0);
 }
 
-/** Adds up the metrics of all loops. Series of one loop have its name as their label. */
+/** Adds up the metrics of all loops. Series of a single loop get its name as a label. */
 function sumOf(loops: readonly MetricValues[]): MetricValues {
   const sums = new Map<MetricId, Map<string, number>>();
   for (const loop of loops) {

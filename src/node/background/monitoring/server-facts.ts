@@ -8,7 +8,7 @@ import { serverName } from '../../server-name.ts';
 
 export interface ServerFactsOptions {
   readonly config: Config;
-  /** Realtime loops. */
+  /** The number of realtime loops. */
   readonly threads: number;
   /** `undefined` until the realtime loops listen. */
   readonly channels: ListenerAddress | undefined;
@@ -16,7 +16,7 @@ export interface ServerFactsOptions {
   readonly admin: ListenerAddress;
 }
 
-/** What this server is, for an operator. */
+/** Facts about this server, for operators. */
 export function serverFacts({
   config,
   threads,

@@ -23,35 +23,35 @@ export interface PushDeliveryOptions {
   readonly taps: PushTaps;
   /** Ids of the instances in the configuration. An invalid gateway of one of them stops the start. */
   readonly configured: ReadonlySet<string>;
-  /** Reports what the store threw. */
+  /** Reports an error of the store. */
   readonly storeFailed: (error: unknown) => void;
   readonly resolver: Resolver;
   /** Makes the receiver of publish events. `instanceId` finds the id of an instance by its number. */
   readonly events: (
     instanceId: (instance: number) => string | undefined,
   ) => PublishEvents & AsyncDisposable;
-  /** Takes publishes with a live part when they are due. */
+  /** Handles publishes with a live part when they are due. */
   readonly live: PipelinePorts['live'];
   readonly log: Log;
-  /** For lines that devices and publishes of an instance can cause at any rate. */
+  /** A rate-limited log, for lines that devices and publishes can cause at any rate. */
   readonly rateLimitedLog: RateLimitedLog;
 }
 
 /** The running delivery of publishes. */
 export interface PushDelivery extends AsyncDisposable {
-  /** Serves other instances, or other gateways, from now on. */
+  /** Replaces the instances and their gateways. */
   replace(served: readonly LiveInstance[]): void;
-  /** To be called for each accepted publish. */
+  /** Must be called for each accepted publish. */
   wake(): void;
   figures(): PipelineFigures;
   readonly lastOutcomes: Pipeline['lastOutcomes'];
   readonly gateways: InstanceGateways;
 }
 
-/** Publishes accepted within this time wake the pipeline once. */
+/** Publishes accepted within this time wake the pipeline only once. */
 const WAKE_MS = 5;
 
-/** Starts to deliver. Throws `StartFailed` if a gateway of the configuration is invalid. */
+/** Starts the delivery. Throws `StartFailed` if a gateway in the configuration is invalid. */
 export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
   const {
     database,

@@ -23,22 +23,22 @@ import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { LiveInstance } from '../../../tenants/push-instance.ts';
 
-/** A setting of a gateway that cannot be used, in words for the operator. */
+/** A gateway setting that cannot be used. The message is for the operator. */
 export interface GatewayFault {
   readonly instance: string;
   readonly setting: string;
   readonly why: string;
 }
 
-/** The gateway of one platform of one instance. `from` identifies the settings that it was made from. */
+/** The gateway for one platform of an instance. `from` identifies the settings that it was made from. */
 interface Made {
   readonly from: string;
-  /** `false`: a stand-in for a gateway that could not be made. */
+  /** `false`: a stand-in, because the gateway could not be made. */
   readonly isUsable: boolean;
   readonly gateway: Gateway<Platform>;
 }
 
-/** A file that a setting names cannot be used. */
+/** A file named in the settings cannot be used. */
 export class UnusableFile extends Error {
   override readonly name = 'UnusableFile';
   readonly setting: string;
@@ -49,7 +49,10 @@ export class UnusableFile extends Error {
   }
 }
 
-/** What gateways share: tokens that vendors want to be used again, and what was learned of devices and projects. */
+/**
+ * State that gateways share: access tokens that vendors want to be reused, and what we have learned about devices and
+ * projects.
+ */
 interface Learned {
   readonly tokens: ProviderTokens;
   readonly environments: RecentEnvironments;
@@ -97,11 +100,11 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
           const { from, open } = make();
           return this.keepOrOpen(name, { from, isUsable: true }, open);
         } catch (error) {
-          // A fault of one instance must not block changes of the others.
+          // A faulty instance must not block changes of the others.
           const setting = error instanceof UnusableFile ? error.setting : platform;
           const why = error instanceof Error ? error.message : String(error);
           faults.push({ instance: instance.id, setting, why });
-          // A usable gateway stays: otherwise devices would wait, or be given up for good.
+          // Keep a working gateway: without one, devices would wait, or even be given up.
           const before = this.made.get(name);
           if (before?.isUsable === true) return before.gateway as unknown as Gateway<P>;
           const from = `unusable ${setting}`;
@@ -126,8 +129,8 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   }
 
   /**
-   * Makes a gateway from settings that nobody uses yet. Nothing that it learns is kept. Throws an error that says what is
-   * wrong with the settings, without quoting a file.
+   * Makes a gateway from new settings, for a check. Nothing that it learns is kept. Throws an error that explains the
+   * fault without quoting a file.
    */
   openTrial(platform: Platform, settings: InstanceSettings): AnyGateway | undefined {
     const { id, apns, fcm, web } = settings;
@@ -160,7 +163,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
     const before = this.made.get(name);
     // The name contains the platform, so the type is right.
     if (before?.from === made.from) return before.gateway as unknown as Gateway<P>;
-    // First: if this throws, the old one stays.
+    // The new gateway is made first: if that throws, the old one stays.
     const gateway = open();
     if (before !== undefined) this.close(name);
     this.made.set(name, { ...made, gateway: gateway as unknown as Gateway<Platform> });
@@ -224,7 +227,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
         ? new UnusableFile('fcm.serviceAccount', read.why)
         : new UnusableFile('fcm.serviceAccountFile', `${serviceAccountFile}: ${read.why}`);
     }
-    // A file on this machine is its operator's; a text may come from an admin of one instance.
+    // A file on this machine is the operator's. A text may come from the admin of one instance, so it is checked.
     if (serviceAccount !== undefined && !mayGiveTokens(read.account.tokenUri, origin)) {
       throw new UnusableFile('fcm.serviceAccount', 'its token_uri is not at Google');
     }
@@ -312,7 +315,7 @@ export class InstanceGateways implements DeliveredInstances, AsyncDisposable {
   }
 }
 
-/** Whether access tokens may be requested there: at Google, or at what stands in for it. */
+/** Whether an access token may be requested from this address: Google's, or that of a stand-in. */
 function mayGiveTokens(tokenUri: string, standIn: string | null): boolean {
   const { origin } = new URL(tokenUri);
   return /^https:\/\/(?:[\w-]+\.)*google(?:apis)?\.com$/.test(origin) || origin === standIn;
@@ -330,12 +333,12 @@ function ownerOf(instance: string): string {
   return `instance ${instance}`;
 }
 
-/** Instances share the connections to a push service, so its lookups have a quota of their own. */
+/** All instances share the connections to a push service, so its DNS lookups have a quota of their own. */
 function ownerOfPushService(host: string): string {
   return `push service ${host}`;
 }
 
-/** The schema makes sure that there is a file where there is no text. */
+/** The schema requires either a text or a file. */
 function readSettingFile(setting: string, file = ''): string {
   try {
     return readFileSync(file, 'utf8');

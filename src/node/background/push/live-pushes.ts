@@ -13,7 +13,7 @@ import type { LivePublishes } from '../../../transports/push-api/endpoints/conte
 import { liveRulesOf } from '../../../transports/push-api/live-rules.ts';
 import type { RealtimeClient } from '../../link/realtime-client.ts';
 
-/** How long connections may take to answer a preview. */
+/** The time that connections have to answer a preview. */
 const PREVIEW_MS = 1_000;
 
 export interface LivePushesOptions {
@@ -23,12 +23,15 @@ export interface LivePushesOptions {
   readonly instance: (number: number) => PushInstance | undefined;
   readonly store: LiveStore;
   readonly meter: TableMeter;
-  /** Lets planning begin. */
+  /** Lets planning start. */
   readonly wake: () => void;
   readonly storeFailed: (error: unknown) => void;
 }
 
-/** The live parts of publishes: they go from the push API and the pipeline to the realtime loops, and back into the store. */
+/**
+ * Handles the live parts of publishes: passes them from the push API and the pipeline to the realtime loops, and
+ * stores the results.
+ */
 export class LivePushes implements LivePublishes {
   private readonly options: LivePushesOptions;
   private readonly stage: LiveStage;
@@ -46,7 +49,7 @@ export class LivePushes implements LivePublishes {
       ask: async ({ appId, live, userIds }) => {
         const { event: name, data, channel, waitSeconds, isSent } = live;
         const waitMs = waitSeconds * 1000;
-        // Each loop in turn counts the answers of a publish.
+        // The loops take turns in counting the answers of a publish.
         const loop = this.asked++ % realtime.count;
         const event = { name, data, channel, userIds, waitMs, isSent };
         return await realtime.ask({ what: 'ask-live', appId, event }, loop, waitMs + LIVE_GRACE_MS);
@@ -67,7 +70,7 @@ export class LivePushes implements LivePublishes {
     return app && liveRulesOf(app);
   }
 
-  /** Asks the connections of users without sending them anything, for who writes a publish. */
+  /** Asks the connections of users without sending them an event, for a preview. */
   async preview(
     instance: PushInstance,
     { channel }: LiveRequest,
@@ -79,7 +82,7 @@ export class LivePushes implements LivePublishes {
     return await this.options.realtime.ask({ what: 'ask-live', appId, event });
   }
 
-  /** A scheduled publish is due. */
+  /** Called when a scheduled publish is due. */
   due({ id, instance, kind, body }: PublishUnderWay): void {
     const served = this.options.instance(instance);
     const app = served && this.appOf(served);

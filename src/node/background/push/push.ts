@@ -64,13 +64,13 @@ export interface PushPart extends AsyncDisposable {
   connections(): number;
   readonly lastOutcomes: PushDelivery['lastOutcomes'];
   readonly gateways: PushDelivery['gateways'];
-  /** Accepts a publish of an operator. */
+  /** Accepts a publish that an operator sends. */
   readonly acceptPublish: AcceptPublish;
   readonly live: LivePushes;
   replaceInstances(live: readonly LiveInstance[]): void;
-  /** Takes over the settings of another configuration. */
+  /** Applies the settings of a reloaded configuration. */
   reconfigure(config: Config): void;
-  /** Rejects if the certificate cannot be used, and keeps the one before. */
+  /** Rejects if the certificate cannot be used; the previous one then stays. */
   replaceCertificate(tls: Certificate): Promise<void>;
 }
 
@@ -81,10 +81,10 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
   const reportStore = health.reporter('push');
   const storeFailed = (error: unknown) => {
-    // The store works; `refusedChanges` has logged who has too many changes waiting.
+    // The store itself works. `refusedChanges` has already logged which instance has too many changes waiting.
     if (error instanceof StoreBusy) return;
     if (!isStatementFault(error)) reportStore(error);
-    // The fault of one statement or one instance. The others are still served.
+    // The fault of a single statement or instance, so the others continue to be served.
     else log.error('The store failed to run a statement of push', { why: String(error) });
   };
   const publishes = new StoredPublishes(database);

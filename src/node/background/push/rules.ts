@@ -19,18 +19,18 @@ export interface PushRulesOptions {
   readonly instances: { byId(id: string): PushInstance | undefined };
   readonly accept: AcceptPublish;
   readonly meter: TableMeter;
-  /** A clock that is never set. */
+  /** A monotonic clock. */
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** What became of an event by one rule. */
+/** The result of an event for one rule. */
 type Result = 'published' | 'over-rate' | 'unfit' | 'refused' | 'failed';
 
-/** How long connections have to answer whether they have the event. */
+/** How long connections have to answer whether they have received the event. */
 const WAIT_SECONDS = 4;
 
-/** Turns events of apps into publishes, by the rules of the apps. */
+/** Turns events of apps into publishes, by the push rules of the apps. */
 export class PushRules implements AsyncDisposable {
   private readonly options: PushRulesOptions;
   private readonly rates = new WeakMap<PushRule, TokenBucket>();
@@ -42,7 +42,7 @@ export class PushRules implements AsyncDisposable {
     this.log = new RuleLog(options.log, options.clock);
   }
 
-  /** Publishes an event by every rule that it fits. Settles when it is done, and never rejects. */
+  /** Publishes an event for every rule that matches. Settles when all are handled; never rejects. */
   async take(event: RuleEvent): Promise<void> {
     const app = this.options.apps.byId(event.appId);
     if (app === undefined || !app.enabled) return;
@@ -54,7 +54,7 @@ export class PushRules implements AsyncDisposable {
     this.inProgress.delete(applied);
   }
 
-  /** Settles when every event that was taken is done. */
+  /** Settles when all events in progress are handled. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.inProgress);
   }
@@ -103,7 +103,7 @@ export class PushRules implements AsyncDisposable {
   }
 }
 
-/** Only those who hear the channel are asked, and the event is there already. */
+/** Only subscribers of the channel are asked. They were sent the event already. */
 function liveOf({ name, data, channel }: RuleEvent): LiveRequest {
   return {
     event: name,
@@ -115,7 +115,7 @@ function liveOf({ name, data, channel }: RuleEvent): LiveRequest {
   };
 }
 
-/** The same for every repetition of an event, also on other servers. */
+/** Equal for every repetition of an event, also on other servers. */
 function keyOf(app: App, rule: PushRule, event: RuleEvent): string | undefined {
   if (event.idempotencyKey === undefined) return undefined;
   const named = [app.id, app.pushRules.indexOf(rule), event.channel, event.idempotencyKey];

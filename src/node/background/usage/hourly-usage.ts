@@ -9,19 +9,22 @@ import type {
 
 const HOUR_MS = 3_600_000;
 
-/** How often connections are counted. */
+/** The interval of counting connections. */
 const SAMPLE_MS = 10_000;
 
-/** How often sums are written. A crash loses the sums of this time, but not the messages of the day, which are stored elsewhere. */
+/**
+ * The interval of writing sums. A crash loses the sums of this time, but not the daily message counts, which are
+ * stored elsewhere.
+ */
 const WRITE_MS = 60_000;
 
-/** Hours that are kept. */
+/** Hours to keep. */
 export const HOURS_KEPT = 14 * 24;
 
-/** Sums that wait while the store cannot be written. The oldest are dropped first. */
+/** The limit of sums that wait while the store cannot be written. The oldest are dropped first. */
 const WAITING_MAX = 50_000;
 
-/** Pieces of old hours that are deleted after one write. */
+/** How many chunks of old hours are deleted after each write. */
 const FORGOTTEN_PIECES = 20;
 
 export interface HourlyUsageOptions {
@@ -33,12 +36,12 @@ export interface HourlyUsageOptions {
 }
 
 /**
- * Adds up what apps do in each hour, and writes it to the store each minute. Every server counts the connections to all
- * servers, so samples of several servers, and of one before and after a restart, add up.
+ * Adds up the usage of apps by the hour, and writes it to the store every minute. Every server samples the
+ * connections on all servers, so samples of several servers, and from before and after a restart, can be combined.
  */
 export class HourlyUsage implements AsyncDisposable {
   private readonly options: HourlyUsageOptions;
-  /** What is not written yet, by app and hour, the oldest first. */
+  /** Sums that are not written yet, by app and hour, oldest first. */
   private readonly waiting = new Map<string, HourSum>();
   private readonly samples = new Map<number, number>();
   private writing: Promise<void> | undefined;
@@ -51,18 +54,18 @@ export class HourlyUsage implements AsyncDisposable {
     this.options = options;
   }
 
-  /** Begins to count connections. The realtime loops must answer. */
+  /** Starts counting connections. The realtime loops must be able to answer. */
   start(): void {
     this.repeat(SAMPLE_MS, () => void this.count());
     this.repeat(WRITE_MS, () => void this.write());
     void this.count();
   }
 
-  /** Adds messages to the hour in which they came. */
+  /** Adds messages to the current hour. */
   keep(usage: readonly DayUsage[]): void {
     const nowMs = this.options.timers.now();
     for (const { appId, day, messages, clientMessages } of usage) {
-      // Messages of yesterday may come shortly after midnight.
+      // Shortly after midnight, messages of yesterday may still arrive.
       const endOfDayMs = Date.parse(day) + 24 * HOUR_MS;
       const hour = Math.floor(Math.min(nowMs, endOfDayMs - 1) / HOUR_MS);
       this.add({ ...emptySum(appId, hour), messages, clientMessages });
@@ -119,7 +122,7 @@ export class HourlyUsage implements AsyncDisposable {
         this.add({ ...emptySum(appId, hour), ...found });
       }
     } catch {
-      // Without a sample, the hour shows what the other samples say. Conditions tell why.
+      // Without this sample, the hour's value comes from the other samples. The conditions report the cause.
     }
     this.isCounting = false;
   }
@@ -179,7 +182,7 @@ export class HourlyUsage implements AsyncDisposable {
   }
 }
 
-/** Adds up what all loops have counted. */
+/** Adds up the counts of all loops. */
 export function addedUp(
   loops: readonly (readonly (readonly [appId: string, open: number])[])[],
 ): ReadonlyMap<string, number> {
@@ -204,12 +207,12 @@ function added(a: HourSum | undefined, b: HourSum): HourSum {
     samples: a.samples + b.samples,
     connections: a.connections + b.connections,
     most: Math.max(a.most, b.most),
-    // Without samples, it is 0.
+    // 0 if there are no samples.
     fewest: isEmpty ? a.fewest + b.fewest : Math.min(a.fewest, b.fewest),
   };
 }
 
-/** `samples`: how often connections were counted in the hour. In those without this app, it had none. */
+/** `samples`: how often connections were counted in the hour. An app is missing from samples in which it had none. */
 function hourUsage(sum: HourSum, samples: number): HourUsage {
   const { hour, messages, clientMessages } = sum;
   const counted = Math.max(samples, sum.samples);

@@ -7,13 +7,13 @@ const RETRY_MS = 1000;
 export interface UsageWriterOptions {
   readonly store: Pick<UsageStore, 'add' | 'ofDay'>;
   readonly log: Log;
-  /** Reports whether the store could be written: `undefined`, or the error. Returns whether that has changed. */
+  /** Called with the result of each write: `undefined`, or the error. Returns whether the state has changed. */
   readonly storeState: (error: unknown) => boolean;
 }
 
 /**
- * Writes the usage that the realtime loop counts to the store, one transaction at a time. While the store cannot be
- * written, it adds up by day and app, so that memory stays bounded by the number of apps, and retries each second.
+ * Writes the usage counted by the realtime loops to the store, one transaction at a time. While the store cannot be
+ * written, it adds up usage by day and app, so memory is bounded by the number of apps, and retries every second.
  */
 export class UsageWriter implements AsyncDisposable {
   private readonly options: UsageWriterOptions;
@@ -61,13 +61,13 @@ export class UsageWriter implements AsyncDisposable {
       await store.add(taken);
       storeState(undefined);
     } catch (error) {
-      // Logged once, not with every attempt.
+      // Logged once rather than for each attempt.
       for (const one of taken) this.add(one);
       const why = error instanceof Error ? error.message : String(error);
       if (storeState(error)) log.error('Usage cannot be written to the store', { why });
       if (!this.ended) this.retry = setTimeout(() => this.writeAgain(), RETRY_MS);
     }
-    // Usage that came meanwhile must not wait for the next call of `keep`, which may be hours away.
+    // Usage that arrived meanwhile must be written now: the next call of `keep` may be hours away.
     const more = this.waiting.size > 0 && this.retry === undefined && !this.ended;
     this.writing = more ? this.write() : undefined;
   }

@@ -11,7 +11,7 @@ const NO_PREFACE = Buffer.alloc(0);
 /** One frame. Its payload is only valid until the call returns. */
 export type OnFrame = (type: number, flags: number, streamId: number, payload: Buffer) => void;
 
-/** Splits what a peer sends into frames. */
+/** Splits the received bytes into frames. */
 export class FrameReader {
   private readonly onFrame: OnFrame;
   private rest: Buffer | undefined;

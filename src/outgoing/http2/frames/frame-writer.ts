@@ -4,7 +4,7 @@ import { FLAG, FRAME, FRAME_HEADER_BYTES, SETTING_BYTES } from './protocol.ts';
 /** Bytes that may wait for a full wire. Requests are held back long before. */
 const WAITING_BYTES_MAX = 1024 * 1024;
 
-/** From this size on, bytes are written at once and not at the end of the turn of the event loop. */
+/** From this size on, bytes are written at once instead of at the end of the turn. */
 const FLUSH_BYTES = 64 * 1024;
 
 const EMPTY_PING = Buffer.alloc(8);
@@ -101,7 +101,7 @@ export class FrameWriter {
     this.frame(FRAME.goAway, 0, 0, Buffer.concat(payload));
   }
 
-  /** The wire takes bytes again. */
+  /** The wire is writable again. */
   drained(): void {
     this.isBlocked = false;
     this.flush();

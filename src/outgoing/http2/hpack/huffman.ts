@@ -29,7 +29,7 @@ const PADDING_BITS_MAX = 7;
 const WRITES = 0x1_0000;
 const IMPOSSIBLE = 0x2_0000;
 
-/** A node of the code tree: what each bit leads to, another node or, as -1 - byte, a decoded byte. */
+/** A node of the code tree: for each bit another node or, as -1 - byte, a decoded byte. */
 type Node = [zero: number, one: number];
 
 const ROOT = 0;
@@ -69,8 +69,8 @@ function addCode(nodes: Node[], code: number, bits: number, symbol: number): voi
 }
 
 /**
- * Precomputes the step for each node and half byte. Half a byte is shorter than any code, so it decodes one byte at
- * most.
+ * Precomputes the step for each node and half byte. Half a byte is shorter than any code, so it decodes at most one
+ * byte.
  */
 function buildSteps(nodes: readonly Node[]): Uint32Array {
   const steps = new Uint32Array(nodes.length * 16);

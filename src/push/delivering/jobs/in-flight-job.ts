@@ -30,7 +30,7 @@ export class InFlightJob {
   claimedUntilMs: number;
   /** Sends without an outcome yet. */
   inFlight = 0;
-  /** By the steady clock, and so is the time of the last send or outcome. */
+  /** By the steady clock, like the time of the last send or outcome. */
   readonly claimedAtMs: number;
   /** Shows the outcomes in live streams. */
   readonly taps: PushTaps;

@@ -25,8 +25,8 @@ export class JobsInFlight {
   }
 
   /**
-   * Keeps a job from being held twice. Returns the part that was not held yet. If a claim of ours expired
-   * and we claimed the same again, the job that holds it goes on under the new claim.
+   * Prevents that a job is held twice. Returns the part that was not held yet. If a claim of this server expired and
+   * it claimed the same job again, the job in memory continues under the new claim.
    */
   claim(claimed: Job): Job | undefined {
     if (claimed.what === 'page') {

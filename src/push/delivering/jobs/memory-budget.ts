@@ -12,7 +12,7 @@ interface Share {
   jobs: number;
   /** Jobs that do not count against `instanceJobs`. */
   uncounted: number;
-  /** Pages that this server left in the store for want of memory. */
+  /** Pages that this server left in the store for lack of memory. */
   ahead: number;
 }
 
@@ -37,7 +37,7 @@ export class MemoryBudget {
     return this.heldJobs;
   }
 
-  /** Whether another job may be taken. An instance without jobs always has room, so it never waits for others. */
+  /** Whether another job may be claimed. An instance without jobs always has room, so it never waits for others. */
   hasRoom(instance: number, platform: Platform): boolean {
     const share = this.shares.get(instance);
     if (share === undefined || share.jobs === 0) return true;
@@ -53,7 +53,7 @@ export class MemoryBudget {
     return this.taken > this.limits.sharedDevices / 2 || this.isFull(instance, devices);
   }
 
-  /** Whether a platform has so much in memory that even a claimed job is given back. */
+  /** Whether a platform has so much in memory that even a claimed job is released. */
   isOverfull(instance: number, platform: Platform): boolean {
     const share = this.shares.get(instance);
     const { platformDevices, jobsAtOnce, pageDevices } = this.limits;
@@ -86,7 +86,7 @@ export class MemoryBudget {
     this.share(instance).uncounted -= change;
   }
 
-  /** Whether planning may leave one more page in the store. */
+  /** Whether planning may leave another page in the store. */
   mayStorePage(instance: number): boolean {
     return (this.shares.get(instance)?.ahead ?? 0) < this.limits.pagesAhead;
   }

@@ -39,7 +39,7 @@ export class Progress {
     this.onProgress = onProgress;
   }
 
-  /** Takes note of a job with results, none of which is stored. */
+  /** Schedules a job that has its first unstored results. */
   readonly add = (job: InFlightJob): void => {
     if (job.isClosed) return;
     this.sinceMs.set(job, this.ports.timers.now());
@@ -56,7 +56,7 @@ export class Progress {
     for (const job of this.sinceMs.keys()) this.begin(job);
   }
 
-  /** Stores what is due soon. To be called when something else is written, to share that commit. */
+  /** Stores what is due soon. Called when something else is written, to share that commit. */
   storeAlong(): void {
     const nowMs = this.ports.timers.now();
     for (const [job, sinceMs] of this.sinceMs) {

@@ -54,7 +54,7 @@ export class Planner {
     this.options = options;
   }
 
-  /** How many more publishes may be planned: in all, of one instance, and none of those in `except`. */
+  /** How many more publishes may be planned: in total, per instance, and none of those in `except`. */
   wanted(): Pick<WantedPlans, 'limit' | 'limitPerInstance' | 'except'> {
     const { plans, plansOfInstance, plansOfAny } = this.options.limits;
     const limit = Math.max(0, plans - this.plans.size);
@@ -131,7 +131,7 @@ export class Planner {
       after: plan.after,
       pageDevices: this.options.limits.pageDevices,
     });
-    // The last page also ends the plan, so one is held back. Most publishes have no other.
+    // The last page also ends the plan, so one page is held back. Most publishes have only one.
     let page: Page | undefined;
     for await (const { recipients: all, last } of pages) {
       const recipients = all.filter(
@@ -148,7 +148,7 @@ export class Planner {
     else await this.addPage(plan, page, true);
   }
 
-  /** Returns whether this server should go on with the plan. */
+  /** Returns whether this server should continue the plan. */
   private async addPage(plan: Plan, page: Page, isLast: boolean): Promise<boolean> {
     const { ports, limits, access, deliverer, onPageStored } = this.options;
     const { publish, stored, after } = plan;

@@ -22,7 +22,7 @@ export class PlanningPace {
     this.levelAtMs = nowMs;
   }
 
-  /** Takes note of a claim. */
+  /** Records a claim. */
   began(nowMs: number): void {
     this.beganAtMs = nowMs;
   }

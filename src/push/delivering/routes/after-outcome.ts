@@ -10,7 +10,7 @@ export type OthersAccepted =
   /** Nowhere yet, or the circuit is open now. */
   | 'none';
 
-/** What is known of an attempt beside its outcome. */
+/** What is known about an attempt in addition to its outcome. */
 export interface Attempt {
   /** With this one. */
   readonly attempts: number;
@@ -52,8 +52,9 @@ const TOKEN_STALE = 'token-stale';
 const ATTEMPTS_UNAUTHORISED = 3;
 
 /**
- * Give up a device that was never accepted, and whose gateway is in trouble with it alone, after this many attempts:
- * about 10 minutes, or 2 hours if the last acceptance of others is long ago. Otherwise fakes would be retried until each publish expires.
+ * Give up a device that was never accepted, and that alone fails at its gateway, after this many attempts: about 10
+ * minutes, or 2 hours if others were last accepted long ago. Otherwise fake devices would be retried until each
+ * publish expires.
  */
 const ATTEMPTS_OF_NEVER_ACCEPTED: Readonly<Record<OthersAccepted, number>> = {
   here: 10,

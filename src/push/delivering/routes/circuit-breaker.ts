@@ -41,7 +41,10 @@ const strains = {
 } as const;
 const MEMORY_MS = 60_000;
 
-/** Distinct devices that must fail before the fault cannot be theirs, where others were accepted within a minute. */
+/**
+ * How many distinct devices must fail before the devices cannot be the cause, if others were accepted within a
+ * minute.
+ */
 const DEVICES_MIN = 3;
 
 /** The pause before the first round of probes. It doubles with each round. */
@@ -51,7 +54,7 @@ const PAUSE_MS_MAX = 60_000;
 /** Probes in a round. */
 const PROBES = 4;
 
-/** While open, one device that waits untried is sent to each time this has passed, beside the rounds. */
+/** While the circuit is open, one untried device is sent to at this interval, in addition to the rounds. */
 const UNTRIED_MS = 100;
 /** The same while the gateway wants to be left alone and has accepted nothing for a minute. */
 const UNTRIED_MS_ASKED = 1_000;
@@ -77,18 +80,18 @@ interface Evidence {
  * accepted before. Untrusted devices count only as long as no trusted one is known.
  *
  * A trusted device may be hostile, too: its endpoint accepts once, and fails from then on. A send that fails while
- * another device is accepted has failed for a reason of its own. The next acceptance therefore clears all failures
- * before it, and those devices are distrusted until they are accepted again. The device that was accepted last is never
- * distrusted, so there is always one whose failures count.
- * - Closed: all devices are sent to. Failures in a row of sends that began after the last acceptance open it, if more
- *   devices failed than were accepted within the last minute.
- * - Open: after a pause, which doubles from 1 s to 60 s, four probes go to trusted devices. Beside that, ten untried
+ * another device is accepted has failed because of its own device. The next acceptance therefore clears all failures
+ * before it, and those devices are distrusted until they are accepted again. The device that was accepted last is
+ * never distrusted, so there is always one whose failures count.
+ * - Closed: all devices are sent to. Consecutive failures of sends that began after the last acceptance open the
+ *   circuit, if more devices failed than were accepted within the last minute.
+ * - Open: after a pause, which doubles from 1 s to 60 s, four probes go to trusted devices. In addition, ten untried
  *   devices a second are sent to, trusted ones first, so that honest devices among many hostile ones are found soon.
- *   Any acceptance closes it, also of a send that began before it opened.
- * - A `Retry-After` counts for all devices if three trusted ones got one, and they are most of those that failed and
- *   more than were accepted within the last minute. The shortest of them sets the pause. Untried devices are still sent
- *   to, one a second once none was accepted for a minute. Otherwise a `Retry-After` counts for its device alone.
- * - A failure before any device was named (no connection, no access token) cannot be the fault of a device: it counts
+ *   Any acceptance closes the circuit, even of a send that began before it opened.
+ * - A `Retry-After` applies to all devices if three trusted ones got one, and they are most of those that failed and
+ *   more than were accepted within the last minute. The shortest of them sets the pause. Untried devices are still
+ *   sent to, one a second if none was accepted for a minute. Otherwise a `Retry-After` applies to its device alone.
+ * - A failure before any device was named (no connection, no access token) cannot be caused by a device: it counts
  *   for every device, and every device may be the probe.
  */
 export class CircuitBreaker {
@@ -145,7 +148,7 @@ export class CircuitBreaker {
     return doUntriedWait ? this.roundMs(nowMs) || UNTRIED_MS : this.untriedTurnMs(nowMs);
   }
 
-  /** How long a device should stay away that does not wait in memory. */
+  /** When a device should return that cannot wait in memory. */
   awayMs(nowMs: number): number {
     if (this.openFault === undefined) return 0;
     return Math.min(PAUSE_MS_MAX, this.roundMs(nowMs) || this.pauseMs);
@@ -174,7 +177,7 @@ export class CircuitBreaker {
     return this.openFault !== undefined && this.recent.hasFailed(device);
   }
 
-  /** Takes note of a send, whose wait must be 0. Its outcome is reported with the ticket. */
+  /** Records a send, whose wait must be 0. Its outcome is reported with the ticket. */
   begin(isTrusted: boolean, nowMs: number): Ticket {
     if (isTrusted) this.learnOfTrusted();
     if (this.openFault === undefined) return this.ticket;
@@ -188,7 +191,7 @@ export class CircuitBreaker {
     return this.ticket;
   }
 
-  /** Takes note of an outcome. Returns what it changed. */
+  /** Records an outcome. Returns what it changed. */
   learn(ticket: Ticket, sent: Sent, outcome: Outcome, nowMs: number): CircuitChange {
     const isOfOld = ticket !== this.ticket;
     switch (outcome.result) {
@@ -225,7 +228,7 @@ export class CircuitBreaker {
     this.evidence = undefined;
   }
 
-  /** Whether another device was accepted while this one was sent to. */
+  /** Whether another device was accepted during the send to this one. */
   private isContradicted(ticket: Ticket, { device }: Sent): boolean {
     return ticket < this.acceptedTicket && device !== this.acceptedDevice;
   }
@@ -269,7 +272,7 @@ export class CircuitBreaker {
       this.isOfConnection = true;
       return this.open({ why, reason, words }, askedMs, nowMs);
     }
-    // The gateway answers again. Whatever is wrong now is counted anew.
+    // The gateway works again, so counting starts anew.
     if (this.isOfConnection) return this.worked();
     if (!isTrusted && this.knowsTrusted) return 'unchanged';
 
@@ -361,7 +364,10 @@ function strainOfConnection(why: CircuitFault['why'], askedMs: number): number {
   return why === 'credential' || askedMs > 0 ? STRAIN_MAX : strains.gateway;
 }
 
-/** The shortest pause that the gateway asked for, if it asked `devicesMin` devices and most of all; otherwise 0. */
+/**
+ * The shortest pause that the gateway asked for, if it asked at least `devicesMin` devices and most of them;
+ * otherwise 0.
+ */
 function askedOfAll({ askedMs }: Evidence, devicesMin: number): number {
   const asked = [...askedMs.values()].filter((ms) => ms > 0);
   return asked.length < devicesMin || asked.length * 2 <= askedMs.size ? 0 : Math.min(...asked);

@@ -16,7 +16,7 @@ const RETURN_MS_MIN = 1_000;
 const NEWEST_SHARE = 0.3;
 
 /**
- * The devices that wait on one route, in slices that take turns, and the measured speed of their outcomes. Times are
+ * The waiting devices of one route, in slices that take turns, and the measured rate of their outcomes. Times are
  * those of the steady clock.
  */
 export class DeviceQueue<Item extends Owned> {
@@ -43,7 +43,7 @@ export class DeviceQueue<Item extends Owned> {
     return this.slices.isEmpty;
   }
 
-  /** Whether devices wait too long for others to wait for them. */
+  /** Whether devices wait so long that others should not wait for them. */
   isSlow(nowMs: number, waitingSinceMs: number): boolean {
     return nowMs - this.slowSinceMs < SLOW_MS || nowMs - waitingSinceMs > TURN_MS_MAX;
   }
@@ -66,8 +66,8 @@ export class DeviceQueue<Item extends Owned> {
   }
 
   /**
-   * After how long a device should return that cannot wait in memory: one after the other, at the measured speed. Each
-   * is a row in the store meanwhile, so it should not return too early.
+   * When a device should return that cannot wait in memory: one after the other, at the measured rate. Each takes a
+   * row in the store until then, so it should not return too early.
    */
   returnAfterMs(nowMs: number, circuit: CircuitBreaker): number {
     const { fault } = circuit;
@@ -83,7 +83,7 @@ export class DeviceQueue<Item extends Owned> {
     return Math.ceil(earliestMs + this.random() * LATER_MS_MAX);
   }
 
-  /** Measures how fast outcomes come. To be called each `CHECK_MS`. */
+  /** Measures the rate of outcomes. To be called each `CHECK_MS`. */
   measure(): void {
     const latelyPerSecond = (this.outcomes * 1000) / CHECK_MS;
     this.perSecond += (latelyPerSecond - this.perSecond) * NEWEST_SHARE;

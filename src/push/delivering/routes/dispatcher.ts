@@ -16,10 +16,10 @@ import { type Route, Slice, type SliceOptions } from './route.ts';
 import { RouteTable } from './route-table.ts';
 import { TrustedDevices } from './trusted-devices.ts';
 
-/** Devices by what became of them. */
+/** Devices by result. */
 export type OutcomeCounts = Record<After['what'], number>;
 
-/** What a gateway said last, for one instance. Times are the system's. */
+/** A gateway's latest outcomes, for one instance. Times are the system's. */
 export interface LastOutcomes {
   /** 0: never. */
   acceptedAtMs: number;
@@ -46,7 +46,7 @@ export interface DispatcherOptions {
 
 /**
  * Platforms whose devices are bound to the credential with which they registered: a browser subscribes with a key. On
- * the others one credential serves all devices, so a refused one says nothing about a device.
+ * the others one credential serves all devices, so a refused credential does not depend on the device.
  */
 const BOUND_TO_KEY: ReadonlySet<Platform> = new Set(['web']);
 
@@ -68,7 +68,7 @@ interface Send {
   readonly isProbe: boolean;
 }
 
-/** The outcome of a send at which this server had a fault. */
+/** The outcome of a send that failed inside this server. */
 const FAULT: Outcome = {
   result: 'try-again',
   reason: 'fault',
@@ -120,7 +120,7 @@ export class Dispatcher {
     return this.inFlight;
   }
 
-  /** Whether it can be forgotten without losing what it has learned. */
+  /** Whether it can be removed without losing what it has learned. */
   isIdle(): boolean {
     const idleMs = this.options.clock.now() - this.usedAtMs;
     return this.inFlight === 0 && this.prepared.size === 0 && idleMs > IDLE_MS;
@@ -155,7 +155,7 @@ export class Dispatcher {
     return slices;
   }
 
-  /** Sends to all devices that may be sent to now, and continues by itself when more may be. */
+  /** Sends to all devices that may be sent to now, and continues later when more may be. */
   start(): void {
     for (let slice = this.next(); slice !== undefined; slice = this.next()) {
       void this.sendFrom(slice);
@@ -163,7 +163,7 @@ export class Dispatcher {
     this.setAlarm();
   }
 
-  /** Uses another gateway from now on, and forgets what was learned of the old one and its credential. */
+  /** Uses another gateway from now on, and forgets what was learned about the old one and its credential. */
   use(gateway: AnyGateway): void {
     if (gateway === this.gateway) return;
     this.gateway = gateway;
@@ -234,8 +234,8 @@ export class Dispatcher {
   }
 
   /**
-   * Sends untrusted devices back to the store if too many wait, because they would keep others out of memory. While the
-   * circuit is open, whole jobs are given back instead.
+   * Returns untrusted devices to the store if too many wait, because they would keep others out of memory. While the
+   * circuit is open, whole jobs are released instead.
    */
   private returnJammed(): void {
     const { clock, timers, limits } = this.options;
@@ -270,7 +270,7 @@ export class Dispatcher {
     });
   }
 
-  /** Untrusted devices leave some places of the dispatcher to others, however many routes they wait on. */
+  /** Untrusted devices may not use all places of the dispatcher, however many routes they wait on. */
   private hasUntrustedPlace(): boolean {
     return this.untrustedInFlight < untrustedLimit(this.gateway.atOnce, false);
   }

@@ -9,7 +9,10 @@ export interface Lifetime {
   readonly firstTryUntilMs: number;
 }
 
-/** Without a time to live: as long as web push services and FCM keep a message at most. Source: push protocol, §5.1. */
+/**
+ * Without a time to live: the longest time that web push services and FCM keep a message. Source: push protocol,
+ * §5.1.
+ */
 const DEFAULT_SECONDS = 28 * 24 * 3600;
 
 /** A notification with a time to live of 0 gets its first attempt within this time. */
@@ -30,7 +33,7 @@ function endOf(payloads: Payloads, platform: Platform, dueAtMs: number): number 
       // A point in time; the other platforms have a duration. Source: push protocol, §8.1.
       const seconds = payloads.apns?.expirationSeconds;
       if (seconds === undefined) return dueAtMs + DEFAULT_SECONDS * 1000;
-      // The payload may name any time, and nothing may wait for ever.
+      // The payload may name any time, and nothing may wait forever.
       return seconds === 0 ? undefined : Math.min(seconds * 1000, dueAtMs + DEFAULT_SECONDS * 1000);
     }
     case 'fcm':

@@ -25,7 +25,7 @@ export class RecentOutcomes {
   /** Moments of the failures after which no accepted send has begun, by device. Oldest first. */
   private readonly failedAt = new Map<number, number>();
 
-  /** Takes note of an acceptance. Returns the devices whose failures it contradicts. */
+  /** Records an acceptance. Returns the devices whose failures it contradicts. */
   accepted(device: number, began: number, nowMs: number): readonly number[] {
     const slot = slotOf(device);
     this.acceptedDevices[slot] = device;
@@ -34,7 +34,7 @@ export class RecentOutcomes {
     return this.openAtMs.size === 0 ? NONE : this.contradictedBy(device, nowMs);
   }
 
-  /** Takes note of the failure of a trusted device. */
+  /** Records the failure of a trusted device. */
   failed(device: number, at: number, nowMs: number): void {
     const slot = slotOf(device);
     if (this.acceptedDevices[slot] === device) this.acceptedAtMs[slot] = Number.NEGATIVE_INFINITY;
@@ -92,7 +92,7 @@ export class RecentOutcomes {
   }
 }
 
-/** Puts a device at the end of a map, and forgets the oldest beyond `FAILED_MAX`. */
+/** Moves a device to the end of a map, and forgets the oldest ones beyond `FAILED_MAX`. */
 function renew(map: Map<number, number>, device: number, value: number): void {
   map.delete(device);
   map.set(device, value);

@@ -41,7 +41,9 @@ export function returnNow(slice: Slice, reason: string, wallMs: number): void {
   }
 }
 
-/** Settles all devices without a result for a retry. They may get it twice: their sends had no outcome. */
+/**
+ * Settles all devices without a result for a retry. They may get the notification twice: their sends had no outcome.
+ */
 export function returnUnanswered(job: InFlightJob, wallMs: number, random: () => number): void {
   const settled = new Set(job.results.map(({ device }) => device));
   for (const recipient of [...job.recipients]) {

@@ -1,4 +1,4 @@
-/** Something that waits among others of the same owner. */
+/** An item that waits among others of the same owner. */
 export interface Owned {
   readonly owner: object;
 }
@@ -9,8 +9,8 @@ interface OwnerQueue<Item> {
 }
 
 /**
- * Lets owners take turns, so that an owner with one item need not wait for the end of one with many. An item keeps its
- * owner's turn until it is removed, so few items are begun at the same time.
+ * A queue in which owners take turns, so that an owner with one item need not wait for all items of another. An item
+ * keeps its owner's turn until it is removed, so few items are in progress at the same time.
  */
 export class RoundRobin<Item extends Owned> {
   private readonly queues: OwnerQueue<Item>[] = [];

@@ -11,8 +11,8 @@ export interface RouteTableOptions extends Pick<RouteOptions, 'rate' | 'random' 
 }
 
 /**
- * The routes of a dispatcher, one for each push service. Those beyond `routesMax` share one, on which the outcome at one
- * service never stops the others.
+ * The routes of a dispatcher, one for each push service. Push services beyond `routesMax` share a route, where
+ * outcomes at one service never block the others.
  */
 export class RouteTable {
   readonly all: Route[] = [];
@@ -56,7 +56,7 @@ export class RouteTable {
     return undefined;
   }
 
-  /** Forgets routes that were not used for long. */
+  /** Forgets routes that were unused for long. */
   forgetIdle(nowMs: number): void {
     for (const [origin, route] of this.byOrigin) {
       if (route.inFlight > 0 || !route.isEmpty || nowMs - route.usedAtMs <= IDLE_MS) continue;
@@ -65,13 +65,13 @@ export class RouteTable {
     }
   }
 
-  /** Milliseconds until a waiting device may be sent to; infinite if none waits for its time. */
+  /** Milliseconds until a waiting device may be sent to; infinite if none waits for a time. */
   waitMs(nowMs: number): number {
     let leastMs = Number.POSITIVE_INFINITY;
     for (const route of this.all) {
       if (route.isEmpty) continue;
       const waitMs = route.waitMs(nowMs);
-      // 0: the end of a send, or an extended claim, continues.
+      // 0: the next finished send, or an extended claim, continues.
       if (waitMs > 0) leastMs = Math.min(leastMs, waitMs);
     }
     return leastMs;

@@ -12,7 +12,7 @@ import type { PreparedPublish } from './prepared-publish.ts';
 const RATE_WAIT_MS_MIN = 5;
 
 export interface RouteOptions {
-  /** The push service of a route that leads to one of several. */
+  /** The push service of a route that is for one of several. */
   readonly origin: string | undefined;
   /** Whether several push services share the route. */
   readonly isShared: boolean;
@@ -30,7 +30,7 @@ export interface SendLimits {
   readonly nowMs: number;
   /** Most sends in flight on one route. */
   readonly inFlightMax: number;
-  /** Whether the dispatcher has a place for one more untrusted device. */
+  /** Whether the dispatcher has a place for another untrusted device. */
   readonly hasUntrustedPlace: boolean;
   readonly isClaimed: (slice: Slice) => boolean;
 }
@@ -100,7 +100,7 @@ export class Route {
     return Math.min(...waits) || this.rateWaitMs(nowMs);
   }
 
-  /** Whether one more untrusted device may be sent to, of `inFlightMax` sends in all. */
+  /** Whether another untrusted device may be sent to, of `inFlightMax` sends in total. */
   hasUntrustedPlace(inFlightMax: number): boolean {
     return this.untrusted.inFlight < untrustedLimit(inFlightMax, !this.trusted.isEmpty);
   }
@@ -112,7 +112,7 @@ export class Route {
     return this.circuit.begin(isTrusted, nowMs);
   }
 
-  /** Takes note of an outcome. Returns what it changed about the circuit. */
+  /** Records an outcome. Returns what it changed about the circuit. */
   learn(ticket: Ticket, sent: Sent, outcome: Outcome, nowMs: number): CircuitChange {
     return this.isShared ? 'unchanged' : this.circuit.learn(ticket, sent, outcome, nowMs);
   }
@@ -252,7 +252,7 @@ export class Slice {
     return place;
   }
 
-  /** Lets a device wait again, behind all others, so that one device that keeps failing does not block them. */
+  /** Lets a device wait again, after all others, so that one device that keeps failing does not block them. */
   putBack(place: number, nowMs: number): void {
     this.places.push(place);
     this.queue.add(1, nowMs);
@@ -284,7 +284,7 @@ export class Slice {
     return waiting;
   }
 
-  /** Leaves the route for good. */
+  /** Removes the slice from the route. */
   leave(): void {
     this.takeAll();
     this.prepared.slices--;

@@ -7,17 +7,17 @@ import type { Recipient } from '../../model/device.ts';
 const DEVICES_MAX = 4_000;
 
 /**
- * The devices that were accepted with one credential. Their outcomes say something about the gateway, while those of
- * other devices may be made up by an attacker who registered them.
+ * The devices that were accepted with one credential. Their outcomes are evidence about the gateway, while an
+ * attacker could fake those of other devices.
  */
 export class TrustedDevices {
   /**
-   * Accepted tokens by device number, in two halves. When the newer half is full, the older one is forgotten: removing
-   * the oldest entry of a `Map` for each new one would take longer than all the rest.
+   * Accepted tokens by device number, in two generations. When the newer one is full, the older one is dropped:
+   * removing the oldest entry of a `Map` for each new one would take longer than everything else.
    */
   private newer = new Map<number, string>();
   private older: ReadonlyMap<number, string> = new Map();
-  /** Oldest first. Not stored: distrust ends with the next acceptance, and a restart is rare. */
+  /** Oldest first. Not stored: distrust ends with the next acceptance, and restarts are rare. */
   private readonly distrusted = new Set<number>();
 
   has(recipient: Recipient): boolean {
@@ -37,7 +37,7 @@ export class TrustedDevices {
     if (oldest !== undefined) this.distrusted.delete(oldest);
   }
 
-  /** Takes note of an acceptance. */
+  /** Records an acceptance. */
   add({ number, token, isTrusted }: Recipient): void {
     if (this.distrusted.size > 0) this.distrusted.delete(number);
     if (isTrusted) return;

@@ -45,7 +45,7 @@ interface RemovedRow {
   readonly words: string;
 }
 
-/** Reads a device; `undefined`: the store knows none with this id. */
+/** Reads a device; `undefined`: there is no device with this id. */
 export async function readKnownDevice(
   { read }: Pick<Database, 'read'>,
   { instance, id }: DeviceKey,

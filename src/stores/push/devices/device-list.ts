@@ -147,7 +147,7 @@ export class DeviceList {
     });
   }
 
-  /** The devices of an instance in small pieces, as many as one call reads. */
+  /** Iterates over the devices of an instance in small chunks, up to the limit of one call. */
   private async *pieces(range: DeviceRange): AsyncGenerator<Piece> {
     for (let from = range.after, read = PIECE_DEVICES; ; read += PIECE_DEVICES) {
       const numbers = await this.indexed(range, from);
@@ -169,7 +169,7 @@ export class DeviceList {
     return last && Number(last.number);
   }
 
-  /** The devices of a piece from the index that fits the filter best; `undefined`: none does. */
+  /** Reads the devices of a chunk with the index that suits the filter best; `undefined`: there is none. */
   private async indexed(
     { instance, filter: { userId, interest, idPrefix } }: DeviceRange,
     after: number,

@@ -233,7 +233,7 @@ async function removeDevice(change: InstanceChange, number: BigInteger): Promise
   await afterRemoval(change, deleted);
 }
 
-/** The user's devices that must be removed to make room for one more, those seen longest ago. */
+/** The user's devices that must be removed to make room for another one: those inactive longest. */
 async function surplusOf(
   { sql, instance }: InstanceChange,
   platform: Platform,

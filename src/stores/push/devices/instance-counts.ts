@@ -15,7 +15,7 @@ export interface InstanceCounts {
 
 interface CountChange extends Partial<InstanceCounts> {
   readonly instance: number;
-  /** Whether the commit fails if the instance is gone, because it adds rows that would belong to no instance. */
+  /** Whether the commit fails if the instance was deleted, because its new rows would belong to no instance. */
   readonly isRequired?: boolean;
 }
 

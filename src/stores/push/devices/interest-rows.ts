@@ -31,7 +31,7 @@ export async function replaceInterests(
   const { added, removed } = await compareInterests(sql, device, interests);
   const more = added.length - removed.length;
   if (more > 0 && !(await hasRoom(sql, instance, more, instanceMax))) return 'instance-full';
-  // Other transactions may add or remove single interests meanwhile, so only actual changes are counted.
+  // Other transactions may add or remove single interests concurrently, so only actual changes are counted.
   let changed = 0;
   for (const some of inPieces(removed)) {
     const deleted = await sql`DELETE FROM device_interests

@@ -101,7 +101,7 @@ export function isReady(sql: TransactionSQL, instance: number, nowMs: number) {
     AND (instance, ready_at) >= (${instance}, 0) AND (instance, ready_at) <= (${instance}, ${nowMs})`;
 }
 
-/** A claim within a commit. `work` is set at its end, unless the publish was cancelled meanwhile. */
+/** A claim within a commit. `work` is set at the end of the commit, unless the publish was cancelled. */
 export interface PendingClaim<Work> {
   work: Work | undefined;
 }

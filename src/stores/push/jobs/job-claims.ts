@@ -139,7 +139,7 @@ export class JobClaims {
     }
   }
 
-  /** Completes the claim once the publish is locked. If it is over, cancels the retries. */
+  /** Completes the claim once the publish is locked. If the publish is finished or cancelled, cancels the retries. */
   private confirmLater(later: Later, group: RetryGroup, untilMs: number): PendingClaim<Job> {
     const { publish, platform, rows } = group;
     const claim: PendingClaim<Job> = { work: undefined };

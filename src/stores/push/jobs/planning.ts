@@ -118,7 +118,7 @@ export class Planning {
     return claimed.sort((a, b) => turnOf(a) - turnOf(b) || Number(a.publish) - Number(b.publish));
   }
 
-  /** Completes the claim once the publish is locked, unless it is over. */
+  /** Completes the claim once the publish is locked, unless that is finished or cancelled. */
   private confirmLater(later: Later, plan: PlanRow, nowMs: number): PendingClaim<ClaimedPlan> {
     const publish = Number(plan.publish);
     const claim: PendingClaim<ClaimedPlan> = { work: undefined };

@@ -6,7 +6,7 @@ import type { LockedPublish } from './locked-publish.ts';
 import { addTallies } from './publish-counts.ts';
 
 /**
- * Cancels the work of a publish that is not over. Claimed work counts as in flight: it is counted when it is settled, or
+ * Cancels the work of an unfinished publish. Claimed work counts as in flight: it is counted when it is settled, or
  * when its expired claim is found.
  */
 export async function cancelPublish(

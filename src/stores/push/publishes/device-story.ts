@@ -111,7 +111,7 @@ function outlineOf({ target, body, outline }: PublishRow): PublishOutline {
   return body === '' && outline !== null ? readOutline(outline) : outlineOfBody(target, body);
 }
 
-/** A registered device, or what is left of a pruned one. */
+/** A registered device, or the tombstone of a pruned one. */
 async function knownDevice(
   sql: SQL,
   { instance, device: id }: StoryKey,

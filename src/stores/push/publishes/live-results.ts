@@ -15,7 +15,7 @@ import { type BigInteger, inPieces } from '../../database/rows.ts';
 import type { LockedPublish } from './locked-publish.ts';
 import { publishChanges } from './publish-changes.ts';
 
-/** What became of the live parts of publishes, in the store's tables. */
+/** The results of the live parts of publishes, in the store's tables. */
 export class StoredLive implements LiveStore {
   private readonly database: Database;
 
@@ -121,8 +121,8 @@ export function untilAnswered({ waitSeconds }: Pick<LiveRequest, 'waitSeconds'>,
 }
 
 /**
- * Decides how the plan of a locked publish with a live part goes on: its users are asked first, or those who were reached are
- * left out. A publish whose answers did not come in time goes to everybody.
+ * Decides how to continue the plan of a locked publish with a live part: its users must be asked first, or those who
+ * were reached are left out. If the answers did not come in time, everybody is notified.
  */
 export async function liveOfPlan(
   sql: TransactionSQL,

@@ -11,7 +11,7 @@ interface UserRow {
   readonly at: BigInteger;
 }
 
-/** What became of a user of a publish in the app; `undefined`: nothing is stored. */
+/** The live result of a user of a publish; `undefined`: nothing is stored. */
 export async function liveUser(
   sql: SQL,
   publish: BigInteger,

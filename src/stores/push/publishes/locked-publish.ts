@@ -51,7 +51,7 @@ export class LockedPublish {
     return this.whole;
   }
 
-  /** Results were recorded that may have been the last. `answer` may become `'finished'` at the end of the commit. */
+  /** Results were recorded that may be the last. `answer` may become `'finished'` at the end of the commit. */
   recorded(answer: Answer, nowMs: number): void {
     this.recordedPart(answer);
     this.last = { answer, nowMs };
@@ -67,7 +67,7 @@ export class LockedPublish {
   }
 }
 
-/** Locks publishes in the order of their numbers. Those that are gone are left out. */
+/** Locks publishes in the order of their numbers. Deleted ones are left out. */
 export async function lockPublishes(
   sql: TransactionSQL,
   numbers: readonly number[],

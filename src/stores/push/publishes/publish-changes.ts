@@ -14,10 +14,10 @@ import { settlePublishes } from './settle-publishes.ts';
  *    the transaction that has locked it is claiming it, and waits for the publish.
  */
 
-/** A change of one publish, made while it is locked; skipped if the publish is gone. */
+/** A change of one publish, made while it is locked; skipped if the publish was deleted. */
 export type PublishChange = {
   readonly publish: number;
-  /** Whether it needs `LockedPublish.underWay`, unless the publish is over. */
+  /** Whether it needs `LockedPublish.underWay`, unless the publish is finished. */
   readonly needsBody?: boolean;
 } & (
   | { run(sql: TransactionSQL, locked: LockedPublish): Promise<void> }
@@ -35,7 +35,7 @@ export interface BatchedChange<Item> {
   run(sql: TransactionSQL, items: readonly LockedItem<Item>[]): Promise<void>;
 }
 
-/** A change that is batched with others of its kind, and made after those that are not batched. */
+/** A change that is batched with others of its kind, and made after the changes that are not batched. */
 export function changeTogether<Item>(
   publish: number,
   batched: BatchedChange<Item>,

@@ -19,7 +19,7 @@ const PIECE = 500;
 /** Publishes that one call searches; the caller continues from `next`. */
 const CALL_PUBLISHES = 20_000;
 
-/** Pages of devices from which the times of a publish are taken. A larger publish has none. */
+/** The limit of pages of devices from which the times of a publish are computed. A larger publish has no times. */
 const TIMED_PAGES = 2_000;
 
 export interface PublishQuery {
@@ -58,8 +58,8 @@ export interface PublishDetails {
   readonly body: string;
   readonly outline: PublishOutline;
   /**
-   * Seconds after it was due at which half, and 95 %, of the pages of devices had been sent. `undefined`: none was, or
-   * there are too many.
+   * Seconds after the due time at which 50 %, and 95 %, of the pages of devices had been sent. `undefined`: no page
+   * was sent, or there are too many.
    */
   readonly seconds: { readonly half: number; readonly most: number } | undefined;
 }
@@ -95,7 +95,7 @@ export class PublishList {
   }
 
   /**
-   * Returns up to `limit` publishes of an instance, the newest first. There may be more even if it returns fewer: `next`
+   * Returns up to `limit` publishes of an instance, newest first. There may be more even if it returns fewer: `next`
    * is where to continue, `undefined` at the end.
    */
   async list(query: PublishQuery): Promise<{
@@ -107,7 +107,7 @@ export class PublishList {
     let next = query.before;
     let read = 0;
     do {
-      // Of all states, those that are found are those that are wanted.
+      // The found states among the wanted ones.
       const piece = state === undefined ? limit : PIECE;
       const rows = await this.piece(query, next, piece);
       read += piece;

@@ -242,9 +242,9 @@ export class StoredPublishes implements PublishStore {
   }
 
   /**
-   * Returns what a report is about. `undefined` if it must not be stored: the publish or the device is unknown, the
-   * publish cannot have been sent to the device, or the device has reported the same before. Only reads, because anybody
-   * may send any number of reports.
+   * Returns the subject of a report. `undefined` if the report must not be stored: the publish or the device is
+   * unknown, the publish cannot have been sent to the device, or the report is a repetition. Only reads, because
+   * anybody may send any number of reports.
    */
   private async reported(
     instance: number,

@@ -42,7 +42,7 @@ interface PageRow {
 /** Publishes read without yielding to the event loop. A page names up to 1,000 devices. */
 const PIECE_PUBLISHES = 25;
 
-/** Publishes that one call looks at; the caller continues from `next`. */
+/** The limit of publishes that one call examines; the caller continues from `next`. */
 const CALL_PUBLISHES = 200;
 
 /** Finds the newest publishes of an instance that are for devices, as far as their audience was read. */
@@ -88,7 +88,7 @@ async function publishesFor(
   publishes: readonly number[],
 ): Promise<ReadonlySet<number>> {
   if (publishes.length === 0) return new Set();
-  // Pages do not overlap, so only the first one that ends at the device or behind it can have it.
+  // Pages do not overlap, so only the first page that ends at or after the device can contain it.
   const rows: PageRow[] = await read`
     SELECT publish, devices FROM publish_pages
     WHERE first_device <= ${device} AND number IN (

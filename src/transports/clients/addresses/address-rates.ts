@@ -13,8 +13,8 @@ export interface AddressLimits {
 const BURST_SECONDS = 60;
 
 /**
- * Limits what one client address does through all of its connections: the limits of a connection start anew with each one.
- * Frames are counted when `FrameLimit` has paid for them, and the rest when the connection ends.
+ * Limits what one client address does over all of its connections, because the limits of a connection start anew with
+ * each one. Frames are counted when `FrameLimit` accepts them, and the rest when the connection closes.
  */
 export class AddressRates {
   private readonly limits: AddressLimits;

@@ -9,7 +9,7 @@ export class ConnectionsByAddress {
   private readonly byAddress = new Map<AddressKey, Set<Connection>>();
   /** The addresses, by their number of connections. */
   private readonly bySize = new Map<number, Set<AddressKey>>();
-  /** The number of connections of the address with the most. */
+  /** The number of connections of the largest address. */
   private most = 0;
 
   add(connection: Connection): void {
@@ -30,17 +30,19 @@ export class ConnectionsByAddress {
     if (alike?.delete(connection) !== true) return;
     if (alike.size === 0) this.byAddress.delete(key);
     this.move(key, alike.size + 1, alike.size);
-    // No address has `most` any more; the one that had it has one less.
+    // No address has `most` any more: the last one that had has lost one.
     if (!this.bySize.has(this.most)) this.most--;
   }
 
-  /** Returns the oldest connection of the address with the most; `undefined` if the address `key` would then have as many. */
+  /**
+   * Returns the oldest connection of the largest address; `undefined` if the address `key` would then be as large.
+   */
   yieldsTo(key: AddressKey): Connection | undefined {
     const own = this.byAddress.get(key)?.size ?? 0;
     return this.most > own + 1 ? this.largest() : undefined;
   }
 
-  /** Returns the oldest connection of an address with the most. */
+  /** Returns the oldest connection of a largest address. */
   largest(): Connection | undefined {
     for (const key of this.bySize.get(this.most) ?? []) {
       for (const connection of this.byAddress.get(key) ?? []) return connection;

@@ -21,7 +21,7 @@ export interface PushEndpointSettings {
   readonly tokenLeewaySeconds: number;
   /** Allowed hosts in the issuer of a Beams Token, besides the hosted service's and that of `publicUrl`. */
   readonly tokenIssuers: readonly string[];
-  /** The origin by which browsers reach this listener; `null`: as the request's Host header says. */
+  /** The public origin of this listener; `null`: from the request's Host header. */
   readonly publicUrl: string | null;
   /** Whether the listener itself speaks TLS. */
   readonly tls: boolean;

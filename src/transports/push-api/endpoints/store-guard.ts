@@ -5,8 +5,8 @@ import { StoreBusy, StoreLost } from '../../../push/store-faults.ts';
 /** Whether the store can be used, and where its faults are reported. */
 export interface StoreState {
   /**
-   * Why the store cannot be used, in words that any client may read; `undefined` if it can. The endpoints do not query
-   * the store until the reason is gone.
+   * Why the store cannot be used, in a text that any client may read; `undefined` if it can. While there is a reason,
+   * the endpoints do not query the store.
    */
   readonly storeFault: () => string | undefined;
   /** A query failed. */
@@ -19,8 +19,8 @@ export interface StoreState {
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Queries the store, and answers its faults with 503. While the store cannot be read, it never says that something does
- * not exist: every device would register again. Source: push protocol, §3.7.
+ * Queries the store, and answers its faults with 503. While the store cannot be read, it never answers that something
+ * does not exist: every device would register again. Source: push protocol, §3.7.
  */
 export class StoreGuard {
   private readonly state: StoreState;

@@ -8,14 +8,14 @@ import type { RequestCall } from './request-call.ts';
 /** Seconds after which a client should ask again while the server starts or is overloaded. */
 export const SOON_SECONDS = 1;
 
-/** What a request is answered whatever its body says. */
+/** The answer to a request that does not depend on its body. */
 export type HeadAnswer = PushRefusal | 'preflight';
 
 /** What the head of a request alone decides. */
 export type CheckedHead =
   | {
       readonly answer: HeadAnswer;
-      /** The methods that the path takes. */
+      /** The methods of the path. */
       readonly allow?: string;
     }
   | {

@@ -21,8 +21,8 @@ export class ConnectionShare {
   }
 
   /**
-   * The connection that must be closed before a new one is accepted, if any. If the new one's address has most itself,
-   * that is a resting one of its own, or else the new one.
+   * The connection that must be closed before a new one is accepted, if any. If the new connection's own address has
+   * the most, that is an idle one of its own, or else the new one.
    */
   connectionToClose(newcomer: Connection): Connection | undefined {
     const { addressKey } = newcomer.peer;

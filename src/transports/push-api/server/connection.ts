@@ -22,7 +22,7 @@ export interface ConnectionOwner {
 
 /** One connection, and how many of its requests have no answer yet. */
 export class Connection {
-  /** The far end of the connection; a proxy, perhaps. */
+  /** The other end of the TCP connection; possibly a proxy. */
   readonly peer: Client;
   /** Whether it has sent a request. */
   isUsed = false;
@@ -62,7 +62,7 @@ export class Connection {
     return this.owner.isClosing;
   }
 
-  /** Whether a whole request is being answered. If none is, closing the connection costs its client only time. */
+  /** Whether a complete request is being answered. Otherwise, closing the connection only costs its client time. */
   get isWorking(): boolean {
     return this.unanswered > (this.incoming === undefined ? 0 : 1);
   }
@@ -72,7 +72,7 @@ export class Connection {
     return this.unanswered > 1;
   }
 
-  /** Whether the socket still takes data. */
+  /** Whether the socket is still writable. */
   get isWritable(): boolean {
     return this.socket.writable;
   }
@@ -85,7 +85,7 @@ export class Connection {
     return this.unanswered;
   }
 
-  /** Counts a request that is over. */
+  /** Counts a finished request. */
   finish(): void {
     this.unanswered--;
     this.reportWork();
@@ -93,8 +93,8 @@ export class Connection {
   }
 
   /**
-   * Sends a last answer, to a request that cannot be read, and ends the connection. Earlier requests are answered
-   * first. Returns `false` if the connection is ending already.
+   * Sends a final answer to a malformed request, and closes the connection. Earlier requests are answered first.
+   * Returns `false` if the connection is already closing.
    */
   endWith(answer: string, lingerMs: number): boolean {
     if (this.isEnding) return false;

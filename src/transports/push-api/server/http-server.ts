@@ -38,7 +38,7 @@ export interface HttpServerEvents {
   onTunnel(connection: Connection): void;
   /** Whether the address may open another connection now. */
   mayConnect(newcomer: Connection): boolean;
-  /** The limit of connections was reached, and this one was closed: its address had most. */
+  /** This connection was closed because the limit of connections was reached and its address had the most. */
   onEvicted(closed: Connection): void;
 }
 
@@ -74,7 +74,7 @@ export class HttpServer implements ConnectionOwner {
     };
     const server =
       tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls });
-    // Only the runtime sees connections whose TLS handshake is not finished. It ends them after 12 s.
+    // Only the runtime sees connections with an unfinished TLS handshake. It closes them after 12 s.
     server.maxConnections = RUNTIME_LIMIT_FACTOR * bounds.connections;
     const onRequest =
       (expectsContinue: boolean) => (request: IncomingMessage, response: ServerResponse) => {
@@ -110,14 +110,14 @@ export class HttpServer implements ConnectionOwner {
   }
 
   /**
-   * Frees the port and accepts no more connections. Idle connections end at once, the others with their next answer.
-   * Settles when none is left, however long that takes: see `end`.
+   * Frees the port and accepts no more connections. Idle connections are closed at once, the others after their next
+   * answer. Settles when none is left, however long that takes: see `end`.
    */
   close(): Promise<void> {
     if (!this.isClosing) {
       this.isClosing = true;
       this.server.close();
-      // Node.js itself ends connections that are idle between two requests.
+      // Node.js itself closes connections that are idle between two requests.
       for (const connection of this.connections.values()) {
         if (!connection.isUsed) connection.destroy();
       }

@@ -33,7 +33,7 @@ export function rawResponse(refusal: PushRefusal, family: PushFamily): string {
 const ONLY_HTTP_1 = 'Only HTTP/1.1 and HTTP/1.0 are supported';
 const BAD_LENGTH = 'The Content-Length header is not valid';
 
-/** What a refusal says for each error code of the HTTP parser. */
+/** The text of the refusal for each error code of the HTTP parser. */
 const parserErrors: ReadonlyMap<string, string> = new Map([
   ['HPE_INVALID_METHOD', 'The request does not begin with an HTTP method'],
   ['HPE_INVALID_URL', 'The path of the request has a character that must be escaped'],

@@ -32,7 +32,7 @@ export class RequestBody {
     this.parts.push(part);
   }
 
-  /** The whole body; `undefined` if there was none. Most bodies arrive in one part, which is not copied. */
+  /** The whole body; `undefined` if there was none. Most bodies arrive in one chunk, which is not copied. */
   whole(): Uint8Array | undefined {
     return this.parts.length > 1 ? Buffer.concat(this.parts) : this.parts[0];
   }

@@ -37,7 +37,7 @@ export interface RequestContext {
   readonly meter: PushMeter;
   /** `undefined` while the server starts. */
   readonly endpoints: Endpoints | undefined;
-  /** Must be called for each request with a secret key: it delays the others for a moment. */
+  /** Must be called for each request with a secret key: it delays the other requests for a moment. */
   backendAsked(): void;
   /** Refuses a client without a secret key that sends too many requests. */
   limitRate(head: PushHead): PushRefusal | undefined;
@@ -128,7 +128,7 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
 
   evict(): void {
     this.leavePool();
-    // An endpoint that runs can neither be undone nor said to have failed, and answers must keep their order.
+    // A running endpoint can neither be undone nor reported as failed, and answers must keep their order.
     if (this.isAnswered) this.cutOff(UNREAD_ANSWERS);
     else if (this.isRunning || this.connection.hasEarlier) this.cutOff('over its fair share');
     else this.refuse(this.overloaded(), { connection: 'close' });
@@ -225,7 +225,7 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
     else if (!this.isAnswered) this.schedule(costOf(this.body.receivedBytes), () => this.run());
   }
 
-  /** Goes on when the scheduler allows it, usually at once. A shed request always goes on at once. */
+  /** Continues when the scheduler allows it, usually at once. A shed request always continues at once. */
   private schedule(cost: number, goOn: () => Promise<void> | undefined): void {
     const { backendScheduler, anonymousScheduler } = this.context;
     if (this.isShed) {

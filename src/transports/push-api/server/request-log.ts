@@ -81,7 +81,7 @@ export class RequestLog {
     );
   }
 
-  /** The listener has as many connections as it may, and the address has most. */
+  /** The listener has reached its limit of connections, and the address has the most. */
   connectionEvicted({ address, addressKey }: Client): void {
     this.limits.run(`connections ${addressKey}`, (throttled) =>
       this.log.warn('Push connections closed: the limit of connections is reached', {

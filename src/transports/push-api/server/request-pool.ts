@@ -13,8 +13,8 @@ export interface PoolLoad {
 }
 
 /**
- * Requests in progress and the memory they hold, shared fairly between owners: when the pool is full, the owner that
- * has most loses its newest request.
+ * Requests in progress and their memory, shared fairly among owners: when the pool is full, the largest owner loses
+ * its newest request.
  */
 export class RequestPool<Owner extends string | number> {
   private readonly requests: FairBudget<Owner>;
@@ -97,7 +97,7 @@ export class Place<Owner extends string | number> {
     this.leave();
   }
 
-  /** Reserves memory. Returns `false` if there is none and this request itself must go. */
+  /** Reserves memory. Returns `false` if there is none and this request itself must be dropped. */
   reserve(bytes: number): boolean {
     if (this.hasLeft || !this.pool.reserve(this, bytes)) return false;
     this.reservedBytes += bytes;

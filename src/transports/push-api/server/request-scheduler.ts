@@ -1,4 +1,4 @@
-/** The most cost of requests that wait for the store: a database in another process may be slow. */
+/** The limit of cost that waits for the store: a database in another process may be slow. */
 const IN_PROGRESS_COST_MAX = 512;
 
 /** A request that is to be started. */
@@ -82,7 +82,7 @@ export class RequestScheduler<Owner extends string | number> {
       const [next] = ofOwner;
       if (next === undefined || !this.mayStart(next)) return;
       ofOwner.shift();
-      // The owner goes behind all others.
+      // The owner moves to the end of the queue.
       this.waiting.delete(owner);
       if (ofOwner.length > 0) this.waiting.set(owner, ofOwner);
       this.start(next);

@@ -26,7 +26,7 @@ const NO_PAUSE_MS_MAX = 80;
 /** Publishes do not wait if fewer sends than this share could be merged. */
 const MERGED_SHARE_MIN = 0.05;
 
-/** After a wait that merged fewer, none waits for a time that doubles. Milliseconds. */
+/** After a wait that merged fewer, there is no waiting for a time that doubles. Milliseconds. */
 const NO_WAIT_MS = 4;
 const NO_WAIT_MS_MAX = 200;
 

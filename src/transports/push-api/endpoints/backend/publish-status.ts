@@ -47,7 +47,7 @@ function statusEndpoint(
   });
 }
 
-/** `DELETE …/publishes/ID`: cancels what has not been sent yet. */
+/** `DELETE …/publishes/ID`: cancels what was not sent yet. */
 export function cancelPublish(context: EndpointContext): Endpoint {
   const { publishes, taps, guard, now, rateLimitedLog } = context;
   return backendEndpoint(context, 'nothing', (instance, { params }) => {

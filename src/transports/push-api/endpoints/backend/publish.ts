@@ -42,8 +42,8 @@ export type AcceptPublish = (
 ) => MaybePromise<PublishId | PushRefusal>;
 
 /**
- * Makes what accepts publishes. The order of checks is that of push protocol, §2.2: only valid publishes count towards
- * the rate of publishes. `invalid` is told of the others.
+ * Makes the function that accepts publishes. The order of checks is that of push protocol, §2.2: only valid publishes
+ * count towards the rate of publishes. `invalid` is called for all others.
  */
 export function createAcceptPublish(context: EndpointContext, rates: InstanceRates) {
   const { publishes, taps, guard, now } = context;
@@ -92,7 +92,7 @@ export function createAcceptPublish(context: EndpointContext, rates: InstanceRat
       (acceptance) => {
         if (acceptance.result === 'accepted') {
           context.accepted?.();
-          // Another id is that of the first publish, which this one repeats.
+          // A different id means that this publish repeats an earlier one.
           if (acceptance.id === id) taps.watched?.get(number)?.record(eventOf(id, request));
           // One that repeats another was asked then, and a scheduled one will be when it is due.
           const isNow = acceptance.id === id && request.sendAtMs === undefined;

@@ -81,7 +81,7 @@ export function readDeviceBody({ body }: PushCall): JsonObject | PushRefusal {
   );
 }
 
-/** The answer once a store has said whether the device exists. */
+/** The answer once the store has been asked whether the device exists. */
 export function doneIf(exists: boolean): PushAnswer {
   return exists ? DONE : NO_DEVICE;
 }

@@ -29,7 +29,7 @@ export type RateKind = keyof typeof kinds;
 /** The burst, in seconds of the rate: many phones behind one address may start an app at the same moment. */
 const BURST_SECONDS = 60;
 
-/** The SDKs ignore it and wait 64 s at most. */
+/** The SDKs ignore it and wait at most 64 s. */
 const RETRY_AFTER_SECONDS = 10;
 
 type Limited = Pick<PushInstance, 'id' | 'number' | 'limits'>;

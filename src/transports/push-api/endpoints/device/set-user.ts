@@ -11,7 +11,7 @@ import { bearerOf } from '../bearer.ts';
 import type { EndpointContext, PushEndpointSettings } from '../context.ts';
 import { DONE, deviceEndpoint, type NamedDevice, NO_DEVICE } from './device-endpoint.ts';
 
-/** SDKs search the description of a refused Beams Token for certain words: see `verifyBeamsToken`. */
+/** SDKs search the description of a refused Beams Token for certain words; see `verifyBeamsToken`. */
 const NO_TOKEN = new PushRefusal(
   'unauthorized',
   'The Authorization header is missing: it must be `Bearer` and a Beams Token',
