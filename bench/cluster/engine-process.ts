@@ -44,7 +44,7 @@ const audience: Pick<Audience, 'send'> = {
 };
 
 async function start(url: string): Promise<null> {
-  const usage = new Usage(systemTimers, log, { count: nothing });
+  const usage = new Usage({ clock: systemTimers, log, meter: { count: nothing } });
   engine = createRedisEngine({
     urls: [url],
     keyPrefix: 'bench:',

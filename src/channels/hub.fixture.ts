@@ -343,7 +343,7 @@ export function hubWith(engine?: LateEngine): FakeHub {
   const ruleEvents: RuleEvent[] = [];
   const counted: string[] = [];
   const meter = { count: (counter: string) => void counted.push(counter) };
-  const usage = new Usage(clock, log, meter);
+  const usage = new Usage({ clock, log, meter });
   const reported: AppWebhookEvent[] = [];
   const sink = { emit: (event: AppWebhookEvent) => void reported.push(event) };
   const webhooks = new WebhookEvents({ clock, usage, sink });

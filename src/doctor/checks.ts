@@ -176,7 +176,8 @@ export const checks: readonly Check[] = [
       const { key } = e.subject;
       const credentials = { key, secret: found(e.subject.secret), appId: found(e.subject.appId) };
       const keyIsKnown = e.first !== undefined;
-      e.api = new ApiClient(found(apiDestination(e)), credentials, keyIsKnown, e.timeoutMs);
+      const to = found(apiDestination(e));
+      e.api = new ApiClient({ to, credentials, keyIsKnown, timeoutMs: e.timeoutMs });
       return judgeChannels(await e.api.channels());
     },
   },

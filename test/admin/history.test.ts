@@ -106,10 +106,10 @@ describe('fanfare history', () => {
       new RegExp(`Z  ${ids[3]}  d  {"of":"d"}\\n.*  ${ids[2]}  c  .*\\n.*--before ${ids[2]}\\n$`),
     );
     expect((await run(app.id, 'few-a', '--after', ids[2] ?? '')).stdout).toStartWith(
-      'A client that was here last gets 1 event.\n',
+      'A client whose last event was this one gets 1 event.\n',
     );
     expect((await run(app.id, 'few-a', '--after', '1-abcdefgh')).stdout).toStartWith(
-      'A client that was here last learns of a gap',
+      'A client whose last event was this one learns of a gap',
     );
     expect((await run(app.id, 'few-b')).stdout).toBe(
       'few-b has no kept events. It keeps up to 3 events of the last 120 s.\n',

@@ -31,12 +31,8 @@ export function partsOfLoop(
     timers: clock,
     openConnections: () => open,
   });
-  const usage = new Usage(
-    clock,
-    log,
-    { count: nothing },
-    serverName === undefined ? undefined : quotas.usage,
-  );
+  const shared = serverName === undefined ? undefined : quotas.usage;
+  const usage = new Usage({ clock, log, meter: { count: nothing }, shared });
   const webhooks = new WebhookEvents({
     clock,
     usage,

@@ -38,7 +38,12 @@ interface Client extends Disposable {
 /** Triggers an event, and fails unless it is accepted. */
 export async function publishes(proxy: RunningProxy): Promise<void> {
   const { id: appId, key, secret } = APP;
-  const api = new ApiClient(destination(proxy), { appId, key, secret }, true, STEP_MS);
+  const api = new ApiClient({
+    to: destination(proxy),
+    credentials: { appId, key, secret },
+    keyIsKnown: true,
+    timeoutMs: STEP_MS,
+  });
   const called = await api.trigger({ name: 'headline', channel: 'news', data: '{}' });
   if (!called.ok) throw new Error(called.finding.detail);
 }

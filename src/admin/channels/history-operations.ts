@@ -91,7 +91,8 @@ export const historyOperations: readonly Operation[] = [
     method: 'DELETE',
     path: '/apps/{id}/channels/{name}/history',
     role: 'operator',
-    summary: 'Forget the kept events of a channel, the cached one included. Every client that resumes learns of a gap.',
+    summary:
+      'Forget the kept events of a channel, the cached one included. Every client that resumes learns of a gap.',
     answer: z.strictObject({ name: z.string(), forgotten: z.literal(true) }),
     refusals: ['not-found', 'conflict'],
     logLine: { message: 'History forgotten by an operator', subject: 'app' },

@@ -54,7 +54,7 @@ describe('an authorisation', () => {
     ['socket id is not valid', { socketId: '123' }],
     ['must be KEY:SIGNATURE', { auth: hmac(bare) }],
     ['not one of this app. Its keys are app-key, newer-key.', { auth: `x:${hmac(bare)}` }],
-    ['secret stands in the place of the key', { auth: `${SECRET}:${'0'.repeat(64)}` }],
+    ['secret is used in place of the key', { auth: `${SECRET}:${'0'.repeat(64)}` }],
     ['capital letters', { signature: hmac(bare).toUpperCase() }],
     ['Base64', { signature: createHmac('sha256', SECRET).update(bare).digest('base64') }],
     ['white space around the signature', { signature: `${hmac(bare)}\n` }],

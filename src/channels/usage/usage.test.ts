@@ -30,7 +30,7 @@ function stage() {
     count: (counter: string, by?: number, label?: string) =>
       void counted.push([counter, by, label]),
   };
-  return { clock, warned, counted, usage: new Usage(clock, log, meter) };
+  return { clock, warned, counted, usage: new Usage({ clock, log, meter }) };
 }
 
 describe('the daily quota', () => {
@@ -281,7 +281,12 @@ function loopsOf(count: number) {
     const meter = { count: () => undefined };
     return {
       unshared,
-      usage: new Usage(clock, log, meter, { unshared, warns: index === 0, isFirst: index === 0 }),
+      usage: new Usage({
+        clock,
+        log,
+        meter,
+        shared: { unshared, warns: index === 0, isFirst: index === 0 },
+      }),
     };
   });
   const share = (app: App): readonly TakenUsage[] => {

@@ -49,6 +49,14 @@ export interface SharedUsage {
   readonly isFirst: boolean;
 }
 
+export interface UsageOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: Meter;
+  /** For a loop that is one of several. */
+  readonly shared?: SharedUsage | undefined;
+}
+
 /**
  * Counts the messages of each app per day, and enforces its daily quota and its request rates.
  *
@@ -69,8 +77,7 @@ export class Usage {
   };
   private readonly shared: SharedUsage | undefined;
 
-  /** `shared`: for a loop that is one of several. */
-  constructor(clock: Clock, log: Log, meter: Meter, shared?: SharedUsage) {
+  constructor({ clock, log, meter, shared }: UsageOptions) {
     this.clock = clock;
     this.log = log;
     this.meter = meter;

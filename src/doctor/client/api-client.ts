@@ -17,18 +17,20 @@ export type Called =
   | { readonly ok: true; readonly answer: HttpAnswer; readonly sentAtMs: number }
   | { readonly ok: false; readonly finding: Finding };
 
+export interface ApiClientOptions {
+  readonly to: Destination;
+  readonly credentials: Credentials;
+  /** Whether the server has accepted the key on a connection. */
+  readonly keyIsKnown: boolean;
+  readonly timeoutMs: number;
+}
+
 /** Calls the HTTP API as a backend does, each call on a connection of its own. */
 export class ApiClient {
-  private readonly to: Destination;
-  private readonly credentials: Credentials;
-  private readonly keyIsKnown: boolean;
-  private readonly timeoutMs: number;
+  private readonly options: ApiClientOptions;
 
-  constructor(to: Destination, credentials: Credentials, keyIsKnown: boolean, timeoutMs: number) {
-    this.to = to;
-    this.credentials = credentials;
-    this.keyIsKnown = keyIsKnown;
-    this.timeoutMs = timeoutMs;
+  constructor(options: ApiClientOptions) {
+    this.options = options;
   }
 
   async channels(headers?: Readonly<Record<string, string>>): Promise<Called> {
@@ -55,22 +57,17 @@ export class ApiClient {
     content: object | undefined,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Called> {
-    const { endpoint } = this.to;
-    const path = `/apps/${this.credentials.appId}/${resource}`;
+    const { to, credentials, keyIsKnown, timeoutMs } = this.options;
+    const { endpoint } = to;
+    const path = `/apps/${credentials.appId}/${resource}`;
     const body = content === undefined ? {} : { body: JSON.stringify(content) };
     const nowMs = Date.now();
-    const target = signedTarget(
-      this.credentials,
-      { method, path, ...body },
-      endpoint.prefix,
-      nowMs,
-    );
+    const target = signedTarget(credentials, { method, path, ...body }, endpoint.prefix, nowMs);
     const sentAtMs = performance.now();
-    const result = await ask(this.to, { method, target, headers, ...body }, this.timeoutMs);
+    const result = await ask(to, { method, target, headers, ...body }, timeoutMs);
     if (result.kind === 'answer' && result.status >= 200 && result.status < 300) {
       return { ok: true, answer: result, sentAtMs };
     }
-    const { keyIsKnown, timeoutMs } = this;
     const finding = explainCall(result, { endpoint, path, keyIsKnown, nowMs, timeoutMs });
     return { ok: false, finding };
   }

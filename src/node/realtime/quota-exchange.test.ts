@@ -20,7 +20,12 @@ function loopsWith(count: number, app = appWith(), { onTimer = true } = {}) {
   return linkLoops(count).map((ports, index) => {
     const links = new LoopLinks({ index, ports, handled });
     const quotas = new QuotaExchange(links);
-    const usage = new Usage(systemTimers, log, { count: silent }, quotas.usage);
+    const usage = new Usage({
+      clock: systemTimers,
+      log,
+      meter: { count: silent },
+      shared: quotas.usage,
+    });
     const apps = { byKey: () => app, byId: (id: string) => (id === app.id ? app : undefined) };
     const heard = Promise.withResolvers<void>();
     links.receive((_, messages) => {

@@ -110,7 +110,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const meter = new TableMeter();
   const loopDelay = new LoopDelay();
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
-  const usage = new Usage(timers, log, meter, isOneOfCluster ? clusterQuotas.usage : quotas?.usage);
+  const shared = isOneOfCluster ? clusterQuotas.usage : quotas?.usage;
+  const usage = new Usage({ clock: timers, log, meter, shared });
   usage.restore(options.usage);
   const webhookRelay = new WebhookRelay({
     send: (events) => options.toBackground({ type: 'webhook-events', events }),

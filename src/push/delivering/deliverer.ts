@@ -47,6 +47,14 @@ export type PlaceForPage =
   /** Nowhere: too many pages wait, so planning waits, too. */
   | 'nowhere';
 
+export interface DelivererOptions {
+  readonly ports: PipelinePorts;
+  readonly limits: DeliveryLimits;
+  readonly access: StoreAccess;
+  /** Called when there may be room for more jobs. `hasRetries`: some results must be retried. */
+  readonly onRoom: (hasRetries: boolean) => void;
+}
+
 /**
  * Delivers the jobs of all instances: passes their devices to the dispatchers, decides what happens to devices that
  * wait too long, and stores the results.
@@ -75,13 +83,7 @@ export class Deliverer {
   private isStopping = false;
   private onEmpty: (() => void) | undefined;
 
-  /** Calls `onRoom` when there may be room for more jobs. `hasRetries`: some of the results are to be tried again. */
-  constructor(
-    ports: PipelinePorts,
-    limits: DeliveryLimits,
-    access: StoreAccess,
-    onRoom: (hasRetries: boolean) => void,
-  ) {
+  constructor({ ports, limits, access, onRoom }: DelivererOptions) {
     this.ports = ports;
     this.limits = limits;
     this.access = access;

@@ -66,9 +66,14 @@ export class Pipeline {
     this.limits = limits;
     const access = new StoreAccess(timers, notices);
     this.access = access;
-    this.deliverer = new Deliverer(ports, limits, access, (hasRetries) => {
-      // The retries may be due before the next poll.
-      if (this.mayHaveMore || hasRetries) this.claiming.wake();
+    this.deliverer = new Deliverer({
+      ports,
+      limits,
+      access,
+      onRoom: (hasRetries) => {
+        // The retries may be due before the next poll.
+        if (this.mayHaveMore || hasRetries) this.claiming.wake();
+      },
     });
     this.recovery = new CredentialRecovery(ports, access);
     this.planner = new Planner({

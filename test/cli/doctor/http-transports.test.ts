@@ -61,7 +61,7 @@ describe('the doctor examines the HTTP transports of a server and', () => {
     );
   });
 
-  it('detects a proxy that cuts a stream on which nothing is said', async () => {
+  it('detects a proxy that cuts an idle stream', async () => {
     await using broken = await holdingProxy(server, {
       requests: /\/xhr_streaming/,
       cutsBehind: 'doctor-fallback',

@@ -206,7 +206,9 @@ export class Dispatcher {
     const known = this.prepared.get(publish.number);
     if (known !== undefined) return known;
     const { instanceId } = this.options;
-    const prepared = new PreparedPublish(publish, job.storedPublish, instanceId, this.gateway);
+    const { gateway } = this;
+    const stored = job.storedPublish;
+    const prepared = new PreparedPublish({ publish, stored, instanceId, gateway });
     this.prepared.set(publish.number, prepared);
     return prepared;
   }

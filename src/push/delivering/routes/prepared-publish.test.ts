@@ -36,7 +36,12 @@ function refused(reason: string): Outcome {
 describe('a prepared publish', () => {
   it('is made once from the payload', () => {
     const { gateway, notifications } = makeGateway();
-    const prepared = new PreparedPublish(publish, readStoredPublish(publish), 'instance', gateway);
+    const prepared = new PreparedPublish({
+      publish,
+      stored: readStoredPublish(publish),
+      instanceId: 'instance',
+      gateway,
+    });
     expect(notifications).toMatchObject([
       {
         instanceId: 'instance',
@@ -51,7 +56,12 @@ describe('a prepared publish', () => {
 
   it('is given up after three refusals of the whole publish in a row', () => {
     const { gateway } = makeGateway();
-    const prepared = new PreparedPublish(publish, readStoredPublish(publish), 'instance', gateway);
+    const prepared = new PreparedPublish({
+      publish,
+      stored: readStoredPublish(publish),
+      instanceId: 'instance',
+      gateway,
+    });
     const outcomes: readonly Outcome[] = [
       refused('a'),
       refused('a'),
@@ -73,7 +83,12 @@ describe('a prepared publish', () => {
 
   it('refuses every device if it cannot be read', () => {
     const { gateway, notifications } = makeGateway();
-    const prepared = new PreparedPublish(publish, undefined, 'instance', gateway);
+    const prepared = new PreparedPublish({
+      publish,
+      stored: undefined,
+      instanceId: 'instance',
+      gateway,
+    });
     expect(notifications).toEqual([]);
     expect(prepared.refusal).toEqual({ reason: 'publish-unreadable', words: '' });
   });

@@ -20,6 +20,14 @@ const PUBLISH_UNREADABLE = 'publish-unreadable';
 /** The lifetime of a publish that cannot be read. */
 const OVER: Lifetime = { endsAtMs: 0, firstTryUntilMs: Number.POSITIVE_INFINITY };
 
+export interface PreparedPublishOptions {
+  readonly publish: PublishUnderWay;
+  /** `undefined`: today's rules would refuse it. */
+  readonly stored: StoredPublish | undefined;
+  readonly instanceId: string;
+  readonly gateway: AnyGateway;
+}
+
 /** A publish as one gateway sends it. What is the same for all devices is made once. */
 export class PreparedPublish {
   readonly publish: PublishUnderWay;
@@ -34,12 +42,7 @@ export class PreparedPublish {
   private alike = 0;
   private lastReason = '';
 
-  constructor(
-    publish: PublishUnderWay,
-    stored: StoredPublish | undefined,
-    instanceId: string,
-    gateway: AnyGateway,
-  ) {
+  constructor({ publish, stored, instanceId, gateway }: PreparedPublishOptions) {
     this.publish = publish;
     this.payloads = stored?.payloads;
     this.instanceId = instanceId;

@@ -31,7 +31,12 @@ function newSlice(route: Route): Slice {
     dueAtMs: NOW_MS,
   };
   const claim: Job = { what: 'page', page: 1, publish, devices: [], claimedUntilMs: 0 };
-  const prepared = new PreparedPublish(publish, undefined, 'instance', noGateways.fcm);
+  const prepared = new PreparedPublish({
+    publish,
+    stored: undefined,
+    instanceId: 'instance',
+    gateway: noGateways.fcm,
+  });
   return new Slice({
     job: new InFlightJob(claim, [], { nowMs: NOW_MS }),
     route,
