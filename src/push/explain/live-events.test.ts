@@ -125,7 +125,9 @@ describe('the explanation of a device', () => {
   it('does not say that nobody was asked if the answers are lost', () => {
     const { events } = explained({ state: 'skipped', why: 'no-result' });
     const skipped = events.find(({ what }) => what === 'live-skipped');
-    expect(skipped?.detail).toMatch(/^It is unknown whether the user got it in the app: the answers/);
+    expect(skipped?.detail).toMatch(
+      /^It is unknown whether the user got it in the app: the answers/,
+    );
   });
 
   it('says that the user is being asked', () => {
