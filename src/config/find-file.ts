@@ -26,7 +26,7 @@ type FoundContent =
   | { readonly source: string | undefined; readonly problem: FileProblem };
 
 /** What is wrong with the file or directory at `path`. */
-export interface FileProblem {
+interface FileProblem {
   readonly path: string;
   readonly message: string;
 }

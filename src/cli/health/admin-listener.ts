@@ -4,7 +4,7 @@ import { type ConfigPlaces, readFoundFile } from '../../config/find-file.ts';
 import { isObject } from '../../config/plain-json.ts';
 
 /** Where the admin listener of a configuration is, or why that is not known. */
-export type AdminListener =
+type AdminListener =
   | { readonly host: string; readonly port: number }
   | { readonly problem: string };
 
