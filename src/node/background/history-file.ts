@@ -56,7 +56,10 @@ export class HistoryFile implements AsyncDisposable {
       }
     } catch (error) {
       const why = messageOf(error);
-      log.warn('The histories of the last run cannot be used: clients learn of a gap', { file, why });
+      log.warn('The histories of the last run cannot be used: clients learn of a gap', {
+        file,
+        why,
+      });
     }
     try {
       for (const name of [file, unfinished(file)]) rmSync(name, { force: true });
