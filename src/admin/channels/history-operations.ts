@@ -47,7 +47,9 @@ export const historyOperations: readonly Operation[] = [
       lastId: z
         .string()
         .nullable()
-        .describe('The newest event, also if it is forgotten, or number 0 before the first one; null: the channel keeps none.'),
+        .describe(
+          'The newest event, also if it is forgotten, or number 0 before the first one; null: the channel keeps none.',
+        ),
       more: z.boolean().describe('Whether further events are kept in this direction.'),
       complete: z
         .boolean()
@@ -89,7 +91,8 @@ export const historyOperations: readonly Operation[] = [
     method: 'DELETE',
     path: '/apps/{id}/channels/{name}/history',
     role: 'operator',
-    summary: 'Forget the kept events of a channel, the cached one included. Every client that resumes learns of a gap.',
+    summary:
+      'Forget the kept events of a channel, the cached one included. Every client that resumes learns of a gap.',
     answer: z.strictObject({ name: z.string(), forgotten: z.literal(true) }),
     refusals: ['not-found', 'conflict'],
     logLine: { message: 'History forgotten by an operator', subject: 'app' },
