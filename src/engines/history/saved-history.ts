@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { type ChannelText, parseChannelName } from '../../channels/channel-name.ts';
 import { type EventId, parseEventId } from '../../channels/history/event-id.ts';
 import { parseSocketId, type SocketId } from '../../channels/socket-id.ts';
@@ -21,17 +20,6 @@ export interface SavedEvent {
   readonly except: SocketId | undefined;
   readonly frame: string;
 }
-
-const CHANNEL = z.tuple([z.literal('c'), z.string(), z.string(), z.string()]);
-const EVENT = z.tuple([
-  z.literal('e'),
-  z.string(),
-  z.string(),
-  z.string(),
-  z.number(),
-  z.string().nullable(),
-  z.string(),
-]);
 
 /** The limit of characters encoded in one step. */
 const BLOCK_CHARACTERS = 64 * 1024;
@@ -59,52 +47,56 @@ function lineOf(one: SavedChannel | SavedEvent): readonly unknown[] {
   return ['e', appId, channel, id, timeMs, except ?? null, frame];
 }
 
-/** Reads what `encodeSaved` wrote. Throws if the text is not that. */
+/** The limit of bytes decoded in one step, if lines are not longer. */
+const BLOCK_BYTES = 64 * 1024;
+
+const NEWLINE = 0x0a;
+
+/** Reads what `encodeSaved` wrote. Throws if it is something else. */
 export function* decodeSaved(bytes: Uint8Array): Generator<SavedChannel | SavedEvent> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   for (let start = 0; start < bytes.length; ) {
-    const end = bytes.indexOf(NEWLINE, start);
+    const inBlock = bytes.lastIndexOf(NEWLINE, start + BLOCK_BYTES);
+    const end = inBlock >= start ? inBlock : bytes.indexOf(NEWLINE, start);
     if (end < 0) throw new Error('the last line has no end');
-    yield readLine(JSON.parse(decoder.decode(bytes.slice(start, end))));
+    for (const line of decoder.decode(bytes.slice(start, end)).split('\n')) {
+      yield readLine(JSON.parse(line));
+    }
     start = end + 1;
   }
 }
 
-const NEWLINE = 0x0a;
-
+/** Checked by hand, because a restart waits for hundreds of thousands of lines. */
 function readLine(line: unknown): SavedChannel | SavedEvent {
-  const asChannel = CHANNEL.safeParse(line);
-  if (asChannel.success) {
-    const [, appId, channel, before] = asChannel.data;
-    return { kind: 'channel', appId, channel: channelText(channel), before: eventId(before) };
+  if (!Array.isArray(line)) throw new Error('a line is no array');
+  const [kind, appId, channel, id, timeMs, except, frame] = line;
+  if (typeof appId !== 'string') throw new Error('a line has no id of an app');
+  const where = { appId, channel: channelText(channel) };
+  if (kind === 'c' && line.length === 4) return { kind: 'channel', ...where, before: eventId(id) };
+  if (kind !== 'e' || line.length !== 7) throw new Error('a line has another shape');
+  if (!Number.isFinite(timeMs)) throw new Error('an event has no time');
+  const itsId = eventId(id);
+  if (typeof frame !== 'string' || !frame.endsWith(`,"id":"${itsId}"}`)) {
+    throw new Error('the frame of an event has another id');
   }
-  const [, appId, channel, id, timeMs, except, frame] = EVENT.parse(line);
-  if (!frame.endsWith(`,"id":"${id}"}`)) throw new Error('the frame of an event has another id');
-  return {
-    kind: 'event',
-    appId,
-    channel: channelText(channel),
-    id: eventId(id),
-    timeMs,
-    except: except === null ? undefined : socketId(except),
-    frame,
-  };
+  const excepted = except === null ? undefined : socketId(except);
+  return { kind: 'event', ...where, id: itsId, timeMs, except: excepted, frame };
 }
 
-function channelText(text: string): ChannelText {
-  const parsed = parseChannelName(text);
-  if (!parsed.ok) throw new Error('a line has no name of a channel');
+function channelText(text: unknown): ChannelText {
+  const parsed = typeof text === 'string' ? parseChannelName(text) : undefined;
+  if (parsed?.ok !== true) throw new Error('a line has no name of a channel');
   return parsed.channel.text;
 }
 
-function eventId(text: string): EventId {
-  const id = parseEventId(text);
+function eventId(text: unknown): EventId {
+  const id = typeof text === 'string' ? parseEventId(text) : undefined;
   if (id === undefined) throw new Error('a line has no id of an event');
   return id;
 }
 
-function socketId(text: string): SocketId {
-  const id = parseSocketId(text);
+function socketId(text: unknown): SocketId {
+  const id = typeof text === 'string' ? parseSocketId(text) : undefined;
   if (id === undefined) throw new Error('a line has no socket id');
   return id;
 }
