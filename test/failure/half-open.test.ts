@@ -35,7 +35,7 @@ it('finds out that clients have vanished without closing, and notifies the membe
   }
 
   // 1 s of silence, 1 s for the answer, and each is looked for once a second.
-  expect(performance.now() - beganMs).toBeLessThan(5000);
+  expect(performance.now() - beganMs).toBeLessThan(15_000);
   expect(left).toEqual(new Set(vanishing.map((_, n) => `gone-${n}`)));
   const users = await api(server, 'GET', `/apps/${APP.id}/channels/${CHANNEL}/users`);
   expect(await users.json()).toEqual({ users: [{ id: 'watcher' }] });

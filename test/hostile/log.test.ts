@@ -205,7 +205,7 @@ describe('a log without a reader', () => {
       await trigger({ port }, { name: 'e', channel: `news-${at}`, data: 'x' });
       expect(await client.hears()).toMatchObject({ event: 'e' });
       expect((await endpoint.events.next()).channel).toBe(`news-${at}`);
-      expect(performance.now() - startMs).toBeLessThan(2_000);
+      expect(performance.now() - startMs).toBeLessThan(8_000);
       // Each refusal is logged.
       const refused = await api({ port }, 'GET', `/apps/${APP.id}/channels`, { secret: 'wrong' });
       expect(refused.status).toBe(401);

@@ -46,7 +46,7 @@ describe('webhooks of an app', () => {
       }
     }
     expect(late).toHaveLength(60);
-    expect(late.toSorted((a, b) => a - b)[45]).toBeLessThan(2000);
+    expect(late.toSorted((a, b) => a - b)[45]).toBeLessThan(8_000);
   }, 180_000);
 
   it('arrive soon while another app has 200 endpoints that never answer', async () => {
@@ -77,7 +77,7 @@ describe('webhooks of an app', () => {
     const beganMs = Date.now();
     await honest.subscribes('quiet');
     expect((await mine.requests.next()).events).toMatchObject([{ channel: 'quiet' }]);
-    expect(Date.now() - beganMs).toBeLessThan(3000);
+    expect(Date.now() - beganMs).toBeLessThan(8_000);
   }, 180_000);
 });
 
@@ -243,7 +243,7 @@ describe('the log', () => {
         await client.closed;
       }
     });
-    expect(attacked.median).toBeLessThan(quiet.median + 40);
+    expect(attacked.median).toBeLessThan(quiet.median + 150);
     honest.says({ event: 'pusher:subscribe', data: { channel: 'private-mine', auth: 'x:y' } });
     await server.logged(/Subscription refused.*private-mine/);
     const lines = server.output.stderr.split('\n').filter((line) => line.includes('refused'));
