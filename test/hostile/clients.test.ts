@@ -145,14 +145,16 @@ describe('a client that sends too much', () => {
       client.says({ event: 'pusher:subscribe', data: { channel: 'a' } });
       client.says({ event: 'pusher:unsubscribe', data: { channel: 'a' } });
     };
-    for (let n = 0; n < 21; n++) toggle();
-    for (let n = 0; n < 20; n++) {
-      expect(await client.hears()).toMatchObject({
-        event: 'pusher_internal:subscription_succeeded',
-      });
+    // The burst is 20; each second adds 2.
+    for (let n = 0; n < 60; n++) toggle();
+    let heard = await client.hears();
+    let subscribed = 0;
+    for (; heard.event === 'pusher_internal:subscription_succeeded'; heard = await client.hears()) {
+      subscribed++;
     }
+    expect(subscribed).toBeGreaterThanOrEqual(20);
     const message = 'Subscription rejected due to rate limit: at most 2 per second';
-    expect(await client.hears()).toEqual({ event: 'pusher:error', data: { code: 4301, message } });
+    expect(heard).toEqual({ event: 'pusher:error', data: { code: 4301, message } });
     expect(await client.hears()).toEqual({
       event: 'pusher:subscription_error',
       channel: 'a',
