@@ -18,5 +18,5 @@ it(
     expect([sum('reached'), sum('silent'), sum('absent')]).toEqual([THIRD, THIRD, THIRD]);
     expect(await crowd.faults()).toEqual([]);
   },
-  runs(30_000, 120_000),
+  runs(180_000, 600_000),
 );
