@@ -122,7 +122,7 @@ else
   fi
   build
   # Most of these tests wait for servers most of the time.
-  run --parallel=5 $options $paths
+  run --parallel=4 $options $paths
 fi
 
 # The files that failed, each with its tests.
