@@ -32,7 +32,7 @@ beforeAll(async () => {
   // As in the image of a machine: nothing can be started here, so the first boot does it.
   expect(inChroot(root, ['dpkg', '-i', '/root/now.deb'])).toMatchObject({ exitCode: 0 });
   machine = await bootMachine(root);
-}, 300_000);
+}, 900_000);
 afterAll(() => machine?.[Symbol.asyncDispose](), 60_000);
 
 /** Makes a later version, with another configuration. */

@@ -27,7 +27,7 @@ beforeAll(() => {
     );
     images.set(architecture, unpackImage(archive, join(folder.path, architecture)));
   }
-}, 300_000);
+}, 900_000);
 
 function makeImages(build: string): void {
   toEnd([
