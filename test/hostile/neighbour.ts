@@ -43,8 +43,8 @@ export async function compare<Result>(
  */
 export function expectCalm({ quiet, attacked }: Comparison<unknown>): void {
   const { machine } = attacked;
-  expect(attacked.median).toBeLessThan(quiet.median + 150 + machine);
-  expect(attacked.p90).toBeLessThan(quiet.p90 + 600 + machine);
+  expect(attacked.median).toBeLessThan(quiet.median + 300 + machine);
+  expect(attacked.p90).toBeLessThan(quiet.p90 + 1_500 + machine);
 }
 
 async function pingUntil(client: RawClient, end: Promise<unknown>): Promise<Latency> {

