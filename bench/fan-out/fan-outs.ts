@@ -49,7 +49,7 @@ const spread: FanOut = {
   ratioMin: 1,
 };
 
-/** The same with fewer publishers, so that a turn brings less; or with so many that it always brings the maximum. */
+/** The same with another number of publishers. The fewer they are, the fewer events the server reads in one turn of its loop. */
 function publishedOver(publishers: number, fanOut: FanOut): FanOut {
   return {
     ...fanOut,

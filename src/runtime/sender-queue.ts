@@ -17,7 +17,7 @@ export function untrustedLimit(capacity: number, doTrustedWait: boolean): number
 }
 
 /**
- * A fair queue for what several senders want to send. Owners take turns, so that one with many requests does not
+ * A fair queue of the requests of several senders. Owners take turns, so that one with many requests does not
  * delay the others, and untrusted requests take turns with trusted ones.
  */
 export class SenderQueue<Item> {

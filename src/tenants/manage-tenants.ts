@@ -5,7 +5,7 @@ import { completeTenants, type StoredTenant, type TenantKind } from './tenant-ki
 /** Keys that a tenant may have. Each request may be checked against all of them. */
 const KEYS_MAX = 20;
 
-/** A tenant of this server, and where it is defined. Tenants in the configuration are changed there. */
+/** A tenant, and where it is defined. A tenant of the configuration file can only be changed in that file. */
 export interface KeptTenant<Settings> {
   readonly tenant: Settings;
   readonly source: 'configuration' | 'store';

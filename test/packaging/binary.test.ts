@@ -62,7 +62,7 @@ describe('the binary', () => {
   });
 
   it('answers a health check within 100 ms', async () => {
-    // Of its own time: on a busy machine, every program waits.
+    // Its processor time is measured, because on a busy machine every program waits.
     const timesMs: number[] = [];
     for (let round = 0; round < 5; round++) {
       const child = Bun.spawn([binary, 'health', '--config', 'none.json'], {

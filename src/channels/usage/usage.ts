@@ -125,7 +125,7 @@ export class Usage {
     return { ...this.dayOf(app.id).messages };
   }
 
-  /** Sets what is left of a rate for all loops. */
+  /** Sets the tokens that all loops together have left for a kind of request. */
   setLeft(app: App, kind: RatedRequest, left: number): void {
     if (limitOf(app, kind) > 0) this.chargeBucket(app, kind, this.leftOf(app, kind) - left);
   }

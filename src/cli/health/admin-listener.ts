@@ -15,8 +15,8 @@ const PORT = 6003;
 const PORT_MAX = 65_535;
 
 /**
- * Reads where the admin listener is, and nothing else of the configuration. What else is wrong with it concerns the next start,
- * and not whether the server that runs is healthy.
+ * Reads only the address of the admin listener. Other mistakes in the configuration concern the next start, not the health of the
+ * running server.
  */
 export function adminListener(places: ConfigPlaces): AdminListener {
   const found = readFoundFile(places);

@@ -24,7 +24,7 @@ type LeftOut = keyof typeof leftOut;
 
 export interface RuleEventRelayOptions {
   readonly send: (event: RuleEvent) => void;
-  /** A clock that is never set. */
+  /** Must be monotonic. */
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
   readonly meter: { count(id: 'ruleEvents', by: 1, result: LeftOut): void };

@@ -3,15 +3,15 @@ import type { RuleEvent } from '../../channels/push-rules/push-rule.ts';
 import { LogThrottle } from '../../runtime/log-throttle.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 
-/** Why an event over the rate of its rule is left out. */
+/** The reason in the log for an event over the rate of its rule. */
 export const OVER_RATE = 'the rule has reached `perSecond`';
 
-/** Logs events of which a rule made no publish: for each rule and reason once a minute. */
+/** Logs events that a rule did not publish, once a minute for each rule and reason. */
 export class RuleLog {
   private readonly log: Pick<Log, 'warn'>;
   private readonly throttle: LogThrottle;
 
-  /** `clock` is never set. */
+  /** `clock` must be monotonic. */
   constructor(log: Pick<Log, 'warn'>, clock: Clock) {
     this.log = log;
     this.throttle = new LogThrottle(clock);

@@ -9,7 +9,7 @@ const MEMBERS_MAX = 100_000;
 /** Refill times after which a member is forgotten: less than 1 % of what it took would still count. */
 const FILLINGS_REMEMBERED = 5;
 
-/** Below half of a bucket, no member may recently have taken more than this share of what is left. */
+/** The largest share of the remaining tokens that the recent usage of one member may reach, once the bucket is below half. */
 const SHARE = 1 / 20;
 
 /** What each member may have however little is left: the requests of one phone that starts. */
@@ -57,7 +57,7 @@ export class FairRateLimiter<Group extends string | number> {
     return true;
   }
 
-  /** Charges tokens for what has happened elsewhere: the bucket may become negative. */
+  /** Charges tokens for requests that another loop has accepted. The bucket may become negative. */
   charge(group: Group, rate: Rate, nowMs: number, tokens: number): void {
     this.buckets.charge(group, rate, nowMs, tokens);
   }

@@ -151,7 +151,7 @@ export class Clients {
       { code, why: message },
     );
     if (app !== undefined) this.noteEnd(app, problem, { text: message, address });
-    // An open connection is recorded where it is closed.
+    // For an open connection, closing it records the problem.
     if (!(connection instanceof Connection)) {
       const { advice } = closeCodes[problem];
       app?.tap?.record({ kind: 'error', code, reason: message, advice });

@@ -126,7 +126,7 @@ export class Connection {
     for (const { command } of lost) command.onLost(why);
   }
 
-  /** Sends what waits for the end of the turn. */
+  /** Writes the commands that were collected in this turn of the loop. */
   flush(): void {
     if (this.isEnded || this.out === '') return;
     const text = this.out;

@@ -48,7 +48,7 @@ export interface AppUsagesOptions {
   readonly loop: string;
   readonly usage: Usage;
   readonly apps: Pick<AppDirectory, 'byId'>;
-  /** Calls `add` for what was taken since the last call. */
+  /** Calls `add` with the usage since the last call. */
   readonly collect: () => void;
   /** Called with the number of loops. */
   readonly onLoops: (loops: number) => void;
