@@ -52,7 +52,6 @@ interface Asking {
 const USERS_AT_ONCE = 100;
 
 /**
-/**
  * The limit of outstanding answers per connection. At the limit it is not asked again before some have come or have timed
  * out. A phone that answers after half a second owes as many if its user gets 200 publishes per second.
  */

@@ -10,7 +10,7 @@ import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { address, go, inInstance } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
-import { draft, namesOf, withNames } from './draft.ts';
+import { draft, liveOf, namesOf, withNames } from './draft.ts';
 import { DraftForm } from './draft-form.tsx';
 import { type Preview, Previews } from './previews.tsx';
 import { ThisBrowser } from './this-browser.tsx';
@@ -138,13 +138,20 @@ function audienceWords(preview: Preview | undefined): string {
   }
   const { devices, platforms, more } = audience;
   const { live } = preview;
-  const here =
-    live === null
-      ? ''
-      : ` In the app, ${live.reached} of ${live.asked} answer now: ${live.silent} silent, ${live.absent} away.`;
+  const here = live === null ? '' : ` ${liveWords(live)}`;
   if (devices === 0) return `No device would get it now: ${whoIsMissing()}.${here}`;
   const parts = Object.entries(platforms).map(([name, many]) => `${count(many)} ${name}`);
   return `${more ? 'More than ' : ''}${counted(devices, 'device')} would get it now: ${parts.join(' · ')}.${here}`;
+}
+
+function liveWords({ asked, reached, silent, absent }: NonNullable<Preview['live']>): string {
+  const answers = `${reached} of ${counted(asked, 'user')} ${reached === 1 ? 'answers' : 'answer'} now`;
+  const rest = `${silent} silent, ${absent} absent`;
+  const notified =
+    liveOf(draft.value, 'push') === 'always'
+      ? 'Everybody is notified.'
+      : 'Who answers is not notified.';
+  return `In the app, ${answers}: ${rest}. ${notified}`;
 }
 
 function whoIsMissing(): string {

@@ -2,16 +2,15 @@ import { useState } from 'preact/hooks';
 import { Field } from '../../parts/controls.tsx';
 import {
   draft,
-  liveOf,
   namesOf,
   platforms,
   type TextName,
   textOf,
-  withLive,
   withNames,
   withPlatform,
   withText,
 } from './draft.ts';
+import { LiveFields } from './live-fields.tsx';
 
 const texts: readonly {
   readonly name: TextName;
@@ -23,12 +22,6 @@ const texts: readonly {
   { name: 'link', label: 'Link', hint: 'What a click opens. Browsers only.' },
   { name: 'image', label: 'Image', hint: 'An https address. Not on iPhones.' },
 ];
-
-const liveFields = [
-  ['event', 'Event in the app'],
-  ['data', 'Data of the event'],
-  ['channel', 'Channel', 'Empty: the own channel of each user.'],
-] as const;
 
 /** The fields that most publishes need. Other fields of the draft stay unchanged. */
 export function DraftForm() {
@@ -70,24 +63,7 @@ export function DraftForm() {
           )}
         </Field>
       </div>
-      {kind === 'users' && (
-        <div class="pair">
-          {liveFields.map(([field, label, hint]) => (
-            <Field key={field} label={label} hint={hint}>
-              {(given) => (
-                <input
-                  {...given}
-                  autocomplete="off"
-                  value={liveOf(body, field)}
-                  onInput={({ currentTarget: { value } }) => {
-                    draft.value = withLive(draft.value, field, value);
-                  }}
-                />
-              )}
-            </Field>
-          ))}
-        </div>
-      )}
+      {kind === 'users' && <LiveFields />}
       <fieldset class="kinds" aria-label="Platforms">
         {platforms.map(({ platform, word }) => (
           <label key={platform} class="check">

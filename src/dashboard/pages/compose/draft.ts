@@ -101,13 +101,18 @@ export function withNames(body: Json, kind: 'interests' | 'users', text: string)
   return { [kind]: names, ...others, ...(kind === 'users' && live !== undefined && { live }) };
 }
 
-/** A field of the event that users get in the app. */
-export const liveOf = (body: Json, name: string) => `${read(body['live'], [name]) ?? ''}`;
+/** A field of the event that users get in the app. Data that is no text reads as its JSON, which is what clients get. */
+export function liveOf(body: Json, name: string): string {
+  const value = read(body['live'], [name]);
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
 
-/** The body with such a field. Without any, it has no event. */
-export function withLive(body: Json, name: string, text: string): Json {
+/** The body with such a field. An empty one leaves; without any, the publish has no event. */
+export function withLive(body: Json, name: string, value: string | number): Json {
   const { live, ...others } = body;
-  const changed = written(live, [name], text);
+  const { [name]: _, ...rest } = isObject(live) ? live : {};
+  const changed = value === '' ? rest : { ...rest, [name]: value };
   return Object.keys(changed).length === 0 ? others : { ...others, live: changed };
 }
 

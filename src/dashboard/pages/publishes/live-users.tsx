@@ -74,7 +74,7 @@ function Users({
               </td>
               <td class="wide">{inTheApp(user)}</td>
               <td data-label="notification">
-                {user.notified === null ? '–' : user.notified ? 'accepted' : 'failed'}
+                {user.notified === null ? 'none' : user.notified ? 'accepted' : 'failed'}
               </td>
             </tr>
           ))}
