@@ -3,7 +3,11 @@ import { connect } from '../../../testing/clients/official-client.ts';
 import { startAppBackend } from '../../../testing/servers/app-backend.ts';
 import { APP, type Fanfare } from '../../../testing/servers/fanfare.ts';
 import { INSTANCE, startPush } from '../../protocol/push/exchange.ts';
-import { publishesLive, registers, userConnects } from '../../protocol/push/publishes/live-users.ts';
+import {
+  publishesLive,
+  registers,
+  userConnects,
+} from '../../protocol/push/publishes/live-users.ts';
 import { type Chromium, startChromium } from '../chromium.ts';
 import { lookFaults, openDashboard, PASSWORD } from '../dashboard-page.ts';
 
@@ -68,9 +72,7 @@ it('asks who is there while a publish is written, and shows who got it, user by 
 
   await page.getByRole('button', { name: 'Send to 3 devices' }).click();
   const inTheApp = page.getByRole('region', { name: 'In the app' });
-  await inTheApp
-    .getByText('1 of 3 users got it, 1 did not answer, 1 had no connection.')
-    .waitFor();
+  await inTheApp.getByText('1 of 3 users got it, 1 did not answer, 1 had no connection.').waitFor();
   const row = (text: RegExp) => inTheApp.getByRole('row', { name: text });
   await row(/^ann reached on 1 connection after \d+ ms none$/).waitFor();
   await row(/^bob silent on 1 connection /).waitFor();
