@@ -23,7 +23,7 @@ interface Trigger {
 
 const paths = new Set([`/apps/${benchApp.id}/events`, `/apps/${benchApp.id}/batch_events`]);
 
-/** Tells whether a request to the HTTP API was signed with the app's secret, body included. */
+/** Returns whether a request to the HTTP API was signed with the app's secret, body included. */
 function isSigned(path: string, query: string, body: string): boolean {
   const params = query.split('&').sort();
   const given = params.find((param) => param.startsWith('auth_signature='))?.slice(15) ?? '';

@@ -15,7 +15,7 @@ export interface Bench {
   readonly tellStep: (server: string, step: TriedStep) => void;
 }
 
-/** What a scenario came to: for people, and for programs. */
+/** The result of a scenario: for people, and for programs. */
 export interface Measurement {
   readonly text: string;
   readonly figures: unknown;

@@ -6,7 +6,7 @@ import { ROOT } from './bundle.ts';
 import { folderProblems, releaseNotes, sourceProblems } from './release-problems.ts';
 
 /*
- * Says why a release must not be published, and ends with 1 then:
+ * Reports why a release must not be published, and then ends with 1:
  *
  *   check-release.ts --tag v0.1.0 [--folder dist] [--notes FILE]
  *

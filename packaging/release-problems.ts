@@ -19,7 +19,7 @@ export function releaseFiles(version: string): readonly string[] {
   ];
 }
 
-/** What a release says of itself, by the heading of its version in the changelog; `undefined` without such a heading. */
+/** The text about a release, by the heading of its version in the changelog; `undefined` without such a heading. */
 export function releaseNotes(changelog: string, version: string): string | undefined {
   const sections = changelog.split(/^## /m).slice(1);
   const own = sections.find((section) => section.startsWith(`${version} — `));

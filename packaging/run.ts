@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** Runs a program to its end and gives what it prints. Throws with its errors if it fails. */
+/** Runs a program to its end and returns what it prints. Throws with its errors if it fails. */
 export function run(
   [program = '', ...args]: readonly string[],
   {

@@ -8,8 +8,8 @@ cd "$root"
 # A package that npm installed has its dependencies beside it already, and no package-lock.json.
 [ -f package-lock.json ] || exit 0
 
-# npm writes this last, so it tells a finished install from a broken one. The sum of what was installed stands
-# beside it: times change with every checkout.
+# npm writes this last, so it distinguishes a finished install from a broken one. The sum of what was
+# installed is beside it: times change with every checkout.
 finished=node_modules/.package-lock.json
 stamp=node_modules/.fanfare-installed
 sum=$(cksum <package-lock.json)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the programs that tests start, if they are not there: two real browsers, PostgreSQL, Redis, and openssl
 # for certificates. Given paths of tests, only what those start. Debian's packages are used where this may be done;
-# elsewhere it says what to run.
+# elsewhere it prints what to run.
 set -eu
 
 missing=''

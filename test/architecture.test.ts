@@ -4,7 +4,7 @@ import { Glob, Transpiler } from 'bun';
 
 /**
  * Who may import whom. This is the table of ARCHITECTURE.md; folders of one row's level never import each
- * other, and what stands in no row may not be there.
+ * other, and what is in no row must not exist.
  */
 const ROOT = join(import.meta.dir, '..');
 
@@ -239,7 +239,7 @@ describe('the import table', () => {
     expect(broken.map(({ path }) => path)).toEqual([]);
   });
 
-  it('lets no transport know another, and what all client connections share know none', () => {
+  it('lets no transport import another, and what all client connections share import none', () => {
     const broken: string[] = [];
     for (const file of product) {
       const [, from, own] = file.path.split('/');
@@ -290,7 +290,7 @@ describe('the pure folders', () => {
     expect(impure).toEqual([]);
   });
 
-  it('take nothing of Bun but its hashes', () => {
+  it('use nothing of Bun but its hashes', () => {
     const taken = product
       .filter(isPure)
       .flatMap(({ text }) =>

@@ -25,7 +25,7 @@ const OTHERS = /Secret$|^tls\.serverName$|^push\.example\.com$/;
 /** Variables of the examples, and those that Kubernetes sets. */
 const OTHER_VARIABLES = ['FANFARE_SERVICE_HOST', 'FANFARE_PORT'];
 
-/** Finds a pattern on all pages, and gives the places where it names something that does not exist. */
+/** Finds a pattern on all pages, and returns the places where it names something that does not exist. */
 async function unknown(pattern: RegExp, isKnown: (name: string, page: string) => boolean) {
   const wrong: string[] = [];
   let found = 0;

@@ -75,7 +75,7 @@ describe('the version', () => {
     ]);
   });
 
-  it('is that of package.json in the names of files that pages tell to install', async () => {
+  it('is that of package.json in the names of files that pages say to install', async () => {
     const wrong: string[] = [];
     let found = 0;
     for (const page of ['README.md', ...new Glob('docs/*.md').scanSync(ROOT)]) {

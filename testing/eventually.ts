@@ -12,7 +12,7 @@ export function pauseAfter(waitedMs: number): number {
   return Math.min(PAUSE_MAX_MS, Math.max(PAUSE_MIN_MS, waitedMs / 20));
 }
 
-/** Asks until the answer fits, and gives it. For what the server does later without announcing it. */
+/** Asks until the answer fits, and returns it. For what the server does later without announcing it. */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   fits: (answer: T) => boolean,

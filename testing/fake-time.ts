@@ -54,7 +54,7 @@ export class FakeTime implements Timers {
     await this.runUntil(this.nowMs + ms, () => false);
   }
 
-  /** The same, but stops as soon as `isSo` holds; gives whether it does. */
+  /** The same, but stops as soon as `isSo` holds; returns whether it does. */
   async runUntil(endMs: number, isSo: () => boolean): Promise<boolean> {
     await settled(this.turns);
     for (;;) {

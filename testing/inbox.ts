@@ -8,7 +8,7 @@ export class Inbox<T> {
   private failure: Error | undefined;
   private wake: (() => void) | undefined;
 
-  /** `name` stands in failures. */
+  /** `name` is named in failures. */
   constructor(name: string) {
     this.name = name;
   }
@@ -39,7 +39,7 @@ export class Inbox<T> {
     throw this.failure ?? new Error(`${this.name} heard nothing more`);
   }
 
-  /** Drops messages up to the first that fits, and gives that one. */
+  /** Drops messages up to the first that fits, and returns that one. */
   async first(fits: (item: T) => boolean): Promise<T> {
     for (;;) {
       const item = await this.next();

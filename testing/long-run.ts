@@ -1,5 +1,5 @@
 /**
- * `npm run test:long` sets TEST_LONG=1: tests that choose at random then choose anew, and go on for longer.
+ * `npm run test:long` sets TEST_LONG=1: tests that choose at random then choose anew, and run for longer.
  * TEST_SEED repeats the choices of a run that failed.
  */
 // Not called FANFARE_...: servers that tests start inherit the environment, and refuse settings that they do not know.

@@ -20,7 +20,7 @@ export async function machineDelayMs(): Promise<number> {
 export interface MachineDelay {
   /** The longest delay so far. Milliseconds. */
   readonly longestMs: number;
-  /** Gives the longest delay. Milliseconds. */
+  /** Returns the longest delay. Milliseconds. */
   stop(): Promise<number>;
 }
 

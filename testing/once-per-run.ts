@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const START_MAX_MS = 120_000;
 
 /**
- * Starts something that all processes of a test run share, and gives its port. The first process starts it, in a folder of
+ * Starts something that all processes of a test run share, and returns its port. The first process starts it, in a folder of
  * that name in the folder of the run. `scripts/test.sh` makes that one, and afterwards ends what runs there. `undefined`
  * without such a folder.
  */

@@ -12,7 +12,7 @@ const established = JSON.stringify({
 const succeeded = (channel: string) =>
   JSON.stringify({ event: 'pusher_internal:subscription_succeeded', channel, data: '{}' });
 
-/** Lets a client of two channels come to a server that answers each message so; gives what was reported. */
+/** Connects a client of two channels to a server with these answers to its messages; returns what was reported. */
 async function visit(
   answer: (channel: string) => string,
   after: (client: BenchClient) => void,
@@ -66,7 +66,7 @@ it('reports once when all subscriptions are confirmed, and leaves with a close f
   expect(closeCodes).toEqual([1000]);
 });
 
-it('is lost when a subscription is refused, and says what the server said', async () => {
+it('is lost when a subscription is refused, and reports what the server answered', async () => {
   const error = JSON.stringify({ event: 'pusher:error', data: { code: 4009, message: 'no' } });
   const { reported } = await visit(
     () => error,

@@ -10,7 +10,7 @@ const GOODBYE = clientFrame(opcodes.close, Uint8Array.of(0x03, 0xe8));
 
 /** What clients report to. */
 export interface ClientOwner {
-  /** The server has confirmed everything it wished for. */
+  /** The server has confirmed everything that it requested. */
   subscribed(client: BenchClient): void;
   /** It has sent a close frame, and the server has closed the connection. */
   left(client: BenchClient): void;
@@ -39,7 +39,7 @@ export class BenchClient extends RawWebSocket {
     this.subscriptions = subscriptions;
   }
 
-  /** Says goodbye with a close frame, and leaves it to the server to end the connection, as RFC 6455 has it. */
+  /** Sends a close frame, and lets the server end the connection, as RFC 6455 requires. */
   leave(): void {
     this.isLeaving = true;
     this.send(GOODBYE);
@@ -55,7 +55,7 @@ export class BenchClient extends RawWebSocket {
     if (opcode !== opcodes.close || !this.isLeaving) super.frame(opcode, bytes, start, end);
   }
 
-  /** Told apart by the names alone: a parser would cost the load more than all else that it does here. */
+  /** Distinguished by their names alone: a parser would cost the load more than everything else here. */
   protected readText(bytes: Buffer, start: number, end: number): void {
     const text = bytes.toString('latin1', start, end);
     if (text.includes('"pusher_internal:subscription_succeeded"')) {

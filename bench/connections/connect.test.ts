@@ -26,14 +26,14 @@ function printed(server: LoopResult, floor: LoopResult): string {
   return printConnect(comparison);
 }
 
-it('judges by processor time as well, where the load may hold back the floor', () => {
+it('compares processor time as well, since the load may slow down the floor', () => {
   const text = printed(run(10_000, 1), run(10_000, 0.5));
 
   expect(text).toContain('target: ratio >= 0.70, reached');
   expect(text).toContain('target: by CPU time >= 0.70, missed');
 });
 
-it('says nothing of the processor time of a server that is not ours', () => {
+it('does not report the processor time of a server that is not ours', () => {
   const text = printed(run(6900, undefined), run(10_000, 0.5));
 
   expect(text).toContain('target: ratio >= 0.70, missed');

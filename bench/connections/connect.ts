@@ -9,7 +9,7 @@ import type { Churn } from './tasks.ts';
 /** Concurrent connection attempts: far below the limit of half-open connections per address. */
 const AT_ONCE = 200;
 
-/** A question about coming: how many connections per second, each with one subscription. */
+/** A measurement of new connections: how many per second, each with one subscription. */
 export interface ConnectScenario {
   readonly name: string;
   readonly kind: Churn['kind'];
@@ -34,7 +34,7 @@ export const connectScenarios: readonly ConnectScenario[] = [
   },
 ];
 
-/** What one scenario came to. */
+/** The result of one scenario. */
 export interface ConnectComparison extends Compared<LoopResult> {
   readonly scenario: ConnectScenario;
   readonly serverName: string;
@@ -97,7 +97,7 @@ const columns: readonly (readonly [
   ['p99', ({ p99Ms }) => p99Ms, tenths],
   ['max', ({ maxMs }) => maxMs, tenths],
   ['server CPU', ({ cpu }) => cpu?.server ?? Number.NaN, percent],
-  // Others on the machine change this less than the rate.
+  // Other processes change this less than the rate.
   ['µs each', usEach, tenths],
   ['load CPU', ({ loadCpu }) => loadCpu, percent],
 ];

@@ -22,7 +22,7 @@ export class ConnectionCrowd implements ClientOwner {
     this.#connectingMax = connectingMax;
   }
 
-  /** Lets one client in for each each; returns when every subscription is confirmed. */
+  /** Connects a client for each of these; returns when every subscription is confirmed. */
   gather(subscriptions: readonly Subscriptions[]): void {
     const deadlineMs = performance.now() + GATHERED_WITHIN_MS;
     let next = 0;

@@ -36,7 +36,7 @@ export const idleScenarios: readonly IdleScenario[] = [
   },
 ];
 
-/** What one scenario came to. */
+/** The result of one scenario. */
 export interface IdleComparison extends Compared<IdleRun> {
   readonly scenario: IdleScenario;
   readonly serverName: string;

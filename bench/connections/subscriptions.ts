@@ -16,7 +16,7 @@ export function channelNames(count: number, prefix = ''): string[] {
   );
 }
 
-/** Wishes for channels that anybody may enter; the frames are built now. */
+/** Requests channels that anybody may enter; the frames are built in advance. */
 export function publicSubscriptions(names: readonly string[]): Subscriptions {
   const frames = Buffer.concat(
     names.map((channel) => clientMessage({ event: 'pusher:subscribe', data: { channel } })),

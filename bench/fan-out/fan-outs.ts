@@ -1,7 +1,7 @@
 import type { LoadSize } from '../load/open-loop.ts';
 import type { Role } from '../servers.ts';
 
-/** A question about fan-out: how many deliveries per second hold a latency. */
+/** A measurement of fan-out: how many deliveries per second stay within a latency. */
 export interface FanOut {
   readonly name: string;
   readonly description: string;
@@ -19,11 +19,11 @@ export interface FanOut {
   readonly ratioMin: number;
 }
 
-/** What backends have: so few that requests wait for one, and a server finds few at the same time. */
+/** Connections of backends: so few that requests wait for one, and a server gets few requests at the same time. */
 const PUBLISHERS = 16;
-/** What a small backend has. */
+/** Connections of a small backend. */
 const FEW_PUBLISHERS = 4;
-/** More than ever wait for an answer at a sustained rate, so that no request waits for a connection. */
+/** More than the requests in flight at a sustained rate, so that no request waits for a connection. */
 const MANY_PUBLISHERS = 256;
 
 /** What the 99th percentile must not exceed, from due to read. */

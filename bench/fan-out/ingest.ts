@@ -22,7 +22,7 @@ const RATIO_MIN = 0.85;
 
 /** Warm-up: a server that has just started is still compiling. */
 const WARM_UP_SECONDS = 3;
-/** How long one has its turn, after so long in which it finds its way back into the caches. */
+/** The measured time of one turn, and the time before it that fills the caches again. */
 const TURN_SECONDS = 1;
 const AGAIN_SECONDS = 0.2;
 /** How many turns each has in one run. */
@@ -34,7 +34,7 @@ interface IngestRun {
   readonly cpu: CpuUsage | undefined;
 }
 
-/** What both took of one kind of request. Of the same index are turns that followed one another. */
+/** What both accepted of one kind of request. Turns of the same index followed one another. */
 export interface Ingest {
   readonly eventsEach: number;
   readonly serverName: string;
@@ -68,7 +68,7 @@ export async function measureIngest(bench: Bench): Promise<Ingest[]> {
   return ingests;
 }
 
-/** Both are up for all of it and have a turn each, so that what changes on this machine meets both. */
+/** Both run all the time and take turns, so that changes on this machine affect both. */
 async function measureRun(
   bench: Bench,
   eventsEach: number,
@@ -82,7 +82,7 @@ async function measureRun(
   for (const taker of takers) await measureOnce(bench, taker, eventsEach, WARM_UP_SECONDS);
   const found: { role: Role; found: IngestRun }[] = [];
   for (let turn = 0; turn < (bench.isQuick ? TURNS_QUICK : TURNS); turn += 1) {
-    // Whoever comes second is no better off for it.
+    // Being second must not be an advantage.
     for (const taker of turn % 2 === 0 ? takers : takers.toReversed()) {
       const measured = await measureOnce(bench, taker, eventsEach, TURN_SECONDS);
       found.push({ role: taker.role, found: measured });

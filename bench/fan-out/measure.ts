@@ -35,7 +35,7 @@ export interface Subject {
 /** Warm-up: a server that has just started is still compiling. */
 const warmUp = { connections: 64, eventsEach: 1, dataBytes: 200, warmupSeconds: 0, seconds: 3 };
 
-/** Starts a server, warms it up, and connects whom it is loaded with. */
+/** Starts a server, warms it up, and connects its load. */
 export async function startUnderLoad(
   { pinning }: Pick<Bench, 'pinning'>,
   contender: Contender,
@@ -58,7 +58,7 @@ async function intakeOnce(pinning: Bench['pinning'], app: AppAddress): Promise<v
   await load.call('intake', { ...warmUp, app, staysAwake: pinning.areApart });
 }
 
-/** Searches for server and floor at the same time, a step of each in turn, so that what changes on this machine meets both. */
+/** Searches for server and floor at the same time, a step of each in turn, so that changes on this machine affect both. */
 export async function compareFanOut(bench: Bench, scenario: FanOut): Promise<Comparison> {
   const runs: Record<Role, FanOutFigure[]> = { floor: [], server: [] };
   for (let run = 1; run <= bench.effort.runs; run += 1) {

@@ -3,7 +3,7 @@ import { rateThatHolds } from './search.ts';
 
 const search = { startAt: 100, factor: 2, factorMin: 1.05, turns: 8 };
 
-describe('the search for the rate that holds', () => {
+describe('the search for the sustained rate', () => {
   it('ends within a step of the limit, wherever it starts', async () => {
     for (const limit of [1, 2, 3, 17, 99, 100, 101, 777, 123_456]) {
       const found = await rateThatHolds(search, async (rate) => rate <= limit);
@@ -12,7 +12,7 @@ describe('the search for the rate that holds', () => {
     }
   });
 
-  it('finds nothing where nothing holds', async () => {
+  it('finds 0 if no rate is sustained', async () => {
     expect(await rateThatHolds(search, async () => false)).toBe(0);
   });
 
@@ -33,7 +33,7 @@ describe('the search for the rate that holds', () => {
     expect(found[190]).toBeLessThan(1350);
   });
 
-  it('is little moved by one accident', async () => {
+  it('is hardly changed by one accidental failure', async () => {
     let accidents = 1;
     const found = await rateThatHolds(search, async (rate) => {
       if (rate === 400 && accidents > 0) {
@@ -45,7 +45,7 @@ describe('the search for the rate that holds', () => {
     expect(found).toBeGreaterThan(940);
   });
 
-  it('says so where it finds no end', async () => {
+  it('fails if it finds no end', async () => {
     await expect(rateThatHolds(search, async () => true)).rejects.toThrow('no end was found');
   });
 });

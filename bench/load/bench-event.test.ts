@@ -22,7 +22,7 @@ it('reads the numbers of events once it has seen one, and of nothing else', () =
   expect(reader.read(Buffer.alloc(first.length, 'x'), 0, first.length)).toBe(-1);
 });
 
-it('reads the number of a member from its coming and, raised, from its going', () => {
+it('reads the number of a member from its join and, raised, from its departure', () => {
   const reader = new SequenceReader(11);
   const told = (event: string, userId: string) =>
     JSON.stringify({ event, channel: 'presence-a', data: JSON.stringify({ user_id: userId }) });
@@ -41,7 +41,7 @@ it('reads the number of a member from its coming and, raised, from its going', (
   expect(read(coming('seat-100'))).toBe(-1);
 });
 
-it('learns nothing from what is no event of the benchmark', () => {
+it('learns nothing from what is not an event of the benchmark', () => {
   const reader = new SequenceReader();
   const count =
     '{"event":"pusher_internal:subscription_count","channel":"a","data":"{"seq":"12345678"}"}';

@@ -15,7 +15,7 @@ export interface LoopTime {
   readonly serverPid?: number | undefined;
 }
 
-/** What the measured part of a closed loop came to. */
+/** The result of the measured part of a closed loop. */
 export interface LoopResult extends Spent {
   readonly perSecond: number;
   readonly p50Ms: number;
@@ -61,7 +61,7 @@ export abstract class ClosedLoop {
     };
   }
 
-  /** Reads on for so long; gives how long it was. */
+  /** Continues to read for this time; returns how long it took. */
   private pollFor(ms: number): number {
     const startMs = performance.now();
     for (;;) {
@@ -71,7 +71,7 @@ export abstract class ClosedLoop {
     }
   }
 
-  /** Reads on until nothing is under way. */
+  /** Continues to read until nothing is in flight. */
   private settle(): void {
     const deadlineMs = performance.now() + LAST_OUT_MS;
     while (this.underWay > 0) {

@@ -2,7 +2,7 @@ import { expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { Histogram } from './histogram.ts';
 
-it('knows every percentile to within 1.6 % or a microsecond, and never too low', () => {
+it('returns every percentile to within 1.6 % or a microsecond, and never too low', () => {
   const durations = fc.array(fc.double({ min: 0, max: 100_000, noNaN: true }), { minLength: 1 });
   fc.assert(
     fc.property(durations, fc.constantFrom(0.5, 0.99, 0.999, 1), (recorded, share) => {
@@ -16,7 +16,7 @@ it('knows every percentile to within 1.6 % or a microsecond, and never too low',
   );
 });
 
-it('has the longest exactly', () => {
+it('returns the longest duration exactly', () => {
   const histogram = new Histogram();
   histogram.record(3.25);
   histogram.record(1234.5678);

@@ -23,7 +23,7 @@ export interface Intake {
   readonly staysAwake: boolean;
 }
 
-/** What a server took. */
+/** What a server accepted. */
 export interface IntakeResult {
   readonly requestsPerSecond: number;
   /** Requests that were not answered with 200, and what the first of them was answered with. */

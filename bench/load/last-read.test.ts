@@ -18,14 +18,14 @@ describe('the last read', () => {
     buffer.fill(0);
   }
 
-  it('says what is in one that brought the same', () => {
+  it('returns the events of the last read if it had the same bytes', () => {
     reads(READ, [4, 5]);
     expect(last.sequencesIn(READ, READ.length)).toEqual([4, 5]);
     reads(READ, [6]);
     expect(last.sequencesIn(Buffer.concat([READ, READ]), READ.length)).toEqual([6]);
   });
 
-  it('says nothing of one that is different, longer or shorter', () => {
+  it('returns nothing if the bytes are different, longer or shorter', () => {
     expect(last.sequencesIn(READ, READ.length)).toBeUndefined();
     reads(READ, [4, 5]);
     const changed = Buffer.from(READ);
@@ -36,7 +36,7 @@ describe('the last read', () => {
     expect(last.sequencesIn(longer, longer.length)).toBeUndefined();
   });
 
-  it('is not known where it brought something else too, or is being read', () => {
+  it('returns nothing if the last read contained something else too, or has not ended', () => {
     reads(READ, [4, 5], true);
     expect(last.sequencesIn(READ, READ.length)).toBeUndefined();
     reads(READ, [4, 5]);

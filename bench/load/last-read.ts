@@ -30,7 +30,7 @@ export class LastRead {
     this.#sequences.push(sequence);
   }
 
-  /** It brought something else than events. */
+  /** It contained something other than events. */
   spoil(): void {
     this.#isPure = false;
   }

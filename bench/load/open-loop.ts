@@ -17,7 +17,7 @@ const BACKLOG_SECONDS = 1;
 /** The share of late deliveries from which on the 99th percentile cannot be met. */
 const OVER_LIMIT_SHARE = 0.01;
 
-/** Who there is to load a server with. */
+/** The clients and connections that load a server. */
 export interface LoadSize {
   readonly crowd: CrowdSize;
   /** How many keep-alive connections publish. */

@@ -23,7 +23,7 @@ it('signs a private channel as the documentation of the protocol does, and a pub
   });
 });
 
-it('signs what a member tells of itself together with the channel', () => {
+it('signs the info of a member together with the channel', () => {
   expect(subscribeMessage(app, '1.2', 'presence-room', '00000012')).toMatchObject({
     data: {
       auth: `${app.key}:${new Bun.CryptoHasher('sha256', app.secret)

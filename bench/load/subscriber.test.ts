@@ -21,7 +21,7 @@ function eventFrame(sequence: number): Buffer {
 
 const ONE = eventFrame(0).length;
 
-it('reports each event once and in order, wherever reads are cut that take turns', () => {
+it('reports each event once and in order, wherever the reads of alternating connections are cut', () => {
   const error = frame(JSON.stringify({ event: 'pusher:error', data: {} }));
   const lengths = fc.array(
     fc.constantFrom(10, ONE, 5 * ONE - 10, 5 * ONE, 5 * ONE + 10, 10 * ONE),

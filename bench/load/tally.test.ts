@@ -22,7 +22,7 @@ describe('a tally', () => {
     expect(tally.delivered).toBe(3);
   });
 
-  it('notices what is missing and what came twice, also where they cancel out', () => {
+  it('counts what is missing and what came twice, even if they cancel out', () => {
     const tally = new Tally(schedule, 25);
     for (const sequence of [10, 10, 11, 11, 11, 12]) tally.arrived(sequence, 1100);
 

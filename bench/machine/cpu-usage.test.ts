@@ -16,7 +16,7 @@ async function whileAnotherWorks<Seen>(watch: (pid: number) => () => Seen): Prom
   }
 }
 
-it('tells what others use from what the server does', async () => {
+it('distinguishes the usage of other processes from that of the server', async () => {
   const beside = await whileAnotherWorks(() =>
     watchCpu({ server: process.pid, load: process.pid }),
   );

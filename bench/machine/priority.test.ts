@@ -14,7 +14,7 @@ it('reads the nice value of a session', () => {
   expect(() => parseNice('')).toThrow('it says ""');
 });
 
-it('goes first where it may, and no longer when it has ended', async () => {
+it('takes precedence if the system allows it, until it has ended', async () => {
   // A session of its own: that of the tests keeps what it has.
   const session = Bun.spawn(
     ['sh', '-c', `"$0" -e "$1"; cat /proc/self/autogroup`, process.execPath, SCRIPT],

@@ -1,7 +1,7 @@
-/** What came to a gateway. Times are milliseconds since 1970. */
+/** What arrived at a gateway. Times are milliseconds since 1970. */
 export interface Arrivals {
   readonly notifications: number;
-  /** To within the time between two looks. */
+  /** To within the time between two counts. */
   readonly lastAtMs: number;
   /** The highest rate over some whole seconds; 0 if it did not take that long. */
   readonly bestPerSecond: number;
@@ -9,7 +9,7 @@ export interface Arrivals {
   readonly cpuSeconds: number;
 }
 
-/** How often is looked how many there are: looking at each would cost as much as taking it. */
+/** How often arrivals are counted: noting each would cost as much as accepting it. */
 const LOOK_MS = 10;
 
 interface Look {
@@ -21,11 +21,11 @@ interface Look {
 export class ArrivalWatch {
   private readonly count: () => number;
   private before = 0;
-  /** Those at which there were more than at the one before. */
+  /** Those that found more than the one before. */
   private looks: Look[] = [];
   private cpuBefore = process.cpuUsage();
 
-  /** `count` gives how many there were since the gateway's start. */
+  /** `count` returns how many there were since the gateway's start. */
   constructor(count: () => number) {
     this.count = count;
   }

@@ -19,7 +19,7 @@ export interface ClientResult {
   readonly cpuMicroseconds: number;
 }
 
-/** Sends the notification with this number; settles when it was taken. */
+/** Sends the notification with this number; settles when it was accepted. */
 type Send = (number: number) => Promise<void>;
 
 const WARM_UP = 5000;

@@ -10,13 +10,13 @@ export interface DeliverInstance {
   readonly devices: number;
 }
 
-/** Who is sent to before anything counts: for the compilers, and for connections that are to be opened. */
+/** The devices that are sent to before the measurement: to warm up the compilers, and to open connections. */
 export const WARM_UP_INTEREST = 'warm-up';
 
 /** What every device is subscribed to. */
 export const INTEREST = 'news';
 
-/** So many of the devices of each instance are sent to before anything counts. */
+/** This many devices of each instance are sent to before the measurement. */
 export const WARM_UP_DEVICES = 10_000;
 
 /** The app that the devices have. */

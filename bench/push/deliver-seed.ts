@@ -89,7 +89,7 @@ const tokens: Readonly<Record<SinkKind, (origin: string) => string>> = {
       (SELECT keys FROM browser_keys WHERE place = number % ${BROWSER_KEYS}) || '}'`,
 };
 
-/** So many random hex digits. */
+/** This many random hex digits. */
 function hex(digits: number): string {
   return `lower(hex(randomblob(${digits / 2})))`;
 }

@@ -16,9 +16,9 @@ import type { SinkAddress, SinkKind } from './sink-calls.ts';
 /** Fanfare as an operator would start it, on a store that is full of devices. */
 export interface DeliveringServer extends AsyncDisposable {
   readonly pid: number;
-  /** Publishes to all devices of an instance, and gives the id. */
+  /** Publishes to all devices of an instance, and returns the id. */
   publish(instance: DeliverInstance, interest: string): Promise<string>;
-  /** Settles when nothing of a publish waits; gives how many were accepted, and how many were not. */
+  /** Settles when nothing of a publish waits; returns how many were accepted, and how many were not. */
   finished(instance: DeliverInstance, id: string): Promise<{ accepted: number; others: number }>;
 }
 

@@ -7,7 +7,7 @@ import { type DeliveringServer, startDelivering, warmUp } from './delivering-ser
 /** What it took to deliver a publish of each instance to all of its devices. */
 export interface DeliveryRun {
   readonly devices: number;
-  /** From before the first publish was sent until the last notification was taken. */
+  /** From before the first publish was sent until the last notification was accepted. */
   readonly seconds: number;
   readonly perSecond: number;
   /** The highest rate over `OVER_SECONDS`; 0 if it did not take that long. */

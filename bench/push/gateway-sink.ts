@@ -38,12 +38,12 @@ export interface GatewaySink extends AsyncDisposable {
 /** Apple's limit. Source: push protocol, §8.1. */
 const STREAMS_MAX = 1000;
 
-/** The window of a connection is filled up again when so much has come. */
+/** The window of a connection is filled up again when this much has arrived. */
 const TAKEN_BYTES_MAX = 2 ** 30;
 
 /**
  * Starts a gateway that does the least that could work: it speaks HTTP/2, counts complete requests, reads neither
- * header fields nor bodies, and gives the same answer to all. So it is faster than the fakes, which check everything.
+ * header fields nor bodies, and sends the same answer to all. So it is faster than the fakes, which check everything.
  */
 export async function startGatewaySink(
   answer: SinkAnswer,
@@ -58,7 +58,7 @@ export async function startGatewaySink(
     (socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
-      // Whoever is measured may end its connections as it likes.
+      // The measured client may end its connections at any time.
       socket.on('error', () => socket.destroy());
       const session = new SinkSession(block, onNotification);
       socket.on('data', (bytes: Buffer) => {

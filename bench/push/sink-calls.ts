@@ -1,6 +1,6 @@
 import type { Arrivals } from './arrivals.ts';
 
-/** Which gateway is stood in for. */
+/** Which gateway it replaces. */
 export type SinkKind = 'apns' | 'fcm' | 'web';
 
 /** A gateway that accepts all notifications. */

@@ -89,7 +89,7 @@ describe('a server with tls.acme', () => {
     expect(authority.accounts.size).toBe(1);
   });
 
-  it('uses what is kept after a restart, and orders nothing', async () => {
+  it('uses the stored certificate after a restart, and orders nothing', async () => {
     const { time, authority, start, later } = scene();
     const { server, store } = await start();
     await time.advance(10_000);
@@ -101,7 +101,7 @@ describe('a server with tls.acme', () => {
     expect(authority.ordersAtMs).toHaveLength(1);
   });
 
-  it('keeps a certificate that it cannot renew, and says why', async () => {
+  it('keeps a certificate that it cannot renew, and reports why', async () => {
     const { time, authority, start, later } = scene();
     const { server, fault } = await start();
     await time.advance(10_000);
@@ -118,7 +118,7 @@ describe('a server with tls.acme', () => {
     expect(server.certificate.cert).not.toBe(cert);
   });
 
-  it('says that nobody can connect once the certificate has ended', async () => {
+  it('reports that nobody can connect once the certificate has expired', async () => {
     const { time, authority, start, later } = scene();
     const { fault } = await start();
     await time.advance(10_000);
@@ -138,7 +138,7 @@ describe('a server with tls.acme', () => {
     expect(authority.ordersAtMs.length).toBeLessThanOrEqual(12);
   });
 
-  it('counts orders over restarts, and none that is repeated at once passes the limit', async () => {
+  it('counts orders across restarts, and no order that is repeated at once exceeds the limit', async () => {
     const { time, authority, start } = scene();
     authority.refusal = { status: 500, type: 'serverInternal', detail: 'out of order' };
     const store = new MemoryCertificates();
@@ -204,7 +204,7 @@ describe('a server with tls.acme', () => {
     expect(authority.ordersAtMs).toHaveLength(2);
   });
 
-  it('says what to check if a domain does not lead to it', async () => {
+  it('reports what to check if a domain does not lead to it', async () => {
     const { time, servers, start } = scene();
     const { server, fault } = await start();
     servers.pop();

@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => server[Symbol.dispose]());
 
-/** Sends a text, and gives all that comes until the server closes the connection. */
+/** Sends a text, and returns all that comes until the server closes the connection. */
 function exchange(text: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let heard = '';
@@ -34,7 +34,7 @@ function exchange(text: string): Promise<string> {
 const get = (path: string, host = 'ws.example.test') =>
   exchange(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
 
-it('answers what an authority asks for, and knows nothing else', async () => {
+it('answers the challenges of an authority, and no others', async () => {
   const known = await get('/.well-known/acme-challenge/known');
   expect(known).toStartWith('HTTP/1.1 200 OK\r\n');
   expect(known).toEndWith('\r\n\r\nknown.print');

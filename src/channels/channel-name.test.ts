@@ -35,7 +35,7 @@ describe('a channel name', () => {
     ['presence-encrypted-x', 'presence', false],
     ['private-encrypted', 'private', false],
     ['private-cache', 'private', false],
-  ])('says by its beginning what it is: %s', (text, kind, cached) => {
+  ])('shows its kind by its prefix: %s', (text, kind, cached) => {
     const parsed = parseChannelName(text);
 
     expect(parsed).toMatchObject({ ok: true, channel: { kind, cached } });
@@ -62,7 +62,7 @@ describe('a channel name', () => {
     ['\u212a', 'bad-character'],
     ['\u017f', 'bad-character'],
     ['\ud800', 'bad-character'],
-  ] as const)('is refused, and the words say why: %j', (text, why) => {
+  ] as const)('is refused with the reason: %j', (text, why) => {
     expect(parseChannelName(text)).toEqual({ ok: false, why });
     expect(describeBadChannelName(text, why)).toStartWith('Invalid channel name');
   });

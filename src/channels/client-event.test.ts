@@ -57,7 +57,7 @@ describe('a client event', () => {
     ['x', false],
     ['cache-x', false],
     ['#server-to-user-x', false],
-  ])('is taken in channels that the backend lets clients into: %s', (channel, taken) => {
+  ])('is accepted in channels that the backend lets clients into: %s', (channel, taken) => {
     const hub = hubWith();
     const session = speakerIn(channel);
 
@@ -67,7 +67,7 @@ describe('a client event', () => {
     expect(session.peer.received()).toEqual(taken ? [] : ['pusher:error']);
   });
 
-  it('is not taken before the subscription is confirmed', () => {
+  it('is not accepted before the subscription is confirmed', () => {
     const hub = hubWith();
     const session = speakerIn('private-x', 'joining');
 

@@ -27,7 +27,7 @@ describe('the text of a member', () => {
     ['"k"', undefined],
     ['null', undefined],
     ['1', undefined],
-  ])('is taken out of %s', (json, text) => {
+  ])('is extracted from %s', (json, text) => {
     expect(memberText(json, 'k')).toBe(text);
   });
 
@@ -62,7 +62,7 @@ describe('the texts of elements', () => {
     ['{}', []],
     ['{"a":[1]}', []],
     ['"[1]"', []],
-  ])('are taken out of %s', (json, texts) => {
+  ])('are extracted from %s', (json, texts) => {
     expect(elementTexts(json)).toEqual(texts);
   });
 });

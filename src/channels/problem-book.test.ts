@@ -79,7 +79,7 @@ describe('the problems of an app', () => {
     expect(book.of('other')).toEqual([]);
   });
 
-  it('are 256 groups at most, and one that comes again and again is not lost among inventions', () => {
+  it('are at most 256 groups, and a recurring one is not lost among invented ones', () => {
     const book = bookAt();
     const word = (n: number) =>
       n
@@ -105,7 +105,7 @@ describe('the problems of an app', () => {
     expect(counts).toEqual({ One: 26, Two: 34, New: 1 });
   });
 
-  it('of one app make another app forget nothing', () => {
+  it('of one app do not displace those of another', () => {
     const book = bookAt();
     const quiet = appWith({ id: 'quiet' });
     book.note(quiet, problem('Rare'));

@@ -48,7 +48,7 @@ describe('an event', () => {
     expect([hub.audience.sent.length, isDone]).toEqual([1, true]);
   });
 
-  it('is shown to those who watch the app, with its receivers, or with why it was not sent', async () => {
+  it('is shown to those who watch the app, with its receivers, or with the reason why it was not sent', async () => {
     const records: TapEvent[] = [];
     const sent: unknown[] = [];
     const tap: Tap = {

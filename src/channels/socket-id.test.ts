@@ -5,7 +5,7 @@ import { firstHalfOf, newHalf, parseSocketId, socketIdOf } from './socket-id.ts'
 describe('a new socket id', () => {
   const ids = Array.from({ length: 50_000 }, () => socketIdOf(newHalf(), newHalf()));
 
-  it('is like no other', () => {
+  it('is unique', () => {
     expect(new Set(ids).size).toBe(ids.length);
     // Nor does it share half of itself with one, as it would if it counted.
     expect(new Set(ids.flatMap((id) => id.split('.'))).size).toBe(2 * ids.length);
@@ -32,7 +32,7 @@ describe('a new socket id', () => {
     }
   });
 
-  it('has the halves that it was put together of', () => {
+  it('has the two halves that it was made from', () => {
     for (const id of ids) expect(String(firstHalfOf(id))).toBe(id.split('.')[0] ?? '');
   });
 

@@ -100,7 +100,7 @@ describe('a message of a client', () => {
     expect<unknown>(readClientMessage(frame)).toEqual(message);
   });
 
-  it('may be anything, and is never a surprise', () => {
+  it('may be anything, and is always read without an error', () => {
     fc.assert(
       fc.property(anyFrame, (frame) => {
         expect(readClientMessage(frame).type).toBeString();
@@ -109,7 +109,7 @@ describe('a message of a client', () => {
     );
   });
 
-  it('may be nested without end', () => {
+  it('may be nested to any depth', () => {
     const deep = 1_000_000;
     for (const frame of [
       '['.repeat(deep),
@@ -122,7 +122,7 @@ describe('a message of a client', () => {
     }
   });
 
-  it('reaches the others as the very data that was said', () => {
+  it('reaches the others with its data unchanged', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.boolean(), (data, pretty) => {
         const text = JSON.stringify(data, undefined, pretty ? 2 : undefined);
@@ -159,7 +159,7 @@ describe('channel_data', () => {
     ['{"user_id":"__proto__"}', '__proto__', undefined],
     [`{"user_id":"${'é'.repeat(128)}"}`, 'é'.repeat(128), undefined],
     [`{"user_id":"1","user_info":{"":"${'x'.repeat(1017)}"}}`, '1', `{"":"${'x'.repeat(1017)}"}`],
-  ])('says who joins: %s', (text, userId, userInfo) => {
+  ])('identifies who joins: %s', (text, userId, userInfo) => {
     expect(readChannelData(text)).toEqual({ ok: true, member: { userId, userInfo } });
   });
 
@@ -185,7 +185,7 @@ describe('channel_data', () => {
     expect(readChannelData(text)).toEqual({ ok: false, why });
   });
 
-  it('may be anything, and is never a surprise', () => {
+  it('may be anything, and is always read without an error', () => {
     const nearly = fc
       .record({ user_id: fc.jsonValue(), user_info: fc.jsonValue() }, { requiredKeys: [] })
       .map((data) => JSON.stringify(data));
@@ -266,7 +266,7 @@ describe('a message to a client', () => {
     expect(JSON.parse(frame)).toEqual(message);
   });
 
-  it('is the very name and data of an event, in characters that every socket can carry', () => {
+  it('has the exact name and data of an event, in characters that every socket can carry', () => {
     const text = fc.string({
       unit: fc.oneof(
         fc.constantFrom('"', '\\', '\n', '\ud800', '😀'),

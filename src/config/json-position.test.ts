@@ -25,7 +25,7 @@ it('agrees with the parser on what is JSON', () => {
       JSON.parse(text);
       return true;
     } catch {
-      return false; // The parser's way of saying no.
+      return false; // How the parser refuses.
     }
   };
   const piece = fc.constantFrom(

@@ -49,7 +49,7 @@ const { nearly } = fc.letrec((tie) => ({
   ),
 }));
 
-/** Lets the secret stand only in fields that hold one, where no message may repeat it. */
+/** Puts the secret only into fields that hold one, where no message may repeat it. */
 function keepSecretsInPlace(value: unknown, inSecret = false): unknown {
   if (value === 'hunter2') return inSecret ? value : 'x';
   if (Array.isArray(value)) return value.map((entry) => keepSecretsInPlace(entry, inSecret));
@@ -62,7 +62,7 @@ function keepSecretsInPlace(value: unknown, inSecret = false): unknown {
   );
 }
 
-describe('whatever the file holds, loading answers and never throws', () => {
+describe('loading returns a result and never throws, whatever the file holds', () => {
   it('any JSON value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) =>
@@ -114,7 +114,7 @@ describe('whatever the file holds, loading answers and never throws', () => {
   });
 });
 
-it('takes or refuses any environment variable, and never throws', () => {
+it('accepts or refuses any environment variable, and never throws', () => {
   const known = settingRows().flatMap((row) => row.environment ?? []);
   const text = fc.oneof(
     fc.string(),

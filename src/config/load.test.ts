@@ -5,7 +5,7 @@ import { loadConfig } from './load.ts';
 import { configIn, load, problemsIn, workingDirectory } from './loading.fixture.ts';
 
 describe('a configuration file', () => {
-  it('says the same in JSON, YAML and TOML', () => {
+  it('means the same in JSON, YAML and TOML', () => {
     const json = load({ 'fanfare.json': '{ "channels": { "port": 7001 }, "drainSeconds": 3 }' });
     const yaml = load({ 'fanfare.yaml': 'channels:\n  port: 7001\ndrainSeconds: 3\n' });
     const yml = load({ 'fanfare.yml': 'channels: { port: 7001 }\ndrainSeconds: 3\n' });

@@ -10,7 +10,7 @@ it.each([
   ['max_connections', 'maxConnections'],
   ['', undefined],
   ['apple', undefined],
-])('takes %j for %p', (name, meant) => {
+])('reads %j as %p', (name, meant) => {
   expect(nearest(name, ['host', 'port', 'maxConnections'])).toBe(meant);
 });
 
@@ -41,7 +41,7 @@ function plainDistance(from: string, to: string): number {
   return cell(from.length, to.length);
 }
 
-it('takes exactly the names that are close enough', () => {
+it('accepts exactly the names that are close enough', () => {
   const random = new Random(7);
   const name = () =>
     Array.from({ length: random.between(0, 14) }, () => random.pick(['a', 'b', 'c'])).join('');

@@ -62,7 +62,7 @@ describe('problems', () => {
     ]);
   });
 
-  // Each rule of the schema once, as what the file holds and what is said of it.
+  // Each rule of the schema once, as the content of the file and the reported problem.
   const refused: readonly (readonly [unknown, string])[] = [
     [null, 'must be an object, got null'],
     [{ channels: null }, 'channels: must be an object, got null'],

@@ -135,7 +135,7 @@ describe('a configuration', () => {
     expect(full?.webhooks).toEqual([{ ...webhook, customData: {} }] as never);
   });
 
-  it('takes an app id that was written as a number', () => {
+  it('accepts an app id that was written as a number', () => {
     const { channels } = configIn(loadJson({ channels: { apps: [{ ...app, id: 17 }] } }));
 
     expect(channels.apps?.[0]?.id).toBe('17');
@@ -170,7 +170,7 @@ describe('a configuration', () => {
     expect(configIn(loadJson({})).channels.apps).toBeUndefined();
   });
 
-  it('means the memory engine where no type is named', () => {
+  it('uses the memory engine if no type is named', () => {
     expect(configIn(loadJson({ engine: {} })).engine).toEqual({ type: 'memory' });
   });
 });

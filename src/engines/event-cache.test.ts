@@ -139,7 +139,7 @@ describe('the event cache of several apps', () => {
     expect(has('quiet', 'price')).toBe(true);
   });
 
-  it('lets a newcomer have its part', () => {
+  it('gives a new app its share', () => {
     const { put, has } = shared(10);
     for (let n = 0; n < 10; n++) put('loud', `n-${n}`);
     for (let n = 0; n < 5; n++) put('new', `n-${n}`);

@@ -12,7 +12,7 @@ const appOf = (id: string) => {
 const apps = [appOf('1'), appOf('2')];
 const channels = ['x', 'private-x', 'presence-x', 'presence-y'].map(channelName);
 
-/** A connection comes, goes, or its loop says again what it holds; `user` counts in presence channels only. */
+/** A connection comes, goes, or its loop states again what it holds; `user` counts in presence channels only. */
 const step = fc.record({
   kind: fc.constantFrom('comes', 'comes', 'goes', 'repeats'),
   loop: fc.integer({ min: 0, max: 3 }),

@@ -11,7 +11,7 @@ describe('a request to script a fault', () => {
     });
   });
 
-  it('may give an error, in the form of each gateway', () => {
+  it('may request an error, in the form of each gateway', () => {
     const read = (gateway: string, status: number, error: string) => {
       const request = readScriptRequest({ gateway, status, error });
       if (typeof request === 'string' || request.what !== 'act') throw new Error('no act');
@@ -38,7 +38,7 @@ describe('a request to script a fault', () => {
     ]);
   });
 
-  it('may give any answer, for one device and a number of times', () => {
+  it('may request any answer, for one device and a number of times', () => {
     expect(
       readScriptRequest({
         gateway: 'web',
@@ -62,7 +62,7 @@ describe('a request to script a fault', () => {
     });
   });
 
-  it('may give no answer', () => {
+  it('may request no answer', () => {
     expect(readScriptRequest({ gateway: 'apns', act: 'cut', to: null })).toEqual({
       what: 'act',
       gateway: 'apns',

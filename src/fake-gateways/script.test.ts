@@ -3,7 +3,7 @@ import { NotificationLog } from './notification-log.ts';
 import { Script } from './script.ts';
 
 describe('a script', () => {
-  it('gives acts to the next requests, in order', () => {
+  it('applies acts to the next requests, in order', () => {
     const script = new Script();
     script.forNext(2, { act: 'hang' });
     script.forNext(1, { act: 'reset' });
@@ -11,7 +11,7 @@ describe('a script', () => {
     expect(acts).toEqual(['hang', 'hang', 'reset', undefined]);
   });
 
-  it('gives acts to a token, until they are replaced', () => {
+  it('applies acts to a token, until they are replaced', () => {
     const script = new Script();
     script.forToken('a', { act: 'cut' }, 1);
     script.forToken('b', { act: 'hang' });

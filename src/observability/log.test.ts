@@ -38,7 +38,7 @@ it.each(['json', 'text'] as const)('a line in %s has no password of a URL in it'
   expect(lineOf(format, 'x', { why }).text).not.toContain('hunter2');
 });
 
-it('a line in json says the same when it is read', () => {
+it('a line in json is parsed to the original texts', () => {
   const text = fc.string({ unit: anyCharacter, maxLength: 400 });
   fc.assert(
     fc.property(text, text, (message, channel) => {
@@ -53,7 +53,7 @@ it('a line in json says the same when it is read', () => {
   );
 });
 
-it('a line in text shows what stood there', () => {
+it('a line in text shows which characters were escaped', () => {
   const { text } = lineOf('text', 'Subscription refused', {
     channel: 'bad\u009b2J\u202e',
     name: 'grüße',

@@ -5,7 +5,7 @@ import { resolverBy, resolverTo } from './resolver.fixture.ts';
 const findGuarded = (options: GuardOptions) => createGuardedLookup(options, () => 'test');
 
 describe('the address lookup for connections', () => {
-  it('gives all addresses of a host, IPv4 first', async () => {
+  it('returns all addresses of a host, IPv4 first', async () => {
     const find = findGuarded({
       allowPrivateAddresses: false,
       resolver: resolverTo('2606:4700::1111', '1.1.1.1'),
@@ -16,7 +16,7 @@ describe('the address lookup for connections', () => {
     });
   });
 
-  it('gives an IP address as it is', async () => {
+  it('returns an IP address as it is', async () => {
     const find = findGuarded({
       allowPrivateAddresses: false,
       resolver: resolverBy(() => Promise.reject(new Error('not asked'))),
@@ -37,7 +37,7 @@ describe('the address lookup for connections', () => {
     });
   });
 
-  it('gives the error code for an unknown name', async () => {
+  it('returns the error code for an unknown name', async () => {
     const find = findGuarded({
       allowPrivateAddresses: true,
       resolver: resolverBy(() =>

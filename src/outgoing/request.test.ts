@@ -244,7 +244,7 @@ describe('a malicious endpoint', () => {
     expect(answer).toMatchObject({ status: 200, body: Buffer.from('half') });
   });
 
-  it('is unreachable if it speaks no HTTP or does not exist', async () => {
+  it('is unreachable if it does not answer in HTTP or does not exist', async () => {
     const { port, server } = await listen((socket) => void socket.end('garbage\r\n\r\n'));
     expect((await open(post(`http://hooks.example.test:${port}/`))).result).toBe('unreachable');
     server.close();

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { candidatesOf, parseHosts, parseResolvConf, SystemNames } from './system-names.ts';
 
 describe('/etc/hosts', () => {
-  it('gives all addresses of a name, and accepts comments, tabs and upper case', () => {
+  it('returns all addresses of a name, and accepts comments, tabs and upper case', () => {
     const hosts = parseHosts(
       [
         '127.0.0.1\tlocalhost Machine',

@@ -87,7 +87,7 @@ describe('the audience of a publish', () => {
     ]);
   });
 
-  it('leaves out devices that were deleted meanwhile, and says how far it was read', async () => {
+  it('leaves out devices that were deleted meanwhile, and reports how far it was read', async () => {
     const source = new FakeSource({ a: upTo(4) }, new Set([2, 4]));
     const query = {
       instance: 1,

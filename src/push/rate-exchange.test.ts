@@ -65,7 +65,7 @@ function cluster(count: number) {
   const time = new FakeTime();
   const store = new Store();
   const servers = Array.from({ length: count }, (_, n) => new Server(`s${n}`, store, time));
-  /** Asks each server so often in each of these seconds; gives how many of all were let pass. */
+  /** Asks each server this often in each of these seconds; returns how many of all passed. */
   const ask = async (seconds: number, limit: number, perServer: readonly number[]) => {
     let passed = 0;
     const asked = servers.map(() => 0);
@@ -95,7 +95,7 @@ it.each([2, 3, 8])('the sum of %d servers keeps the rate', async (count) => {
   expect(passed).toBeLessThan(1.15 * limit * seconds);
 });
 
-it('what a limit lets pass more at first is one bucket for each further server', async () => {
+it('at first, a limit admits at most one extra bucket for each further server', async () => {
   const { ask } = cluster(3);
   const passed = await ask(10, 100, [400, 400, 400]);
   expect(passed).toBeLessThan(3 * 100 + 1.1 * 10 * 100);
@@ -107,7 +107,7 @@ it('one server alone may have the whole rate', async () => {
   expect(await ask(10, 100, [400, 0, 0])).toBeGreaterThan(980);
 });
 
-it('servers that stay together below the rate refuse nothing', async () => {
+it('servers that together stay below the rate refuse nothing', async () => {
   const { ask } = cluster(2);
   expect(await ask(10, 100, [30, 60])).toBe(900);
 });
@@ -132,7 +132,7 @@ it('instances that use little of a rate cost the store nothing, nor do idle ones
   expect(store.asked).toBe(asked);
 });
 
-it('while the store is away each server counts for itself, and afterwards nobody pays for that', async () => {
+it('while the store is away, each server counts for itself, and nobody is charged for that afterwards', async () => {
   const { ask, store, servers } = cluster(2);
   await ask(3, 100, [200, 200]);
   store.isAway = true;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { FairBudget } from './fair-budget.ts';
 import { SharedTotal, shareTotals } from './shared-memory/shared-total.ts';
 
-/** Takes as callers do, letting others yield one at a time; gives whether the owner got it. */
+/** Takes as callers do, letting others yield one at a time; returns whether the owner got it. */
 function takeFairly(budget: FairBudget, owner: string, amount = 1): boolean {
   for (;;) {
     const yielding = budget.whoYields(owner, amount);

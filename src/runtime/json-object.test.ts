@@ -53,7 +53,7 @@ describe('a body that must be a JSON object', () => {
     expect(readJsonObject(bytes(`{"a":${'['.repeat(100_000)}`))).toBeUndefined();
   });
 
-  it('gives an object or nothing, whatever comes', () => {
+  it('returns an object or nothing, for any input', () => {
     const bodies = fc.oneof(
       fc.uint8Array(),
       fc.json().map(bytes),
@@ -73,7 +73,7 @@ describe('a body that must be a JSON object', () => {
   });
 });
 
-it('takes null for absent, and nothing else', () => {
+it('treats null as absent, and nothing else', () => {
   expect([undefined, null, false, 0, '', {}].map(isGiven)).toEqual([
     false,
     false,
@@ -95,7 +95,7 @@ describe('the number of values in JSON', () => {
     return inside.length === 0 ? 2 : inside.reduce<number>((sum, one) => sum + count(one), 1);
   }
 
-  it('is found without parsing it, whatever its texts have', () => {
+  it('is counted without parsing it, whatever its texts contain', () => {
     const text = fc.oneof(fc.string(), fc.constantFrom('"', '\\', '\\"', ',', ':', '[', '{"a":1}'));
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(
@@ -118,7 +118,7 @@ describe('the number of values in JSON', () => {
     );
   });
 
-  it('is asked without an error, whatever the bytes are', () => {
+  it('is counted without an error, for any bytes', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 100 }),

@@ -14,7 +14,7 @@ function stage() {
 }
 
 describe('lines that clients cause', () => {
-  it('are throttled for each app, and say how many were left out', () => {
+  it('are throttled for each app, and report how many were left out', () => {
     const { clock, lines, log } = stage();
     for (let count = 0; count < 1000; count++) log.info('Refused', { app: 'loud' }, { why: 'x' });
     log.info('Refused', { app: 'quiet' });

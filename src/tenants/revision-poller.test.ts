@@ -61,7 +61,7 @@ it('polls by itself once started, and stops when it is disposed', async () => {
   expect(reported).toEqual(['b']);
 });
 
-it('logs once that the store cannot be read, and goes on when it can', async () => {
+it('logs once that the store cannot be read, and continues when it can', async () => {
   const { store, poller, reported, works } = polled();
   await poller.readFirst();
   store.fault = 'locked';

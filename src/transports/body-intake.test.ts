@@ -56,7 +56,7 @@ describe('a body', () => {
     expect(problemOf(await read(intake, request, 'app'))).toBe('0 bytes');
   });
 
-  it('is refused by its word, or as soon as it is too long', async () => {
+  it('is refused by its announced length, or as soon as it is too long', async () => {
     const { intake } = stage();
     expect(intake.refuseLength(1000)).toBeUndefined();
     expect(intake.refuseLength(1001)?.problem).toBe('request-too-large');
@@ -99,7 +99,7 @@ describe('a body', () => {
     expect(intake.reservedBytes).toBe(0);
   });
 
-  it('may take for ever if there is no least speed', () => {
+  it('may take for ever if there is no minimum speed', () => {
     const { clock, intake } = stage({ bodyBytesPerSecond: 0 });
     void read(intake, upload(500).request, 'app');
     clock.nowMs = 3_600_000;

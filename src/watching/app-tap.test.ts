@@ -33,7 +33,7 @@ function onlyRecord(event: WatchedEvent): TapRecord | undefined {
 }
 
 describe('the tap of an app', () => {
-  it('records what happened, and how many have heard it', () => {
+  it('records what happened, and how many have received it', () => {
     const tap = tapWith();
     const trace = tap.record(api({ key: 'key', except: '1.2' }));
     tap.sent(String(trace), 2);

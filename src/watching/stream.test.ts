@@ -91,7 +91,7 @@ describe('a live stream', () => {
     expect(await batches('ann')).toEqual([shown]);
   });
 
-  it('gives a slow reader the newest, and tells how many it has missed', async () => {
+  it('sends a slow reader the newest, and reports how many it has missed', async () => {
     const { stream, reads, seen } = stage();
     await reads();
     for (let n = 0; n < 1000; n++) stream.offer(batch([record(n)]));

@@ -110,7 +110,7 @@ describe('the streams of a server', () => {
     expect(all('counts')).toMatchObject([{ kinds: { api: 7 } }]);
   });
 
-  it('say which channel was meant when nobody has heard an event, with few searches', async () => {
+  it('show which channel was meant when nobody has received an event, with few searches', async () => {
     const { time, server } = stage();
     const { watches, searched, starts } = server('a');
     const { all } = starts();
@@ -166,7 +166,7 @@ describe('the streams of a cluster', () => {
     expect(b.watched.at(-1)).toEqual([]);
   });
 
-  it('tell which server is away, and forget what is not stated again', async () => {
+  it('report which server is away, and forget what is not stated again', async () => {
     const { time, server } = stage({ cluster: true });
     const [a, b] = [server('a'), server('b')];
     const { all } = a.starts();
@@ -189,7 +189,7 @@ describe('the streams of a cluster', () => {
     expect(all('nodes').at(-1)).toEqual(nodes(false));
   });
 
-  it('say nothing to each other while nobody watches', async () => {
+  it('send nothing to each other while nobody watches', async () => {
     const { time, server } = stage({ cluster: true });
     const [a, b] = [server('a'), server('b')];
     const { leaves } = a.starts();
@@ -200,7 +200,7 @@ describe('the streams of a cluster', () => {
     expect(b.seen.sent).toBe(before);
   });
 
-  it('ignore what another version may say', async () => {
+  it('ignore messages of another version', async () => {
     const { server } = stage({ cluster: true });
     const { watches, watched } = server('a');
     for (const text of [

@@ -138,7 +138,7 @@ describe('an event of an instance', () => {
     const [first, second] = sent.map(({ headers }) => headers);
     expect(first?.['webhook-id-uuid']).not.toBe(second?.['webhook-id-uuid']);
     expect(first?.['webhook-request-id-uuid']).not.toBe(second?.['webhook-request-id-uuid']);
-    // It is one event, which two webhooks tell.
+    // It is one event, which two webhooks send.
     const ids = sent.map((request) => jsonOf(request).metadata.event_id);
     expect(ids[0]).toBe(ids[1]);
   });

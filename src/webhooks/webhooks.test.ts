@@ -78,7 +78,7 @@ describe('an event that servers of a cluster may report again', () => {
   const event = (id: string, channel = id) => ({ ...occupied('app', channel, beganMs), id });
   const heard = () => sent.flatMap(({ body }) => JSON.parse(String(body)).events);
 
-  it('is sent once, and both are told that it is over when it is stored', async () => {
+  it('is sent once, and both are notified that it is over when it is stored', async () => {
     const other = await open(7, new StoredOutbox(database), true);
     const over: string[] = [];
     webhooks.accept([event('a'), event('b')], (id) => over.push(id));
@@ -104,7 +104,7 @@ describe('an event that servers of a cluster may report again', () => {
     expect(over).toEqual(['a', 'e20000']);
   });
 
-  it('is known for ten minutes', async () => {
+  it('is remembered for ten minutes', async () => {
     const shared = await open(7, new StoredOutbox(database), true);
     shared.accept([event('a')]);
     await timers.advance(590_000);

@@ -10,7 +10,7 @@ export interface Pebble extends AsyncDisposable {
   readonly directory: string;
   /** The file of the certificate that its directory is trusted by. */
   readonly caFile: string;
-  /** The root of the certificates that it gives, as PEM. */
+  /** The root of the certificates that it issues, as PEM. */
   root(): Promise<string>;
 }
 

@@ -38,7 +38,7 @@ describe('an admin listener with a configured password', () => {
     ]);
   });
 
-  it('tells a page that nobody is logged in, and nobody anything else', async () => {
+  it('reports to a page that nobody is logged in, and nothing else without a log-in', async () => {
     const session = async (query: string, headers = {}) => {
       const { status, json } = await admin(server, 'GET', `/session${query}`, { headers });
       return [status, json];
@@ -111,7 +111,7 @@ describe('an admin listener without a configured password', () => {
     expect((await admin(server, 'GET', '/apps')).json).toMatchObject({ apps: [{ id: '3' }] });
   });
 
-  it('gives everybody the page of the dashboard, to log in on, under each of its addresses', async () => {
+  it('serves the page of the dashboard to everybody, to log in on, under each of its addresses', async () => {
     await using http = await RawHttp.open({ port: server.adminPort });
     const get = (target: string, headers = {}) => http.asks({ method: 'GET', target, headers });
     expect((await get('/')).headers.get('location')).toBe('/dashboard');

@@ -222,7 +222,7 @@ describe('the apps of the admin API', () => {
     });
   });
 
-  it('stay the same while another process locks the store, and the answer says so', async () => {
+  it('stay the same while another process locks the store, and the answer reports that', async () => {
     await using server = await startFanfare({ onlyOne: 'sqlite-file' });
     const app = await makeApp(server, { name: 'before' });
     const holder = new Database(join(server.directory, 'fanfare.db'));

@@ -216,7 +216,7 @@ describe('the admin listener ends connections', () => {
     const gone = Promise.withResolvers<void>();
     socket.on('error', () => gone.resolve());
     socket.once('close', () => gone.resolve());
-    // It learns of the end when it writes again.
+    // It notices the end when it writes again.
     const writing = setInterval(() => socket.write('GET'), 50);
     await gone.promise;
     clearInterval(writing);

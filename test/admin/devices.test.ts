@@ -204,7 +204,7 @@ describe('a device in the admin API', () => {
     });
   });
 
-  it('lists what became of its last publishes, also after it reported them', async () => {
+  it('lists the results of its last publishes, also after it reported them', async () => {
     const at = await newInstance(server);
     const [id, other] = [await registeredOf(at, 'ann'), await registeredOf(at, 'bob')];
     const toAnn = { users: ['ann'], fcm: { notification: { title: 'Hi' } } };
@@ -297,7 +297,7 @@ describe('a device in the admin API', () => {
 });
 
 describe('a user in the admin API', () => {
-  it('is shown with what there is of both products', async () => {
+  it('is shown with the data of both products', async () => {
     const at = await newInstance(server);
     const app = await newApp(server);
     const id = await registeredOf(at, 'ann');

@@ -29,7 +29,7 @@ const names = (json: unknown) =>
   (json as { events: { name: string }[] }).events.map(({ name }) => name).join(' ');
 
 describe('the history of a channel in the admin API', () => {
-  it('is listed with its rule, and says what a client gets after an event', async () => {
+  it('is listed with its rule, and with what a client gets after an event', async () => {
     const app = await makeApp();
     const ids = await publishes(app, 'few-a', 'a b c d e');
     const { status, json } = await ask(app, 'few-a');

@@ -90,7 +90,7 @@ describe('the admin API refuses with a reason', () => {
     }
   });
 
-  it('a query with more parameters than any operation takes', async () => {
+  it('a query with more parameters than any operation accepts', async () => {
     for (const query of ['a&'.repeat(101), 'limit=1&'.repeat(101), '&=&'.repeat(101)]) {
       expect(await admin(server, 'GET', `/webhooks?${query}`)).toMatchObject({
         status: 400,

@@ -25,7 +25,7 @@ describe('the admin API shows', () => {
     const none = { connections: 0, channels: 0, messagesToday: 0, clientMessagesToday: 0 };
     // The trigger, and each of its two deliveries.
     const active = { ...none, id: app.id, connections: 2, channels: 2, messagesToday: 3 };
-    // What another server has, this one knows within a second.
+    // This server gets the figures of another one within a second.
     await eventually(
       async () => (await admin(server, 'GET', '/live')).json as { apps: { id: string }[] },
       ({ apps }) => apps.some((one) => Bun.deepEquals(one, active)),

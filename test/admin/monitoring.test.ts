@@ -21,7 +21,7 @@ interface Figures {
 const figures = async (query = '') =>
   (await admin(server, 'GET', `/figures${query}`)).json as Figures;
 
-describe('the admin API tells', () => {
+describe('the admin API reports', () => {
   it('what the server is, and where it listens', async () => {
     // The listener of the channels is known a moment after it listens.
     const json = await eventually(
@@ -45,7 +45,7 @@ describe('the admin API tells', () => {
 
   it('the figures of the last day, of all loops', async () => {
     const clients = await Promise.all(Array.from({ length: 8 }, () => RawClient.connect(server)));
-    // What is older than a second is measured again for who looks.
+    // A figure that is older than a second is measured again on request.
     const { series, fromMs, nowMs } = await eventually(
       () => figures(),
       (one) => one.series['connections']?.at(-1) === 8,

@@ -19,7 +19,7 @@ import {
   TO_USERS,
 } from '../protocol/push/exchange.ts';
 
-/** Searches everything that the admin listener gives for the secrets of a server that has one of each kind. */
+/** Searches everything that the admin listener returns for the secrets of a server that has one of each kind. */
 
 const CHANNEL = 'private-room';
 const URL_PASSWORD = 'url-hunter2';
@@ -149,7 +149,7 @@ function filled(path: string, values: Readonly<Record<string, string>>): string 
   });
 }
 
-/** Triggers an event, and gives the signature of the request. */
+/** Triggers an event, and returns the signature of the request. */
 async function triggers(name: string): Promise<string> {
   const body = JSON.stringify({ name, channel: CHANNEL, data: 'x' });
   const target = signedTarget('POST', `/apps/${APP.id}/events`, { body });

@@ -24,7 +24,7 @@ const sends = (app: TestApp, body: object) =>
   admin(server, 'POST', `/apps/${app.id}/events`, { body });
 
 describe('an event that an operator sends', () => {
-  it('reaches all subscribers but the excepted one, and says how many there are', async () => {
+  it('reaches all subscribers but the excluded one, and reports how many there are', async () => {
     const app = await newApp(server);
     const clients = await Promise.all(Array.from({ length: 8 }, () => app.connect()));
     for (const client of clients) await client.subscribes('orders');
@@ -44,7 +44,7 @@ describe('an event that an operator sends', () => {
     for (const client of clients) await client[Symbol.asyncDispose]();
   });
 
-  it('that nobody hears names the channel that was probably meant', async () => {
+  it('that nobody receives names the channel that was probably meant', async () => {
     const app = await newApp(server);
     await using client = await app.connect();
     for (const channel of ['orders.1', 'room']) await client.subscribes(channel);

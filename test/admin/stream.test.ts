@@ -27,7 +27,7 @@ afterAll(async () => {
 const ann = { id: 'ann' };
 const memberData = JSON.stringify({ user_id: 'ann', user_info: { name: 'Ann' } });
 
-/** Checks all that a stream has told so far against the description of the API. */
+/** Checks all that a stream has sent so far against the description of the API. */
 function expectDescribed({ events }: LiveStream): void {
   for (const [name, all] of events) {
     const shape = z.fromJSONSchema(Object(streamEvents[name]));
@@ -36,7 +36,7 @@ function expectDescribed({ events }: LiveStream): void {
 }
 
 describe('the live stream of an app', () => {
-  it('shows an event with its receivers on all threads, and what nobody heard with the channel that was meant', async () => {
+  it('shows an event with its receivers on all threads, and one that nobody received with the channel that was meant', async () => {
     const app = await newApp(server);
     const clients = await Promise.all(Array.from({ length: 8 }, () => app.connect()));
     for (const client of clients) await client.subscribes('orders.1');
@@ -196,7 +196,7 @@ describe('the live stream of an app', () => {
     for (const stream of Object.values(streams)) await stream[Symbol.asyncDispose]();
   });
 
-  it('keeps the data of encrypted channels to itself', async () => {
+  it('does not show the data of encrypted channels', async () => {
     const app = await newApp(server);
     await using stream = await LiveStream.open(server, app.id);
     await app.trigger({ name: 'e', channel: 'private-encrypted-x', data: '{"ciphertext":"abc"}' });
@@ -258,7 +258,7 @@ describe('fanfare tail', () => {
       '--config',
       join(server.directory, 'config.json'),
     ]);
-  /** What a command prints of two events, of which nobody hears any, until the app is deleted. */
+  /** What a command prints of two events, which nobody receives, until the app is deleted. */
   const tailOf = async (...args: readonly string[]) => {
     const app = await newApp(server);
     await using client = await app.connect();
@@ -300,7 +300,7 @@ describe('fanfare tail', () => {
     ]);
   });
 
-  it('says what is wrong', async () => {
+  it('reports what is wrong', async () => {
     const app = await newApp(server);
     expect((await start(app, '--kinds', 'none')).stderr).toContain('kinds: must be some of api');
     expect((await start(Object({ id: 'nobody' }))).stderr).toContain('404');

@@ -121,7 +121,7 @@ it('reads a stream no faster than its client, and cuts off one that reads nothin
   socket.destroy();
 });
 
-it('tells a stream when its client may not ask any more', async () => {
+it('notifies a stream when its client loses access', async () => {
   await using server = await listening({ accessMs: 20 });
   const response = await fetch(server.url, { headers: { authorization } });
   server.changePassword('another');

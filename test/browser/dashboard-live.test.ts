@@ -89,7 +89,7 @@ it('is walked by keyboard: rows, panel, pause, filter', async () => {
   await page.keyboard.press('j');
   await page.keyboard.press('j');
   expect(await rows.nth(1).getAttribute('aria-selected')).toBe('true');
-  // Whoever has chosen a row reads in peace.
+  // The rows do not move while one is chosen.
   await send('walked', 3);
   await page.getByRole('button', { name: '3 new' }).waitFor();
   expect(await rows.count()).toBe(5);
@@ -145,7 +145,7 @@ it('stays quick under a flood of events, and draws only the rows that are seen',
   await page.close();
 });
 
-it('says what is missing after a lost stream', async () => {
+it('shows what is missing after a lost stream', async () => {
   const { page } = await openDashboard(server, browser);
   const hello = `event: hello\ndata: {"node":"a","app":"${APP.id}"}\n\n`;
   await page.route(

@@ -133,7 +133,7 @@ it('logs in with the link that a start on a terminal prints, once, and with the 
   expect(await cookiesOf(page)).toEqual([]);
 });
 
-it('gives what is behind the log-in only to who is logged in', async () => {
+it('serves what is behind the log-in only to users who are logged in', async () => {
   const { text } = await admin(server, 'GET', '//dashboard');
   const open = [...text.matchAll(/"(\/dashboard\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '');
   expect(open.length).toBeGreaterThan(2);

@@ -80,7 +80,7 @@ async function refuse(how: object): Promise<void> {
 const later = () => new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+/, '');
 
 describe('the publishes of an instance', () => {
-  it('are listed, and each tells what became of it and why devices did not get it', async () => {
+  it('are listed, and each shows its result and why devices did not get it', async () => {
     const instance = await makeInstance('shop');
     await Promise.all(['a', 'b', 'c'].map((token) => subscribed(instance, token)));
     await refuse({ to: 'c', status: 404, error: 'UNREGISTERED' });
@@ -107,7 +107,7 @@ describe('the publishes of an instance', () => {
     await page.close();
   });
 
-  it('can be cancelled before they are sent, when that was confirmed', async () => {
+  it('can be cancelled before they are sent, after a confirmation', async () => {
     const instance = await makeInstance('to cancel');
     const id = await published(instance, {
       interests: ['hello'],
@@ -151,7 +151,7 @@ describe('the publishes of an instance', () => {
   });
 });
 
-it('says why devices wait for a gateway, and leads from Home to its credential', async () => {
+it('explains why devices wait for a gateway, and leads from Home to its credential', async () => {
   const instance = await makeInstance('refused');
   await subscribed(instance, 'x');
   await refuse({ to: 'x', status: 401, error: 'UNAUTHENTICATED' });
@@ -191,7 +191,7 @@ it('keeps the link to the page and the buttons below it in view in a low window'
   await page.close();
 });
 
-it('says what there is not', async () => {
+it('reports what does not exist', async () => {
   const { id } = await makeInstance('empty');
   const { page } = await openDashboard(server, browser, `/push/${id}/publishes`);
   await page.getByText('Nothing was published yet').waitFor();

@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Presses a button that gives a file, and keeps it. */
+/** Presses a button that downloads a file, and keeps it. */
 async function saved(page: Page, button: string): Promise<string> {
   const given: Promise<Download> = page.waitForEvent('download');
   await page.getByRole('button', { name: button }).click();

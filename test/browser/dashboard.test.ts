@@ -49,7 +49,7 @@ it('offers what it shows as commands that work', async () => {
   ] as const) {
     await page.getByRole('link', { name: link }).first().click();
     await page.getByRole('heading', { level: 1, name: link === 'Home' ? /./ : link }).waitFor();
-    // As whoever opens a copied address.
+    // As a user who opens a copied address.
     await page.evaluate(
       `history.replaceState(null, '', location.pathname + ${JSON.stringify(query)});
       dispatchEvent(new PopStateEvent('popstate'))`,
@@ -71,7 +71,7 @@ it('offers what it shows as commands that work', async () => {
   await page.close();
 });
 
-it('takes a new app to its first event: this tab connects, sends, and hears it', async () => {
+it('leads a new app to its first event: this tab connects, sends, and receives it', async () => {
   const { page, complaints } = await openDashboard(server, browser, `/apps/${APP.id}/connect`);
   await page.getByRole('button', { name: 'Connect this tab' }).click();
   await page.getByText('Connected as').waitFor();
@@ -121,7 +121,7 @@ it('is walked through by keyboard alone', async () => {
   await page.close();
 });
 
-it('asks for the password over the page when the session has ended, and goes on', async () => {
+it('asks for the password over the page when the session has ended, and then continues', async () => {
   const { page } = await openDashboard(server, browser, `/apps/${APP.id}/send`);
   await page.getByRole('textbox', { name: 'Data' }).fill('what was typed');
   await page.context().clearCookies();

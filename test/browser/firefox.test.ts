@@ -74,7 +74,7 @@ function page(): string {
 </script>`;
 }
 
-/** The next event that a client hears. */
+/** The next event that a client receives. */
 async function next(who: 'ann' | 'bob'): Promise<unknown> {
   return await site.steps.run(`return (await take('${who}', 1))[0]`);
 }

@@ -66,7 +66,7 @@ it('reaches a page in front, and notifies users of pages that are hidden, busy o
   expect(await publishes(1)).toMatchObject({ silent: 1, notified: 1 });
   await busy;
 
-  // The browser itself goes on, and answers the ping of the WebSocket.
+  // The browser itself continues, and answers the ping of the WebSocket.
   const pages = await processesOfPages(page.context().browser());
   for (const id of pages) process.kill(id, 'SIGSTOP');
   expect(await publishes(1)).toMatchObject({ silent: 1, notified: 1 });

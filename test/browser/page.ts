@@ -10,7 +10,7 @@ interface PageOptions extends Omit<OfficialClientOptions, 'backend'> {
 }
 
 /**
- * Serves a page that loads a web build of pusher-js and connects as `user`; gives its URL. The script of the page can
+ * Serves a page that loads a web build of pusher-js and connects as `user`; returns its URL. The script of the page can
  * use `pusher`, and `listen(name)`, which subscribes to a channel and reports `[name, event, data]`.
  */
 export function pageWith(

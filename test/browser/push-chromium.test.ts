@@ -72,7 +72,7 @@ async function newDevice(): Promise<string> {
   return String(id);
 }
 
-/** Publishes to the device, and gives the message that it gets. */
+/** Publishes to the device, and returns the message that it gets. */
 async function publish(
   to: 'interests' | 'users',
   web: { readonly notification?: object; readonly data?: object },

@@ -22,7 +22,7 @@ export interface ShownNotification {
 
 /**
  * Enables push for the pages of a browser: allows notifications, and makes subscriptions in this process, because
- * Chromium gets them from its vendor's servers. Gives the list of subscriptions, to which later ones are added.
+ * Chromium gets them from its vendor's servers. Returns the list of subscriptions, to which later ones are added.
  */
 export async function allowPush(
   context: BrowserContext,
@@ -92,7 +92,7 @@ export async function deliverPush(page: Page, message: object, path = '/'): Prom
   await session.detach();
 }
 
-/** Waits until the service worker of a page shows `count` notifications, and gives them, newest first. */
+/** Waits until the service worker of a page shows `count` notifications, and returns them, newest first. */
 export async function shownNotifications(
   page: Page,
   many: number,

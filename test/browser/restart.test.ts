@@ -9,7 +9,7 @@ import { startSite } from './site.ts';
 const COMES_BACK_MAX_MS = 180_000;
 
 it(
-  'has a page back after a restart, in all its channels',
+  'a page is back after a restart, in all its channels',
   async () => {
     await using before = await startFanfare();
     using site = startSite(before);

@@ -63,7 +63,7 @@ function echoPage(user: string, broadcaster: 'reverb' | 'pusher'): string {
   return page(user, `${watch} ${script}`);
 }
 
-/** Waits until a tab has told as much of each channel, and gives it by channel; `except` does not count. */
+/** Waits until a tab has reported this many events of each channel, and returns them by channel; `except` does not count. */
 async function told(
   { reports }: Tab,
   many: number,
@@ -99,7 +99,7 @@ it('gives pages what they missed, once and in order, over every transport and in
   await send('first');
   for (const tab of tabs) expect(await told(tab, 1)).toEqual(each('first'));
 
-  // Whoever comes back waits until the events are there.
+  // A client that comes back waits until the events are there.
   network.stall();
   network.cut();
   await send('second');

@@ -17,7 +17,7 @@ const scripts: Readonly<Record<string, string>> = {
 export interface Site extends AppBackend {
   /** The steps of the one page whose script has `PageSteps.SCRIPT`. */
   readonly steps: PageSteps;
-  /** Serves a page; gives its URL. */
+  /** Serves a page; returns its URL. */
   publish(html: string): string;
 }
 

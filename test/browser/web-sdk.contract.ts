@@ -15,7 +15,7 @@ export function webSdkContract(browser: string, open: () => OpenSite): void {
   /** The result of a method of the SDK's client. `call` is its name with arguments in parentheses. */
   const beams = async (call: string) => await open().site.run(`return await beams().${call}`);
 
-  /** Registers a new device; gives its id. */
+  /** Registers a new device; returns its id. */
   const newDevice = async () => {
     await beams('clearAllState()');
     return String(await beams('getDeviceId()'));

@@ -17,11 +17,11 @@ import { fanfare, fanfareProcess, temporaryDirectory } from './run-fanfare.ts';
 
 const CONFIG = ['--config', 'config.json'];
 
-/** Runs the command beside a server, with its configuration, while this process goes on using the server. */
+/** Runs the command beside a server, with its configuration, while this process continues to use the server. */
 const backUp = (server: Fanfare, ...args: readonly string[]) =>
   fanfareProcess(server.directory, ['backup', ...args, ...CONFIG]);
 
-/** Occupies channel after channel and triggers an event in each until it is stopped. Stopping gives their number. */
+/** Occupies channel after channel and triggers an event in each until it is stopped. Stopping returns their number. */
 function keepBusy(server: Fanfare) {
   let over = false;
   const run = async () => {

@@ -23,7 +23,7 @@ interface Running extends AsyncDisposable {
   /** The next line that it prints. */
   nextLine(): Promise<string>;
   ask(method: string, path: string, body?: object): Promise<Response>;
-  /** Sends SIGTERM and gives the exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number>;
 }
 
@@ -271,7 +271,7 @@ describe('fanfare fake-gateways', () => {
     expect((await gateways.ask('GET', '/toString')).status).toBe(404);
   });
 
-  it('says in one line that a port is taken, and ends with 1', async () => {
+  it('reports in one line that a port is taken, and ends with 1', async () => {
     using directory = temporaryDirectory();
     const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
     for (const name of ['port', 'apns-port', 'fcm-port', 'web-port']) {

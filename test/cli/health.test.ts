@@ -64,7 +64,7 @@ describe('fanfare health', () => {
     }
   });
 
-  it('says of a running server that it is healthy while its configuration file has a mistake', async () => {
+  it('reports a running server as healthy while its configuration file has a mistake', async () => {
     expect(await health([], { FANFARE_NOTHING: '1' })).toMatchObject({ exitCode: 0 });
   });
 
@@ -93,7 +93,7 @@ describe('fanfare health', () => {
     });
   });
 
-  it('with --ready ends with 1 while the server stops, and says why', async () => {
+  it('with --ready ends with 1 while the server stops, and reports why', async () => {
     await using stopping = await startFanfare({ config: { stopDelaySeconds: 60 } });
     stopping.process.kill('SIGTERM');
     await stopping.logged(/Stopping/);

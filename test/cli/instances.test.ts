@@ -181,7 +181,7 @@ describe('fanfare instances', () => {
     expect((await rotate('SAMESAME')).exitCode).toBe(0);
   });
 
-  it('says what was deleted with an instance', async () => {
+  it('reports what was deleted with an instance', async () => {
     using directory = temporaryDirectory();
     const one = await create(directory.path);
     const two = await create(directory.path);
@@ -293,7 +293,7 @@ function vapidKey({ pushPort }: Fanfare, id: string): Promise<Response> {
   return fetch(`http://127.0.0.1:${pushPort}/device_api/v1/instances/${id}/web-vapid-public-key`);
 }
 
-/** Publishes, and gives the status of the answer. */
+/** Publishes, and returns the status of the answer. */
 async function publish({ pushPort }: Fanfare, id: string, secretKey: string): Promise<number> {
   const path = `/publish_api/v1/instances/${id}/publishes/interests`;
   const answer = await fetch(`http://127.0.0.1:${pushPort}${path}`, {

@@ -144,7 +144,7 @@ describe('a server with its store in PostgreSQL', () => {
     expect(Number(rows[0]?.messages)).toBeGreaterThanOrEqual(4);
   });
 
-  it('says in one line why it cannot start, and never with the password', async () => {
+  it('reports in one line why it cannot start, and never with the password', async () => {
     using directory = temporaryDirectory();
     for (const [url, words] of [
       ['postgres://user:geheim@127.0.0.1:1/db', 'cannot be opened: Failed to connect'],

@@ -211,7 +211,7 @@ describe('fanfare push explain', () => {
     });
   });
 
-  it('prints what the gateway said, and advice', async () => {
+  it('prints the answer of the gateway, and advice', async () => {
     const outcomes = [accepted, refused, dead, later];
     const devices: DeviceId[] = [];
     for (const _ of outcomes) devices.push(await register('c'));
@@ -250,7 +250,7 @@ describe('fanfare push explain', () => {
     expect(json).toMatchObject({ publishId: id, platforms: { fcm: { planned: 4 } } });
   });
 
-  it('says what is unknown, and exits with 1', async () => {
+  it('reports what is unknown, and exits with 1', async () => {
     const [id, device] = [await publish('d'), await register('d')];
     const unknown = `pubid-${crypto.randomUUID()}`;
     const asked = `${CONFIGURED.id}, ${stored.id}`;
@@ -300,7 +300,7 @@ describe('fanfare push explain', () => {
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining('give --url')] as never);
   });
 
-  it('says that no server answers, or another program', async () => {
+  it('reports that no server answers, or that another program does', async () => {
     const id = `pubid-${crypto.randomUUID()}`;
     using other = Bun.serve({
       port: 0,

@@ -8,7 +8,7 @@ import { APP, configOf, spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { selfSigned } from './certificates.ts';
 import { temporaryDirectory } from './run-fanfare.ts';
 
-/** Writes the configuration of a server, and gives the arguments that start it. */
+/** Writes the configuration of a server, and returns the arguments that start it. */
 function configure(directory: string, options: Parameters<typeof configOf>[1]): string[] {
   const file = join(directory, 'config.json');
   writeFileSync(file, JSON.stringify(configOf(directory, options)));

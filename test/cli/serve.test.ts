@@ -95,7 +95,7 @@ describe('a start that fails', () => {
     expect(ended.stderr).toContain('chanels: unknown setting');
   });
 
-  it('says in one line that a port is taken, and ends with 1', async () => {
+  it('reports in one line that a port is taken, and ends with 1', async () => {
     using directory = temporaryDirectory();
     const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
     for (const name of ['CHANNELS', 'ADMIN']) {
@@ -113,7 +113,7 @@ describe('a start that fails', () => {
     await other.stop(true);
   });
 
-  it('says why the store cannot be opened, and ends with 1', async () => {
+  it('reports why the store cannot be opened, and ends with 1', async () => {
     using directory = temporaryDirectory({ 'not-a-database': 'x'.repeat(5000) });
     const ended = await fanfareProcess(directory.path, ['serve'], {
       ...FREE_PORTS,
@@ -124,7 +124,7 @@ describe('a start that fails', () => {
     expect(ended.stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  it('says why a certificate cannot be ordered, and ends', async () => {
+  it('reports why a certificate cannot be ordered, and ends', async () => {
     using directory = temporaryDirectory();
     await using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
     const acme = {
@@ -222,7 +222,7 @@ describe('stopping', () => {
     expect(await stopped).toBe(0);
   });
 
-  it('goes on for stopDelaySeconds, but is no longer ready, so that load balancers look elsewhere', async () => {
+  it('continues for stopDelaySeconds, but is no longer ready, so that load balancers use other servers', async () => {
     await using server = await startFanfare({ config: { stopDelaySeconds: 60 } });
     await using client = await RawClient.connect(server);
     server.process.kill('SIGTERM');

@@ -8,7 +8,7 @@ import { commandOf } from '../../testing/servers/fanfare.ts';
 import { serveOnTerminal } from '../../testing/servers/on-terminal.ts';
 import { FREE_PORTS, fanfare, temporaryDirectory } from './run-fanfare.ts';
 
-/** Starts `serve`, and gives what it prints up to the first text that matches. */
+/** Starts `serve`, and returns what it prints up to the first text that matches. */
 async function serve(
   directory: string,
   args: readonly string[],
@@ -66,7 +66,7 @@ describe('serve --json', () => {
     expect(printed[1]).not.toContain(all.instance.secretKey);
   });
 
-  it('says null without an app, and refuses --secret alone', async () => {
+  it('prints null without an app, and refuses --secret alone', async () => {
     using directory = temporaryDirectory({
       'fanfare.json': JSON.stringify({ channels: { apps: [] }, push: { instances: [] } }),
     });
@@ -114,8 +114,8 @@ function notifySocket(name: string) {
   };
 }
 
-describe.if(process.platform === 'linux')('a server of systemd', () => {
-  it('says when it is ready, reloads and stops', async () => {
+describe.if(process.platform === 'linux')('a server that systemd starts', () => {
+  it('notifies systemd when it is ready, reloads and stops', async () => {
     using directory = temporaryDirectory();
     const name = `@fanfare-test-${process.pid}`;
     using manager = notifySocket(name);
@@ -140,7 +140,7 @@ describe.if(process.platform === 'linux')('a server of systemd', () => {
     expect(await received(4)).toEqual(['READY=1', reloading, 'READY=1', 'STOPPING=1']);
   });
 
-  it('may have given it a socket with a path', async () => {
+  it('may be given a socket with a path', async () => {
     using directory = temporaryDirectory();
     const name = join(directory.path, 'notify');
     using manager = notifySocket(name);
@@ -150,7 +150,7 @@ describe.if(process.platform === 'linux')('a server of systemd', () => {
     expect(warned).toEqual([]);
   });
 
-  it('goes on if it cannot be told, and says so', async () => {
+  it('continues if it cannot notify systemd, and warns', async () => {
     for (const name of ['/nothing/there', 'relative', `/${'x'.repeat(200)}`]) {
       const warned: string[] = [];
       (await serviceManager(name, (why) => warned.push(why))).notify('ready');

@@ -32,7 +32,7 @@ describe('servers whose clocks are a minute apart', () => {
     await scene.settles();
     for (const { view } of scene.people) {
       const users = movers.flatMap(({ userId }) => [`+${userId}`, `-${userId}`]);
-      // The room may be told at once; those who watch the user are not told.
+      // The room may be notified at once; the watchers of the user are not notified.
       for (const change of users) {
         expect(view.changes.filter((one) => one === change).length).toBeLessThanOrEqual(1);
       }

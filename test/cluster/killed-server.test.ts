@@ -2,7 +2,7 @@ import { expect, it } from 'bun:test';
 import { startCluster } from './cluster.ts';
 import { Scene } from './scene.ts';
 
-it('a server that is killed leaves no ghost: who was on it is gone, told once to people and webhooks, and may return', async () => {
+it('a server that is killed leaves no ghost: its users are reported as gone once, to people and webhooks, and may return', async () => {
   await using cluster = await startCluster(2);
   await using scene = await Scene.open(cluster, 3);
   await scene.reports(['occupied', ...scene.people.map(({ userId }) => `+${userId}`)]);

@@ -40,7 +40,7 @@ async function refusalAt({ port, key }: TestApp): Promise<number | undefined> {
 }
 
 describe('two servers together', () => {
-  it('take as many connections of an app as it may have', async () => {
+  it('accept as many connections of an app as it may have', async () => {
     const [one, two] = appsOf('connections');
     const clients = [await one.connect(), await two.connect(), await one.connect()];
     const last = await two.connect();
@@ -54,7 +54,7 @@ describe('two servers together', () => {
     for (const client of [...clients, again]) await client?.[Symbol.asyncDispose]();
   });
 
-  it('count authorised connections once they are authorised, where only these are taken', async () => {
+  it('count authorised connections once they are authorised, where only these are accepted', async () => {
     const [one, two] = appsOf('authorised');
     await using ann = await one.connect();
     await using bob = await two.connect();
@@ -69,7 +69,7 @@ describe('two servers together', () => {
     await ann.hearsNothing();
   });
 
-  it('take as many messages of an app as it may have in a day, and about a second more', async () => {
+  it('accept as many messages of an app as it may have in a day, and about a second more', async () => {
     const apps = appsOf('messages');
     const event = { name: 'e', channel: 'nobody', data: 'x' };
     let accepted = 0;
@@ -79,14 +79,14 @@ describe('two servers together', () => {
       async () => (await figuresAt(1, 'messages')).messages,
       (messages) => messages === 36,
     );
-    // From here on, a server tells at once what it has taken.
+    // From here on, a server reports at once what it has taken.
     for (let n = 0; n < 30; n++) if (await isAccepted(apps, n, event)) accepted++;
     expect(accepted).toBeGreaterThanOrEqual(40);
     expect(accepted).toBeLessThanOrEqual(46);
     for (const app of apps) expect((await app.post('/events', event)).status).toBe(403);
   });
 
-  it('take triggers of an app at its rate, together', async () => {
+  it('accept triggers of an app at its rate, together', async () => {
     const apps = appsOf('rate');
     const event = { name: 'e', channel: 'nobody', data: 'x' };
     let accepted = 0;
@@ -112,7 +112,7 @@ describe('two servers together', () => {
     await third.subscribes('b');
     await one.trigger({ name: 'e', channel: 'a', data: 'x' });
     for (const server of [0, 1]) {
-      // The other server tells what it has within a second.
+      // The other server reports what it has within a second.
       await eventually(
         async () => await figuresAt(server, 'figures'),
         (figures) =>

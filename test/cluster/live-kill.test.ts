@@ -8,7 +8,7 @@ import { LiveCrowd } from '../failure/push/live-crowd.ts';
 
 const PUBLISHES = 10;
 
-/** So many things happen to each publish before its answers are in: some users never answer. */
+/** This many things happen to each publish before its answers are in: some users never answer. */
 const HAPPENS_BEFORE = 8;
 
 interface Scene {

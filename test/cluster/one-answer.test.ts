@@ -57,7 +57,7 @@ describe('any server of a cluster', () => {
       readonly next: number | null;
     }
     const { here } = await newApp();
-    // That somebody watches is a line of the log.
+    // Watching logs a line.
     for (const server of [first, second, first, second]) {
       await (await LiveStream.open(server, here.id))[Symbol.asyncDispose]();
     }
@@ -77,7 +77,7 @@ describe('any server of a cluster', () => {
     expect(paged.slice(0, all.lines.length)).toEqual([...all.lines]);
   });
 
-  it('knows the gateways of an instance on all servers', async () => {
+  it('shows the gateways of an instance on all servers', async () => {
     const { json } = await admin(first, 'POST', '/instances', { body: {} });
     const path = `/instances/${(json as { id: string }).id}`;
     await everyServerTakes({ ...first, nodes: cluster.servers }, path);
@@ -130,7 +130,7 @@ describe('any server of a cluster', () => {
     expect((await admin(first, 'DELETE', ofOther)).status).toBe(404);
   });
 
-  it('shows what goes wrong at all servers, and how webhooks fare', async () => {
+  it('shows what goes wrong at all servers, and the results of webhooks', async () => {
     using backend = startWebhookEndpoint();
     const { here, there } = await newApp({
       webhooks: [{ url: backend.url, events: ['channel_occupied'] }],

@@ -28,7 +28,7 @@ describe.skipIf(!isLong).each([1, 2])('two servers with %d threads each', (threa
 
   afterAll(() => cluster[Symbol.asyncDispose]());
 
-  it('a server that is stopped for 40 s is gone once, and comes back with its clients', async () => {
+  it('a server that is stopped for 40 s is reported as gone once, and comes back with its clients', async () => {
     await using scene = await Scene.open(cluster);
     const [near, far] = [scene.peopleAt(0), scene.peopleAt(1)];
     await scene.reports(['occupied', ...scene.people.map(({ userId }) => `+${userId}`)]);
@@ -96,7 +96,7 @@ describe.skipIf(!isLong).each([1, 2])('two servers with %d threads each', (threa
     await cluster.redis.kill();
     await cluster.redis.start();
     await scene.settles();
-    // After a lease, those who have not come back would be told as gone.
+    // After a lease, those who have not come back would be reported as gone.
     await Bun.sleep(12_000);
     await scene.settles();
     expect(await scene.publish(0, 'after')).toBe(200);
@@ -107,7 +107,7 @@ describe.skipIf(!isLong).each([1, 2])('two servers with %d threads each', (threa
 });
 
 it.skipIf(!isLong)(
-  'a server of which a thread dies ends, and who was on it is gone once',
+  'a server ends if one of its threads dies, and its users are reported as gone once',
   async () => {
     await using cluster = await startCluster(1);
     const server = await cluster.add({

@@ -48,14 +48,14 @@ afterAll(async () => {
   await store[Symbol.asyncDispose]();
 });
 
-/** Publishes at a server, and gives the id. */
+/** Publishes at a server, and returns the id. */
 async function publishAt(server: Fanfare, body: object): Promise<string> {
   const { status, json } = await askPush(server, instance.requests.publish(body));
   expect(status).toBe(200);
   return String(json['publishId']);
 }
 
-/** Cancels a publish at a server, and gives its status. */
+/** Cancels a publish at a server, and returns its status. */
 async function cancelledAt(server: Fanfare, publishId: string): Promise<object> {
   const request = { ...instance.requests.readPublish(publishId), method: 'DELETE' };
   const { status, json } = await askPush(server, request);
@@ -103,7 +103,7 @@ describe('two servers on one PostgreSQL', () => {
     expect(reached[0]).toBe(ids.length * DEVICES - (reached[1] ?? 0));
   });
 
-  it('deliver at its time what a third one accepted that is gone by then', async () => {
+  it('deliver on time what a third one accepted that is gone by then', async () => {
     await using third = await site.another();
     const sendAt = new Date(Date.now() + 3_000).toISOString();
     const id = await publishAt(third, { ...newsFor('apns'), sendAt });
@@ -112,14 +112,14 @@ describe('two servers on one PostgreSQL', () => {
     await reachesEachOnce(id);
   });
 
-  it('cancel for each other what waits for its time', async () => {
+  it('cancel for each other what is scheduled', async () => {
     const sendAt = new Date(Date.now() + 3_600_000).toISOString();
     const id = await publishAt(one, { ...newsFor('apns'), sendAt });
     expect(await cancelledAt(two, id)).toMatchObject({ state: 'cancelled' });
     expect(await site.status(instance, id)).toMatchObject({ state: 'cancelled' });
   });
 
-  it('cancel for each other what is under way: whom it did not reach yet, it never reaches', async () => {
+  it('cancel for each other what is being delivered: devices that were not reached yet never are', async () => {
     const { script } = site.apns;
     script.latencyMs = LATENCY_MS;
     const ids: string[] = [];

@@ -7,7 +7,7 @@ import type { TestApp } from '../../testing/servers/test-app.ts';
 import { enters, ROOM, startCluster, usersAt } from './cluster.ts';
 
 describe('while Redis does not answer', () => {
-  it('nothing pretends: 503 for triggers and queries, connections stay, and all is right again afterwards', async () => {
+  it('nothing is pretended: 503 for triggers and queries, connections stay, and all is right again afterwards', async () => {
     await using cluster = await startCluster(2, { app: { clientEvents: true } });
     const { redis } = cluster;
     const [one, two] = cluster.apps as [TestApp, TestApp];
@@ -43,7 +43,7 @@ describe('while Redis does not answer', () => {
       (status) => status === 200,
     );
     expect(await usersAt(one)).toEqual(['ann', 'bob']);
-    // Without its data, it is told everything again, and nobody is told anything.
+    // Without its data, it gets everything again, and nobody is notified of anything.
     await redis.kill();
     await redis.start();
     await eventually(
@@ -62,7 +62,7 @@ describe('while Redis does not answer', () => {
   }, 90_000);
 });
 
-it('a server whose Redis cannot be reached does not start, and says which setting that is', async () => {
+it('a server whose Redis cannot be reached does not start, and names the setting', async () => {
   await using cluster = await startCluster(0);
   const config = {
     engine: { type: 'redis', url: `redis://127.0.0.1:${await freePort()}` },

@@ -96,7 +96,7 @@ export class Scene implements AsyncDisposable {
     await person.view[Symbol.asyncDispose]();
   }
 
-  /** Triggers an event and gives the status. */
+  /** Triggers an event and returns the status. */
   async publish(server: number, name: string): Promise<number> {
     const { status } = await this.appAt(server).post('/events', { name, channel: ROOM, data: 'x' });
     if (status === 200) this.accepted.push(name);
@@ -122,7 +122,7 @@ export class Scene implements AsyncDisposable {
     for (const { view } of this.people) expect(view.problems).toEqual([]);
   }
 
-  /** Waits until these people have heard all accepted events, once and in one order. */
+  /** Waits until these people have received all accepted events, once and in one order. */
   async allHeard(people: readonly Person[] = this.people): Promise<void> {
     const accepted = new Set(this.accepted);
     // One that was refused may have been sent, if only the answer was lost.

@@ -8,7 +8,7 @@ import type { TestApp } from '../../testing/servers/test-app.ts';
 import { startCluster } from './cluster.ts';
 
 describe('two servers over two Redis servers', () => {
-  it('go on with the channels of the one while the other is away, and say which one it is', async () => {
+  it('continue with the channels of the one while the other is away, and report which one it is', async () => {
     await using cluster = await startCluster(2, { redisCount: 2 });
     const [one, two] = cluster.apps as [TestApp, TestApp];
     const server = cluster.servers[0] as Fanfare;

@@ -30,7 +30,7 @@ function answers(app: TestApp, status: number): Promise<unknown> {
   return eventually(ask, (found) => found === status);
 }
 
-/** Makes an app at the first server, and gives it as the second one serves it. */
+/** Makes an app at the first server, and returns it as the second one serves it. */
 async function madeAtTheOther(settings: object = {}): Promise<TestApp> {
   const app = new TestApp(two, await newApp(one, settings));
   await answers(app, 200);
@@ -158,7 +158,7 @@ describe('a server serves what was changed at another one:', () => {
   });
 });
 
-it('tells the usage of an hour of both, once the other has written it', async () => {
+it('reports the usage of an hour of both, once the other has written it', async () => {
   const there = await madeAtTheOther();
   const here = new TestApp(one, there);
   const event = { name: 'e', channel: 'a', data: 'x' };

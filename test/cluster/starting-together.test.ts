@@ -45,7 +45,7 @@ async function holdMigrations(sql: SQL): Promise<() => Promise<unknown>> {
   return () => sql`SELECT pg_advisory_unlock(1)`;
 }
 
-/** Settles when so many servers wait for a lock. */
+/** Settles when this many servers wait for a lock. */
 function waiting(sql: SQL, servers: number) {
   const ask = async () => {
     const [row]: { waiting: string }[] = await sql`

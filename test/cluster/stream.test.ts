@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster[Symbol.asyncDispose]());
 
-/** An app of its own at both servers, and a stream at the first that all servers have heard of. */
+/** An app of its own at both servers, and a stream at the first that all servers know of. */
 async function watched(settings: object = {}) {
   const [first, second] = cluster.servers;
   if (first === undefined || second === undefined) throw new Error('There are two servers');

@@ -48,7 +48,7 @@ async function comeAndGo(app: TestApp, userId: string, isOver: () => boolean): P
   }
 }
 
-it('what was answered 200 is heard by all, once and in one order, while one server loses Redis again and again', async () => {
+it('what was answered 200 is received by all, once and in one order, while one server loses Redis again and again', async () => {
   const seed = testSeed();
   const random = new Random(seed);
   await using cluster = await startCluster(2, {

@@ -1,7 +1,7 @@
 import { eventually } from '../../testing/eventually.ts';
 import type { AppClient, TestApp } from '../../testing/servers/test-app.ts';
 
-/** All that one client has heard, as its user would see it. */
+/** All that one client has received, as its user would see it. */
 export class View implements AsyncDisposable {
   readonly client: AppClient;
   /** Names of the events that backends sent, by channel, in their order. */
@@ -68,7 +68,7 @@ export class View implements AsyncDisposable {
     return [...(this.members.get(channel) ?? [])].toSorted();
   }
 
-  /** Settles when an event was heard. */
+  /** Settles when an event was received. */
   async hears(channel: string, name: string): Promise<void> {
     await eventually(
       () => this.eventsOf(channel).at(-1),

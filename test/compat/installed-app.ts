@@ -103,7 +103,7 @@ export class InstalledApp implements AsyncDisposable {
     return decision;
   }
 
-  /** Sends one request and gives its answer, whatever its status. */
+  /** Sends one request and returns its answer, whatever its status. */
   async ask(job: MobileJob, request: Transcript): Promise<RawAnswer> {
     const answer = await this.connection.sends(request);
     this.conversation.push(`${job}: ${answer.status}`);

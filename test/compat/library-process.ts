@@ -123,7 +123,7 @@ export class LibraryProcess implements Disposable {
     return this.call('terminateUserConnections', userId);
   }
 
-  /** Gives the result of `webhook(request)`, with further keys besides its own. */
+  /** Returns the result of `webhook(request)`, with further keys besides its own. */
   webhook(
     request: Pusher.WebHookRequest,
     extraTokens: readonly Pusher.Token[] = [],
@@ -145,7 +145,7 @@ export class LibraryProcess implements Disposable {
   }
 }
 
-/** Gives the error of a call that must fail. */
+/** Returns the error of a call that must fail. */
 export async function failureOf(call: Promise<unknown>): Promise<LibraryFailure> {
   try {
     await call;

@@ -26,7 +26,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Publishes with the official library. Returns what became of it in the app, and the notifications that are due. */
+/** Publishes with the official library. Returns its result in the app, and the notifications that are due. */
 async function publishes(users: readonly string[], live: object = {}) {
   // The types of the library know no such field.
   const request = { fcm: { notification: { title: 'Hi' } }, live: { ...EVENT, ...live } };
@@ -57,7 +57,7 @@ it('reaches users of pusher-js in Node and in Bun, and notifies others', async (
   expect(await heard.next()).toEqual([EVENT.event, EVENT.data]);
 });
 
-it('notifies a user whose pusher-js is stopped, and reaches the user again when it goes on', async () => {
+it('notifies a user whose pusher-js is stopped, and reaches the user again when it continues', async () => {
   await registers(server, 'dan');
   using dan = await inNode('dan');
   dan.signal('SIGSTOP');

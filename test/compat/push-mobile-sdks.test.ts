@@ -236,7 +236,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     }
   });
 
-  it('is not answered that its push token is wrong when its user cannot sign in, and does not repeat the request', async () => {
+  it('gets no answer that its push token is wrong when its user cannot sign in, and does not repeat the request', async () => {
     await using app = await install();
     await app.start(token);
     const other = (over: object) => new PushNotifications({ ...instance, ...over });

@@ -451,7 +451,7 @@ async function expectFailure(
   await expect(library.generateToken('')).rejects.toThrow('userId cannot be the empty string');
 }
 
-/** Repeats a call until it fails; gives the message. */
+/** Repeats a call until it fails; returns the message. */
 async function firstFailure(ask: () => Promise<unknown>): Promise<string> {
   for (let times = 0; times < 50; times++) {
     try {

@@ -113,7 +113,7 @@ describe('sendToUser', () => {
 });
 
 describe('the watchlist of pusher-js', () => {
-  it('gives who is online and offline, who comes, and who has left after 3 s', async () => {
+  it('reports who is online and offline, who comes, and who has left after 3 s', async () => {
     using bob = connectAs('bob-watched');
     await bob.signedIn();
     using ann = connectAs('ann-watching', ['bob-watched', 'eve-watched']);

@@ -16,7 +16,7 @@ export interface OpenCluster {
   advance(ms: number): Promise<void>;
   /** The webhook events of all loops since the last call. */
   reported(): readonly AppWebhookEvent[];
-  /** Settles when the loops have nothing left to say to each other. */
+  /** Settles when the loops have nothing left to send to each other. */
   settled(): Promise<void>;
 }
 
@@ -267,7 +267,7 @@ export function authorityContract(
       expect(at(0).heard(app, 'news')).toEqual(['count 114']);
     });
 
-    it('reports to webhooks once for all loops, and not at all who returns within 3 s elsewhere', async () => {
+    it('reports to webhooks once for all loops, and never a user who returns within 3 s elsewhere', async () => {
       const cluster = await stage();
       const { at } = cluster;
       for (const room of ROOMS) {
@@ -311,7 +311,7 @@ export function authorityContract(
       }
     });
 
-    it('knows who is online on any loop, and tells watchers of each change once', async () => {
+    it('reports who is online on any loop, and notifies watchers of each change once', async () => {
       const cluster = await stage();
       const { at } = cluster;
       const users = Array.from({ length: 10 }, (_, n) => `user-${n}`);
@@ -334,7 +334,7 @@ export function authorityContract(
       expect(await at(2).watch(app, ['user-1'])).toEqual(new Set());
     });
 
-    it('tells nobody of a user who signs in on another loop within 3 s', async () => {
+    it('notifies nobody of a user who signs in on another loop within 3 s', async () => {
       const cluster = await stage();
       const { at } = cluster;
       await at(0).signIn(app, 'ann');
@@ -354,7 +354,7 @@ export function authorityContract(
       expect(at(2).watched()).toEqual([]);
     });
 
-    it('tells nobody who has stopped watching', async () => {
+    it('notifies nobody who has stopped watching', async () => {
       const cluster = await stage();
       const { at } = cluster;
       await at(1).watch(app, ['ann']);
@@ -403,7 +403,7 @@ export function authorityContract(
         );
         expect(listed.toSorted()).toEqual(all);
       }
-      // A walk goes on where a page of another walk ended.
+      // A walk continues where a page of another walk ended.
       const first = await authority.channels(app, { prefix: '', after: undefined }).page(10);
       expect(first.channels.length).toBeGreaterThan(0);
       expect(first.next).toMatch(/^\d{1,16}$/);

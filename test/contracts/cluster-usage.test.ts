@@ -113,7 +113,7 @@ describe('messagesPerDay on several servers', () => {
     expect(await shown(late)).toEqual({ all: 67, ofClients: 20 });
   });
 
-  it('continues from the store when Redis knows nothing', async () => {
+  it('continues from the store when Redis has no data', async () => {
     const { app, cluster, at, shown } = await stage({ messagesPerDay: 100 });
     for (const n of [0, 1]) {
       at(n).usage.restore([{ appId: app.id, day: DAY, messages: 90, clientMessages: 10 }]);

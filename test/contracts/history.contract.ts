@@ -75,7 +75,7 @@ export function historyContract(
       await settled();
     });
 
-    it('gives a client what it missed after each place, or says that it is forgotten', async () => {
+    it('sends a client what it missed after each place, or reports that it is forgotten', async () => {
       const { at, resume, enter } = await stage();
       for (const n of NUMBERS) {
         const text = `few-${n}`;
@@ -102,7 +102,7 @@ export function historyContract(
       }
     });
 
-    it('puts the newcomer between what it missed and what it hears', async () => {
+    it('puts the newcomer between what it missed and what it receives live', async () => {
       const { at, enter, settled } = await stage();
       for (const n of NUMBERS) {
         const text = `presence-${n}`;
@@ -135,7 +135,7 @@ export function historyContract(
       });
     });
 
-    it('gives nothing rather than a part of what does not fit', async () => {
+    it('returns nothing rather than a part of what does not fit', async () => {
       const { at, enter } = await stage();
       const text = 'few-x';
       const id = await at(0).publish(app, text, 'a');
@@ -163,7 +163,7 @@ export function historyContract(
       expect(shown(begun.history)).toEqual({ outcome: 'begun', events: 'b c' });
     });
 
-    it('forgets events that are too old, and keeps the place of who has the last one', async () => {
+    it('forgets events that are too old, and keeps the place of a client that has the last one', async () => {
       const { at, advance, resume } = await stage();
       const text = 'few-x';
       // A quiet channel with a subscriber must not become a gap.
@@ -178,7 +178,7 @@ export function historyContract(
       expect(await resume(1, text, second ?? '')).toEqual({ outcome: 'resumed', events: '' });
     });
 
-    it('tells the id of a cached event that is the newest of the history', async () => {
+    it('returns the id of a cached event that is the newest of the history', async () => {
       const { at } = await stage();
       for (const n of NUMBERS) {
         const id = await at(n).publish(app, `cache-${n}`, 'a');
@@ -279,7 +279,7 @@ export function historyContract(
       expect(at(0).heard(app, 'news')).toEqual(['e']);
     });
 
-    it('knows no place of another app', async () => {
+    it('accepts no place of another app', async () => {
       const { at, resume, enter } = await stage();
       const id = await at(0).publish(other, 'few-x', 'theirs');
       await at(0).publish(app, 'few-x', 'ours');

@@ -18,7 +18,7 @@ interface PartsOptions {
   readonly serverName?: string;
 }
 
-/** What a loop gives to its engine. */
+/** What a loop passes to its engine. */
 export function partsOfLoop(
   clock: FakeClock,
   reported: AppWebhookEvent[],

@@ -52,7 +52,7 @@ function textOf(frame: string): string {
   }
 }
 
-/** One loop as an engine sees it: it states what it holds, and hears what was decided. */
+/** One loop as an engine sees it: it states what it holds, and receives what was decided. */
 export class LoopStage {
   readonly authority: Authority;
   private readonly audience: RecordingAudience;

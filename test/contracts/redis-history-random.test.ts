@@ -36,7 +36,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** A client that resumes. Its events must have consecutive numbers, unless it was told of a gap. */
+/** A client that resumes. Its events must have consecutive numbers, unless it was notified of a gap. */
 class Client {
   readonly text: string;
   place: EventId | 'none' = 'none';
@@ -54,7 +54,7 @@ class Client {
     const id: EventId | undefined = JSON.parse(frame).id;
     if (id === undefined) return;
     const isNext = this.place === 'none' || numberOf(id) === numberOf(this.place) + 1;
-    // The first event of a history that began anew, while the client heard everything.
+    // The first event of a history that began anew, while the client received everything.
     if (!isNext && numberOf(id) !== 1) {
       this.problems.push(new Error(`${this.text}: ${id} after ${this.place}`));
     }
@@ -264,7 +264,7 @@ class Scene {
     return this.cluster.close();
   }
 
-  /** Publishes events that no loop hears, and which Redis forgets at once. Each client must get them, or learn of a gap. */
+  /** Publishes events that no loop receives, and which Redis forgets at once. Each client must get them, or learn of a gap. */
   private async loseData(node: Node): Promise<void> {
     const before = this.clients.map((client) => ({ client, gaps: client.gaps }));
     const hadPlace = before.filter(({ client }) => client.place !== 'none');

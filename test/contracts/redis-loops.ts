@@ -17,7 +17,7 @@ import type { OpenCluster } from './authority.contract.ts';
 import { partsOfLoop, silent } from './loop-parts.ts';
 import { LoopStage, type RecordingAudience } from './loop-stage.ts';
 
-/** What becomes of a script that a loop sends; asked before each. */
+/** What happens to a script that a loop sends; asked before each. */
 export type Fate = (script: Script) => 'answered' | 'reply-lost' | 'not-run';
 
 /** What one loop has of its own. */
@@ -39,7 +39,7 @@ export interface RedisLoop {
   readonly terminated: string[];
   readonly audience: Audience;
   readonly servers: readonly RedisServer[];
-  /** Says that messages were missed, as if its subscriptions had been cut. */
+  /** Reports that messages were missed, as if its subscriptions had been cut. */
   readonly gap: () => void;
   readonly meter: TableMeter;
   readonly clock: FakeClock;
@@ -256,7 +256,7 @@ export class RedisLoops implements OpenCluster {
     }
   }
 
-  /** Ends a loop without a word, as SIGKILL does. */
+  /** Ends a loop without notice, as SIGKILL does. */
   async kill(loop: RedisLoop): Promise<void> {
     loop.isDead = true;
     for (const server of loop.servers) await server.close();
@@ -328,7 +328,7 @@ export class RedisLoops implements OpenCluster {
     for (;;) {
       if (server.away !== undefined) return;
       await server.commands.run(['PUBLISH', barrier, '']).catch(() => undefined);
-      // A link that has just been cut has not heard it.
+      // A link that has just been cut has not received it.
       if (await Promise.race([arrived.promise, Bun.sleep(200)])) return;
     }
   }

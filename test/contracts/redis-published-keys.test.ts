@@ -26,7 +26,7 @@ async function open() {
   const cluster = await RedisLoops.open([redis.url], [small, large], 1);
   const { engine } = cluster.all[0] ?? {};
   if (engine === undefined) throw new Error('There is no loop');
-  /** Publishes an event with each key. Gives their ids. */
+  /** Publishes an event with each key. Returns their ids. */
   const publishEach = async (app: App, keys: readonly string[]) => {
     const makeFrame = () => '{}';
     const event = { app, channel: channelInPartition(app), makeFrame, remember: undefined };

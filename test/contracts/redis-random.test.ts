@@ -35,7 +35,7 @@ class Scene {
   private readonly running = new Map<Promise<unknown>, Node>();
   /** The ids of webhook events, of which the outbox keeps each once. */
   private readonly webhookIds = new Set<string>();
-  /** What webhooks say of each channel and member: whether it is there. */
+  /** What webhooks report of each channel and member: whether it is there. */
   private readonly isOn = new Map<string, boolean>();
   /** Events of this round. */
   private readonly published = new Set<string>();
@@ -183,7 +183,7 @@ class Scene {
     await this.cluster.close();
   }
 
-  /** All clients of a channel hear the same events in one order, each from its entry on, and the last one is remembered. */
+  /** All clients of a channel receive the same events in one order, each from its entry on, and the last one is remembered. */
   private async compareEvents(text: string, inside: readonly Client[]): Promise<void> {
     const longest = inside.reduce<readonly string[]>(
       (most, { events }) => (events.length > most.length ? events : most),

@@ -32,7 +32,7 @@ const DOCUMENTED_OPTIONS = [
   'enabledTransports',
 ];
 
-/** Reads a `.env` file, with `${NAME}` for what stands above. */
+/** Reads a `.env` file, with `${NAME}` for a variable above. */
 function variablesIn(text: string): Readonly<Record<string, string>> {
   const variables: Record<string, string> = {};
   for (const [, name = '', value = ''] of text.matchAll(/^(\w+)="?([^"\n]*)"?$/gm)) {

@@ -6,7 +6,7 @@ import { APP, startFanfare } from '../../testing/servers/fanfare.ts';
 const MEMBERS = 10;
 const CHANNEL = 'presence-room';
 
-it('finds out that clients have vanished without closing, and notifies the members who stay', async () => {
+it('detects that clients have vanished without closing, and notifies the members who stay', async () => {
   await using server = await startFanfare({
     channels: { activityTimeoutSeconds: 1, pongTimeoutSeconds: 1 },
   });

@@ -20,9 +20,9 @@ const CONNECTED_WITHIN_MS = 1000;
 
 /** A page that connects again and again, each time with a new client: pusher-js gives streaming up after two cuts. */
 class Page {
-  /** What was wrong with what it heard. */
+  /** What was wrong with what it received. */
   readonly faults: string[] = [];
-  /** The number of the last event that it heard, whatever the session. */
+  /** The number of the last event that it received, whatever the session. */
   last = -1;
   sessions = 0;
   private readonly port: number;
@@ -101,7 +101,7 @@ async function publish(server: Fanfare, random: Random, isOver: () => boolean): 
 }
 
 it(
-  `pusher-js hears every event once and in order within a session, however its requests are cut, seed ${testSeed()}`,
+  `pusher-js receives every event once and in order within a session, however its requests are cut, seed ${testSeed()}`,
   async () => {
     const random = new Random(testSeed());
     await using server = await startFanfare({ app: { limits: { eventDataBytes: 400_000 } } });
@@ -121,7 +121,7 @@ it(
         pages.some(({ sessions }) => sessions > 1),
     );
     proxy.isCalm = true;
-    // Who has just lost its session comes back within a second.
+    // A client that has just lost its session comes back within a second.
     let number = published;
     await eventually(
       async () => {

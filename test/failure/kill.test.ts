@@ -71,7 +71,7 @@ async function createApp(server: Fanfare): Promise<{ id: string; keys: { key: st
 }
 
 /**
- * Subscribes to one channel after the other and triggers an event in each, until the server is killed. Gives the
+ * Subscribes to one channel after the other and triggers an event in each, until the server is killed. Returns the
  * subscriptions and the triggers that were answered, by their channel.
  */
 async function load(server: Fanfare, round: number) {

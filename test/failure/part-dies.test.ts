@@ -24,7 +24,7 @@ describe('a server of which a part dies', () => {
     ['realtime throws', /Internal error: .*a fault of the test/s, 2],
     ['thread throws', /Internal error: .*a fault of the test/s, 2],
     ['thread rejects', /Internal error: .*a fault of the test/s, 2],
-  ])('says so, sends its clients away and exits with 1: %s', async (fault, why, threads) => {
+  ])('logs that, closes its clients and exits with 1: %s', async (fault, why, threads) => {
     await using server = await startFaulty(fault, threads);
     const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(server)));
 
@@ -36,7 +36,7 @@ describe('a server of which a part dies', () => {
     expect(await server.process.exited).toBe(1);
   });
 
-  it.concurrent('says so, loses the clients of a realtime thread that has ended, and exits with 1', async () => {
+  it.concurrent('logs that, loses the clients of a realtime thread that has ended, and exits with 1', async () => {
     await using server = await startFaulty('thread ends', 2);
     const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.connect(server)));
 

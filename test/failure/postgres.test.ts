@@ -59,7 +59,7 @@ async function cutWay(url: string) {
 
 describe('a server whose PostgreSQL', () => {
   it.concurrent(
-    'dies goes on delivering, says so once, and keeps everything once it is back',
+    'dies continues to deliver, logs that once, and keeps everything once it is back',
     async () => {
       await using postgres = await ownPostgres();
       using endpoint = startWebhookEndpoint();
@@ -95,7 +95,7 @@ describe('a server whose PostgreSQL', () => {
   );
 
   it.concurrent(
-    'lets it only read goes on delivering, says so, and writes again once it may',
+    'is read-only continues to deliver, logs that, and writes again once it may',
     async () => {
       await using store = await throwAwayPostgres();
       await using server = await startFanfare({ config: { store: { url: store.url } } });
@@ -121,7 +121,7 @@ describe('a server whose PostgreSQL', () => {
   );
 
   it.concurrent(
-    'is gone at a restart says so, and does not start',
+    'is gone at a restart logs that, and does not start',
     async () => {
       await using postgres = await ownPostgres();
       await using server = await startFanfare({ config: { store: { url: postgres.url } } });

@@ -29,7 +29,7 @@ it(
     await using healthyHot = await subscriber(server, ['hot']);
     await using healthyQuiet = await subscriber(server, ['quiet']);
     await using healthyBoth = await subscriber(server, ['hot', 'quiet']);
-    // These read nothing either, but hear too little to be slow.
+    // These read nothing either, but are sent too little to be slow.
     await using quietOnly = await subscriber(server, ['quiet']);
     quietOnly.listensNoMore();
     const slow: Awaited<ReturnType<typeof subscriber>>[] = [];

@@ -30,7 +30,7 @@ class Member {
     return member;
   }
 
-  /** Reads everything that was sent to it before now, and gives whom it knows then. */
+  /** Reads everything that was sent to it before now, and returns the members that it knows then. */
   async knows(): Promise<string[]> {
     this.client.says({ event: 'pusher:ping', data: {} });
     for (;;) {

@@ -18,7 +18,7 @@ export async function readiness(server: Fanfare): Promise<string> {
   return `${response.status} ${await response.text()}`;
 }
 
-/** Asks again until the answer fits, while events go on: each is one more reason to write. */
+/** Asks again until the answer fits, while events continue: each is one more reason to write. */
 export async function becomes(server: Fanfare, wanted: RegExp, meanwhile: () => Promise<void>) {
   const deadline = Date.now() + SOON_MS;
   for (;;) {
@@ -30,7 +30,7 @@ export async function becomes(server: Fanfare, wanted: RegExp, meanwhile: () => 
   }
 }
 
-/** Triggers events that one client must hear, each as soon as the one before was heard. */
+/** Triggers events that one client must receive, each as soon as the one before was received. */
 export async function chat(server: Fanfare) {
   const client = await RawClient.connect(server);
   await client.subscribes('news');
@@ -50,7 +50,7 @@ export async function chat(server: Fanfare) {
   };
 }
 
-/** Errors of the log that speak of the store, with what each is about where they say so. */
+/** Errors of the log, with their subject if they name one. */
 export function complaints(server: Fanfare): string[] {
   return server.output.stderr
     .split('\n')

@@ -38,7 +38,7 @@ const WITH_WEBHOOKS = {
 
 describe('a server whose store', () => {
   it.concurrent(
-    'is locked goes on delivering, says so once, and keeps all usage once it is free',
+    'is locked continues to deliver, logs that once, and keeps all usage once it is free',
     async () => {
       await using server = await startFanfare(WITH_WEBHOOKS);
       await using talk = await chat(server);
@@ -71,7 +71,7 @@ describe('a server whose store', () => {
 
   // What sets the limit of another process is there on Linux only.
   it.concurrent.if(process.platform === 'linux')(
-    'is full goes on delivering, says so once, and keeps all usage once there is room',
+    'is full continues to deliver, logs that once, and keeps all usage once there is room',
     async () => {
       await using server = await startFanfare({
         ...WITH_WEBHOOKS,
@@ -100,7 +100,7 @@ describe('a server whose store', () => {
   );
 
   it.concurrent(
-    'is damaged while it runs goes on delivering, is not ready, and does not start again',
+    'is damaged while it runs continues to deliver, is not ready, and does not start again',
     async () => {
       await using server = await startFanfare(WITH_WEBHOOKS);
       await using talk = await chat(server);
@@ -121,7 +121,7 @@ describe('a server whose store', () => {
   );
 
   it.concurrent(
-    'is taken away goes on delivering, is not ready, and is ready again once it is put back',
+    'is taken away continues to deliver, is not ready, and is ready again once it is put back',
     async () => {
       await using server = await startFanfare(WITH_WEBHOOKS);
       await using talk = await chat(server);

@@ -21,7 +21,7 @@ const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
 const receive = (key: string, end: string) =>
   `POST /pusher/app/${key}/1/${crypto.randomUUID()}/${end}?protocol=7&n=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`;
 
-/** Sends `start`, and then one drop after the other; gives the milliseconds until the server ended it. */
+/** Sends `start`, and then one drop after the other; returns the milliseconds until the server ended it. */
 async function endsAfter(port: number, start: string | Uint8Array, drop = ''): Promise<number> {
   const began = performance.now();
   const ended = Promise.withResolvers<void>();

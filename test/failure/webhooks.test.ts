@@ -95,7 +95,7 @@ async function attempts(webhooks: Webhooks) {
 }
 
 describe('a webhook', () => {
-  it('is what the official library takes for a valid one', async () => {
+  it('is valid for the official library', async () => {
     const { url, asked } = endpoint();
     const webhooks = await open([url]);
     accept(webhooks);
@@ -169,7 +169,7 @@ describe('a webhook', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(128 * 2 ** 20);
   });
 
-  it('is delayed by no endpoint that hangs, says little by little, or fails', async () => {
+  it('is not delayed by endpoints that hang, answer in small pieces, or fail', async () => {
     const good = endpoint();
     const failing = endpoint(() => new Response('no', { status: 500 }));
     const hanging = await rawEndpoint(() => undefined);

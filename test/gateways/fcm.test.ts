@@ -82,7 +82,7 @@ describe('a message for a device of Firebase', () => {
     expect(site.fcm.issuer.granted).toBe(1);
   });
 
-  it('that only FCM can reject is refused with its words', async () => {
+  it('that only FCM can reject is refused with the text of FCM', async () => {
     await using site = await fcmSite();
     const deliver = publishBy(site.gateway, { data: {}, android: { nonsense: 1 } });
     expect(await deliver(fcmDevice(1))).toEqual({

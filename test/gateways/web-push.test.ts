@@ -104,7 +104,7 @@ const kinds: readonly (readonly [string, FakeWebPushOptions])[] = [
   ['HTTP/1.1 without TLS', { host: HOST, http2: false }],
 ];
 
-describe.each(kinds)('a push service that speaks %s', (_name, options) => {
+describe.each(kinds)('a push service over %s', (_name, options) => {
   it('gets a message that the browser can read, with a valid VAPID token', async () => {
     const service = startService(options);
     const publish = notification();

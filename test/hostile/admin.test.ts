@@ -14,7 +14,7 @@ const WRONG = 'GET /api/v1/apps HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wro
 const BODY = 'POST /api/v1/apps HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n';
 const HALF = 'GET /api/v1/apps HTTP/1.1\r\nHost: x\r\n';
 
-/** Sends requests one by one, as an operator does; gives the median latency. Milliseconds. */
+/** Sends requests one by one, as an operator does; returns the median latency. Milliseconds. */
 async function operate({ adminPort, adminPassword }: Fanfare, rounds: number) {
   const latencies: number[] = [];
   for (let round = 0; round < rounds; round++) {

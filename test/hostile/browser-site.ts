@@ -138,7 +138,7 @@ export class BrowserSite implements AsyncDisposable {
     if (status !== 200) throw new Error(`${status} ${JSON.stringify(json)}`);
   }
 
-  /** Publishes and waits until each honest browser has the message; gives the latencies. Milliseconds. */
+  /** Publishes and waits until each honest browser has the message; returns the latencies. Milliseconds. */
   async reach(instance: number, interest = ALL, withinMs = 60_000): Promise<readonly number[]> {
     const from = this.arrivals.length;
     const startedAtMs = performance.now();

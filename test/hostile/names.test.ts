@@ -33,7 +33,7 @@ const instanceOf = (letter: string) => ({
 });
 const attacker = instanceOf('b');
 
-/** An endpoint that hears which channels were occupied, and when. Milliseconds. */
+/** An endpoint that is notified which channels were occupied, and when. Milliseconds. */
 function endpoint() {
   const heard = new Inbox<{ readonly channel: string; readonly atMs: number }>('the endpoint');
   const http = Bun.serve({
@@ -119,7 +119,7 @@ async function connect(server: Fanfare, app: string): Promise<RawClient> {
   return stops.use(await RawClient.connect(server, { path }));
 }
 
-/** Occupies channels of the shop one after the other, and gives how long each webhook and its log line took. */
+/** Occupies channels of the shop one after the other, and returns how long each webhook and its log line took. */
 async function measure(site: Site, client: RawClient, prefix: string): Promise<number[]> {
   const tookMs: number[] = [];
   for (let at = 0; at < 5; at++) {

@@ -6,7 +6,7 @@ import { sampleMachineDelay } from '../../testing/machine-delay.ts';
 const BETWEEN_PINGS_MS = 5;
 const QUIET_MS = 300;
 
-/** Fewer say nothing. On a slow machine, the last of them may come after the attack. */
+/** Fewer prove nothing. On a slow machine, the last of them may come after the attack. */
 const PINGS_MIN = 5;
 
 /** The latencies of all pings of a period. Milliseconds. */
@@ -67,7 +67,7 @@ async function pingUntil(client: RawClient, end: Promise<unknown>): Promise<Late
   return { pings: took.length, median: at(0.5), p90: at(0.9), longest: took.at(-1) ?? 0, machine };
 }
 
-/** Runs an attack of `attacks.fixture.ts` in a process of its own, and gives its result. */
+/** Runs an attack of `attacks.fixture.ts` in a process of its own, and returns its result. */
 export async function attack<Result>(name: string, options: object): Promise<Result> {
   const process_ = Bun.spawn(
     [process.execPath, `${import.meta.dir}/attacks.fixture.ts`, name, JSON.stringify(options)],

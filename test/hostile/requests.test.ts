@@ -176,7 +176,7 @@ describe('questions of another tenant', () => {
     // The honest client shares a process with the one that reads megabytes.
     const { attacked, quiet } = compared;
     expect(attacked.longest).toBeLessThan(quiet.longest + 2_500 + attacked.machine);
-    // What one thread has searched, the others know a tenth of a second later.
+    // The searches of one thread reach the others a tenth of a second later.
     expect(compared.result.length).toBeLessThanOrEqual(8 * THREADS);
     for (const text of compared.result) {
       expect(Object.keys(JSON.parse(text).channels)).toHaveLength(100_000);

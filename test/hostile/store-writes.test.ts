@@ -20,7 +20,7 @@ const WRITERS = 100;
 const honest = new PushRequests();
 const hostile = new PushRequests(HOSTILE);
 
-/** Publishes one after the other, and gives the latency of each. Fails if one is not accepted. Milliseconds. */
+/** Publishes one after the other, and returns the latency of each. Fails if one is not accepted. Milliseconds. */
 async function publishLatencies(server: Fanfare, count: number): Promise<readonly number[]> {
   const latencies: number[] = [];
   for (let published = 0; published < count; published++) {

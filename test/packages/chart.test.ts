@@ -336,7 +336,7 @@ describe('values that cannot work', () => {
       { replicas: 'three' },
       "at '/replicas': got string, want integer",
     ],
-  ])('are refused in words: %s', (_, values, problem) => {
+  ])('are refused with the reason: %s', (_, values, problem) => {
     const { exitCode, stderr } = helmTemplate(archive, { values });
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining(problem)]);
   });

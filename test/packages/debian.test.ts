@@ -70,7 +70,7 @@ describe('the Debian package', () => {
     expect([exitCode, stdout.toString()]).toEqual([0, '']);
   });
 
-  it('has a unit that systemd has nothing to say about, and that leaves little to attack', () => {
+  it('has a unit that systemd finds no fault with, and that leaves little to attack', () => {
     const unit = '/lib/systemd/system/fanfare.service';
     expect(run('systemd-analyze', 'verify', unit)).toEqual({ exitCode: 0, output: '' });
     const threshold = ['--offline=true', '--threshold=20', '--no-pager'];

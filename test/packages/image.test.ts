@@ -63,7 +63,7 @@ describe('the container images', () => {
   });
 
   it.each(['amd64', 'arm64'])(
-    'say what they are, and hold little else than the server: %s',
+    'describe themselves, and contain little else than the server: %s',
     (architecture) => {
       const { image, root } = imageFor(architecture);
       expect(image).toMatchObject({ architecture, os: 'linux' });

@@ -18,7 +18,7 @@ interface Maker {
   readonly environment: readonly string[];
 }
 
-/** Packs a clone of this commit, and gives the sums. Images have a test of their own. */
+/** Packs a clone of this commit, and returns the sums. Images have a test of their own. */
 function sumsOf({ name, umask, environment }: Maker): readonly string[] {
   const clone = join(folder.path, name);
   mkdirSync(join(clone, '..'), { recursive: true });

@@ -44,7 +44,7 @@ export function unpackImage(archive: string, folder: string): UnpackedImage {
   return { image: IMAGE_CONFIG.parse(json(blob(config))), root };
 }
 
-/** Runs a program to its end, and gives what it prints. */
+/** Runs a program to its end, and returns what it prints. */
 export function toEnd(command: readonly string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([...command]);
   if (exitCode !== 0) throw new Error(`${command.join(' ')} failed: ${stderr}`);

@@ -44,7 +44,7 @@ async function run(command: readonly string[], { cwd = directory.path } = {}) {
 }
 
 describe('the binary', () => {
-  it('says its version, and the commit and the platform that it was made for', async () => {
+  it('prints its version, and the commit and the platform that it was made for', async () => {
     const { stdout, exitCode } = await run([binary, '--version']);
     expect(exitCode).toBe(0);
     expect(stdout).toStartWith(`${packageJson.version} (commit `);

@@ -46,7 +46,7 @@ async function packed(directory: string): Promise<string> {
   return join(directory, `fanfare-chart-${packageJson.version}.tgz`);
 }
 
-it('has a schema that knows every value, and no other', () => {
+it('has a schema of every value, and no other', () => {
   const values = Bun.YAML.parse(text('values.yaml'));
   expect(differences(values, schema, 'values')).toEqual([]);
 });

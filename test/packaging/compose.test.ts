@@ -8,7 +8,7 @@ import { spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { startRedis } from '../../testing/servers/redis.ts';
 import { FREE_PORTS, temporaryDirectory } from '../cli/run-fanfare.ts';
 
-/** The Compose files: the server must take what they give to it. */
+/** The Compose files: the server must accept what they pass to it. */
 
 interface Service {
   readonly image: string;

@@ -51,7 +51,7 @@ async function install(args: readonly string[], path = process.env['PATH'] ?? ''
 }
 
 describe('install.sh', () => {
-  it('installs the binary of this machine from a folder, and says how to start it', async () => {
+  it('installs the binary of this machine from a folder, and prints how to start it', async () => {
     using release = releases(['1.2.3']);
     const { from, binDir } = release;
     const ended = await install(['--from', from, '--bin-dir', binDir]);
@@ -103,7 +103,7 @@ describe('install.sh', () => {
     expect(release.installed()).toEqual(['fanfare']);
   });
 
-  it('takes the name of a tag for a version', async () => {
+  it('accepts the name of a tag as a version', async () => {
     using release = releases(['1.2.3', '1.3.0']);
     const { from, binDir } = release;
     const ended = await install(['--from', from, '--version', 'v1.2.3', '--bin-dir', binDir]);
@@ -128,7 +128,7 @@ describe('install.sh', () => {
     [['--from', 'RELEASES'], 'has several versions: choose one with --version'],
     [['--from', 'RELEASES', '--version', '9.9.9'], 'SHA256SUMS does not name fanfare-9.9.9-linux-'],
     [['--from', '/nothing/there'], '/nothing/there/SHA256SUMS cannot be read'],
-  ])('refuses %j in words', async (args, message) => {
+  ])('refuses %j with the reason', async (args, message) => {
     using release = releases(['1.2.3', '1.3.0']);
     const given = args.map((arg) => (arg === 'RELEASES' ? release.from : arg));
     const { exitCode, stderr } = await install([...given]);

@@ -71,7 +71,7 @@ const faults: readonly (readonly [alert: string, series: string, bad: string, go
   ['FanfareQuotaLow', 'fanfare_quota_warnings_total{left="5%"}', '0+1', '0+0'],
 ];
 
-/** Runs promtool. Gives what it complains about; empty: nothing. */
+/** Runs promtool. Returns what it complains about; empty: nothing. */
 function promtool(...argv: string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync(['promtool', ...argv]);
   return exitCode === 0 ? stderr.toString() : `${stdout}${stderr}`;
@@ -165,7 +165,7 @@ describe('the dashboard of Grafana', () => {
     ]);
   });
 
-  it('asks what Prometheus can answer', async () => {
+  it('has only queries that Prometheus can answer', async () => {
     const queries = shown.flatMap(({ targets = [] }, panel) =>
       targets.map(({ expr }, at) => ({
         record: `panel:${panel}:${at}`,

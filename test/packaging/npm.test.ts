@@ -141,7 +141,7 @@ describe('the package for npm', () => {
     ).toEqual([]);
   });
 
-  it('may be published, needs no package but Bun, and knows its commit', async () => {
+  it('may be published, needs no package but Bun, and contains its commit', async () => {
     const manifest = await Bun.file(join(modules, 'fanfare/package.json')).json();
     expect(manifest).not.toHaveProperty('private');
     expect(manifest).not.toHaveProperty('devDependencies');
@@ -188,7 +188,7 @@ describe('the package for npm', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  it('says why a server does not start', async () => {
+  it('reports why a server does not start', async () => {
     const { stdout } = await run(['node', 'wrong.mjs'], app.path);
     expect(stdout).toStartWith('Fanfare did not start: ');
     expect(stdout).toContain('chanels: unknown setting, did you mean "channels"?');

@@ -9,7 +9,7 @@ export type Transport = (typeof transports)[number];
 
 /** A page with the web build of pusher-js. */
 export interface PusherPage extends AsyncDisposable {
-  /** Connects through a proxy by one of these transports and subscribes. Gives which one it was. */
+  /** Connects through a proxy by one of these transports and subscribes. Returns which one it was. */
   subscribes(options: {
     readonly proxy: RunningProxy;
     readonly transports: readonly Transport[];

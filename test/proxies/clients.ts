@@ -113,7 +113,7 @@ export class Crowd implements Disposable {
   }
 }
 
-/** What the doctor says through a proxy. `idleMs`: how long it stays silent; `timeoutMs`: how long a step may take. */
+/** The report of the doctor through a proxy. `idleMs`: how long it stays silent; `timeoutMs`: how long a step may take. */
 export async function diagnose(
   { port, ca }: RunningProxy,
   { idleMs = 0, timeoutMs = 10_000 }: { readonly idleMs?: number; readonly timeoutMs?: number },
@@ -144,7 +144,7 @@ export async function askPush({ port, ca }: RunningProxy, request: RawRequest): 
   });
 }
 
-/** Sends the head of a request from an address of this machine; gives the first bytes of the answer. */
+/** Sends the head of a request from an address of this machine; returns the first bytes of the answer. */
 export function askFrom(
   localAddress: string,
   { port, ca }: RunningProxy,

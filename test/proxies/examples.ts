@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const DOCS = join(import.meta.dir, '../../docs');
 
-/** Gives the example of a page that is written in a language and contains a text. There must be one. */
+/** Returns the example of a page that is written in a language and contains a text. There must be one. */
 export function example(page: string, language: string, contained: string): string {
   const text = readFileSync(join(DOCS, page), 'utf8');
   const found = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)]

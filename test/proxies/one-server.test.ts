@@ -9,7 +9,7 @@ import { askFrom, askPush, diagnose, streamOverHttp2 } from './clients.ts';
 import { changed, example } from './examples.ts';
 import { type ProxyName, proxyNames, type RunningProxy, startProxy } from './proxies.ts';
 
-/** The examples of docs/deploy.md, as they stand there, in front of a server. */
+/** The examples of docs/deploy.md, unchanged, in front of a server. */
 
 setDefaultTimeout(180_000);
 
@@ -61,7 +61,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-it('lets the doctor find nothing to mend, also after 65 s of silence', async () => {
+it('lets the doctor find nothing to fix, also after 65 s of silence', async () => {
   const reports = await Promise.all(
     proxyNames.map((name) => diagnose(proxyOf(name), { idleMs: IDLE_MS })),
   );
@@ -99,7 +99,7 @@ describe.each(proxyNames)('%s', (name) => {
     await stream.hears('headline');
   });
 
-  it('tells the server the address of the client, whatever the client says', async () => {
+  it('passes the address of the client to the server, whatever the client sends', async () => {
     const proxy = proxyOf(name);
     const asked: readonly (readonly [string, string])[] = [
       ['127.0.0.21', `GET /nowhere HTTP/1.1`],

@@ -7,7 +7,7 @@ import { Crowd, opensSession, opensWebSocket, publishes } from './clients.ts';
 import { changed, example } from './examples.ts';
 import { type ProxyName, proxyNames, type RunningProxy, startProxy } from './proxies.ts';
 
-/** The examples of docs/scale.md, as they stand there, in front of two servers and one that is not there. */
+/** The examples of docs/scale.md, unchanged, in front of two servers and one that is not there. */
 
 setDefaultTimeout(180_000);
 
@@ -117,7 +117,7 @@ describe.each(proxyNames)('%s in front of two servers over Redis', (name) => {
     const ways = [
       () => opensWebSocket(proxy),
       () => opensSession(proxy, 'xhr_streaming', 'quiet'),
-      // Nothing is said to it, so that its polls stay where they are, at its own server or at the other.
+      // Nothing is sent to it, so that its polls stay where they are, at its own server or at the other.
       () => opensSession(proxy, 'xhr_polling', 'quiet'),
     ];
     using crowd = await Crowd.gather(ways.flatMap((way) => Array.from({ length: 8 }, () => way)));

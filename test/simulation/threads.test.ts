@@ -56,7 +56,7 @@ function stage() {
     engines[to]?.received(from);
     return messages.length > 0;
   };
-  /** Delivers everything, until no loop has anything to say. */
+  /** Delivers everything, until no loop has anything to send. */
   const drain = async () => {
     for (let isQuiet = false; !isQuiet; ) {
       isQuiet = true;
@@ -69,12 +69,12 @@ function stage() {
   return { loops, deliver, drain };
 }
 
-describe('loops that hear each other late', () => {
-  it('agree with a model in the end, and heard the same of each channel in the same order', async () => {
+describe('loops whose messages to each other are late', () => {
+  it('agree with a model in the end, and have received the same of each channel in the same order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 150, size: 'max' }), async (steps) => {
         const { loops, deliver, drain } = stage();
-        // One connection of each loop stays in each room, and hears everything.
+        // One connection of each loop stays in each room, and receives everything.
         for (const room of ROOMS) {
           const joined = loops.map((loop) => loop.join(app, room, 'listener'));
           await drain();
@@ -134,7 +134,7 @@ describe('loops that hear each other late', () => {
           }
           const [first = [], ...others] = loops.map((loop) => loop.heard(app, room));
           for (const heard of others) expect(heard).toEqual(first);
-          // What was told of the members leads to the members, and each change was one.
+          // The reported changes lead to the present members, and each changed something.
           const told = new Set(['listener']);
           for (const event of first) {
             const [name, user = ''] = event.split(' ');

@@ -83,7 +83,7 @@ describe.each(RELEASES.map((one) => [`${one.release} in ${one.dialect}`, one] as
       expect(certificate).toMatchObject({ subject: CERTIFICATE_SUBJECT });
     });
 
-    it('is served, and what it had scheduled goes on', async () => {
+    it('is served, and what it had scheduled continues', async () => {
       await using store = await open(release);
       const { around, url } = store;
       const devices = (await allRows(url)).get('devices') ?? [];

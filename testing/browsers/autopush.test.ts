@@ -170,7 +170,7 @@ describe('a browser', () => {
     expect(await browser.heard.next()).toEqual({ messageType: 'register', channelID, status: 500 });
   });
 
-  it('says where its worker failed', async () => {
+  it('reports where its worker failed', async () => {
     const browser = await connect();
     browser.say({ messageType: 'nack', version: 'one', code: 301 });
     expect(await autopush.acknowledged.next()).toEqual({

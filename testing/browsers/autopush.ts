@@ -29,7 +29,7 @@ export interface Autopush extends AsyncDisposable {
   readonly pushed: Inbox<PushedMessage>;
   /** The acknowledgements of browsers. */
   readonly acknowledged: Inbox<Acknowledgement>;
-  /** Settles when a browser has said hello, once for each time that it does; gives its id. */
+  /** Settles when a browser has said hello, once for each time that it does; returns its id. */
   waitForHello(): Promise<string>;
   /** Ends the connections of all browsers, which come back by themselves; what is pushed meanwhile waits. */
   disconnect(): void;
@@ -76,7 +76,7 @@ interface SocketData {
 
 type Socket = ServerWebSocket<SocketData>;
 
-/** What a browser says; the fields depend on the type. */
+/** A message of a browser; the fields depend on the type. */
 interface FromBrowser {
   readonly messageType?: string;
   readonly uaid?: string;
@@ -90,7 +90,7 @@ interface FromBrowser {
 const SUBPROTOCOL = 'push-notification';
 const ENDPOINT_PATH = '/wpush/v2/';
 
-/** Sources: push protocol, 9.2; the errnos stand in autopush-rs, "Error Codes". */
+/** Sources: push protocol, 9.2; the errnos are in autopush-rs, "Error Codes". */
 export async function startAutopush(): Promise<Autopush> {
   const pushed = new Inbox<PushedMessage>('The push service');
   const acknowledged = new Inbox<Acknowledgement>('The push service');

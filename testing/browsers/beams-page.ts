@@ -26,7 +26,7 @@ export interface BeamsSite extends Disposable {
   /** The users whom the backend made a token for, in order. */
   readonly signedIn: string[];
   /**
-   * Runs the body of an async function in the page, which a browser must have open; gives what it returns, as
+   * Runs the body of an async function in the page, which a browser must have open; returns what it returns, as
    * JSON. It can use `beams()`, the SDK's client, and `tokenProvider`.
    */
   run(body: string): Promise<unknown>;

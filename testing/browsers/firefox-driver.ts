@@ -1,6 +1,6 @@
 import { Inbox } from '../inbox.ts';
 
-/** What Firefox answers to a command, or says by itself. */
+/** What Firefox answers to a command, or sends by itself. */
 interface Message {
   readonly id?: number;
   readonly type: 'success' | 'error' | 'event';
@@ -11,7 +11,7 @@ interface Message {
 /** A tab of a Firefox that was started with `isDriven`, for pages that do not ask a test for steps. */
 export interface DrivenTab extends Disposable {
   open(url: string): Promise<void>;
-  /** Runs the body of an async function in the page, as after a click; gives the text that it returns. */
+  /** Runs the body of an async function in the page, as after a click; returns the text that it returns. */
   run(body: string): Promise<string>;
 }
 

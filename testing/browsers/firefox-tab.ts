@@ -7,7 +7,7 @@ export interface FirefoxTab extends AsyncDisposable {
   readonly complaints: readonly string[];
   /** Opens an address, and settles when it is loaded. */
   open(url: string): Promise<void>;
-  /** Gives the page this size, in CSS pixels. */
+  /** Returns the page this size, in CSS pixels. */
   resize(width: number, height: number): Promise<void>;
   /** The value of an expression in the page: a string, a number or a boolean. */
   evaluate(expression: string): Promise<unknown>;

@@ -36,7 +36,7 @@ export class PageSteps {
   }
 
   /**
-   * Runs the body of an async function in the page, which a browser must have open; gives what it returns, as JSON.
+   * Runs the body of an async function in the page, which a browser must have open; returns what it returns, as JSON.
    */
   async run(body: string): Promise<unknown> {
     const give = await this.asking.next();

@@ -86,7 +86,7 @@ export interface ListedWebhook {
   readonly attempts: number;
 }
 
-/** Waits until this many webhooks match the query, and gives them. The outbox is written four times a second. */
+/** Waits until this many webhooks match the query, and returns them. The outbox is written four times a second. */
 export async function webhooksOf(
   server: AdminServer,
   query: string,

@@ -9,7 +9,7 @@ const STREAM_UNITS = 262_144;
 export interface FallbackCarrierOptions {
   readonly port: number;
   readonly transport: FallbackTransportName;
-  /** As it stands in the path of a WebSocket: `/app/KEY`, perhaps behind a prefix. */
+  /** As in the path of a WebSocket: `/app/KEY`, perhaps behind a prefix. */
   readonly path: string;
   readonly query: string;
   /** The session; one of its own if there is none. */

@@ -13,7 +13,7 @@ interface Batch {
 
 /** A reader of the live stream of an app or a push instance. */
 export class LiveStream implements AsyncDisposable {
-  /** All records so far, with what later events told of them. */
+  /** All records so far, completed by later events. */
   readonly records: ShownRecord[] = [];
   /** The data of all events so far, by their names. */
   readonly events = new Map<string, unknown[]>();
@@ -64,7 +64,7 @@ export class LiveStream implements AsyncDisposable {
     return this.until(() => this.events.get(name)?.find((data) => passes(Object(data))));
   }
 
-  /** The servers that these events have told of. */
+  /** The servers that these events have named. */
   private told(...names: readonly string[]): readonly (readonly unknown[])[] {
     return names.flatMap((name) => this.events.get(name) ?? []).map((data) => Object(data).nodes);
   }

@@ -7,10 +7,10 @@ import { TRANSPORT } from './raw-client.ts';
 /** An event as a handler of pusher-js gets it. */
 export type HeardEvent = readonly [event: string, data: unknown];
 
-/** pusher-js as it comes from npm, and what it hears. */
+/** pusher-js as it comes from npm, and what it receives. */
 export interface OfficialClient extends Disposable {
   readonly pusher: PusherJs;
-  /** What the connection says of itself: `connected`, `error`, `state_change` and so on. */
+  /** Events of the connection itself: `connected`, `error`, `state_change` and so on. */
   readonly connection: Inbox<HeardEvent>;
   /** Subscribes, and listens to all events of the channel. */
   subscribe(channel: string): HeardChannel;
@@ -27,7 +27,7 @@ export interface HeardUser extends Inbox<HeardEvent> {
 
 export interface HeardChannel extends Inbox<HeardEvent> {
   readonly channel: Channel;
-  /** Settles when the subscription is confirmed. Fails if anything else is heard before. */
+  /** Settles when the subscription is confirmed. Fails if anything else is received before. */
   subscribed(): Promise<unknown>;
 }
 

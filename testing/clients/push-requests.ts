@@ -139,7 +139,7 @@ export interface PublishTarget {
 }
 
 /**
- * The body of a publish to an interest without devices. Its marker tells it from all others, also once it is
+ * The body of a publish to an interest without devices. Its marker distinguishes it from all others, also once it is
  * finished and the store keeps only its audience.
  */
 export function markedPublish(

@@ -29,7 +29,7 @@ export interface RawClientOptions {
   readonly transport?: 'ws' | FallbackTransportName;
 }
 
-/** What carries the messages of clients that do not say it. */
+/** What carries the messages of clients that do not choose. */
 export const TRANSPORT = (process.env['TEST_TRANSPORT'] ?? 'ws') as 'ws' | FallbackTransportName;
 
 /** Masked, with a mask of zeros. */
@@ -134,7 +134,7 @@ export class RawClient implements AsyncDisposable {
     return client;
   }
 
-  /** Opens a connection and reads its first message; gives its socket id too. */
+  /** Opens a connection and reads its first message; returns its socket id too. */
   static async connect(
     server: Pick<Fanfare, 'port'>,
     options: RawClientOptions = {},
@@ -235,7 +235,7 @@ export class RawClient implements AsyncDisposable {
     await threadsSettled(this.server);
   }
 
-  /** Subscribes to a public channel, or to another with what its backend signed, and hears the confirmation. */
+  /** Subscribes to a public channel, or to another with what its backend signed, and receives the confirmation. */
   async subscribes(
     channel: string,
     auth?: { auth: string; channel_data?: string },

@@ -48,14 +48,14 @@ export class SessionRequests {
     return { status: response.status, text: await response.text(), headers: response.headers };
   }
 
-  /** Polls until the session is open; gives the socket id. */
+  /** Polls until the session is open; returns the socket id. */
   async pollsOpen(): Promise<string> {
     const first = await this.poll();
     if (first.text !== 'o\n') throw new Error(`Not opened: ${first.text}`);
     return socketIdOf(messagesOf((await this.poll()).text)[0]);
   }
 
-  /** Sends messages; gives the status. */
+  /** Sends messages; returns the status. */
   async send(...messages: readonly (object | string)[]): Promise<number> {
     const texts = messages.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
     return (await this.sendBody(JSON.stringify(texts))).status;
@@ -100,12 +100,12 @@ export class StreamedLines implements Disposable {
     return line;
   }
 
-  /** Waits for a line of messages, and gives these. */
+  /** Waits for a line of messages, and returns these. */
   async messages(): Promise<readonly Message[]> {
     return messagesOf(await this.line());
   }
 
-  /** Reads what opens a session; gives the socket id. */
+  /** Reads what opens a session; returns the socket id. */
   async opens(): Promise<string> {
     if ((await this.line()) !== 'o') throw new Error('Not opened');
     return socketIdOf((await this.messages())[0]);

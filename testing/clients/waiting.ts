@@ -11,7 +11,7 @@ export class Waiting {
     for (const wake of waiting) wake();
   }
 
-  /** Settles once `done` is true. `what` stands in the failure. */
+  /** Settles once `done` is true. `what` is named in the failure. */
   async until(done: () => boolean, what: string): Promise<void> {
     const deadlineMs = performance.now() + WAIT_MAX_MS;
     while (!done()) {

@@ -59,7 +59,7 @@ export async function ownPostgres(): Promise<OwnCluster> {
   };
 }
 
-/** Gives the port of the cluster that all processes of a test run share. Without such a run, it ends with this process. */
+/** Returns the port of the cluster that all processes of a test run share. Without such a run, it ends with this process. */
 async function sharedCluster(): Promise<number> {
   const shared = await oncePerRun('postgres', startCluster);
   if (shared !== undefined) return shared;
@@ -155,7 +155,7 @@ export function dumpPostgres(url: string): string {
   return run('pg_dump', ['--inserts', '--no-owner', '--no-privileges', url], 'pipe');
 }
 
-/** Gives what the program prints, if that is kept: the server of PostgreSQL would hold a pipe open. */
+/** Returns what the program prints, if that is kept: the server of PostgreSQL would hold a pipe open. */
 function run(
   program: string,
   args: readonly string[],

@@ -1,7 +1,7 @@
 import type { Database } from '../../src/stores/database/database.ts';
 import { markAccepted } from '../../src/stores/push/devices/mark-accepted.ts';
 
-/** Makes an empty instance, and gives its number. */
+/** Makes an empty instance, and returns its number. */
 export async function makeInstance(database: Database): Promise<number> {
   const [made]: { number: number | string }[] = await database.write(
     (sql) => sql`

@@ -8,7 +8,7 @@ import {
 } from 'node:crypto';
 import { signCertificate } from '../../src/certificates/self-signed.ts';
 
-/** What a request says. */
+/** The content of a request. */
 interface Asked {
   readonly method: string;
   readonly body?: string;

@@ -23,9 +23,9 @@ export interface AppBackend extends Disposable {
   readonly library: Pusher;
   /** The channels it was asked to authorise, in order. */
   readonly asked: string[];
-  /** Where clients ask; who they are stands in their `x-user` header, and without one they are refused. */
+  /** Where clients ask; who they are is in their `x-user` header, and without one they are refused. */
   readonly authEndpoint: string;
-  /** Where clients ask to be signed in; whom they watch stands in their `x-watchlist` header. */
+  /** Where clients ask to be signed in; whom they watch is in their `x-watchlist` header. */
   readonly userAuthEndpoint: string;
   /** The users it was asked to sign in, in order. */
   readonly signedIn: string[];

@@ -7,7 +7,7 @@ const LATE_MAX_MS = 150;
 /** Up to where a response is cut. Bytes. */
 const CUT_MAX = 3000;
 
-/** What becomes of a request, by chance. */
+/** What happens to a request, by chance. */
 const FATES = [
   'request cut',
   'response cut',
@@ -24,7 +24,7 @@ type Fate = (typeof FATES)[number];
 export interface CuttingProxyOptions {
   readonly targetPort: number;
   readonly random: Random;
-  /** The probability that something becomes of a request. */
+  /** The probability that something happens to a request. */
   readonly trouble: number;
 }
 
@@ -121,7 +121,7 @@ export class CuttingProxy implements AsyncDisposable {
     return fate;
   }
 
-  /** Sends a request, and gives the answer to the client; each end of the one is the end of the other. */
+  /** Sends a request, and passes the answer to the client; each end of the one is the end of the other. */
   private exchange(
     client: Socket,
     request: Buffer,

@@ -52,7 +52,7 @@ export interface Fanfare extends AsyncDisposable {
   logged(pattern: RegExp): Promise<string>;
   /** Settles with the first matching line that is logged after this call. */
   logsNext(pattern: RegExp): Promise<string>;
-  /** Sends a signal and gives the exit code. */
+  /** Sends a signal and returns the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number>;
 }
 

@@ -1,6 +1,6 @@
 import { parseAddress } from '../../src/runtime/ip-address.ts';
 
-/** What a name server says of a name: addresses of the family that was asked for, a failure, or nothing at all. */
+/** What a name server answers for a name: addresses of the family that was asked for, a failure, or nothing at all. */
 export type NameAnswer = readonly string[] | 'unknown' | 'failed' | 'silent';
 
 export interface NameServerOptions {

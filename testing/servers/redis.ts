@@ -28,7 +28,7 @@ export async function startRedis(options: readonly string[] = []): Promise<OwnRe
 
 let shared: Promise<string> | undefined;
 
-/** Gives the URL of the Redis that all processes of a test run share. Without such a run, it ends with this process. */
+/** Returns the URL of the Redis that all processes of a test run share. Without such a run, it ends with this process. */
 export function sharedRedis(): Promise<string> {
   shared ??= startShared();
   return shared;

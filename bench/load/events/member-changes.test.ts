@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { comingsWhileInside } from '../subscribers.ts';
 import { deedAt } from './member-changes.ts';
 
-it('lets each member come and go in turn, and gives both numbers that follow from each other', () => {
+it('lets each member join and leave in turn, with the numbers that belong together', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 2, max: 30 }),
@@ -11,7 +11,7 @@ it('lets each member come and go in turn, and gives both numbers that follow fro
       (channels, events) => {
         const stay = comingsWhileInside(channels);
         const wandererOf = (turn: number) => ((turn % channels) + channels) % channels;
-        /** The number of whoever is inside, by channel. */
+        /** The number of the member inside, by channel. */
         const inside = new Map<number, number>();
         for (let turn = -stay; turn < 0; turn += 1) inside.set(wandererOf(turn), 2 * turn);
         expect(inside.size).toBe(stay);

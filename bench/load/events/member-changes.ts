@@ -10,8 +10,8 @@ import { RoamingClient } from './roaming-client.ts';
 const SETTLED_WITHIN_MS = 5000;
 
 /**
- * Whether the event with this index is a coming or a going, and of whom: of the one whose turn to come it is, or
- * was. The number of a coming is twice its turn above the first of the step.
+ * Whether the event with this index is a join or a departure, and of whom: of the one whose turn it is, or was,
+ * to join. The number of a join is twice its turn above the first of the step.
  */
 export function deedAt(index: number, channels: number): { turn: number; isComing: boolean } {
   const turn = index >> 1;
@@ -20,7 +20,7 @@ export function deedAt(index: number, channels: number): { turn: number; isComin
     : { turn: turn - comingsWhileInside(channels), isComing: false };
 }
 
-/** One coming or going, ready to be sent. */
+/** One join or departure, ready to be sent. */
 interface Deed {
   readonly roamer: RoamingClient;
   readonly isComing: boolean;
@@ -50,7 +50,7 @@ export class MemberChanges implements EventSource {
     this.copies = crowd.subscribersEach;
   }
 
-  /** A coming is answered with the roster, a going with nothing. */
+  /** A join is answered with the roster, a departure with nothing. */
   get answered(): number {
     return this.#goings + this.#answers;
   }
@@ -75,7 +75,7 @@ export class MemberChanges implements EventSource {
       roamer.isInside = false;
       roamer.count();
     }
-    // Those who go first must have come.
+    // Those who leave first must have joined.
     for (let turn = -inside; turn < 0; turn += 1) {
       const roamer = this.#wandererOf(turn);
       roamer.send(this.#coming(roamer, first + 2 * turn));
@@ -120,7 +120,7 @@ export class MemberChanges implements EventSource {
     this.#waitFor(() => this.#roamers.every(({ socketId }) => socketId !== ''));
   }
 
-  /** Whose turn it is to come; turns before the first of a step have negative numbers. */
+  /** Whose turn it is to join; turns before the first of a step have negative numbers. */
   #wandererOf(turn: number): RoamingClient {
     const roamer = this.#roamers.at(turn % this.#roamers.length);
     if (roamer === undefined) throw new Error('nobody is there to come');

@@ -10,7 +10,7 @@ const MEMBER = Buffer.from('{"event":"pusher_internal:member_');
 /** A connection that enters one channel and leaves it again, and only counts how it is answered. */
 export class RoamingClient extends RawWebSocket {
   readonly channel: string;
-  /** Empty until the server has taken the connection. */
+  /** Empty until the server has accepted the connection. */
   socketId = '';
   /** Whether it has entered, and not left since. */
   isInside = false;

@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import { channelOf } from './triggers.ts';
 
-it('takes random channels as chance would, the same at each run', () => {
+it('chooses channels at random, and the same ones in each run', () => {
   const channels = 1000;
   const hits = new Uint32Array(channels);
   for (let sequence = 0; sequence < channels; sequence += 1) {

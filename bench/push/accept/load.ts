@@ -1,4 +1,4 @@
-/** The load generator: a process of its own that does one task, and prints what came of it. */
+/** The load generator: a process of its own that does one task, and prints the result. */
 import { writeFileSync } from 'node:fs';
 import type { LoopResult, LoopTime } from '../../load/closed-loop.ts';
 import { AcceptLoop } from './accept-loop.ts';

@@ -16,6 +16,6 @@ it.each([
   expect(nearChannel(name, occupied)).toBe(meant);
 });
 
-it('is another channel than the empty one', () => {
+it('never means the empty channel itself', () => {
   expect(nearChannel('private-user.1', ['private-user.1'])).toBeUndefined();
 });

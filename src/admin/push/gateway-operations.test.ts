@@ -16,7 +16,7 @@ const pause = (more: Partial<PauseOfCluster>): PauseOfCluster => ({
   ...more,
 });
 
-/** Of a gateway that has said nothing yet. */
+/** Of a gateway that has not answered yet. */
 const NOTHING = { acceptedAtMs: null, refusal: null };
 
 async function gatewaysWith(
@@ -83,7 +83,7 @@ it('shows 20 push services of browsers at most', async () => {
   expect((web as { pauses: unknown[] }).pauses).toHaveLength(20);
 });
 
-it('shows what each gateway said last, with advice', async () => {
+it('shows the last answers of each gateway, with advice', async () => {
   const refusal = { atMs: 8.4, reason: 'InvalidProviderToken', words: '' };
   const [apns, fcm] = await gatewaysWith([], { apns: { acceptedAtMs: 7.2, refusal } });
   expect(apns).toMatchObject({

@@ -108,7 +108,7 @@ describe('a delayed action', () => {
     expect(done).toEqual(['before', 'after']);
   });
 
-  it('is done as a timer of its own would do it, whatever is started and called off when', () => {
+  it('is done when a timer of its own would do it, whatever is started and cancelled when', () => {
     const step = fc.oneof(
       fc.record({ start: fc.constantFrom('a', 'b', 'c') }),
       fc.record({ cancel: fc.constantFrom('a', 'b', 'c') }),

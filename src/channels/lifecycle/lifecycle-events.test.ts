@@ -34,7 +34,7 @@ function webhook(events: readonly string[] = ALL): AppWebhook {
 const ann: Member = { userId: 'ann', userInfo: undefined };
 const bob: Member = { userId: 'bob', userInfo: undefined };
 
-/** An app whose roster is played by counting: each coming and going says itself what it changed. */
+/** An app whose roster is played by counting: each join and departure states what it changed. */
 function stage(settings: Partial<App> = {}) {
   const app = appWith({ webhooks: [webhook()], ...settings });
   const hub = hubWith();
@@ -141,7 +141,7 @@ describe('a channel', () => {
     ]);
   });
 
-  it('waits from its last leaving', () => {
+  it('waits 3 seconds from the last time that it became empty', () => {
     const { hub, comes, goes, reported } = stage();
     comes('news');
     goes('news');
@@ -213,7 +213,7 @@ describe('a member', () => {
     expect(reported()).toEqual([]);
   });
 
-  it('who comes when another went does not call off that one', () => {
+  it('who joins when another leaves does not cancel the removal of that one', () => {
     const { hub, comes, goes, reported } = stage();
     comes('presence-x', ann);
     reported();
@@ -273,7 +273,7 @@ describe('a cache miss', () => {
     expect(reported()).toHaveLength(2);
   });
 
-  it('is reported to a backend that starts to take it, although clients missed before', () => {
+  it('is reported to a backend that begins to want it, although clients missed before', () => {
     const { app, misses, reported } = stage({ webhooks: [] });
     misses('cache-x');
     Object.assign(app, { webhooks: [webhook(['cache_miss'])] });
@@ -383,7 +383,7 @@ describe('a client event', () => {
 });
 
 describe('backends', () => {
-  it.each(ALL)('that want %s hear of it alone, and it costs one message', (wanted) => {
+  it.each(ALL)('that want %s receive nothing else, and each event costs one message', (wanted) => {
     const { app, hub, comes, goes, misses, reported } = stage({
       subscriptionCounts: true,
       webhooks: [webhook([wanted])],
@@ -414,7 +414,7 @@ describe('backends', () => {
     expect(hub.audience.sent).toEqual([]);
   });
 
-  it('that are none cost nothing', () => {
+  it('cost nothing if there are none', () => {
     const { app, hub, comes, goes, reported } = stage({ webhooks: [] });
     comes('presence-x', ann);
     goes('presence-x', ann);
@@ -423,7 +423,7 @@ describe('backends', () => {
     expect(hub.usage.todayOf(app)).toEqual({ backend: 0, clients: 0 });
   });
 
-  it('get the events that they take at that time, not before', () => {
+  it('get the events that they want at that time, not before', () => {
     const { app, hub, comes, goes, reported } = stage();
     comes('news');
     goes('news');
@@ -435,7 +435,7 @@ describe('backends', () => {
     expect(reported()).toEqual([{ name: 'channel_occupied', channel: 'news' }]);
   });
 
-  it('that are added while a channel is vacated learn that it is occupied', () => {
+  it('that are added while a channel is vacated are notified that it is occupied', () => {
     const { app, comes, goes, reported } = stage({ webhooks: [] });
     comes('news');
     goes('news');

@@ -45,7 +45,7 @@ describe('members', () => {
       'member_removed ann',
     ]);
     hub.clock.advance(1000);
-    // Whoever joined in between saw her in the list.
+    // Users who joined in between saw her in the list.
     expect(reported()).toEqual(['member_removed ann']);
     comes(ann);
     expect(reported()).toEqual(['member_added ann']);

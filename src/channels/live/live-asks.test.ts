@@ -14,7 +14,7 @@ function scene(app: App = appWith()) {
   return {
     hub,
     asks,
-    /** A user connects and hears the events for that user, or those of another channel. */
+    /** A user connects and receives the events for that user, or those of another channel. */
     connects(
       userId: string,
       {
@@ -70,7 +70,7 @@ function lastProbe(session: ReturnType<typeof sessionOf>): string {
   return String(JSON.parse(session.peer.frames.at(-1) ?? '{}').data);
 }
 
-it('says at once who is absent', async () => {
+it('reports at once who is absent', async () => {
   expect(await scene().asksFor(['ann', 'bob'])).toEqual({
     users: ['ann', 'bob'].map((userId) => ({
       userId,
@@ -99,7 +99,7 @@ it('ends when every user with a connection has answered, with the time of the fi
   on.delivers();
 });
 
-it('calls a user silent whose connections have not answered in time', async () => {
+it('reports a user as silent whose connections have not answered in time', async () => {
   const on = scene();
   const phone = on.connects('ann');
   const answer = on.asksFor(['ann']);
@@ -108,7 +108,7 @@ it('calls a user silent whose connections have not answered in time', async () =
   expect(await answer).toMatchObject({ users: [{ state: 'silent', connections: 1 }] });
 });
 
-it('asks neither connections that are away nor those of programs, nor in a channel that they do not hear', async () => {
+it('asks neither connections that are away nor those of programs, nor any outside of the channel', async () => {
   const on = scene();
   on.hub.asked.setAway(on.connects('ann'), true);
   on.connects('bob', { isLive: false });
@@ -147,7 +147,7 @@ it('sends the event once to a channel, and asks 20 connections of a user at most
   expect(on.hub.audience.sent.map(({ topic }) => topic)).toEqual(['app/private-room' as never]);
 });
 
-it('takes a pong for an answer to all pings before it, as clients may answer the last one only', async () => {
+it('counts a pong as the answer to all pings before it, as clients may answer the last one only', async () => {
   const on = scene();
   const phone = on.connects('ann');
   const [first, second, third] = [on.asksFor(['ann']), on.asksFor(['ann']), on.asksFor(['ann'])];
@@ -161,7 +161,7 @@ it('takes a pong for an answer to all pings before it, as clients may answer the
   expect(await third).toMatchObject({ users: [{ state: 'silent' }] });
 });
 
-it('asks a connection no more that owes a hundred answers, until they are too late', async () => {
+it('does not ask a connection that owes a hundred answers, until they are too late', async () => {
   const on = scene();
   const phone = on.connects('ann');
   const answers = Array.from({ length: 102 }, () => on.asksFor(['ann']));
@@ -208,7 +208,7 @@ it('asks many users in several turns, and counts answers that overtake the repor
   });
 });
 
-it('asks every signed-in user who hears the channel, and ends when all have answered', async () => {
+it('asks every signed-in user who is subscribed to the channel, and ends when all have answered', async () => {
   const on = scene();
   const ann = on.connects('ann', { channel: 'news' });
   const bob = on.connects('bob', { channel: 'news' });
@@ -225,11 +225,11 @@ it('asks every signed-in user who hears the channel, and ends when all have answ
   });
 });
 
-it('ends at once if no signed-in user hears the channel', async () => {
+it('ends at once if no signed-in user is subscribed to the channel', async () => {
   expect(await scene().asksAgain('signed-in', 'news')).toEqual({ users: [] });
 });
 
-it('calls those silent whom a loop has named and who do not answer', async () => {
+it('reports users as silent whom a loop has named and who do not answer', async () => {
   const on = scene();
   on.connects('ann', { channel: 'news' });
   const answer = on.asksAgain('signed-in', 'news');
@@ -248,7 +248,7 @@ it('skips an app that is disabled, gone, or over its quota', async () => {
   expect(await small.asksFor(['ann', 'bob'])).toEqual({ skipped: 'over-quota' });
 });
 
-it('calls a user silent, not absent, whom some loop has not reported on', async () => {
+it('reports a user as silent, not absent, if some loop has not reported', async () => {
   const on = scene();
   const event = { name: 'e', data: '', channel: undefined, userIds: ['ann'], waitMs: WAIT_MS };
   const answer = on.asks.ask(appWith(), event);

@@ -81,7 +81,7 @@ describe('a subscription', () => {
     `Invalid signature: Expected HMAC SHA256 hex digest of ${text}, but got ${sent}`;
 
   it.each([undefined, '', ':', 'x', `:${signature}`, `${VECTOR.key}:`, signature])(
-    'is refused with what is no key and signature: %s',
+    'is refused without a key and a signature: %s',
     (auth) => {
       expect(refusal('private-foobar', auth)).toBe(MALFORMED);
     },
@@ -115,7 +115,7 @@ describe('a subscription', () => {
     );
   });
 
-  it('takes any key of the app, each with its own secret, and no other key', () => {
+  it('accepts any key of the app, each with its own secret, and no other key', () => {
     const auth = (key: string, secret: string) =>
       refuseSubscription(
         { app: ROTATING, socketId: VECTOR.socketId },
@@ -132,7 +132,7 @@ describe('a subscription', () => {
     );
   });
 
-  it('says nothing of the secret', () => {
+  it('does not reveal the secret', () => {
     for (const auth of [undefined, 'x:y', `${VECTOR.key}:y`]) {
       expect(refusal('private-foobar', auth)).not.toContain(VECTOR.secret);
     }

@@ -31,7 +31,7 @@ function examine({ channel = 'private-room', socketId = SOCKET, channelData, ...
   const signed = `${socketId}:${channel}${channelData === undefined ? '' : `:${channelData}`}`;
   const auth = given.auth ?? `${KEY}:${given.signature ?? hmac(signed)}`;
   const found = examineAuth(app, { channel, socketId, auth, channelData });
-  // It never tells a secret, or a signature that would be right.
+  // It never reveals a secret, or a signature that would be right.
   for (const told of [SECRET, OTHER_SECRET, hmac(signed), hmac(signed, OTHER_SECRET)]) {
     expect(JSON.stringify(found)).not.toContain(told);
   }

@@ -20,7 +20,7 @@ function stage(app: App = appWith({ history })) {
     app,
     publishes: (name: string, channel = 'x') =>
       publish(hub, { app, channel: channelName(channel), name, data: '', except: undefined }),
-    /** What a client hears that subscribes; `waiting`: bytes that it has not read yet. */
+    /** What a client receives that subscribes; `waiting`: bytes that it has not read yet. */
     subscribes(channel: string, place?: ResumePlace, waiting = 0) {
       connections++;
       const session = sessionOf(app, `1.${connections}`);
@@ -112,7 +112,7 @@ describe('a client that resumes', () => {
 });
 
 describe('a client that cannot resume', () => {
-  it('gets no word of it, and the last events only if the rule replays some', () => {
+  it('is not notified of that, and gets the last events only if the rule replays some', () => {
     const { publishes, subscribes } = stage();
     for (const name of ['a', 'b', 'c']) {
       void publishes(name);
@@ -133,14 +133,14 @@ describe('a client that cannot resume', () => {
   });
 });
 
-it('sends today’s frames in channels without a rule, whatever the client says', () => {
+it('sends unchanged frames in channels without a rule, whatever place the client sends', () => {
   const { publishes, subscribes, hub } = stage();
   expect(publishes('a', 'other')).toBeUndefined();
   expect(hub.audience.sent[0]?.frame).toBe('{"event":"a","channel":"other","data":""}');
   expect(subscribes('other', after('none'))).toEqual([undefined]);
 });
 
-it('counts what came to wait while the authority answered', async () => {
+it('counts what was queued while the authority answered', async () => {
   const engine = new LateEngine();
   const hub = hubWith(engine);
   const app = appWith({ history });

@@ -6,7 +6,7 @@ import { MemberSessions } from './member-sessions.ts';
 const room = 'app/presence-room' as Topic;
 const other = 'app/presence-other' as Topic;
 
-it('gives the connections of a member, in one channel', () => {
+it('returns the connections of a member, in one channel', () => {
   const members = new MemberSessions();
   const [phone, laptop] = [sessionOf(appWith()), sessionOf(appWith())];
   members.add(room, 'ann', phone);

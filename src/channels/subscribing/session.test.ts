@@ -3,7 +3,7 @@ import type { AppLimits } from '../app.ts';
 import { appWith, sessionOf, subscriptionTo } from '../hub.fixture.ts';
 import type { Subscription } from './session.ts';
 
-it('knows its subscriptions by their channels, in order, however many there are', () => {
+it('finds its subscriptions by their channels, in order, however many there are', () => {
   const session = sessionOf(appWith());
   const expected: Subscription[] = [];
   const check = () => {

@@ -61,7 +61,7 @@ describe('a subscription that the authority has not answered yet', () => {
     expect(peer.received()).toEqual([SUCCEEDED]);
   });
 
-  it('stands in the way of a second one', async () => {
+  it('prevents a second one', async () => {
     const { engine, peer, subscribes } = stage();
 
     subscribes('x');
@@ -155,7 +155,7 @@ describe('a presence subscription', () => {
     expect(peer.received()).toEqual([SUCCEEDED]);
   });
 
-  it('says that its user is gone with the last connection only', async () => {
+  it('reports that its user has left only with the last connection', async () => {
     const { engine, hub, subscribes, unsubscribes } = stage();
     const again = sessionOf(appWith(), '1.2');
     subscribes('presence-x', '1');
@@ -188,7 +188,7 @@ describe('a cache channel', () => {
     expect(peer.received()).toEqual([SUCCEEDED, 'last']);
   });
 
-  it('says that there is none after the confirmation', async () => {
+  it('sends a cache miss after the confirmation', async () => {
     const { engine, peer, subscribes } = stage();
     subscribes('presence-cache-x', '1');
     await engine.answers('join presence-cache-x 1');
@@ -222,7 +222,7 @@ describe('a subscription that was given up', () => {
 
     void unsubscribes('x');
     subscribes('x');
-    // In the order in which they were asked, or the authority would believe what is over.
+    // In the order in which they were asked, or the authority would keep a state that is over.
     expect(engine.calls).toEqual(['join x', 'leave x 0', 'join x']);
     await engine.answers('leave x 0');
     await engine.answers('join x');

@@ -34,7 +34,7 @@ function stage() {
 }
 
 describe('the daily quota', () => {
-  it('takes message N of N, and not the next', () => {
+  it('accepts message N of N, and not the next', () => {
     const { usage } = stage();
     const app = appOf(3);
     expect([1, 2, 3, 4].map(() => usage.take(app, 1))).toEqual([true, true, true, false]);
@@ -133,7 +133,7 @@ describe('the daily quota', () => {
 describe('warnings of the quota', () => {
   const left = (warned: readonly (LogFields | undefined)[]) => warned.map((one) => one?.['left']);
 
-  it('are given with 5 %, 1 % and nothing left, once each', () => {
+  it('are issued with 5 %, 1 % and nothing left, once each', () => {
     const { usage, warned, counted } = stage();
     const app = appOf(1000);
     usage.take(app, 949);
@@ -154,13 +154,13 @@ describe('warnings of the quota', () => {
     expect(counted).toEqual(['5%', '1%', '0%'].map((label) => ['quotaWarnings', 1, label]));
   });
 
-  it('are given all that one leap passes', () => {
+  it('are issued for every threshold that one leap passes', () => {
     const { usage, warned } = stage();
     usage.charge(appOf(100), 1000, 'backend');
     expect(left(warned)).toEqual(['5%', '1%', '0%']);
   });
 
-  it('are given anew the next day', () => {
+  it('are issued again the next day', () => {
     const { clock, usage, warned } = stage();
     const app = appOf(10);
     usage.take(app, 10);
@@ -239,7 +239,7 @@ describe('usage to be stored', () => {
 });
 
 describe('the rate of triggers', () => {
-  it('is as many at once, and as many more each second', () => {
+  it('allows that many at once, and that many more each second', () => {
     const { clock, usage } = stage();
     const app = appWith();
     Object.assign(app.limits, { triggersPerSecond: 5 });
@@ -253,7 +253,7 @@ describe('the rate of triggers', () => {
     expect(usage.takeTriggers(app, 1)).toBe(false);
   });
 
-  it('lets a batch through that is larger than it, when there is no more to wait for', () => {
+  it('lets a batch through that is larger than it, if the bucket is full', () => {
     const { clock, usage } = stage();
     const app = appWith();
     Object.assign(app.limits, { triggersPerSecond: 5 });
@@ -269,7 +269,7 @@ describe('the rate of triggers', () => {
   });
 });
 
-/** Loops that enforce quotas and rates together. `share` lets each know what the others have taken. */
+/** Loops that enforce quotas and rates together. `share` reports to each what the others have taken. */
 function loopsOf(count: number) {
   const clock = new FakeClock();
   const warned: number[] = [];
@@ -313,7 +313,7 @@ describe('the usage of several loops', () => {
     }
   });
 
-  it('is told once, and not at all if there is none', () => {
+  it('is reported once, and not at all if there is none', () => {
     const { usages, share } = loopsOf(2);
     const app = appOf(0);
     expect(share(app)).toEqual([]);
@@ -323,7 +323,7 @@ describe('the usage of several loops', () => {
     expect(usages.map((usage) => usage.todayOf(app).clients)).toEqual([2, 0]);
   });
 
-  it('is stored by the loop that took it', () => {
+  it('is stored by the loop that counted it', () => {
     const { usages, share } = loopsOf(2);
     const app = appOf(0);
     usages[0]?.charge(app, 2, 'clients');

@@ -120,7 +120,7 @@ describe('a watchlist', () => {
     expect(ann.received()).toEqual([SUCCEEDED, WATCHLIST]);
   });
 
-  it('takes who is just coming back for online, as all others who watch do', async () => {
+  it('shows a user who may still come back as online, as all other watchers see it', async () => {
     const { engine, clock, connect } = stage();
     const bob = connect('1.1');
     bob.signsIn('bob');

@@ -46,7 +46,7 @@ describe('the admin listener of a configuration', () => {
     expect(whole.ok).toBe(false);
   });
 
-  it('is known while something else in the configuration is wrong', () => {
+  it('is found even if something else in the configuration is wrong', () => {
     const { quick, whole } = both({ chanels: {}, admin: { port: 7003, pasword: '' } });
 
     expect(quick).toEqual({ host: '127.0.0.1', port: 7003 });

@@ -55,7 +55,7 @@ describe('the status of a publish in words', () => {
     ['asking', '4 users are being asked whether they got it in the app'],
     ['scheduled', '4 users will be asked when it is due'],
     ['skipped', 'nobody was asked (over-quota), so everybody gets the notification'],
-  ])('says what became of it in the app, when that is %s', (state, words) => {
+  ])('describes its result in the app when that is %s', (state, words) => {
     const why = state === 'skipped' ? 'over-quota' : null;
     const counts = { users: 4, reached: 2, silent: 1, absent: 1, connections: 3 };
     const live = { state, push: 'absent', ...counts, why };

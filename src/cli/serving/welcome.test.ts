@@ -51,7 +51,7 @@ describe('the welcome of a later start', () => {
     expect(text).not.toMatch(/app-secret|FIRST|SECOND/);
   });
 
-  it('says how to get a password of the admin API that the server has made', () => {
+  it('prints how to get a password of the admin API that the server has made', () => {
     expect(welcome(server({ adminPassword: 'file' }), WELCOME)).toContain(
       '/api/v1\n          password: npx fanfare admin password\n',
     );
@@ -66,7 +66,7 @@ describe('the welcome of a later start', () => {
     expect(welcome(server(), { ...options, hasDashboard: false })).not.toContain('ashboard');
   });
 
-  it('says how to create an app and an instance if there is none', () => {
+  it('prints how to create an app and an instance if there is none', () => {
     const text = welcome(server({ apps: [], instances: [] }), WELCOME);
     expect(text).toContain('npx fanfare apps create');
     expect(text).toContain('npx fanfare instances create');

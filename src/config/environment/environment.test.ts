@@ -34,7 +34,7 @@ describe('an environment variable', () => {
   it.each<[string, 'auto' | number]>([
     ['auto', 'auto'],
     ['4', 4],
-  ])('is a word or a number where the setting takes both: %s', (text, threads) => {
+  ])('is a word or a number if the setting accepts both: %s', (text, threads) => {
     const loaded = load({}, { FANFARE_REALTIME_THREADS: text });
 
     expect(configIn(loaded).realtime).toEqual({ threads });
@@ -69,7 +69,7 @@ describe('an environment variable', () => {
     ]);
   });
 
-  it('means null where it is empty and the setting takes null', () => {
+  it('means null if it is empty and the setting accepts null', () => {
     const loaded = loadJson({ admin: { password: 'p' } }, { FANFARE_ADMIN_PASSWORD: '' });
 
     expect(configIn(loaded).admin.password).toBeNull();

@@ -17,7 +17,7 @@ describe('a variable that names the file of a secret', () => {
     ['p\r\n', 'p'],
     [' p ', ' p '],
     ['two\nlines\n\n', 'two\nlines\n'],
-  ])('gives the text of the file without its last line break: %j', (text, password) => {
+  ])('has the text of the file as its value, without the last line break: %j', (text, password) => {
     using file = secretFile(text);
     const loaded = load({}, { FANFARE_ADMIN_PASSWORD_FILE: file.path });
 

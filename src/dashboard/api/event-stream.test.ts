@@ -27,6 +27,6 @@ it('reads the same events however the text is cut', () => {
   );
 });
 
-it('gives nothing of an event that has not ended', () => {
+it('returns nothing of an event that has not ended', () => {
   expect(new EventStreamReader().push('event: batch\ndata: {}\n')).toEqual([]);
 });

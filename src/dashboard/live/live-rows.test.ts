@@ -42,7 +42,7 @@ describe('the rows of the live list', () => {
     expect(first !== undefined && 'record' in first && first.record.n).toBe(3 * KEPT);
   });
 
-  it('stand still while they are held, and count what came', () => {
+  it('do not move while they are held, and count what came', () => {
     const rows = new LiveRows(ALL);
     rows.add(events(1, 2));
     rows.hold(true);
@@ -54,7 +54,7 @@ describe('the rows of the live list', () => {
     expect(rows.newer).toBe(0);
   });
 
-  it('stand still while older ones leave', () => {
+  it('do not move while older ones leave', () => {
     const rows = new LiveRows(ALL);
     rows.add(events(1, 50));
     rows.hold(true);
@@ -71,7 +71,7 @@ describe('the rows of the live list', () => {
     expect(numbers(rows)).toEqual([2, 1]);
   });
 
-  it('say where something is missing, whatever the filter', () => {
+  it('show where something is missing, whatever the filter', () => {
     const rows = new LiveRows({ ...ALL, channel: 'a' });
     rows.add(events(1, 1, { channel: 'a' }));
     rows.addGap('14 s missing');
@@ -79,7 +79,7 @@ describe('the rows of the live list', () => {
     expect(numbers(rows)).toEqual([2, '14 s missing', 1]);
   });
 
-  it('are completed by later news of the same record', () => {
+  it('are completed by later updates of the same record', () => {
     const rows = new LiveRows(ALL);
     rows.add(events(1, 2, { receivers: 0 }));
     rows.update({ n: 1, near: 'room.7' });

@@ -31,7 +31,7 @@ function stepsFor(...records: readonly LiveRecord[]): readonly string[] {
 const event = { channel: 'a', event: 'e', data: '{"id":1}' };
 
 describe('the steps of a recording', () => {
-  it('say who hears each event', () => {
+  it('name the receivers of each event', () => {
     expect(
       stepsFor(
         record('api', event),
@@ -59,7 +59,7 @@ describe('the steps of a recording', () => {
     ]);
   });
 
-  it('leave out what the recording does not have, and say so', () => {
+  it('leave out what the recording does not have, and report that', () => {
     const steps = stepsFor(
       record('api', { ...event, bytes: 5000 }),
       record('client', { ...event, socket: '9.9' }),
@@ -70,7 +70,7 @@ describe('the steps of a recording', () => {
     ]);
   });
 
-  it('have no code of strangers in them', () => {
+  it('contain no code from the recording', () => {
     const text = fc.oneof(
       fc.string(),
       fc.constantFrom(

@@ -55,7 +55,7 @@ describe('the filter of the live list', () => {
     expect(passes(RECORD, { ...filter, text: 'other' })).toBe(false);
   });
 
-  it('of an instance knows its own fields, and asks for its own kinds', () => {
+  it('of an instance has its own fields, and requests its own kinds', () => {
     const typed = 'publish:pubid-1 channel:x device: words';
     const found = { publish: 'pubid-1', device: '', user: '', text: 'channel:x words' };
     expect(parseFilter(typed, pushFields)).toEqual(found);
@@ -76,7 +76,7 @@ describe('the filter of the live list', () => {
     expect(kindsOf(pushGroups)).toEqual([...pushTapKinds].toSorted());
   });
 
-  it('shows a kind that the page does not know among the errors', () => {
+  it('shows an unknown kind among the errors', () => {
     expect(groupOf('new-kind').id).toBe('error');
   });
 });
@@ -93,7 +93,7 @@ describe('the link to one record', () => {
     expect(recordFromFragment(recordToFragment(record, true) ?? '')).toEqual(RECORD);
   });
 
-  it('takes only fields of a record, whatever somebody made of it', () => {
+  it('reads only fields of a record, however it was altered', () => {
     const made = (value: unknown) => `record=${btoa(JSON.stringify(value)).replace(/=+$/, '')}`;
     expect(recordFromFragment(made({ ...RECORD, data: { toString: 1 }, channel: 5 }))).toEqual({
       n: 7,

@@ -10,7 +10,7 @@ const event = (atMs: number, name = 'e'): RecordedEvent => ({
   data: '1',
 });
 
-/** Sends events by a clock that only waiting moves. `refuse` says what the server answers. */
+/** Sends events by a clock that only waiting moves. `refuse` returns what the server answers. */
 async function sent(given: Partial<SendingAgain>, refuse: (name: string) => Failed | undefined) {
   const clock = { nowMs: 0, isStopped: false };
   const at: (readonly [string, number])[] = [];
@@ -46,7 +46,7 @@ it('sends at the times of the recording, or ten times as fast', async () => {
   expect((await sent({ events, speed: 10 }, taken)).at.at(-1)).toEqual(['three', 200]);
 });
 
-it('waits where the app has no rate left, and goes on', async () => {
+it('waits if the rate of the app is used up, and then continues', async () => {
   let refusals = 3;
   const { at, done } = await sent({ events: [event(0), event(1)] }, () =>
     refusals-- > 0 ? new Failed(429, 'too many') : undefined,
@@ -55,7 +55,7 @@ it('waits where the app has no rate left, and goes on', async () => {
   expect(done).toEqual({ sent: 2, failed: 0, why: undefined });
 });
 
-it('says what failed, and ends where everything does', async () => {
+it('reports what failed, and ends if everything fails', async () => {
   const events = Array.from({ length: 100 }, (_, n) => event(n, String(n)));
   const gone = new Failed(404, 'There is no app x');
   const { at, done } = await sent({ events }, (name) => (Number(name) < 3 ? undefined : gone));
@@ -65,12 +65,12 @@ it('says what failed, and ends where everything does', async () => {
   expect(some.done).toMatchObject({ sent: 50, failed: 50 });
 });
 
-it('stops when it is told to', async () => {
+it('stops on request', async () => {
   const events = [event(0, 'first'), event(1, 'last'), event(2, 'never')];
   expect((await sent({ events }, taken)).done.sent).toBe(2);
 });
 
-it('leaves out what the recording has not whole', () => {
+it('leaves out what the recording has only in part', () => {
   const api: LiveRecord = { n: 1, atMs: 0, kind: 'api', channel: 'a', event: 'e', data: 'ü' };
   const records = [
     { ...api, bytes: 2 },

@@ -83,7 +83,7 @@ function stage({ rule = {}, bytesMax = 1e9, historyBytes = 0, homes = 1 }: Bound
 /** What one event of a byte counts for. */
 const EVENT_BYTES = keptBytes('{"event":"e","channel":"x","data":"1","id":"1-12345678"}');
 
-describe('a place to go on from', () => {
+describe('a place to resume from', () => {
   it('is every kept event, the one before them, and the beginning of an empty history', () => {
     const { publish, resume } = stage({ rule: { events: 3 } });
     const start = resume('none').id;
@@ -121,7 +121,7 @@ describe('a place to go on from', () => {
     expect(resume(id).got).toBe('forgotten');
   });
 
-  it('gives a client nothing that excluded one of its connections', () => {
+  it('returns no event that excluded one of the connections of the client', () => {
     const { publish, resume } = stage();
     const start = resume('none').id;
     for (const [n, except] of ['1.1', '', '2.2', '3.3', '9.9'].entries()) {
@@ -242,7 +242,7 @@ describe('an empty history', () => {
     expect(histories.newestOf(app, channelName('x').text)).toBeUndefined();
   });
 
-  it('is one of as many as there may be: the app with the most loses its oldest', () => {
+  it('counts towards a limit: the app with the most loses its oldest', () => {
     const { resume, histories, app, neighbour } = stage({ homes: 10_000 });
     const vacated = (of: App, name: string) => {
       resume('none', { of, channel: name });
@@ -261,7 +261,7 @@ describe('an empty history', () => {
   });
 });
 
-it('never skips an event, whatever is published, forgotten and asked for', () => {
+it('never skips an event, whatever is published, forgotten and requested', () => {
   const step = fc.oneof(
     fc.record({ publish: fc.constantFrom('', '1.1', '2.2'), channel: fc.constantFrom('x', 'y') }),
     fc.record({ wait: fc.integer({ min: 1, max: 40_000 }) }),

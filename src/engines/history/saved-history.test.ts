@@ -60,7 +60,7 @@ function home(clock = new FakeClock()) {
 const saved = (of: ReturnType<typeof home>) => encodeSaved(of.histories.save());
 
 describe('histories that were saved', () => {
-  it('go on where they were', () => {
+  it('continue where they were', () => {
     const before = home();
     const [app, other] = [appOf('1'), appOf('2')];
     const first = before.publish(app, 'a', '1');
@@ -138,7 +138,7 @@ describe('histories that were saved', () => {
     );
   });
 
-  it('take no more events', () => {
+  it('accept no more events', () => {
     const before = home();
     before.publish(appOf('1'), 'a', '1');
     saved(before);

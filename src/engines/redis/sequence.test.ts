@@ -16,7 +16,7 @@ function stage() {
     arrive: (...numbers: number[]) => {
       for (const number of numbers) sequence.receive(number, String(number));
     },
-    /** Messages are missed; the function says up to which number, and those that must be delivered. */
+    /** Messages are missed; the function passes the number up to which they are, and those that must be delivered. */
     cut: () => {
       sequence.cut();
       const { gap } = sequence;
@@ -28,7 +28,7 @@ function stage() {
         });
       };
     },
-    /** An answer is awaited; the function gives it its number. */
+    /** An answer is awaited; the function passes its number. */
     ask: (name: string) => {
       const place = sequence.begin();
       return (number: number) => sequence.answer(place, number, () => heard.push(name));
@@ -78,7 +78,7 @@ describe('the sequence of a topic', () => {
     expect(heard).toEqual(['first', '21']);
   });
 
-  it('goes on without an answer that will not come', () => {
+  it('continues without an answer that will not come', () => {
     const { heard, sequence, arrive, ask } = stage();
     ask('first')(10);
     const place = sequence.begin();
@@ -127,7 +127,7 @@ describe('the sequence of a topic', () => {
     expect(heard.slice(4)).toEqual(['20', 'read', '21']);
   });
 
-  it('says before a message that others before it are missing', () => {
+  it('reports before a message that earlier ones are missing', () => {
     const { heard, arrive, ask, cut } = stage();
     ask('first')(10);
     arrive(12);

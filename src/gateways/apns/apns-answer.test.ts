@@ -74,12 +74,12 @@ describe('an answer of Apple', () => {
     });
   }
 
-  it('says since when a token is gone', () => {
+  it('reports since when a token is gone', () => {
     const body = { reason: 'Unregistered', timestamp: 1_600_000_000_123 };
     expect(read(410, body).outcome).toEqual(tokenGone('Unregistered', 1_600_000_000_123));
   });
 
-  it('says how long to wait', () => {
+  it('reports how long to wait', () => {
     expect(read(429, { reason: 'TooManyRequests' }, '7').outcome).toEqual(
       tryAgain('TooManyRequests', 'device', 7000),
     );

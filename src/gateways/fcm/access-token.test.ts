@@ -49,7 +49,7 @@ function asking(...answers: readonly OutgoingAnswer[]) {
     pass(ms: number) {
       nowMs += ms;
     },
-    /** Holds back all answers until the function that it gives is called. */
+    /** Holds back all answers until the function that it returns is called. */
     holdAnswers() {
       const hold = Promise.withResolvers<void>();
       waits = hold.promise;

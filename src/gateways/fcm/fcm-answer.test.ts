@@ -154,7 +154,7 @@ describe('an answer of FCM', () => {
   });
 
   it.each(['Android message is too big', 'Message too big: 5000 bytes'])(
-    'that says "%s" is one to all devices',
+    'with the text "%s" concerns all devices',
     (message) => {
       expect(read(400, error('INVALID_ARGUMENT', 'INVALID_ARGUMENT', { message }))).toEqual(
         refusedForAll('INVALID_ARGUMENT', message),
@@ -184,7 +184,7 @@ describe('an answer of FCM', () => {
     }
   });
 
-  it('says how long to wait', () => {
+  it('reports how long to wait', () => {
     expect(read(429, error('RESOURCE_EXHAUSTED', 'QUOTA_EXCEEDED'), '90')).toEqual(
       overQuota('QUOTA_EXCEEDED', 90_000),
     );

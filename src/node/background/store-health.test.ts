@@ -62,7 +62,7 @@ describe('StoreHealth', () => {
     expect(health.fault()).toBeUndefined();
   });
 
-  it('takes a fault from one user, tries a write, and notices the end of the fault', async () => {
+  it('accepts the fault that one user reports, tries a write, and detects the end of the fault', async () => {
     written = async () => {
       throw full;
     };

@@ -143,7 +143,7 @@ describe('the links between realtime loops', () => {
     expect(loops.received.map((of) => of.length)).toEqual([1, 0, 1, 1]);
   });
 
-  it('know how many messages another loop has not handled yet', async () => {
+  it('count the messages that another loop has not handled yet', async () => {
     using loops = openLoops(3);
     const [first, second] = loops.links;
     for (let n = 0; n < 5; n++) first?.send(1, engine(n));

@@ -6,7 +6,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('tells a loop together which of its webhook events are over', async () => {
+it('reports to a loop in one message which of its webhook events are over', async () => {
   const posted: unknown[] = [];
   const client = new RealtimeClient(
     [0, 1].map((loop) => (message) => posted.push([loop, message])),

@@ -59,7 +59,7 @@ describe('WebhookRelay', () => {
     expect(sent.slice(1)).toEqual([[event(3)]]);
   });
 
-  it('says once of an event with an id that it is over: stored, or dropped', () => {
+  it('reports once that an event with an id is over: stored, or dropped', () => {
     const { outlet } = stage();
     const over: number[] = [];
     for (let n = 0; n < 80_002; n++) {

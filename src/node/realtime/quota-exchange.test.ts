@@ -44,7 +44,7 @@ function loopsWith(count: number, app = appWith(), { onTimer = true } = {}) {
   });
 }
 
-it('tells each loop what the others have taken', async () => {
+it('reports to each loop what the others have taken', async () => {
   const app = appWith();
   Object.assign(app.limits, { messagesPerDay: 100 });
   const [a, b, c] = loopsWith(3, app);
@@ -53,7 +53,7 @@ it('tells each loop what the others have taken', async () => {
   expect([b, c].map((loop) => loop?.usage.take(app, 100))).toEqual([false, false]);
 });
 
-it('tells the others at once what was taken from a rate', async () => {
+it('reports at once to the others what was taken from a rate', async () => {
   const app = appWith();
   Object.assign(app.limits, { triggersPerSecond: 10 });
   const [a, b] = loopsWith(2, app, { onTimer: false });

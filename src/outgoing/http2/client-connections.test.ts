@@ -297,7 +297,7 @@ describe('an unreachable origin', () => {
     expect(network.attempts).toEqual([]);
   });
 
-  it('is reported at once if the peer speaks no HTTP/2', async () => {
+  it('is reported at once if the peer does not support HTTP/2', async () => {
     const { network, posted } = clientOnFakes();
     network.failure = { why: 'the peer speaks no HTTP/2', noHttp2: true };
     const results = await posted('/a');

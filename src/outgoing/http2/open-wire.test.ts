@@ -94,7 +94,7 @@ describe('a wire', () => {
     }
   });
 
-  it('is not opened if the server speaks no HTTP/2', async () => {
+  it('is not opened if the server does not support HTTP/2', async () => {
     const withoutAny = await echo([]);
     const onlyOld = await echo(['http/1.1']);
     for (const port of [withoutAny, onlyOld]) {
@@ -105,7 +105,7 @@ describe('a wire', () => {
     }
   });
 
-  it('gives the reason if the port is closed, or on a timeout', async () => {
+  it('reports the reason if the port is closed, or on a timeout', async () => {
     const silent = await listening(
       createServer((socket) => void socket.on('error', () => socket.destroy())),
     );

@@ -225,7 +225,7 @@ describe('a Beams Token', () => {
     expect(problemOf(sign({ ...wrong, sub: 'u', iss: claims.iss }))).toBe('unauthorized');
   });
 
-  it('is refused without words that the iOS SDK takes for a push token problem, and is never quoted', () => {
+  it('is refused without words that the iOS SDK mistakes for a push token problem, and is never quoted', () => {
     const tokens = [
       'x',
       sign(claims, { alg: 'none' }),

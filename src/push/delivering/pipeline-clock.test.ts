@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 
 describe('after the clock was set forward by an hour', () => {
   it.each([1, 2])(
-    'leaves nothing to the end of claims that it has had again, page %i on its route',
+    'does not leave pages whose claims it has reclaimed until those expire, page %i on its route',
     async (begun) => {
       scene.limits = { ...deliveryLimits, pageDevices: 10 };
       const instance = scene.newInstance();
@@ -138,7 +138,7 @@ describe('after the clock was set back by an hour', () => {
     expect(await scene.counts(id)).toMatchObject({ planned: 10, accepted: 10 });
   });
 
-  it('a gateway that gives no outcome is given up as before', async () => {
+  it('a gateway that returns no outcome is given up as before', async () => {
     await scene.register(instance, 'fcm');
     scene.answer = () => ({ outcome: accepted, afterMs: undefined });
     await scene.publish(instance, { fcm: {} });

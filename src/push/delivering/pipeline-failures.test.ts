@@ -10,7 +10,7 @@ beforeEach(() => {
 const seconds = (count: number) => scene.time.advance(count * 1000);
 
 describe('after a server has crashed', () => {
-  it('another goes on when its claims have expired, and repeats only what was in flight', async () => {
+  it('another continues when its claims have expired, and repeats only what was in flight', async () => {
     scene.limits = { ...deliveryLimits, pageDevices: 10, platformDevices: 20 };
     scene.atOnce = 5;
     const { id } = await scene.publishTo(100);
@@ -129,7 +129,7 @@ describe('while the store is away', () => {
     await scene.expectAccepted(id, 10);
   });
 
-  it('another server goes on, and the first does not continue its job', async () => {
+  it('another server continues, and the first does not continue its job', async () => {
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 200);
     scene.atOnce = 1;

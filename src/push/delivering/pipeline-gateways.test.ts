@@ -10,7 +10,7 @@ beforeEach(() => {
 const seconds = (count: number) => scene.time.advance(count * 1000);
 
 describe('a gateway', () => {
-  it('never gets more sends at once than it takes', async () => {
+  it('never gets more concurrent sends than it accepts', async () => {
     scene.atOnce = 7;
     const instance = scene.newInstance();
     await scene.registerMany(instance, 'fcm', 40);

@@ -77,7 +77,7 @@ describe('devices do not wait for others', () => {
     for (let count = 0; count < 10; count++) await scene.publish(busy);
     const pipeline = scene.start();
     await seconds(10);
-    // No plan of the instance goes on, and no other is begun.
+    // No plan of the instance continues, and no other is begun.
     expect(pipeline.figures().planning).toBe(4);
     await scene.register(quiet, 'fcm');
     const ids: PublishId[] = [];
@@ -97,7 +97,7 @@ describe('devices do not wait for others', () => {
       pipeline.wake(50);
       await seconds(0.01);
     }
-    // Planning goes on all the while, some publishes at a time.
+    // Planning continues all the while, some publishes at a time.
     expect(scene.sends.length).toBeGreaterThan(200);
     expect(scene.sends.length).toBeLessThan(600);
     await seconds(2);

@@ -9,7 +9,7 @@ beforeEach(() => {
 
 const seconds = (count: number) => scene.time.advance(count * 1000);
 
-describe('whoever watches an instance is shown', () => {
+describe('a watcher of an instance is shown', () => {
   it('each page and each outcome, and nothing of other instances', async () => {
     const taps = new InstanceTaps();
     const shown: PushTapEvent[] = [];

@@ -21,7 +21,7 @@ describe('the steady clock', () => {
     expect(clock.now()).toBe(CHECK_MS + 1);
   });
 
-  it.each([60_000, -60_000])('goes on when the system clock is set by %i ms', (byMs) => {
+  it.each([60_000, -60_000])('continues when the system clock is set by %i ms', (byMs) => {
     clock.tick();
     time.setClock(byMs);
     clock.tick();

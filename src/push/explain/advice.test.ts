@@ -34,7 +34,7 @@ describe('the tables of reasons', () => {
 });
 
 describe('adviceOn', () => {
-  it('says why, with the reason code and what the gateway said', () => {
+  it('explains why, with the reason code and the text of the gateway', () => {
     expect(adviceOn({ platform: 'web', reason: 'http-403', words: 'invalid JWT' })).toEqual({
       why: 'the push service does not accept the VAPID credential: the browser subscribed with another key, or the signature is wrong (http-403). The gateway said: "invalid JWT"',
       advice: expect.stringContaining('web.vapid') as unknown as string,
@@ -62,7 +62,7 @@ describe('adviceOn', () => {
     expect(adviceOn({ ...invalid, device: 'removed' }).why).toContain('token is not valid');
   });
 
-  it('knows every HTTP status', () => {
+  it('explains every HTTP status', () => {
     for (const platform of platforms) {
       for (let status = 100; status < 600; status++) {
         expect(isKnownReason(platform, `http-${status}`)).toBe(true);

@@ -354,7 +354,7 @@ describe('what the gateway said', () => {
     expect(held.advice).toMatch(/Check DNS.*time_to_live/);
   });
 
-  it('is that the token is no longer valid, and what became of the device', () => {
+  it('is that the token is no longer valid, and what happened to the device', () => {
     const events = [happened('pruned', { reason: 'UNREGISTERED' })];
     const removed = { atMs: PUBLISHED_MS + 1000, reason: 'UNREGISTERED', words: '' };
     expect(only({ story: { events, removed, matches: false } })).toMatchObject({

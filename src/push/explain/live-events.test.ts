@@ -78,7 +78,7 @@ describe('the explanation of a device', () => {
     expect(explanation.events.map(({ what }) => what)).not.toContain('not-in-audience');
   });
 
-  it('goes on with the notification if both are sent', () => {
+  it('continues with the notification if both are sent', () => {
     const user = { state: 'reached', connections: 1, answeredAfterMs: 5 } as const;
     const explanation = explained({ push: 'always' }, user);
     const reached = explanation.events.find(({ what }) => what === 'live-reached');

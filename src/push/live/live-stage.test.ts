@@ -42,7 +42,7 @@ function scene({ storeFails = false } = {}) {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-it('stores what became of the users, and then lets planning begin', async () => {
+it('stores the result of each user, and then lets planning begin', async () => {
   const { stage, asked, stored, happened, add } = scene();
   add(1);
   expect(stage.size).toBe(1);

@@ -47,7 +47,7 @@ describe('the body for an iOS device', () => {
 
 describe('the headers for an iOS device', () => {
   it.each([{ alert: 'a' }, { alert: {} }, { badge: 0 }, { sound: 'default' }])(
-    'say alert for %j',
+    'have the push type alert for %j',
     (aps) => {
       expect(message({ aps }).headers).toEqual({ pushType: 'alert' });
       expect(message({ aps, priority: 10 }).headers).toEqual({ pushType: 'alert', priority: 10 });
@@ -56,7 +56,7 @@ describe('the headers for an iOS device', () => {
   );
 
   it.each([{}, { 'content-available': 1 }, { category: 'x' }, { alert: null }])(
-    'say background for %j, and the only priority that Apple accepts for it',
+    'have the push type background for %j, and the only priority that Apple accepts for it',
     (aps) => {
       expect(message({ aps }).headers).toEqual({ pushType: 'background', priority: 5 });
       expect(message({ aps, priority: 10 }).headers).toEqual({

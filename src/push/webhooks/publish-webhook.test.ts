@@ -53,7 +53,7 @@ describe('the body', () => {
     });
   });
 
-  it('at the end says what became of the live part, if there is one', () => {
+  it('at the end has the result of the live part, if there is one', () => {
     const live: LiveStatus = {
       state: 'done',
       push: 'absent',

@@ -6,7 +6,7 @@ import type { Rate } from './token-bucket.ts';
 const RATE: Rate = { perSecond: 100, burst: 6_000 };
 const FILL_MS = 60_000;
 
-/** Takes tokens one by one until one is refused; gives how many it got. */
+/** Takes tokens one by one until one is refused; returns how many it got. */
 function drain(rates: FairRateLimiter<string>, member: string, nowMs: number): number {
   let taken = 0;
   while (rates.take('group', member, RATE, nowMs)) taken++;
@@ -96,7 +96,7 @@ describe('a rate limit shared by members', () => {
     expect(rates.take('group', 'a', RATE, FILL_MS, 6_000)).toBe(true);
   });
 
-  it('goes on after the clock was set back', () => {
+  it('continues after the clock was set back', () => {
     const rates = new FairRateLimiter<string>();
     drain(rates, 'a', FILL_MS);
     expect(rates.take('group', 'b', RATE, 0)).toBe(true);

@@ -31,7 +31,7 @@ describe('a token bucket of 10 per second', () => {
     expect(taken(bucket, 10, 3_600_000)).toBe(10);
   });
 
-  it('gains nothing when the clock is set back, and goes on from there', () => {
+  it('gains nothing when the clock is set back, and continues from there', () => {
     const bucket = new TokenBucket(perSecond(10), 60_000);
     taken(bucket, 10, 60_000);
 

@@ -21,7 +21,7 @@ describe('shared counts', () => {
     for (let n = 0; n < 20_000; n++) expect(loops[(n + 1) % 3]?.of(`app-${n}`)).toBe(n);
   });
 
-  it('have none for a name that finds no place', () => {
+  it('return undefined for a name that finds no free place', () => {
     const counts = new SharedCounts(shareCounts());
     let without = 0;
     for (let n = 0; n < 70_000; n++) {

@@ -266,7 +266,7 @@ describe('a page of another site', () => {
     { origin: 'https://admin.example', host: 'ADMIN.example:443' },
     { origin: 'http://127.0.0.1:6003', host: '127.0.0.1:6003', 'sec-fetch-site': 'same-origin' },
     { origin: 'http://[::1]:6003', host: '[::1]:6003' },
-  ])('is not taken for one of its own: %j', (headers) => {
+  ])('is not mistaken for one of its own: %j', (headers) => {
     const given = { method: 'POST', url: '/api/v1/apps', headers: { ...own, ...headers } };
     expect(accessWith().status(given)).toBe(200);
   });
@@ -323,7 +323,7 @@ describe('wrong passwords', () => {
     { headers: { via: '1.1 proxy' } },
     { headers: { origin: 'https://evil.example' } },
     { headers: { 'sec-fetch-site': 'cross-site' } },
-  ])('that came through something do not shut out the command line beside it: %j', (given) => {
+  ])('that were forwarded do not lock out the command line beside them: %j', (given) => {
     const { status } = accessWith();
     for (let n = 0; n < 20; n++) status({ ...given, url, headers: { ...given.headers, ...wrong } });
     expect(status({ ...given, url, headers: { ...given.headers, ...right } })).toBe(429);
@@ -366,7 +366,7 @@ describe('wrong passwords', () => {
 describe('a session of a browser', () => {
   const url = '/api/v1/live';
 
-  it('stands for the password, until it is over or the password changes', () => {
+  it('replaces the password, until it has ended or the password changes', () => {
     const { who, cookie, clock, changePassword } = accessWith();
     const headers = { cookie: cookie(), 'sec-fetch-site': 'same-origin' };
     expect(who({ url, headers })).toMatchObject({ how: 'password', user: null });
@@ -383,7 +383,7 @@ describe('a session of a browser', () => {
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
     { origin: 'https://evil.example' },
-  ])('counts for no page of another site, also to read: %j', (headers) => {
+  ])('does not count for pages of another site, also to read: %j', (headers) => {
     const { who, cookie } = accessWith();
     for (const method of ['GET', 'POST', 'DELETE']) {
       expect(who({ url, method, headers: { cookie: cookie(), ...headers } })).toBe('other-site');
@@ -402,7 +402,7 @@ describe('a session of a browser', () => {
     expect(logIn({ password: PASSWORD })).toMatchObject({ status: 429 });
   });
 
-  it('lets a stream go on as long as it lasts, however many wrong passwords others try', () => {
+  it('lets a stream continue until it ends, however many wrong passwords others try', () => {
     const { isStillIdentified, status, cookie, changePassword } = accessWith();
     const allowed = [{ cookie: cookie() }, bearer(PASSWORD)];
     for (let n = 0; n < 20; n++) status({ url, headers: bearer('wrong') });
@@ -449,7 +449,7 @@ describe('a proxy that checks users', () => {
     }
   });
 
-  it('passes on what pages of other sites ask, which counts for nothing', () => {
+  it('does not authorise requests of pages of other sites that it forwards', () => {
     const { who } = accessWith({ userProxies });
     const more = { ...headers, 'sec-fetch-site': 'cross-site' };
     expect(who({ url, peer, headers: more })).toBe('other-site');

@@ -52,7 +52,7 @@ describe('a session', () => {
     () => 'fanfare=',
     () => 'fanfare',
     () => '',
-  ])('cannot be made up: %#', (change) => {
+  ])('cannot be forged: %#', (change) => {
     const { sessions, open } = sessionsWith();
     expect(sessions.isOpen(change(open()))).toBe(false);
   });

@@ -279,7 +279,7 @@ describe('a query that is not escaped', () => {
     },
   );
 
-  it('may mean a plus sign by one, and may mean a space', () => {
+  it('may use a plus sign as a plus sign or as a space', () => {
     const query = authQuery({ name: 'a+b c' });
     const { target } = signedGet(query);
     const meant = ask({ method: 'GET', target: target.replace('b c', 'b%20c') });
@@ -294,7 +294,7 @@ describe('a query that is not escaped', () => {
     });
   });
 
-  it('may hold a parameter without a value, and ampersands too many', () => {
+  it('may hold a parameter without a value, and superfluous ampersands', () => {
     const signature = hmacHex(SECRET, `GET\n/apps/3/channels\n${authQuery({ info: '' })}`);
     for (const info of ['info', 'info=']) {
       const target = `/apps/3/channels?&${info}&&${authQuery()}&auth_signature=${signature}&`;

@@ -16,7 +16,7 @@ const page = (name: string, next: string | undefined): ChannelPage => ({
   next,
 });
 
-/** An engine whose apps have as many channels as is said, on as many pages. */
+/** An engine whose apps have the given number of channels, on as many pages. */
 function stage({ count, pages }: { readonly count: number; readonly pages: number }) {
   /** The apps whose pages were made, in their order. */
   const made: string[] = [];

@@ -14,7 +14,7 @@ function trigger(body: string, query = ''): Trigger {
   return read;
 }
 
-/** What everyone may rely on who goes on with a trigger. */
+/** What the code that continues with a trigger may rely on. */
 function expectTrigger(read: Trigger): void {
   expect(read.name.length).toBeWithin(1, 201);
   expect(Buffer.byteLength(read.data)).toBeLessThanOrEqual(10_240);
@@ -49,7 +49,7 @@ const nearly = fc.record(
 );
 
 describe('a trigger', () => {
-  it('is read, or refused in few words, whatever JSON the body is', () => {
+  it('is read, or refused with a short reason, whatever JSON the body is', () => {
     const bodies = fc.oneof(
       anything,
       nearly,
@@ -67,7 +67,7 @@ describe('a trigger', () => {
     );
   });
 
-  it('is read, or refused in few words, whatever bytes the body is', () => {
+  it('is read, or refused with a short reason, whatever bytes the body is', () => {
     const cut = fc
       .tuple(fc.json(), fc.nat(), fc.nat())
       .map(

@@ -1,7 +1,7 @@
 import { expect, it } from 'bun:test';
 import { findRoute } from './routes.ts';
 
-/** Whether a path is still known after others were asked for. */
+/** Whether a path is still remembered after others were requested. */
 function isRemembered(path: string): boolean {
   const found = findRoute(path);
   findRoute('/apps/1/events');

@@ -26,7 +26,7 @@ function leftOf(hub: FakeHub, app: App): number {
   return left;
 }
 
-/** What a body takes of a rate, read as the endpoints do. */
+/** What a body costs of a rate, read as the endpoints do. */
 function costOf(json: string, kind: 'one' | 'batch' = 'one'): number {
   const hub = hubWith();
   const app = appAt(RATE);
@@ -52,7 +52,7 @@ const batch = (data: string, events: number) =>
 
 const keys = (count: number) => Array.from({ length: count }, (_, n) => `,"k${n}":1`).join('');
 
-describe('an event of as much data as may be', () => {
+describe('an event with as much data as possible', () => {
   const largest: readonly (readonly [how: string, data: string])[] = [
     ['plain', `"${'x'.repeat(DATA_MAX)}"`],
     ['with escapes of two characters', `"${'\\"'.repeat(DATA_MAX)}"`],
@@ -61,12 +61,12 @@ describe('an event of as much data as may be', () => {
     ['as JSON', `[${'[],'.repeat(3000)}[]]`],
   ];
 
-  it.each(largest)('takes one, and ten of them in a batch ten: %s', (_, data) => {
+  it.each(largest)('costs one, and ten of them in a batch cost ten: %s', (_, data) => {
     expect(costOf(event(data))).toBe(1);
     expect(costOf(batch(data, 10), 'batch')).toBe(10);
   });
 
-  it('takes one with names of a hundred channels', () => {
+  it('costs one with names of a hundred channels', () => {
     const channels = Array.from({ length: 100 }, (_, n) => `${n}`.padStart(200, 'x'));
     const data = 'x'.repeat(DATA_MAX);
     expect(costOf(JSON.stringify({ name: 'e', channels, data }))).toBe(1);
@@ -74,14 +74,14 @@ describe('an event of as much data as may be', () => {
 });
 
 describe('a body that holds something else', () => {
-  it('takes one for each 10 KiB of it', () => {
+  it('costs one for each 10 KiB of it', () => {
     const json = `{"name":"e","channel":"c","data":"d"${keys(70_000)}}`;
     expect(costOf(json)).toBe(Math.floor(json.length / 10_240));
     const inBatch = `{"batch":[${event('"d"')}],"z":[${'1,'.repeat(50_000)}1]}`;
     expect(costOf(inBatch, 'batch')).toBe(Math.floor(inBatch.length / 10_240));
   });
 
-  it('takes the same if it is refused, and one if it is small', () => {
+  it('costs the same if it is refused, and one if it is small', () => {
     const json = `{"name":"e","data":"d"${keys(70_000)}}`;
     expect(costOf(json)).toBe(Math.floor(json.length / 10_240));
     expect(costOf(`{"name":"e","channel":"c","data":"${'x'.repeat(100_000)}"}`)).toBe(9);
@@ -89,7 +89,7 @@ describe('a body that holds something else', () => {
   });
 });
 
-it('takes nothing of an app without a rate', () => {
+it('costs nothing in an app without a rate', () => {
   const hub = hubWith();
   const app = appAt(0);
   const body = Buffer.from('x'.repeat(1_000_000));

@@ -73,7 +73,7 @@ describe('the address of a handshake', () => {
     expect(admitted('/live/app/key?protocol=7')).toBe('path-not-found');
   });
 
-  it('is quoted without end in nothing that is sent back', () => {
+  it('is quoted in an answer only up to a limit', () => {
     const key = 'x'.repeat(5000);
     const admission = admit(requestTarget(`/app/${key}?protocol=7`), '', directory);
 

@@ -9,7 +9,7 @@ it('clients of one library share a number', () => {
   expect(libraries.numberOf('protocol=7')).not.toBe(number);
 });
 
-it('what a client invents is neither kept nor shown, and a thousand of them are all', () => {
+it('odd names that clients invent are neither kept nor shown, and at most a thousand names are kept', () => {
   const libraries = new ClientLibraries();
   const odd = libraries.numberOf(`client=${encodeURIComponent('<b>')}&version=${'9'.repeat(41)}`);
   expect(libraries.of(odd)).toEqual({ name: '', version: '', protocol: '' });

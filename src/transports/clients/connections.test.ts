@@ -105,7 +105,7 @@ describe('the connections of a node', () => {
 describe('connections of a full server', () => {
   const apps = ['a', 'b', 'c'].map((id) => appWith({ id }));
 
-  /** A server for ten connections: `add` makes room as the transport does, and says what happened. */
+  /** A server for ten connections: `add` makes room as the transport does, and returns what happened. */
   function stage() {
     const connections = new Connections(10);
     let added = 0;

@@ -28,7 +28,7 @@ function stage(heardAt = 0) {
 }
 
 describe('a silent client', () => {
-  it('is asked once after the activity timeout, and ended after the pong timeout', () => {
+  it('is pinged once after the activity timeout, and ended after the pong timeout', () => {
     const { ended, checkAt } = stage();
 
     expect(checkAt(0, 60_000, 119_999)).toEqual([[], [], []]);
@@ -49,7 +49,7 @@ describe('a silent client', () => {
     expect(ended).toEqual(['no-pong']);
   });
 
-  it('is not asked when it speaks in time', () => {
+  it('is not pinged when it sends something in time', () => {
     const { ended, heardAt, checkAt } = stage();
     for (let nowMs = 0; nowMs < 1_000_000; nowMs += 119_000) {
       heardAt(nowMs);
@@ -58,7 +58,7 @@ describe('a silent client', () => {
     expect(ended).toEqual([]);
   });
 
-  it('is asked anew when it has answered', () => {
+  it('is pinged again when it has answered', () => {
     const { ended, heardAt, checkAt } = stage();
     expect(checkAt(120_000)).toEqual([[PING]]);
     heardAt(149_999);

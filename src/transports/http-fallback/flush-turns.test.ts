@@ -31,7 +31,7 @@ function loop({ busyShare = 0 } = {}) {
     flushed,
     pauses,
     connections,
-    /** Ends a turn of the loop; gives how many were flushed. */
+    /** Ends a turn of the loop; returns how many were flushed. */
     turn() {
       const before = flushed.length;
       const planned = turns;

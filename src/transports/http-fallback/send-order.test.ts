@@ -12,7 +12,7 @@ function session(firstReceive: number | undefined = 10) {
   return { time, order, taken };
 }
 
-it('takes sends at once that come in order', () => {
+it('accepts sends at once that come in order', () => {
   const { order, taken } = session();
   order.arrived(11, 'a');
   order.arrived(12, 'b');
@@ -33,7 +33,7 @@ it('puts sends in order that overtook one another', () => {
   expect(taken).toEqual(['a', 'b', 'c', 'd']);
 });
 
-it('goes on after 50 ms without a number that another object of the page has used', async () => {
+it('continues after 50 ms without a number that another object of the page has used', async () => {
   const { time, order, taken } = session();
   order.arrived(13, 'c');
   await time.advance(49);
@@ -44,7 +44,7 @@ it('goes on after 50 ms without a number that another object of the page has use
   expect(taken).toEqual(['c', 'd']);
 });
 
-it('still takes a send that comes later than that', async () => {
+it('still accepts a send that comes later than that', async () => {
   const { time, order, taken } = session();
   order.arrived(12, 'b');
   await time.advance(50);
@@ -73,7 +73,7 @@ it('drops a send that a browser has repeated', async () => {
   expect(taken).toEqual(['a', 'c']);
 });
 
-it('takes sends without a number as they come', () => {
+it('accepts sends without a number as they come', () => {
   const { order, taken } = session(undefined);
   order.arrived(undefined, 'a');
   order.arrived(7, 'b');
@@ -87,7 +87,7 @@ it('holds no more than 64', () => {
   expect(taken[0]).toBe('12');
 });
 
-it('takes nothing any more once the session has ended', async () => {
+it('accepts nothing more once the session has ended', async () => {
   const { time, order, taken } = session();
   order.arrived(12, 'b');
   order.forget();

@@ -137,7 +137,7 @@ function pair() {
 }
 
 describe('a session', () => {
-  it('lives where its first request came, and other loops pass theirs on', async () => {
+  it('lives on the loop of its first request, to which other loops forward theirs', async () => {
     const { a, b } = pair();
     await a.receive('s');
     const outlet = await b.receive('s');
@@ -200,7 +200,7 @@ describe('a session', () => {
     expect(await a.cluster.knowing('s', ADDRESS)).toBeDefined();
   });
 
-  it('hears of the end of a response on another loop', async () => {
+  it('is notified of the end of a response on another loop', async () => {
     const { a, b } = pair();
     await a.receive('s');
     const outlet = await b.receive('s');
@@ -208,7 +208,7 @@ describe('a session', () => {
     expect(a.sessions.log).toEqual(['ended']);
   });
 
-  it('hears that its client on another loop reads too slowly', async () => {
+  it('is notified that its client on another loop reads too slowly', async () => {
     const { a, b } = pair();
     await a.receive('s');
     const outlet = await b.receive('s');
@@ -218,7 +218,7 @@ describe('a session', () => {
     expect(a.sessions.log).toEqual(['ended: too-slow']);
   });
 
-  it('knows what waits for its client on another loop', async () => {
+  it('has the number of bytes that wait for its client on another loop', async () => {
     const { a, b, pass } = pair();
     await a.receive('s');
     const outlet = await b.receive('s');
@@ -254,7 +254,7 @@ describe('a session', () => {
     expect(claims.get('s')).toBe('b');
   });
 
-  it('begins anew on another loop if its own says nothing for a second', async () => {
+  it('begins anew on another loop if its own does not answer for a second', async () => {
     const { b, claims, time } = pair();
     claims.set('s', 'nobody');
     const outlet = await b.receive('s');
@@ -269,7 +269,7 @@ describe('a session', () => {
     expect(b.sessions.log).toEqual(['ended']);
   });
 
-  it('is unknown if its loop says nothing for a second', async () => {
+  it('is unknown if its loop does not answer for a second', async () => {
     const { b, claims, time } = pair();
     claims.set('s', 'nobody');
     const home = await b.cluster.knowing('s', ADDRESS);

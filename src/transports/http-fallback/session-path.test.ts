@@ -13,7 +13,7 @@ it.each([
   expect(isFallbackPath(path)).toBe(true);
 });
 
-it('reads a path without a key, whose client must be told so', () => {
+it('reads a path without a key, so that its client can be notified', () => {
   expect(readSessionPath('/pusher/app//469/abcdefgh/xhr')?.key).toBe('');
 });
 
@@ -26,7 +26,7 @@ it.each([
   '/pusher/app/k//s/xhr',
   `/pusher/app/k/1/${'s'.repeat(65)}/xhr`,
   '/pusher/info',
-])('knows no session at %s', (path) => {
+])('finds no session at %s', (path) => {
   expect(readSessionPath(path)).toBeUndefined();
   expect(isFallbackPath(path)).toBe(true);
 });

@@ -101,7 +101,7 @@ function loop({
     forgotten,
     stream: (session: string, address?: number) => receive(session, true, address),
     poll: (session: string, address?: number) => receive(session, false, address),
-    /** The same request as so many before, as a browser or a proxy repeats it. */
+    /** The request that was sent `before` requests ago, as a browser or a proxy repeats it. */
     repeat: (session: string, isStream: boolean, before = 0) =>
       receive(session, isStream, 1, number - before),
     /** Lets turns of the loop pass until nothing is left to write. */
@@ -415,7 +415,7 @@ describe('sessions', () => {
     expect(forgotten).toEqual(['over quota']);
   });
 
-  it('take messages in order, and none after their end', async () => {
+  it('accept messages in order, and none after their end', async () => {
     const { stream, opened, heard, sessions, time } = loop();
     stream('a');
     sessions.send({ session: 'a', number: 3, frames: ['two'] });

@@ -169,7 +169,7 @@ describe('findRoute', () => {
     for (const method of ['GET', 'POST']) expect(findRoute(method, path).found).toBe('nothing');
   });
 
-  it('knows the family of every path, whether it exists or not', () => {
+  it('returns the family of every path, whether it exists or not', () => {
     const families = [
       'publish_api',
       'customer_api',

@@ -106,7 +106,7 @@ describe('a client whose place is decided later', () => {
     await releasedBy(places);
   });
 
-  it('hears nothing but 4004 when there is none', async () => {
+  it('receives only 4004 when there is none', async () => {
     const { open, asked, waiting, places } = stage();
     const opened = open();
     await asked(1);

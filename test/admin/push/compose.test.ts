@@ -287,7 +287,7 @@ describe('the credential of a gateway', () => {
     expect(refused).toMatchObject({ status: 400, json: { field: 'fcm.serviceAccount' } });
   });
 
-  it('of another kind of file is refused in words', async () => {
+  it('of another kind of file is refused with the reason', async () => {
     const { id } = await withCredentials();
     const refused = await ask('POST', `/instances/${id}/gateways/check`, {
       platform: 'fcm',
@@ -297,7 +297,7 @@ describe('the credential of a gateway', () => {
     expect(String(refused.json['error'])).toContain('google-services.json');
   });
 
-  it('has the last word of its gateway beside it', async () => {
+  it('is shown with the last answer of its gateway', async () => {
     const instance = await withCredentials();
     const { id } = instance;
     await deviceOf(instance, 'apns', ['a'], 'ab'.repeat(32));

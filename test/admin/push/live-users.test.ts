@@ -22,7 +22,7 @@ const of = `/instances/${INSTANCE.id}`;
 const fcm = { notification: { title: 'Hi' } };
 
 describe('the admin API shows of a publish with a live part', () => {
-  it('what became of it, and of each user, in pages', async () => {
+  it('its result, and that of each user, in pages', async () => {
     await registers(server, 'bob');
     await using ann = await userConnects(server, 'ann');
     const id = await publishesLive(server, ['ann', 'bob', 'cid']);

@@ -77,7 +77,7 @@ describe('the publishes of an instance', () => {
     });
   });
 
-  it('say in words why a device did not get one', async () => {
+  it('explain why a device did not get one', async () => {
     const instance = await newInstance(server);
     const { status } = await setInterest(instance, await registered(instance, 'fcm'));
     expect(status).toBe(200);

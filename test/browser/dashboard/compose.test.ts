@@ -179,7 +179,7 @@ it('makes this browser a device, which shows what is sent to it', async () => {
   await page.close();
 });
 
-it('keeps a credential once its gateway has taken it, and never shows it', async () => {
+it('keeps a credential once its gateway has accepted it, and never shows it', async () => {
   const { serviceAccountFile, ...fcm } = gateways.settings.fcm;
   const { privateKeyFile, ...apns } = gateways.settings.apns;
   const account = readFileSync(String(serviceAccountFile), 'utf8');

@@ -26,7 +26,7 @@ setDefaultTimeout(180_000);
 
 const DEAD_TOKEN = 'd-x:the-token-of-an-app-that-was-removed';
 
-/** What FCM says of a dead token. */
+/** The answer of FCM for a dead token. */
 const UNREGISTERED = JSON.stringify({
   error: {
     code: 404,
@@ -100,7 +100,7 @@ async function publishedToTwo() {
   return { alive, dead, publish };
 }
 
-it('says why a device did not get a publish, and leads there from the publish', async () => {
+it('explains why a device did not get a publish, and leads there from the publish', async () => {
   const { alive, dead, publish } = await publishedToTwo();
   const { page, complaints } = await openDashboard(
     server,
@@ -166,7 +166,7 @@ it('finds devices by user, interest and platform, and keeps the filter in the ad
   await page.close();
 });
 
-it('removes a device after its name was typed, and says what an unknown id may be', async () => {
+it('removes a device after its name was typed, and explains what an unknown id may be', async () => {
   const id = await registered(server);
   const { page } = await openDashboard(server, browser, inInstance(`/devices/${id}`));
   await page.getByRole('button', { name: 'Remove' }).click();

@@ -80,7 +80,7 @@ it('Firefox becomes a device, and shows what the dashboard sends to it', async (
     await tab.evaluate(`${button(text)}.click()`);
   }
   await tab.until(`document.querySelector('main').textContent.includes('Shown after')`);
-  // The service worker has told the server.
+  // The service worker has reported to the server.
   await eventually(
     () => admin(asked, 'GET', `/instances/${id}/publishes`),
     ({ text }) => text.includes('"delivered":1'),

@@ -46,7 +46,7 @@ async function focused(page: Page): Promise<string> {
   })()`)) as string;
 }
 
-/** Presses Tab until the focus leaves the page, and gives what had it. */
+/** Presses Tab until the focus leaves the page, and returns what had it. */
 async function tabThrough(page: Page): Promise<readonly string[]> {
   const seen: string[] = [];
   for (let pressed = 0; pressed < 100; pressed++) {
@@ -166,7 +166,7 @@ describe('by keyboard alone', () => {
     await page.close();
   });
 
-  it('on a narrow screen, all pages stand behind More, which gives the focus back', async () => {
+  it('on a narrow screen, all pages are behind More, which gives the focus back', async () => {
     const { page } = await openDashboard(server, browser, `/apps/${APP.id}/send`);
     await page.setViewportSize({ width: 390, height: 844 });
     const more = page.getByRole('button', { name: 'More' });
@@ -183,7 +183,7 @@ describe('by keyboard alone', () => {
   });
 });
 
-describe('what the server refuses is said in words', () => {
+describe('a refusal of the server is explained', () => {
   it('409: what was typed stays', async () => {
     const asked = { ...server, adminPassword: PASSWORD };
     const app = await newApp(asked);
@@ -198,7 +198,7 @@ describe('what the server refuses is said in words', () => {
     await page.close();
   });
 
-  it('403: which role it takes, and which one the user has', async () => {
+  it('403: which role is needed, and which one the user has', async () => {
     const { page } = await browser.open('about:blank');
     await page.context().clearCookies();
     await page.setExtraHTTPHeaders({ 'Remote-User': 'vera', 'Remote-Groups': 'guests' });

@@ -105,7 +105,7 @@ it('shows all users of a large publish, a page at a time', async () => {
   await page.close();
 });
 
-it('says why nobody was asked', async () => {
+it('explains why nobody was asked', async () => {
   const disabled = { id: APP.id, enabled: false, keys: [{ key: APP.key, secret: APP.secret }] };
   await using own = await startPush({
     instance: { app: APP.id },

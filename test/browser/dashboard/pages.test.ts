@@ -71,7 +71,7 @@ describe.each([
   });
   afterAll(() => walker.page.close());
 
-  // All tests of a page have the same sentence; the path tells which failed.
+  // All tests of a page have the same sentence; the path shows which failed.
   for (const row of rows) {
     it(`/dashboard${row[0]} is accessible and fits, light and dark, wide and narrow`, async () => {
       expect(await walker.look(row)).toEqual([]);
@@ -79,7 +79,7 @@ describe.each([
   }
 });
 
-describe('the commonest mistakes stand on the screen in words', () => {
+describe('the most common mistakes are explained on the screen', () => {
   const open = (path: string) => openDashboard(servers[1], browser, path);
   const inApp = (path: string) => `/apps/${seeded.app.id}/${path}`;
 

@@ -119,7 +119,7 @@ async function enter(
   while (heard.event !== 'pusher_internal:subscription_succeeded') heard = await client.hears();
 }
 
-/** What clients and backends do wrong most often. Gives the connection that was refused. */
+/** What clients and backends do wrong most often. Returns the connection that was refused. */
 async function makeMistakes(
   app: TestApp,
   server: Pick<Fanfare, 'port'>,

@@ -47,7 +47,7 @@ it('shows the servers of the cluster, and what is where', async () => {
   expect(complaints).toEqual([]);
 });
 
-it('follows the logs of all servers, with its filter in the address and a way from each id', async () => {
+it('follows the logs of all servers, with its filter in the address and a link from each id', async () => {
   const { page, complaints } = await openDashboard(first, browser, '/log?text=channel%3Dprivate-x');
   await page.getByText('No line fits').waitFor();
   // A refusal is a line of the log.
@@ -66,7 +66,7 @@ it('follows the logs of all servers, with its filter in the address and a way fr
   await page.keyboard.press('p');
   await page.getByRole('button', { name: /^Go on/ }).waitFor();
   const held = await lines.count();
-  // That somebody watches is a line of the log.
+  // Watching logs a line.
   await openDashboard(first, browser, `/apps/${APP.id}/live`);
   await page.getByText(/^Paused: \d+ newer lines?\.$/).waitFor();
   expect(await lines.count()).toBe(held);

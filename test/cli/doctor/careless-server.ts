@@ -36,7 +36,7 @@ export function carelessServer(manners: Manners = {}): BrokenServer & {
     async fetch(request, serving) {
       if (serving.upgrade(request)) return undefined;
       if (request.method === 'GET') return Response.json({ channels: {} });
-      // It knows no HTTP transports, as most other servers.
+      // It has no HTTP transports, like most other servers.
       if (new URL(request.url).pathname.startsWith('/pusher/')) {
         return new Response('not found', { status: 404 });
       }

@@ -10,7 +10,7 @@ describe('the doctor examines the HTTP transports of a server and', () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it('says how fast events arrive over the HTTP transports', async () => {
+  it('reports how fast events arrive over the HTTP transports', async () => {
     const found = await examine(server, { ...BACKEND, idle: '0.1' });
     const arrived = /^opens after \d+ ms, and an event arrives after \d+ ms$/;
     expect(found.of('xhr-streaming')?.detail).toMatch(arrived);
@@ -98,7 +98,7 @@ describe('the doctor examines the HTTP transports of a server and', () => {
     },
   );
 
-  it('says which requests of a session do not reach its server', async () => {
+  it('reports which requests of a session do not reach its server', async () => {
     await using broken = await proxy(server, {
       instead: (request) =>
         request.includes('/xhr_send') ? httpAnswer('404 Not Found', 'No such session') : undefined,

@@ -175,7 +175,7 @@ describe('the doctor examines other servers of the protocol and', () => {
     expect(refusal).toMatchObject(failure(`${detail}.*${code}: "no"`, advice));
   });
 
-  it('knows the two hosts of the hosted service', () => {
+  it('recognises the two hosts of the hosted service', () => {
     const parsed = parseTarget('https://api-eu.pusher.com', undefined);
     expect(parsed).toMatchObject({
       target: { websocket: { host: 'ws-eu.pusher.com' }, api: { host: 'api-eu.pusher.com' } },

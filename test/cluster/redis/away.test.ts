@@ -111,7 +111,7 @@ it('what was missed and cannot be read again is counted', async () => {
   expect(counted(meter, 'engineLosses')).toBe(1);
 });
 
-it('how long it has been away is told in seconds, until it is back', async () => {
+it('how long it has been away is reported in seconds, until it is back', async () => {
   const { clock, link, engine } = await stage();
   expect(engine.figures()).toMatchObject({ waiting: 0, awaySeconds: 0 });
   link.commands.waiting = 3;

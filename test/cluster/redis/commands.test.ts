@@ -81,7 +81,7 @@ describe('commands for Redis', () => {
     expect(site.proxy.chunks - chunks).toBe(1);
   });
 
-  it.concurrent('runs a command once whose reply is lost, and says that it may have run', async () => {
+  it.concurrent('runs a command once whose reply is lost, and reports that it may have run', async () => {
     await using site = await open();
     site.proxy.doesSwallowReplies = true;
     const startedAtMs = performance.now();
@@ -209,7 +209,7 @@ describe('commands for Redis', () => {
     expect(list.map(Number)).toEqual(Array.from({ length: 3_000 }, (_, number) => number));
   });
 
-  it.concurrent('refuses writes of a full Redis, and goes on', async () => {
+  it.concurrent('refuses writes of a full Redis, and continues', async () => {
     await using site = await open();
     await site.commands.run(['CONFIG', 'SET', 'maxmemory', 1]);
 

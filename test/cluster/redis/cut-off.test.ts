@@ -160,7 +160,7 @@ describe('subscriptions that Redis cuts at its output buffer limit', () => {
 
 describe('a primary that sentinels replace by a copy without the last writes', () => {
   it.if(runs(0, 1) === 1)(
-    'is left within 10 s, although it goes on serving, and clients are told what is true',
+    'is left within 10 s, although it continues to serve, and clients get the true state',
     async () => {
       const old = site.use(await startRedis());
       const sentinel = site.use(await startSentinel(old.port));

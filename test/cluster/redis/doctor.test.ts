@@ -11,7 +11,7 @@ import { openLink } from './link.fixture.ts';
 
 /** `fanfare doctor --redis`. */
 
-/** Examines the Redis servers of a configuration; gives the exit code and what is not ok. */
+/** Examines the Redis servers of a configuration; returns the exit code and what is not ok. */
 async function examine(engine: object) {
   const directory = mkdtempSync(join(tmpdir(), 'fanfare-doctor-'));
   const config = join(directory, 'fanfare.json');
@@ -28,7 +28,7 @@ async function examine(engine: object) {
   return { code, text, checks, wrong: checks.filter(({ result }) => result !== 'ok') };
 }
 
-it('examines each Redis server, and says so if nothing is wrong', async () => {
+it('examines each Redis server, and reports that nothing is wrong', async () => {
   await using one = await startRedis();
   await using two = await startRedis();
   const { code, checks, wrong } = await examine({ urls: [one.url, two.url] });
@@ -41,7 +41,7 @@ it('examines each Redis server, and says so if nothing is wrong', async () => {
   expect(checks[redisCheckNames.length]?.detail).toContain(`127.0.0.1:${two.port}: `);
 });
 
-it('says what is wrong, and never the password', async () => {
+it('reports what is wrong, and never the password', async () => {
   const memory = ['--maxmemory', '50mb', '--maxmemory-policy', 'allkeys-lru'];
   await using redis = await startRedis([...memory, '--requirepass', 'secret']);
   const at = `127.0.0.1:${redis.port}`;
@@ -89,7 +89,7 @@ it('names the right that a user lacks', async () => {
 it.each([
   ['nobody listens there', '', /ECONNREFUSED|refused/i, /Check that Redis runs/],
   ['the password is wrong', 'ann:pw@', /WRONGPASS/, /Change the setting/],
-])('says that it cannot use a server: %s', async (_, login, why, advice) => {
+])('reports that it cannot use a server: %s', async (_, login, why, advice) => {
   await using redis = await startRedis();
   const port = login === '' ? await freePort() : redis.port;
   const { code, wrong } = await examine({ url: `redis://${login}127.0.0.1:${port}` });

@@ -177,7 +177,7 @@ describe('a Redis that has lost its data', () => {
 });
 
 describe('a Redis that hangs', () => {
-  it('fails publishes in time, lets joins wait, and takes nobody for dead', async () => {
+  it('fails publishes in time, lets joins wait, and declares nobody dead', async () => {
     redis.signal('SIGSTOP');
     const published = near.publish(ROOM, 'lost').then(
       () => 'sent',
@@ -220,7 +220,7 @@ describe('subscriptions that are cut', () => {
     await cluster.settled();
     const reader = [...far.clients].find(({ text }) => text === 'news');
     expect(reader?.count).toBe(3);
-    // Only the connection that hears the counts is cut.
+    // Only the connection that receives the counts is cut.
     proxy.stallThoseThatSent('SUBSCRIBE');
     const leaving = [...near.clients].find(({ text }) => text === 'news');
     if (leaving !== undefined) await near.leave(leaving);
@@ -229,9 +229,9 @@ describe('subscriptions that are cut', () => {
   });
 });
 
-describe('events that are published while a node hears nothing', () => {
+describe('events that are published while a node receives nothing', () => {
   const eventsAt = (node: Node) => [...node.clients].map(({ events }) => events);
-  /** Publishes events of about 10 kB, and gives their names. */
+  /** Publishes events of about 10 kB, and returns their names. */
   const publishMany = async (text: string, count: number) => {
     const names = Array.from({ length: count }, (_, n) => `event-${n}-${'x'.repeat(10_000)}`);
     for (const name of names) await near.publish(text, name);

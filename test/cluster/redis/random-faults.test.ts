@@ -10,7 +10,7 @@ import { DEADLINE_MS, openLink } from './link.fixture.ts';
 
 const append = new Script("return redis.call('RPUSH', KEYS[1], ARGV[1])");
 
-it('runs a command once or not at all, in order, and tells which, whatever fails', async () => {
+it('runs a command once or not at all, in order, and reports which, whatever fails', async () => {
   await using redis = await startRedis();
   await using proxy = await TcpProxy.start(redis.port);
   await using link = await openLink({ url: proxy.url, scripts: [append] });

@@ -91,7 +91,7 @@ describe('a Redis server that sentinels name', () => {
   it.concurrent('that has become a replica is left at its first refusal', async () => {
     await using site = await open();
     await using other = await startRedis();
-    // Nothing is known of this at the sentinel, which goes on naming it.
+    // The sentinel does not know of this, and continues to name it.
     await cli(site.primary, 'REPLICAOF', '127.0.0.1', String(other.port));
 
     const failure = await site.link.server.commands.run(['SET', 'a', 1]).catch((error) => error);

@@ -41,7 +41,7 @@ async function followedAtRedis(site: Site): Promise<readonly string[]> {
 }
 
 describe('subscriptions at Redis', () => {
-  it.concurrent('hear a channel from the confirmation on, until they are given up', async () => {
+  it.concurrent('receive the messages of a channel from the confirmation on, until they are given up', async () => {
     await using site = await open();
     await site.subscriptions.follow('c:1');
 

@@ -51,7 +51,7 @@ for (const { name, make } of databases) {
       ]);
     });
 
-    it('keeps as many as it is told', async () => {
+    it('keeps the given number of entries', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await store.add(entry(id));
       await store.trim(4);
       expect(await ids(9)).toEqual(['d', 'c', 'b', 'a']);

@@ -83,7 +83,7 @@ describe.each(databases)('the live part of a publish in $name', ({ make }) => {
     expect(await on.reached()).toEqual(['ann']);
   });
 
-  it('lets planning begin by itself 2 s after the deadline, and then takes no result', async () => {
+  it('lets planning begin by itself 2 s after the deadline, and then accepts no result', async () => {
     await using on = await scene();
     expect(await on.claims(WAIT_MS + GRACE_MS - 1)).toEqual([]);
     expect(await on.claims(WAIT_MS + GRACE_MS)).toEqual([{ reached: [] }]);

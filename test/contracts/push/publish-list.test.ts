@@ -14,7 +14,7 @@ describe.each(databases)('the list of publishes in $name', ({ make }) => {
       stores,
       scene,
       list,
-      /** Accepts publishes one after the other, and gives their ids. */
+      /** Accepts publishes one after the other, and returns their ids. */
       async accepted(...changes: readonly Partial<NewPublish>[]) {
         const ids: string[] = [];
         for (const change of changes) ids.push((await scene.accept(change)).id);
@@ -59,7 +59,7 @@ describe.each(databases)('the list of publishes in $name', ({ make }) => {
     expect((await one.listed({ state: 'finished' })).ids).toEqual([]);
   });
 
-  it('shows whom each is for, and what became of it', async () => {
+  it('shows whom each is for, and its result', async () => {
     await using one = await open();
     await one.scene.planned({ devices: 3 });
     const [underWay] = (await one.listed()).publishes;

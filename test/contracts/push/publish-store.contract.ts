@@ -107,7 +107,7 @@ export function publishStoreContract(name: string, open: () => Promise<PublishSt
       }
     });
 
-    it('knows a publish in its own instance only', async () => {
+    it('finds a publish in its own instance only', async () => {
       await using given = await open();
       const one = publish(given.instance);
       await given.store.accept(one);

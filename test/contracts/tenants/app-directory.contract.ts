@@ -42,7 +42,7 @@ export function appDirectoryContract(name: string, open: () => Filled): void {
       expect(directory.byKey('first-key')).toBeUndefined();
       expect(directory.byId('other')).toBeUndefined();
       expect(directory.byKey('other-key')).toBeUndefined();
-      // Whoever still holds it must find it unusable.
+      // Code that still holds it must find it unusable.
       expect(held?.enabled).toBe(false);
     });
   });

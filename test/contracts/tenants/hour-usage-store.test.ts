@@ -64,7 +64,7 @@ describe.each(databases)('HourUsageStore on $name', ({ make }) => {
     expect(sums).toMatchObject([{ fewest: 4, most: 4 }]);
   });
 
-  it('tells which sums it has written, and forgets old hours piece by piece', async () => {
+  it('returns which sums it has written, and forgets old hours piece by piece', async () => {
     const apps = Array.from({ length: 450 }, (_, n) => sumOf(`app ${n}`, n % 2, { messages: 1 }));
     let written = 0;
     await store.add(apps, (piece) => {

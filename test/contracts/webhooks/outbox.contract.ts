@@ -62,7 +62,7 @@ const failed = (request: NewOutboxRequest, atMs: number): Settlement => ({
   next: { state: 'failed', atMs, reason: 'HTTP 500' },
 });
 
-/** What the sender expects of any outbox. `open` gives an empty one, and what closes it. */
+/** What the sender expects of any outbox. `open` returns an empty one, and what closes it. */
 export function outboxContract(
   name: string,
   open: () => Promise<OutboxPorts & { readonly close: () => Promise<void> }>,
@@ -137,7 +137,7 @@ export function outboxContract(
       expect([...kept.join('')].toSorted()).toEqual(letters);
     });
 
-    it('knows an event for as long as it is asked to', async () => {
+    it('remembers an event for as long as requested', async () => {
       await ports.outbox.write(
         [repeatable(11, 'a'), repeatable(12, 'b', { createdAtMs: 5_000 })],
         [],
@@ -239,7 +239,7 @@ export function outboxContract(
         [
           retried(first, 9_500),
           { ...late, next: { state: 'waiting', atMs: 9_500 } },
-          // Who has it now finds it finished.
+          // The server that has it now finds it finished.
           { ...failed(other, 9_500), attempt: undefined },
         ],
       );

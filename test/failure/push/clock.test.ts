@@ -19,14 +19,14 @@ const PROGRAM = `${import.meta.dir}/../clock-server.fixture.ts`;
 
 const requests = new PushRequests();
 
-/** A server whose clock can be put wrong, and which publishes so often in a second. */
+/** A server whose clock can be put wrong, and which may publish this often in a second. */
 function start(publishesPerSecond = 0, environment: Readonly<Record<string, string>> = {}) {
   const settings = { ...instanceSettings(), limits: { publishesPerSecond } };
   const config = { push: pushSettings(settings) };
   return startFanfare({ config, environment, program: PROGRAM });
 }
 
-/** The same server, killed and started again with a clock that is so far off. */
+/** The same server, killed and started again with a clock that is this far off. */
 async function startAgain(server: Fanfare, offsetMs: number): Promise<Fanfare> {
   await server.stop('SIGKILL');
   return await spawnFanfare(
@@ -87,7 +87,7 @@ describe('where the clock of a server', () => {
   );
 
   it.concurrent(
-    'is a day ahead, a key has had its time',
+    'is a day ahead, an idempotency key has expired',
     async () => {
       await using server = await start();
       const repeatable = requests.publish(markedPublish(newMarker()), { idempotencyKey: 'key' });
@@ -105,7 +105,7 @@ describe('where the clock of a server', () => {
     ['back', -HOUR_MS],
     ['ahead', HOUR_MS],
   ])(
-    'jumps %s while it runs, publishing goes on, and no id comes twice',
+    'jumps %s while it runs, publishing continues, and no id comes twice',
     async (_, jumpMs) => {
       await using server = await start(20, { CLOCK_JUMP_MS: String(jumpMs) });
       const ids: string[] = [];
@@ -140,7 +140,7 @@ describe('where the clock of a server', () => {
   );
 
   it.concurrent(
-    'differs from that of a backend, tokens of users hold a minute longer than they say',
+    'differs from that of a backend, tokens of users are valid a minute longer than they state',
     async () => {
       await using server = await start();
       const tellsUser = async (to: Fanfare, endsInSeconds: number) => {
@@ -165,7 +165,7 @@ describe('where the clock of a server', () => {
   );
 });
 
-it('takes reports of devices whose clocks are anywhere', async () => {
+it('accepts reports of devices whatever their clocks show', async () => {
   await using server = await start();
   await using connection = await PushConnection.open(server);
   const clocks = [0, 1, 946_684_800, Math.floor(Date.now() / 1000), 4_102_444_800, 253_402_300_799];

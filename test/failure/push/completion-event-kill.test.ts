@@ -13,7 +13,7 @@ import { countOf, openRows } from './rows.ts';
 
 const LOOK_MS = 10;
 
-/** More than anything takes that is waited for. */
+/** Longer than anything that the test waits for. */
 const WAIT_MAX_MS = 60_000;
 
 const requests = new PushRequests(INSTANCE);
@@ -55,7 +55,7 @@ async function start(held: 'requests' | 'removals'): Promise<Fanfare> {
 const startAgain = async ({ directory }: Fanfare) =>
   parts.use(await spawnFanfare(['serve', '--config', join(directory, 'config.json')], directory));
 
-/** Gives its id when it is finished. */
+/** Returns its id when it is finished. */
 async function publish(server: Fanfare): Promise<string> {
   const body = { users: ['ann'], web: { notification: {} }, webhookUrl: endpoint.url };
   const { status, json } = await askPush(server, requests.publish(body));

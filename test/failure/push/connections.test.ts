@@ -74,7 +74,7 @@ async function abort(server: Fanfare, marker: string, kind: number): Promise<voi
   else socket.destroy();
 }
 
-it('answers others while clients say nothing, half of it, or go away in the middle', async () => {
+it('answers others while clients send nothing or half a request, or disconnect in the middle', async () => {
   // Halves of bodies may stay as long as they like: there must be many to the end.
   const environment = { FANFARE_PUSH_BODY_BYTES_PER_SECOND: '0' };
   await using server = await startPush({}, { environment });

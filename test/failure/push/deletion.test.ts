@@ -89,14 +89,14 @@ class Publishing {
   }
 }
 
-/** Where another process has held the store locked, as we do to fill it, it is asked again, as libraries do. */
+/** Repeats a request while another process holds the store locked, as we do to fill it, like libraries do. */
 async function isDone(connection: PushConnection, request: RawRequest): Promise<void> {
   let status = 503;
   while (status === 503) ({ status } = await connection.asks(request));
   expect(status).toBe(200);
 }
 
-/** Everything that the sweeps are to take away of what was deleted. */
+/** The number of rows of deleted things that the sweeps must remove. */
 function leftOf(server: Fanfare, instance: number): number {
   using rows = openRows(server);
   const counts = [
@@ -109,7 +109,7 @@ function leftOf(server: Fanfare, instance: number): number {
   return countOf(rows, `SELECT ${counts.join(' + ')}`);
 }
 
-/** Publishes until nothing is left; gives how often some more was gone between publishes that were answered. */
+/** Publishes until nothing is left; returns how often the number of rows fell between answered publishes. */
 async function publishUntilGone(server: Fanfare, instance: number, publishes: Publishing) {
   const seen = new Set<number>();
   for (let left = 1; left > 0; ) {

@@ -23,7 +23,7 @@ const CROWD = 900;
 
 const PROGRAM = `${import.meta.dir}/../clock-server.fixture.ts`;
 
-/** A server whose clock is so far off, and jumps by so much with `jump`. */
+/** A server whose clock is this far off, and jumps by this much with `jump`. */
 function start(
   crowd: SiteOptions['crowds'][number],
   { offsetMs = 0, jumpMs = 0, gatewayNowMs = Date.now, areTrusted = false },
@@ -57,7 +57,7 @@ function postsTo(site: DeliverySite): Map<string, number> {
   return timesOf(site.web.arrivals.list().map(({ endpoint }) => endpoint));
 }
 
-/** Push services do not look at the clock of who sends: each test says by its own clock when what has arrived. */
+/** Push services ignore the clock of the sender: arrivals have the time of the clock of the test. */
 describe('where the clock of a server', () => {
   it.concurrent.each([
     ['ahead', HOUR_MS],
@@ -158,7 +158,7 @@ describe('where the clock of a server', () => {
     ['ahead', 2 * HOUR_MS, 'InvalidProviderToken'],
     ['behind', -2 * HOUR_MS, 'ExpiredProviderToken'],
   ])(
-    'is two hours %s, gateways do not believe who it is, and get everything when it is put right',
+    'is two hours %s, gateways refuse its credentials, and get everything once it is corrected',
     async (_, offsetMs, reason) => {
       let gatewayOffsetMs = 0;
       const gatewayNowMs = () => Date.now() + gatewayOffsetMs;

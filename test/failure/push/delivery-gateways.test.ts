@@ -36,7 +36,7 @@ const SOON_MS = 15_000;
 
 const QUIET: Crowd = { apns: 3, fcm: 3, web: 3 };
 
-/** A site that has delivered to every device once: it is connected, and knows what it may do. */
+/** A site that has delivered to every device once: it is connected, and knows the limits of gateways. */
 async function warmSite(crowds: readonly Crowd[]): Promise<DeliverySite> {
   await using parts = new AsyncDisposableStack();
   const site = parts.use(await DeliverySite.start({ crowds }));
@@ -71,7 +71,7 @@ function withStrangeKey(accountFile: string): string {
   return JSON.stringify({ ...JSON.parse(accountFile), private_key: pem });
 }
 
-/** Lets each notification for a device of an instance go wrong so. */
+/** Makes each notification for a device of an instance fail in this way. */
 function forAll(
   site: DeliverySite,
   { devices }: SiteInstance,
@@ -97,14 +97,14 @@ async function expectUntroubled(site: DeliverySite, instance: SiteInstance): Pro
   });
 }
 
-/** When notifications for a device arrived, with what they were answered. */
+/** When notifications for a device arrived, with their answers. */
 function arrivalsAt(site: DeliverySite, { address }: SiteDevice) {
   return site.apns.arrivals.list().filter(({ token }) => token === address);
 }
 
 describe('a gateway', () => {
   it.concurrent(
-    'that never answers is asked again, as long as that is worth it',
+    'that never answers is tried again until the time to live ends',
     async () => {
       await using site = await warmSite([
         { apns: 30, fcm: 10, web: 10 },
@@ -153,7 +153,7 @@ describe('a gateway', () => {
   );
 
   it.concurrent(
-    'with a storm of errors is left alone, and reaches everybody once it is over',
+    'with a storm of errors gets a pause, and reaches everybody once it is over',
     async () => {
       await using site = await warmSite([{ apns: 200, fcm: 50, web: 10 }, QUIET]);
       const [troubled, quiet] = [site.instance(0), site.instance(1)];
@@ -202,7 +202,7 @@ describe('a gateway', () => {
   );
 
   it.concurrent(
-    'that says goodbye in the middle of everything loses nothing',
+    'that sends GOAWAY in the middle of a publish loses nothing',
     async () => {
       await using site = await warmSite([{ apns: 1000, fcm: 300 }, QUIET]);
       const [troubled, quiet] = [site.instance(0), site.instance(1)];
@@ -236,7 +236,7 @@ describe('a gateway', () => {
   );
 
   it.concurrent(
-    'that ends connections in the middle of everything loses nothing',
+    'that ends connections in the middle of a publish loses nothing',
     async () => {
       await using site = await warmSite([{ apns: 1000, fcm: 300 }, QUIET]);
       const [troubled, quiet] = [site.instance(0), site.instance(1)];
@@ -262,7 +262,7 @@ describe('a gateway', () => {
   );
 
   it.concurrent(
-    'that wants to be left alone for some seconds is',
+    'that asks for a pause of some seconds gets it',
     async () => {
       // Longer than the server would wait of its own accord.
       const afterMs = 8_000;
@@ -314,7 +314,7 @@ describe('a gateway', () => {
   );
 
   it.concurrent(
-    'that refuses the credential is left alone until that is mended',
+    'that refuses the credential gets only probes until that is fixed',
     async () => {
       await using site = await warmSite([{ apns: 30, fcm: 30, web: 5 }, QUIET]);
       const [troubled, quiet] = [site.instance(0), site.instance(1)];
@@ -371,7 +371,7 @@ describe('a gateway', () => {
   );
 
   it.concurrent(
-    'that says since when it does not know a token removes only devices that registered before',
+    'that reports since when a token is gone removes only devices that registered before',
     async () => {
       await using site = await warmSite([{ apns: 10 }, QUIET]);
       const [troubled, quiet] = [site.instance(0), site.instance(1)];

@@ -6,7 +6,7 @@ import { readPlaces } from '../../../src/stores/push/publishes/page-places.ts';
 import { StoredInstances } from '../../../src/stores/tenants/instance-store.ts';
 import { openRows } from './rows.ts';
 
-/** A device as it stands in the store. */
+/** A device as it is in the store. */
 export interface StoredRow {
   readonly platform: Platform;
   readonly id: string;
@@ -21,7 +21,7 @@ export interface StoredRow {
 
 /**
  * Makes the store at `url` if there is none, and puts the devices of an instance into it, each with one interest.
- * Gives their numbers. Thousands of them in one commit: by the API they would take longer than all that is tested.
+ * Returns their numbers. Thousands of them in one commit: by the API they would take longer than all that is tested.
  */
 export async function fillStore(
   url: string,

@@ -25,7 +25,7 @@ import { fillStore, type StoredRow } from './delivery-rows.ts';
 
 /** A server that delivers to gateways of this process, with as many devices as a test wants. */
 
-/** What all devices want. */
+/** The interest of all devices. */
 const INTEREST = 'news';
 
 /** A publish to all devices of some platforms. */
@@ -33,7 +33,7 @@ export function newsFor(...some: readonly Platform[]): object {
   return publishOf(some.length === 0 ? platforms : some, {});
 }
 
-/** The same, and how long it is worth delivering. */
+/** The same, with a time to live. */
 export function newsUntil(endsAtMs: number, ...some: readonly Platform[]): object {
   const leftSeconds = Math.max(0, Math.round((endsAtMs - Date.now()) / 1000));
   return publishOf(some, {
@@ -102,14 +102,14 @@ export interface SiteOptions {
   readonly storeUrl?: string;
   /** Over the whole configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** What the gateways take for the time. */
+  /** The time by the clock of the gateways. */
   readonly gatewayNowMs?: () => number;
 }
 
 /** More than any test has arrivals of one publish. */
 const ENTRIES_MAX = 200_000;
 
-/** More than anything takes that is waited for. */
+/** Longer than anything that tests wait for. */
 const WAIT_MAX_MS = 120_000;
 
 const BUNDLE_ID = 'com.example.app';
@@ -217,7 +217,7 @@ export class DeliverySite implements AsyncDisposable {
     this.server = await spawn(this.server.directory, this.options, environment);
   }
 
-  /** Gives the id. */
+  /** Returns the id. */
   async publish(instance: SiteInstance, body: object): Promise<string> {
     const { status, json } = await askPush(this.server, instance.requests.publish(body));
     if (status !== 200) throw new Error(`${status} ${JSON.stringify(json)}`);
@@ -250,7 +250,7 @@ export class DeliverySite implements AsyncDisposable {
     return events;
   }
 
-  /** Settles with the status of a publish as soon as it is such a one. */
+  /** Settles with the status of a publish as soon as it meets a condition. */
   async becomes(
     instance: SiteInstance,
     publishId: string,
@@ -311,7 +311,7 @@ export function timesOf(addresses: Iterable<string>): Map<string, number> {
   return times;
 }
 
-/** Writes a key as Apple gives it out. */
+/** Writes a key as Apple issues it. */
 export function writeSigningKey(file: string, key: KeyObject): void {
   writeFileSync(file, key.export({ format: 'pem', type: 'pkcs8' }));
 }

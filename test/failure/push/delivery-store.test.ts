@@ -28,7 +28,7 @@ async function publishPart(site: DeliverySite, instance: SiteInstance): Promise<
   return publishId;
 }
 
-/** Settles once nothing has arrived for so long that the server has tried its store several times; gives how many have. */
+/** Settles once nothing has arrived for so long that the server has tried its store several times; returns how many have. */
 async function standsStill({ apns: { arrivals, script } }: DeliverySite): Promise<number> {
   script.latencyMs = 0;
   let { count } = arrivals;
@@ -56,7 +56,7 @@ async function expectOnce(site: DeliverySite, instance: SiteInstance, publishId:
 
 describe('delivering, while the store', () => {
   it.concurrent(
-    'is locked stops, and goes on where it was once it is free',
+    'is locked stops, and continues where it was once it is free',
     async () => {
       await using site = await DeliverySite.start({ crowds: [{ apns: DEVICES }] });
       const instance = site.instance(0);
@@ -75,7 +75,7 @@ describe('delivering, while the store', () => {
 
   // What sets the limit of another process is there on Linux only.
   it.concurrent.if(process.platform === 'linux')(
-    'is full stops, and goes on where it was once there is room',
+    'is full stops, and continues where it was once there is room',
     async () => {
       const program = `${import.meta.dir}/../full-disk-server.fixture.ts`;
       await using site = await DeliverySite.start({ crowds: [{ apns: DEVICES }], program });

@@ -56,7 +56,7 @@ async function killWhileAsked(server: Fanfare, round: number, random: Random) {
   return { sites, answers };
 }
 
-/** What a server that was started again has lost of what a site was answered, or made of what it was not. */
+/** What a restarted server has lost of what it had answered to a site, or has changed without a request. */
 async function lostOf(site: Site, server: Fanfare): Promise<readonly string[]> {
   await using connection = await PushConnection.open(server);
   const lost: string[] = [];
@@ -89,7 +89,7 @@ async function stateOf({ id }: KnownDevice, connection: PushConnection): Promise
   return { interests: page.json['interests'], userId: device.json['userId'] };
 }
 
-/** Repeats what may be repeated; gives what had another answer than the first time. */
+/** Repeats what may be repeated; returns what had another answer than the first time. */
 async function repeatAll(site: Site, server: Fanfare): Promise<readonly string[]> {
   await using connection = await PushConnection.open(server);
   const others: string[] = [];

@@ -97,7 +97,7 @@ export class LiveCrowd implements AsyncDisposable {
     }
   }
 
-  /** Publishes at once, as often as said, to the users or as many as one publish may have. What a dead server has not answered is not known to be accepted. */
+  /** Publishes at once, `count` times, to the users or as many as one publish may have. What a dead server has not answered is not known to be accepted. */
   async publish(count: number, server = this.site.server): Promise<void> {
     const { requests } = this.site.instance(0);
     const parts = Math.ceil(this.users.length / USERS_OF_PUBLISH);
@@ -129,7 +129,7 @@ export class LiveCrowd implements AsyncDisposable {
   }
 
   /**
-   * Waits for the end of all accepted publishes, and says which users have got them neither in the app nor by push, and
+   * Waits for the end of all accepted publishes, and returns which users have got them neither in the app nor by push, and
    * which publishes were pushed to others than those who were not reached, although the server knew.
    */
   async faults(server = this.site.server): Promise<readonly string[]> {

@@ -6,7 +6,7 @@ import { LiveCrowd } from './live-crowd.ts';
 const ROUNDS = runs(2, 60);
 const PUBLISHES = runs(10, 20);
 
-/** About as many things happen to a publish of a crowd: it is accepted, asked about, heard and pushed. */
+/** About as many things happen to a publish of a crowd: it is accepted, asked about, received and pushed. */
 const HAPPENS_OF_ONE = 15;
 
 /** Turns of the loop that may pass after the last of them, so that the server is met doing anything. */

@@ -38,7 +38,7 @@ export interface KnownDevice {
 
 const requests = new PushRequests();
 
-/** A backend and its devices, who ask one thing after the other, and remember what was answered. */
+/** A backend and its devices, which send one request after the other, and remember the answers. */
 export class Site {
   readonly publishes: SentPublish[] = [];
   readonly devices: KnownDevice[] = [];
@@ -57,7 +57,7 @@ export class Site {
     this.connection = connection;
   }
 
-  /** Asks for ever; fails when the connection does. */
+  /** Sends requests for ever; fails when the connection does. */
   async run(answered: () => void): Promise<never> {
     for (;;) {
       await this.random.pickIfAny(this.actions)?.();

@@ -109,7 +109,7 @@ describe('the push side of a server whose store', () => {
   );
 
   it.concurrent(
-    'is damaged in its middle refuses, says so once, and does not start again',
+    'is damaged in its middle refuses, logs that once, and does not start again',
     async () => {
       await using server = await startPush();
       await using connection = await PushConnection.open(server);

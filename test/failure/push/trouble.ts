@@ -110,7 +110,7 @@ export function expectUnavailable({ status, retryAfter, json }: PushHeard, why: 
   });
 }
 
-/** Publishes until the answer has this status; gives the ids of the publishes that were accepted meanwhile. */
+/** Publishes until the answer has this status; returns the ids of the publishes that were accepted meanwhile. */
 export async function publishesUntil(server: Fanfare, wanted: 200 | 503): Promise<string[]> {
   const deadlineMs = Date.now() + SOON_MS;
   const ids: string[] = [];

@@ -44,7 +44,7 @@ async function expectAll(server: Fanfare, options: Pick<TrialOptions, 'deliverie
 }
 
 it(
-  'loses nothing and doubles nothing',
+  'loses and duplicates nothing',
   async () => {
     await using server = await start();
     const { cuts } = await expectAll(server, { deliveries: DELIVERIES });
@@ -54,7 +54,7 @@ it(
 );
 
 it(
-  'loses nothing and doubles nothing when the server is stopped and started again',
+  'loses and duplicates nothing when the server is stopped and started again',
   async () => {
     let server = await start();
     await using parts = new AsyncDisposableStack();

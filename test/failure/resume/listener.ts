@@ -13,10 +13,10 @@ interface ListenerOptions {
   readonly transports: Options['enabledTransports'];
 }
 
-/** In the list of what a channel heard: more was missed than the server keeps. */
+/** In the list of what a channel received: more was missed than the server keeps. */
 const GAP = -1;
 
-/** pusher-js with the plugin: what it hears in each channel, and all sockets that it has had. */
+/** pusher-js with the plugin: what it receives in each channel, and all sockets that it has had. */
 export class Listener implements Disposable {
   readonly pusher: PusherJs;
   readonly socketIds = new Set<string>();
@@ -82,7 +82,7 @@ export class Listener implements Disposable {
     return this.heard.values().reduce((sum, numbers) => sum + numbers.length, 0);
   }
 
-  /** What is wrong with what a channel has heard of all that was sent. */
+  /** What is wrong with what a channel has received of all that was sent. */
   faults(channel: string, sent: readonly SentEvent[]): readonly string[] {
     const faults: string[] = [];
     let next = 0;

@@ -2,7 +2,7 @@ import type Pusher from 'pusher';
 import type { Random } from '../../../testing/random.ts';
 import type { AppBackend } from '../../../testing/servers/app-backend.ts';
 
-/** What became of an event: a request that broke may have been accepted or not. */
+/** The outcome of an event: a request that broke may have been accepted or not. */
 type Fate = 'accepted' | 'uncertain';
 
 /** An event that was sent for a channel, in the order of its channel. */
@@ -79,7 +79,7 @@ export class Publisher {
     for (const channel of channels) this.sent.get(channel)?.push({ fate, except, wasCurrent });
   }
 
-  /** Repeats a request until a server has taken it, or it may have. */
+  /** Repeats a request until a server has accepted it, or may have. */
   private async post(batch: readonly Pusher.BatchEvent[]): Promise<Fate> {
     const { library } = this.options.backend;
     const [first] = batch;

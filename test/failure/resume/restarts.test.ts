@@ -53,7 +53,7 @@ async function allResume(server: Fanfare, places: ReadonlyMap<string, string>): 
 }
 
 describe('a history in memory', () => {
-  it('goes on after a clean restart, and its file is gone before anybody is served', async () => {
+  it('continues after a clean restart, and its file is gone before anybody is served', async () => {
     await using first = await start();
     const places = await filled(first);
     expect(existsSync(fileOf(first))).toBe(false);
@@ -65,7 +65,7 @@ describe('a history in memory', () => {
     expect(await publish(second, 'kept-0', 'more')).toStartWith('3-');
   });
 
-  it('goes on with another number of threads', async () => {
+  it('continues with another number of threads', async () => {
     await using first = await start(2);
     const places = await filled(first);
     await first.stop();

@@ -14,11 +14,11 @@ const MISSED_MAX = 200;
 export interface TrialOptions {
   /** Of the server. */
   readonly port: number;
-  /** What stands between it and the clients. */
+  /** What is between it and the clients. */
   readonly network: { readonly port: number; isCalm: boolean };
   readonly random: Random;
   readonly clients: number;
-  /** Ends when the clients together have heard as many events. */
+  /** Ends when the clients together have received this many events. */
   readonly deliveries: number;
   readonly transports?: Options['enabledTransports'];
   /** Called before each request with the number of deliveries so far. */
@@ -34,7 +34,7 @@ export interface TrialResult {
   readonly uncertain: number;
 }
 
-/** Sends events to clients on a bad network, until they have heard enough; then everything that was sent must have arrived. */
+/** Sends events to clients on a bad network, until they have received enough; then everything that was sent must have arrived. */
 export async function trial({ network, random, ...options }: TrialOptions): Promise<TrialResult> {
   using parts = new DisposableStack();
   const backend = parts.use(startAppBackend(options));

@@ -58,7 +58,7 @@ describe('a stream', () => {
     expect(await stream.line()).toBe('a[]');
   });
 
-  it('takes over from the one before, which ends without a word', async () => {
+  it('replaces the one before, which ends without another line', async () => {
     using given = await opened(server);
     const { session, stream: first } = given;
     using second = await session.stream();
@@ -150,7 +150,7 @@ describe('a poll', () => {
     await client.hearsNothing();
   });
 
-  it('is held until there is something to say, and has all of it in one line', async () => {
+  it('is held until there is something to send, and has all of it in one line', async () => {
     const session = new SessionRequests(server);
     await session.pollsOpen();
     const channel = fresh();
@@ -165,7 +165,7 @@ describe('a poll', () => {
     expect(text.indexOf('\n')).toBe(text.length - 1);
   });
 
-  it('takes over from the one before', async () => {
+  it('replaces the one before', async () => {
     const session = new SessionRequests(server);
     await session.pollsOpen();
     const first = session.poll();
@@ -217,7 +217,7 @@ describe('a receive request with a body', () => {
     ]);
   });
 
-  it('is taken if its chunks are empty, as of a proxy that does not know the length', async () => {
+  it('is accepted if its chunks are empty, as of a proxy that does not know the length', async () => {
     const { base } = new SessionRequests(server);
     expect(await answerToChunks(`${base}/xhr?protocol=7`, [])).toEqual([200, 'o\n']);
   });
@@ -275,7 +275,7 @@ describe('a refusal', () => {
 });
 
 describe('a send', () => {
-  it('is answered with 204, whatever its type, and its messages are taken in order', async () => {
+  it('is answered with 204, whatever its type, and its messages are accepted in order', async () => {
     using given = await opened(server);
     const { session, stream } = given;
     const [one, two] = [fresh(), fresh()];
@@ -326,7 +326,7 @@ describe('a send', () => {
     '["a",',
     '[["a"]]',
     Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d]),
-  ])('of %p is answered with 400, and nothing of it is taken', async (body) => {
+  ])('of %p is answered with 400, and nothing of it is accepted', async (body) => {
     using given = await opened(server);
     const { session, stream } = given;
     const response = await session.sendBody(typeof body === 'string' ? body : new Uint8Array(body));
@@ -353,7 +353,7 @@ describe('a send', () => {
     expect(await stream.line()).toStartWith('c[1009,');
   });
 
-  it('of the longest message is taken, however it is escaped', async () => {
+  it('of the longest message is accepted, however it is escaped', async () => {
     using given = await opened(server);
     const { session, stream } = given;
     const ping = '{"event":"pusher:ping","data":{"text":""}}';

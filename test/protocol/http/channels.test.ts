@@ -152,7 +152,7 @@ describe('GET /channels', () => {
 });
 
 describe('GET /channels/NAME', () => {
-  it('says whether a channel is occupied, even if it never existed', async () => {
+  it('returns whether a channel is occupied, even if it never existed', async () => {
     expect(await gets(server, '/channels/single')).toEqual(json('{"occupied":false}'));
     await using _client = await subscriber(server, 'single');
     expect(await gets(server, '/channels/single')).toEqual(json('{"occupied":true}'));

@@ -300,7 +300,7 @@ describe('pipelined requests', () => {
 });
 
 describe('an answer', () => {
-  it('has a length and a type, and says nothing about the server', async () => {
+  it('has a length and a type, and reveals nothing about the server', async () => {
     await using connection = await RawHttp.open(server);
     const answers = [
       await connection.asks(get('a')),

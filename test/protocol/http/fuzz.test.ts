@@ -31,7 +31,7 @@ function descriptors(): number {
 const statusesSeen = new Set<string>();
 
 /**
- * Sends bytes, says that there are no more, and waits for the end: the server must answer or close. Its
+ * Sends bytes, ends its side of the connection, and waits for the end: the server must answer or close. Its
  * parser, which is Bun's, answers 505 where a request line does not end in a version it knows; nothing
  * else above 499 is ever right.
  */

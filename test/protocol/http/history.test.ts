@@ -65,7 +65,7 @@ describe('the history of a channel', () => {
     expect(none.json).toEqual({ events: [], last_id: ids[4], more: true });
   });
 
-  it('says whether everything since an event is there', async () => {
+  it('reports whether everything since an event is there', async () => {
     const channel = fresh('few-');
     const ids: string[] = [];
     for (const name of ['a', 'b', 'c', 'd', 'e']) ids.push(await publish(channel, name));

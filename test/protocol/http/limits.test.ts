@@ -239,7 +239,7 @@ describe('channels.requestBytes', () => {
     await connection.ends();
   });
 
-  it('applies to every endpoint that takes a body', async () => {
+  it('applies to every endpoint that accepts a body', async () => {
     const body = bodyOf(MAX + 1);
     for (const path of ['/events', '/batch_events', '/channels/a/events']) {
       await using connection = await RawHttp.open(server);

@@ -33,7 +33,7 @@ const trust = { ca: untrusted.cert };
 const path = `/apps/${APP.id}/events`;
 const eventOf = (channel: string) => JSON.stringify({ name: 'n', channel, data: 'd' });
 
-/** Opens a WebSocket over TLS, and gives what comes, one message after the other. */
+/** Opens a WebSocket over TLS, and returns what comes, one message after the other. */
 function webSocket(): { socket: WebSocket; next(): Promise<string> } {
   const address = `wss://127.0.0.1:${server.port}${pathOf()}`;
   const socket = new WebSocket(address, { tls: trust });
@@ -84,7 +84,7 @@ describe('a server with a certificate', () => {
     }
   });
 
-  it('takes a body of many packets', async () => {
+  it('accepts a body of many packets', async () => {
     const body = JSON.stringify({ name: 'n', channel: 'a', data: 'd', pad: 'x'.repeat(900_000) });
     await using connection = await RawHttp.open(server, { tls: true });
     const target = signedTarget('POST', path, { body });

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Sends these bytes on a connection of their own; gives the answer, which must be the last one. */
+/** Sends these bytes on a connection of their own; returns the answer, which must be the last one. */
 async function lastAnswerTo(bytes: string | Uint8Array): Promise<Answered> {
   await using connection = await open(server);
   connection.writes(bytes);
@@ -121,7 +121,7 @@ describe('a path that does not exist is answered with 404', () => {
   });
 });
 
-describe('a method that a path does not take is answered with 405', () => {
+describe('a method that a path does not accept is answered with 405', () => {
   const id = `web-${UNKNOWN}`;
   it.each([
     [publishes('/interests'), ['POST']],
@@ -140,7 +140,7 @@ describe('a method that a path does not take is answered with 405', () => {
     [device(`web/${id}/interests/a`), ['POST', 'DELETE']],
     [events(), ['POST']],
     ['/sdk/service-worker.js', ['GET', 'HEAD']],
-  ])('%s takes %j', async (target, taken) => {
+  ])('%s accepts %j', async (target, taken) => {
     // CONNECT names no path, and browsers ask with OPTIONS.
     const others = METHODS.filter((method) => !['CONNECT', 'OPTIONS', ...taken].includes(method));
     await using connection = await open(server);
@@ -287,7 +287,7 @@ describe('a request in an unusual form is understood:', () => {
   });
 });
 
-describe('an error says nothing secret', () => {
+describe('an error reveals no secret', () => {
   it('for any request, and neither does the log', async () => {
     const token = `secret-token-${'x'.repeat(20)}`;
     const id = await registered(server);

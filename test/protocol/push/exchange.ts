@@ -70,7 +70,7 @@ export function startPush(options: PushOptions = {}): Promise<Fanfare> {
   return startFanfare({ config: { push: pushSettings(options), ...options.config } });
 }
 
-/** Gives a running server another configuration, as an operator does. Settles when it is served. */
+/** Returns a running server another configuration, as an operator does. Settles when it is served. */
 export async function reconfigure(server: Fanfare, options: PushOptions): Promise<void> {
   const config = configOf(server.directory, { config: { push: pushSettings(options) } });
   writeFileSync(join(server.directory, 'config.json'), JSON.stringify(config));
@@ -220,7 +220,7 @@ export function publish(
   return ask(at, 'POST', publishes(kind, id), { headers: all, body });
 }
 
-/** Sends a publish that must be accepted; gives its id. */
+/** Sends a publish that must be accepted; returns its id. */
 export async function published(
   at: InstanceLocation,
   body: object = TO_INTERESTS,
@@ -296,7 +296,7 @@ export function registration(platform: Platform, change: object = {}): object {
   }
 }
 
-/** Sends a registration that must be accepted; gives the id of the device. */
+/** Sends a registration that must be accepted; returns the id of the device. */
 export async function registered(
   at: InstanceLocation,
   platform: Platform = 'fcm',
@@ -309,7 +309,7 @@ export async function registered(
   return (json as { id: string }).id;
 }
 
-/** Registers a device of a user; gives its id. */
+/** Registers a device of a user; returns its id. */
 export async function registeredOf(at: InstanceLocation, sub: string): Promise<string> {
   const { id: instance, secretKey } = instanceAt(at);
   const id = await registered(at);

@@ -41,7 +41,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Sends requests one after the other, on a new connection when one ends; gives the status. */
+/** Sends requests one after the other, on a new connection when one ends; returns the status. */
 async function statusOf(request: RawRequest): Promise<number> {
   if (connection.ended) connection = await open(server);
   const { status, headers } = seen(await connection.asks(request), request.method);

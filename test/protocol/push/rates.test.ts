@@ -57,7 +57,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 /** Below the limit of requests in flight on one connection. */
 const AT_ONCE = 25;
 
-/** Sends requests at once, so that the server reads them at the same moment; gives the answers in order. */
+/** Sends requests at once, so that the server reads them at the same moment; returns the answers in order. */
 async function sent(requests: readonly Buffer[]): Promise<Answered[]> {
   await using connection = await open(server);
   connection.writes(Buffer.concat(requests));

@@ -29,7 +29,7 @@ async function hearsByChannel(client: AppClient, count: number): Promise<Map<str
   return heard;
 }
 
-/** The counts that a client hears, up to this one. */
+/** The counts that a client receives, up to this one. */
 async function countsUpTo(client: AppClient, last: number): Promise<number[]> {
   const heard: number[] = [];
   while (heard.at(-1) !== last) {
@@ -46,7 +46,7 @@ describe.each([2, 4])('clients on %d threads', (threads) => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it('hear the events of several backends in one order per channel', async () => {
+  it('receive the events of several backends in one order per channel', async () => {
     const app = await newApp(server);
     const clients = await eightClients(app);
     for (const client of clients) {
@@ -72,7 +72,7 @@ describe.each([2, 4])('clients on %d threads', (threads) => {
     await close(clients);
   });
 
-  it('hear client events once, in the same order, but not their own', async () => {
+  it('receive client events once, in the same order, but not their own', async () => {
     const app = await newApp(server, { clientEvents: true, limits: { clientEventsPerSecond: 0 } });
     const clients = await eightClients(app);
     const channel = 'private-room';
@@ -100,7 +100,7 @@ describe.each([2, 4])('clients on %d threads', (threads) => {
     await close(clients);
   });
 
-  it('hear each event after their confirmation once, however many come while they subscribe', async () => {
+  it('receive each event after their confirmation once, however many come while they subscribe', async () => {
     const app = await newApp(server);
     const clients = await eightClients(app);
     const count = 60;
@@ -132,7 +132,7 @@ describe.each([2, 4])('clients on %d threads', (threads) => {
     await close(clients);
   });
 
-  it('hear how many subscribers a channel has on all threads', async () => {
+  it('are notified how many subscribers a channel has on all threads', async () => {
     const app = await newApp(server, { subscriptionCounts: true });
     const clients = await eightClients(app);
     for (const client of clients) await client.subscribes('news');

@@ -47,7 +47,7 @@ describe.each([2, 4])('members on %d threads', (threads) => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it('know the same members, in the same order, while all come at once and some go', async () => {
+  it('see the same members, in the same order, while all come at once and some go', async () => {
     const app = await newApp(server);
     const clients = await eightClients(app);
     const found = await Promise.all(
@@ -73,7 +73,7 @@ describe.each([2, 4])('members on %d threads', (threads) => {
     await close(clients);
   });
 
-  it('hear once that a member left whose connection was killed', async () => {
+  it('are notified once that a member left whose connection was killed', async () => {
     const app = await newApp(server);
     const clients = await eightClients(app);
     for (const [place, client] of clients.entries()) {
@@ -92,7 +92,7 @@ describe.each([2, 4])('members on %d threads', (threads) => {
     await close(left);
   });
 
-  it('hear that a user with connections on several threads left when the last of them is gone', async () => {
+  it('are notified that a user with connections on several threads left when the last of them is gone', async () => {
     const app = await newApp(server);
     const [watcher, ...ofAnn] = await eightClients(app);
     if (watcher === undefined) throw new Error('No client');

@@ -110,7 +110,7 @@ describe('a webhook request', () => {
     await ann.hears();
   });
 
-  it('for events held back when the server stops is sent after the next start', async () => {
+  it('for events not yet sent when the server stops is sent after the next start', async () => {
     using backend = startWebhookEndpoint();
     await using stopping = await startWithWebhooks([
       { url: backend.url, events: ['channel_vacated', 'member_removed'] },

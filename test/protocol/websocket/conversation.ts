@@ -11,7 +11,7 @@ import {
 
 /** What the tests send and expect. Sections are those of the Channels protocol. */
 
-/** The versions of the protocol that official clients speak. Source: §1.1. */
+/** The versions of the protocol that official clients use. Source: §1.1. */
 export const PROTOCOLS = [5, 6, 7] as const;
 
 /** Milliseconds for a test that waits for something the server does by itself. */

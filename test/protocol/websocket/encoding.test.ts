@@ -83,7 +83,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     }
   });
 
-  it.each(JSON_TEXTS)('hears the text of JSON that was published, unchanged: %s', async (text) => {
+  it.each(JSON_TEXTS)('gets the text of JSON that was published, unchanged: %s', async (text) => {
     const channel = fresh();
     await using client = await member(server, channel, undefined, protocol);
     const body = `{"name":"news", "data": ${text} ,"channel":"${channel}"}`;

@@ -149,7 +149,7 @@ describe('a client that resumes', () => {
     await client.hearsNothing();
   });
 
-  it('may go on in a channel without any event', async () => {
+  it('may resume in a channel without any event', async () => {
     const channel = fresh('kept-');
     await using first = await connect(server);
     const { id } = await resume(first, channel, { resume_after_id: '' });

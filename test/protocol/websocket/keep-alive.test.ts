@@ -112,7 +112,7 @@ describe.concurrent('a server that pings after one second, and closes after one 
         }),
       );
       await using silent = await connect(server);
-      // Each answers every ping in its way until it gets the answer to what it says last.
+      // Each answers every ping in its way until it gets the answer to its last message.
       const heardAll = Promise.all(
         lively.map(async ({ name, client, sign }) => {
           const answer = `Cannot broadcast client event (connection not subscribed to channel ${name})`;

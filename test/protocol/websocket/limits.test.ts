@@ -189,7 +189,7 @@ describe('a client that does not read', () => {
   const closedSlow = (server: Fanfare, { socketId }: Client) =>
     server.logged(new RegExp(`read too slowly.*"connection":"${socketId}"`));
 
-  /** Publishes numbered events until the server has logged that it closed the slow client. All others hear each of them. */
+  /** Publishes numbered events until the server has logged that it closed the slow client. All others receive each of them. */
   async function publishUntilClosed(
     server: Fanfare,
     channel: string,

@@ -44,7 +44,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.hearsNothing();
   });
 
-  it('hears the events of its channels only, in the order in which they were published', async () => {
+  it('receives the events of its channels only, in the order in which they were published', async () => {
     const [one, two, other] = [fresh(), fresh('private-'), fresh()];
     await using client = await connect(server, protocol);
     await join(client, one);
@@ -62,7 +62,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.hearsNothing();
   });
 
-  it('does not hear what was published before it subscribed', async () => {
+  it('does not receive what was published before it subscribed', async () => {
     const channel = fresh();
     await using client = await connect(server, protocol);
 
@@ -72,7 +72,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.hearsNothing();
   });
 
-  it('does not hear an event that excepts its socket id, and the others do', async () => {
+  it('does not receive an event that excludes its socket id, and the others do', async () => {
     const channel = fresh();
     await using client = await connect(server, protocol);
     await using other = await connect(server, protocol);
@@ -110,7 +110,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     },
   );
 
-  it('hears nothing of its unsubscription, nor of the channel from then on', async () => {
+  it('receives nothing about its unsubscription, nor of the channel from then on', async () => {
     const channel = fresh();
     await using client = await connect(server, protocol);
     await join(client, channel);
@@ -137,7 +137,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.hearsNothing();
   });
 
-  it('may unsubscribe before it has heard the confirmation', async () => {
+  it('may unsubscribe before it has received the confirmation', async () => {
     const channel = fresh();
     await using client = await connect(server, protocol);
 

@@ -67,7 +67,7 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       await client.hearsNothing();
     });
 
-    it('is refused without an id that is a string and can stand in a channel name', async () => {
+    it('is refused without an id that is a string and is allowed in a channel name', async () => {
       const app = await newApp(server);
       await using client = await app.connect({ protocol });
       for (const user of [{}, { id: '' }, { id: 7 }, { id: 'a b' }, { id: 'x'.repeat(190) }]) {
@@ -192,7 +192,7 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       await ann.hearsNothing();
     });
 
-    it('is cut after 100 users, and says so with 4302', async () => {
+    it('is cut after 100 users, and reports that with 4302', async () => {
       const app = await newApp(server, { watchlists: true });
       await using ann = await app.connect({ protocol });
       const watchlist = Array.from({ length: 101 }, (_, n) => `u${n}`);
@@ -238,7 +238,7 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
     });
   });
 
-  describe('an app that takes authorised connections only', () => {
+  describe('an app that accepts authorised connections only', () => {
     const settings = { authorizedConnectionsOnly: true, limits: { connections: 1 } };
 
     it('ends a connection that was not authorised in time with 4009', async () => {

@@ -7,21 +7,21 @@ const hour = (text: string, messages: number) => ({
   messages,
 });
 
-it('goes on at the pace of this hour and the one before', () => {
+it('continues at the rate of this hour and the one before', () => {
   const hours = [hour('18:00', 300), hour('17:00', 600), hour('16:00', 1_000_000)];
   const foretold = forecast(hours, { used: 5_000, quota: 10_000, nowMs: NOW_MS });
   // 900 in 90 minutes, and 330 minutes are left.
   expect(foretold).toEqual({ atMidnight: 8_300, usedUpAtMs: undefined, paceMs: 5_400_000 });
 });
 
-it('says when the quota is used up', () => {
+it('returns when the quota is used up', () => {
   const hours = [hour('18:00', 300), hour('17:00', 600)];
   const at = (used: number) => forecast(hours, { used, quota: 6_000, nowMs: NOW_MS })?.usedUpAtMs;
   expect(at(5_400)).toBe(Date.parse('2026-11-24T19:30:00Z'));
   expect(at(7_000)).toBe(NOW_MS);
 });
 
-it('knows nothing without hours, and nothing is used at no pace', () => {
+it('is unknown without hours, and expects no more usage at a rate of 0', () => {
   const asked = { used: 1, quota: 10, nowMs: NOW_MS };
   expect(forecast([hour('12:00', 9)], asked)).toBeUndefined();
   expect(forecast([hour('18:00', 0)], asked)).toMatchObject({

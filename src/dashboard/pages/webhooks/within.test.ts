@@ -10,6 +10,6 @@ it('is the time in which a share of the attempts was over', () => {
   expect(within(durations(0, 3, 0, 0), 0.95)).toBe(100);
 });
 
-it('is not known without attempts', () => {
+it('is unknown without attempts', () => {
   expect(within(durations(0, 0, 0, 0), 0.5)).toBeUndefined();
 });

@@ -29,7 +29,7 @@ function trailWith() {
     store,
     log,
     trimmed,
-    /** Notes a call, and gives what was written. */
+    /** Notes a call, and returns what was written. */
     async note(
       id: string,
       given: Partial<Parameters<AuditTrail['note']>[1]['call']> = {},

@@ -5,7 +5,7 @@ import { Cluster, type LocalServer } from './cluster.ts';
 const NOW_MS = Date.UTC(2026, 10, 24, 12, 30);
 const HOUR_MS = 3_600_000;
 
-it('asks others for a day of figures at most 25 times in a second, whoever asks', async () => {
+it('asks others for a day of figures at most 25 times in a second, for all callers together', async () => {
   const asked: number[] = [];
   const clock = { ms: NOW_MS, now: () => clock.ms };
   const figures = {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import type { ConnectionFilter } from '../../../admin/channels/inspecting.ts';
 import { FIRST, listConnections } from './connection-list.ts';
 
-/** Servers with this many connections each; a walk gives two at a time. */
+/** Servers with this many connections each; a walk returns two at a time. */
 function stage(sizes: Readonly<Record<string, number>>, away: readonly string[] = []) {
   const seen = { nowMs: 0, dead: new Set<string>() };
   const page = (query: Pick<ConnectionFilter, 'after' | 'limit'>) =>
@@ -30,7 +30,7 @@ function stage(sizes: Readonly<Record<string, number>>, away: readonly string[] 
 }
 
 describe('a list of connections of several servers', () => {
-  it('goes on where it was, each connection once', async () => {
+  it('continues where it was, with each connection once', async () => {
     const { page, ids } = stage({ b: 5, a: 3, c: 0, d: 1 });
     const found: string[] = [];
     for (let next: string | undefined; ; ) {
@@ -57,12 +57,12 @@ describe('a list of connections of several servers', () => {
     ]);
   });
 
-  it('goes on with the next server if the one of its place has gone', async () => {
+  it('continues with the next server if the one of its place has gone', async () => {
     const { page, ids } = stage({ a: 1, c: 1 });
     expect(ids(await page({ limit: 10, after: 'b~0.4' }))).toEqual(['c c0']);
   });
 
-  it('ends a page after four seconds with what was found, and where to go on', async () => {
+  it('ends a page after four seconds with what was found, and where to continue', async () => {
     const { page, seen } = stage({ a: 1 });
     const slow = page({ limit: 10, after: undefined });
     seen.nowMs = 5_000;

@@ -32,7 +32,7 @@ describe('figures of servers', () => {
     expect(merged.series.webhooksWaiting).toEqual([10, 21, 30, 3]);
   });
 
-  it('begin where they are wanted, also if another server gives more', () => {
+  it('begin at the requested time, also if another server returns more', () => {
     const all = figures(0, [1, 2, 3, 4, 5]);
     const merged = mergeFigures(figures(30_000, [4, 5]), [all], {
       sharesStore: false,
@@ -170,7 +170,7 @@ describe('gateways of an instance', () => {
     ]);
   });
 
-  it('said last what they said last to any server', () => {
+  it('show the last answers that any server got', () => {
     const said = (acceptedAtMs: number | undefined, atMs: number) => ({
       ...known().said,
       fcm: { acceptedAtMs, refusal: { atMs, reason: `at-${atMs}`, words: '' } },

@@ -45,7 +45,7 @@ async function patiently<Answer>(time: FakeTime, asked: Promise<Answer>): Promis
 }
 
 describe('the other servers of a cluster', () => {
-  it('answer as soon as all have heard the question', async () => {
+  it('answer as soon as they have received the question', async () => {
     const { open, time } = stage();
     const a = open('a');
     open('b');
@@ -104,7 +104,7 @@ describe('the other servers of a cluster', () => {
     expect(await a.ask(problems)).toEqual({ answers: [], away: ['b'] });
   });
 
-  it('have no answer if something fails there, which is not waited for', async () => {
+  it('have no answer if something fails there, and nobody waits for it', async () => {
     const { open } = stage();
     const a = open('a');
     open('b', () => Promise.reject(new Error('A realtime loop did not answer')));

@@ -127,7 +127,7 @@ describe('a gateway that is asked about a credential', () => {
     [refused('NOT_FOUND'), 'refused'],
     [refused('address-not-allowed'), 'silent'],
     [{ result: 'try-again', reason: 'http-503', afterMs: undefined, scope: 'gateway' }, 'silent'],
-  ] as const)('and says %j: %s', async (outcome, result) => {
+  ] as const)('and answers %j: %s', async (outcome, result) => {
     const composer = composerOf(
       new ManyDevices(0),
       gatewayWith(async () => outcome),

@@ -10,7 +10,7 @@ const texts = ({ page, assets, open }: Bundle) => ({
   open: open.size,
 });
 
-it('gives the same dashboard as the bundler, under any prefix', async () => {
+it('is the same dashboard as that of the bundler, under any prefix', async () => {
   const dashboard = packed(await bundleDashboard(PREFIX_MARK));
   for (const prefix of ['', '/ops/fanfare']) {
     const bundled = texts(await bundleDashboard(prefix));

@@ -86,7 +86,7 @@ describe('the kept lines', () => {
     expect(page(3, 5_020)).toEqual([['Oldest', '1'], false]);
   });
 
-  it('have no addresses for who may not see them, not even by a search', () => {
+  it('show no addresses to users who may not see them, not even by a search', () => {
     const { log, list, messages } = stage();
     log.warn('Refused', { app: 'shop', address: '1.2.3.4' });
     expect(list({ showsAddresses: false }).lines[0]?.fields).toEqual({ app: 'shop' });
@@ -96,7 +96,7 @@ describe('the kept lines', () => {
 });
 
 describe('a stream of the log', () => {
-  it('begins with kept lines, and goes on with what fits', async () => {
+  it('begins with kept lines, and continues with those that match', async () => {
     const { log, follow } = stage();
     log.info('One');
     log.warn('Two');
@@ -111,18 +111,18 @@ describe('a stream of the log', () => {
     expect(messagesIn(await next)).toEqual(['Five']);
   });
 
-  it('gives a slow reader the newest, and says how many are missing', async () => {
+  it('sends a slow reader the newest lines, and reports how many are missing', async () => {
     const { log, follow } = stage();
     const { reads } = follow();
     for (let n = 0; n < 1_500; n++) log.info(`Line ${n}`);
     const text = await reads();
     expect(messagesIn(text)).toHaveLength(1_000);
     expect(messagesIn(text).at(-1)).toBe('Line 1499');
-    // That it was opened is a line, too.
+    // Opening the stream logs a line, too.
     expect(text).toContain('"skipped":501');
   });
 
-  it('shows that it is there, and ends after half an hour', async () => {
+  it('sends signs of life, and ends after half an hour', async () => {
     const { time, follow } = stage();
     const { reads, reader } = follow();
     await reads();

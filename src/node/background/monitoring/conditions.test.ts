@@ -87,7 +87,7 @@ const circuit = (more: Partial<PausedGateway> = {}): PausedGateway => ({
 });
 
 describe('a server that is well', () => {
-  it('has no condition, and says how many things were checked', () => {
+  it('has no condition, and reports how many things were checked', () => {
     expect(new Conditions().check(situation({}))).toEqual({
       checkedAtMs: NOW_MS,
       checked: rules.length,
@@ -257,7 +257,7 @@ describe('a condition', () => {
       readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
     };
     const alerts = groups.flatMap((group) => group.rules.map(({ alert }) => alert));
-    // A server cannot say that it is down.
+    // A server cannot report that it is down.
     const own = alerts.filter((alert) => alert !== 'FanfareDown');
     expect(rules.flatMap(({ alert }) => alert ?? []).toSorted()).toEqual(own.toSorted());
   });
@@ -284,7 +284,7 @@ describe('a condition', () => {
 });
 
 describe('webhooks that fail', () => {
-  it('are no condition at once, nor once nobody tries any more', () => {
+  it('are no condition in the first moments, nor once nobody tries any more', () => {
     expect(found({ endpoints: [endpoint({ failingSinceMs: NOW_MS - 1_000 })] })).toEqual([]);
     expect(found({ endpoints: [endpoint({ failingSinceMs: undefined })] })).toEqual([]);
     const over = { ...endpoint({ lastAtMs: NOW_MS - 11 * MINUTE_MS }), waiting: 0 };

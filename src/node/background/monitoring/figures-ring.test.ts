@@ -40,7 +40,7 @@ describe('the figures of a day', () => {
     expect(ring.since(nowMs + DAY_MS, nowMs).series.connections).toEqual([]);
   });
 
-  it('show nothing of a day before, also if the clock is set back and on', () => {
+  it('show nothing of an earlier day, also if the clock is set back and forward', () => {
     const ring = new FiguresRing();
     ring.keep(START_MS, { connections: 1 });
     expect(ring.since(0, START_MS + DAY_MS + STEP_MS).series.connections).toEqual([]);

@@ -24,7 +24,7 @@ function monitorWith(usageToday: () => Promise<readonly DayUsage[]>) {
 }
 
 describe('the monitor', () => {
-  it('tells conditions also while the store does not answer', async () => {
+  it('reports conditions also while the store does not answer', async () => {
     const { monitor, readiness } = monitorWith(() => Promise.withResolvers<never>().promise);
     readiness.setStore('store', 'no answer');
     expect((await monitor.check()).conditions).toMatchObject([

@@ -9,7 +9,7 @@ const given = {
   availableBytes: 8 * GIB,
 };
 
-it('is what the least of the limits leaves', () => {
+it('is what the lowest limit leaves', () => {
   expect(roomForConnections(given)).toEqual({ connections: 39_000, limitedBy: 'open-files' });
   expect(roomForConnections({ ...given, maxConnections: 5_000 })).toEqual({
     connections: 4_000,
@@ -25,7 +25,7 @@ it('is what the least of the limits leaves', () => {
   });
 });
 
-it('is never less than none', () => {
+it('is never negative', () => {
   expect(roomForConnections({ ...given, connections: 50_000 })).toEqual({
     connections: 0,
     limitedBy: 'open-files',

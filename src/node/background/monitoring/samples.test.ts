@@ -45,7 +45,7 @@ describe('the samples', () => {
     expect(taken).toHaveLength(4);
   });
 
-  it('are taken in between for those who look, once for all who look at the same time', async () => {
+  it('are taken in between on request, once for all requests at the same time', async () => {
     const { time, samples, asked } = scene();
     samples.start();
     await time.advance(0);
@@ -57,7 +57,7 @@ describe('the samples', () => {
     expect(asked()).toBe(2);
   });
 
-  it('tell the rate of a counter over five seconds or more', async () => {
+  it('return the rate of a counter over five seconds or more', async () => {
     const { time, taken, counters, samples } = scene();
     samples.start();
     await time.advance(4_000);
@@ -71,7 +71,7 @@ describe('the samples', () => {
     expect(samples.perSecond(last, 'messagesDelivered')).toBe((1_100 - 400) / 10);
   });
 
-  it('tell the increase of a counter over a time, and forget what is older than ten minutes', async () => {
+  it('return the increase of a counter over a time, and forget what is older than ten minutes', async () => {
     const { time, counters, samples } = scene();
     samples.start();
     await time.advance(5_000);
@@ -86,7 +86,7 @@ describe('the samples', () => {
     expect(samples.last(1_000).length).toBeLessThan(64);
   });
 
-  it('say why a loop did not answer, and go on', async () => {
+  it('report why a loop did not answer, and continue', async () => {
     const { time, taken, counters, samples } = scene();
     samples.start();
     await time.advance(5_000);

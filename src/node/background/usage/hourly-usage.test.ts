@@ -141,7 +141,7 @@ describe('the usage of an hour', () => {
     expect(await asked).toMatchObject([{ messages: 5 }]);
   });
 
-  it('waits while the store cannot be written, and says so once', async () => {
+  it('waits while the store cannot be written, and logs that once', async () => {
     const { time, state, written, samples, log, usage } = scene();
     state.isFull = true;
     usage.start();

@@ -78,14 +78,14 @@ describe('jobs in flight', () => {
     expect(held.claim(retries([1]))).toEqual(retries([1]));
   });
 
-  it('go on under a later claim of the same page', () => {
+  it('continue under a later claim of the same page', () => {
     const first = hold(page(1, [1, 2]));
     const second = hold(page(2, [3]));
     held.claim(page(1, [1, 2], 90));
     expect([first.claimedUntilMs, second.claimedUntilMs]).toEqual([90, 1]);
   });
 
-  it('of retries go on under a later claim only if it has all of their devices', () => {
+  it('of retries continue under a later claim only if it has all of their devices', () => {
     const first = hold(retries([1, 2]));
     const second = hold(retries([3, 4]));
     const other = hold(page(1, [1]));

@@ -63,7 +63,7 @@ describe('the memory budget', () => {
     expect(room.full()).toEqual([1]);
   });
 
-  it('takes one claim beyond the limit, and no more', () => {
+  it('allows one claim beyond the limit, and no more', () => {
     room.hold(1, fcm(199));
     expect(room.isOverfull(1, 'fcm')).toBe(false);
     room.hold(1, fcm(1));

@@ -272,7 +272,7 @@ describe('an open circuit', () => {
     expect(scene.send(accepted)).toBe('closed');
   });
 
-  it('knows for how long it has been open, also when the reason changes', () => {
+  it('reports for how long it has been open, also when the reason changes', () => {
     const scene = new Scene();
     scene.sendMany(trouble(), 5);
     scene.wait();

@@ -74,7 +74,7 @@ describe('a route', () => {
 });
 
 describe('an acceptance on a route', () => {
-  it('says something about other devices, not about the same', () => {
+  it('is evidence about other devices, not about the same', () => {
     const route = newRoute();
     const accept = (device: number, atMs: number) =>
       route.learn(

@@ -43,7 +43,7 @@ describe('reading audiences from SQLite', () => {
     expect(turns).toBeGreaterThanOrEqual(9);
   });
 
-  it('goes on after a question that failed', async () => {
+  it('continues after a query that failed', async () => {
     await using database = await openDatabase('sqlite::memory:');
     const audience = new StoredAudience(database);
     const failed = audience.numbers({ ...HELLO, limit: Number.NaN });

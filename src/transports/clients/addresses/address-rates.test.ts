@@ -36,7 +36,7 @@ describe('a client address', () => {
     expect(rates.refuse(packAddress('2001:db8:0:1::'))).toBeUndefined();
   });
 
-  it('takes the frames of connections that have ended with it', () => {
+  it('is charged for the frames of connections that have ended', () => {
     const { rates, pass } = stage(0, 10);
     expect(rates.count(here, 599)).toBe(true);
     expect(rates.refuse(here)).toBeUndefined();

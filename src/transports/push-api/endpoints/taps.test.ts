@@ -30,7 +30,7 @@ async function publish(body: object, headers: Record<string, string> = {}): Prom
   return Object(json).publishId;
 }
 
-describe('whoever watches an instance is shown', () => {
+describe('a watcher of an instance is shown', () => {
   it('a publish with whom it is for, once', async () => {
     const interests = Array.from({ length: 7 }, (_, n) => `i${n}`);
     const once = { 'idempotency-key': 'k' };

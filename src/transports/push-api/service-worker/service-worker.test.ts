@@ -259,7 +259,7 @@ describe('a push', () => {
     });
   }
 
-  it('says whether a window of the site is in the foreground', async () => {
+  it('reports whether a window of the site is in the foreground', async () => {
     const hidden = { url: 'https://shop.example/', visibilityState: 'hidden' } as const;
     for (const [windows, appInBackground] of [
       [[hidden, { ...hidden, visibilityState: 'visible' as const }], false],

@@ -31,7 +31,7 @@ const named = (name: string, { topic = name, frame = name, receivers = 1 } = {})
 });
 const publish = (...what: Parameters<typeof named>) => coalescer.publishBatched(named(...what));
 
-/** The loop sends what was published, which takes so long, and goes on. */
+/** The loop sends what was published, which takes this long, and continues. */
 function endTurn(tookMs = 1): void {
   nowMs += tookMs;
   for (const run of turnEnds.splice(0)) run();
@@ -121,7 +121,7 @@ describe('a publish', () => {
     expect(sent).toHaveLength(20);
   });
 
-  it('waits on if half as many as in the first turn arrive within 1 ms', () => {
+  it('keeps waiting if half as many as in the first turn arrive within 1 ms', () => {
     busy = 0.9;
     publish('first');
     endTurn();
@@ -130,7 +130,7 @@ describe('a publish', () => {
     publishPairs(2);
     passTime(1);
     expect(sent).toEqual(['first']);
-    // Once more: a turn, and a look.
+    // Once more: a turn, and a pause.
     endTurn(0);
     publishPairs(1);
     passTime(1);
@@ -141,7 +141,7 @@ describe('a publish', () => {
     [49, false],
     [50, true],
   ])(
-    'waits on only if that merges 100 sends: two more for the same %p connections, %p',
+    'keeps waiting only if that merges 100 sends: two more for the same %p connections, %p',
     (each, waits) => {
       busy = 0.9;
       publish('first');
@@ -210,7 +210,7 @@ describe('a publish', () => {
       for (let turns = 0; turns < 2; turns++) endTurn(0);
       return timers.length === 1;
     };
-    /** The look is in vain; then there is none for so long. */
+    /** The pause merges nothing; then there is none for this long. */
     const looksAgainAfter = (pauseMs: number) => {
       passTime(1);
       for (let turns = 0; turns < 2; turns++) endTurn(0);
@@ -264,7 +264,7 @@ describe('a publish', () => {
     for (let turns = 0; turns < 2; turns++) endTurn(0);
     coalescer.flush();
     endTurn(0);
-    // Nothing is looked at: the next are looked at as if there had been no look.
+    // That pause has ended: the next publishes wait as if there had been none.
     passTime(1);
     expect(turnEnds).toEqual([]);
     publishPairs(2);
@@ -289,7 +289,7 @@ describe('a publish', () => {
     for (const name of ['b', 'c']) publish(name, { topic: 'x' });
     waitInVain();
     expect(sent).toEqual(['a', 'b', 'c']);
-    // Eight milliseconds later the loop has sent them, and reads on.
+    // Eight milliseconds later the loop has sent them, and continues to read.
     nowMs += 8;
     publish('d');
     expect(sent).toEqual(['a', 'b', 'c']);
@@ -319,7 +319,7 @@ describe('a publish', () => {
 
   it('does not wait after a wait that merged few sends, for a time that doubles', () => {
     busy = 0.9;
-    /** Nothing waits for so long, and the next does. */
+    /** Nothing waits for this long, and the next does. */
     const waitsAgainAfter = (pauseMs: number) => {
       coalescer.flush();
       endTurn(0);

@@ -21,7 +21,7 @@ it('is measured again after 50 ms at the earliest', () => {
   expect(share.at(100)).toBeCloseTo(0.5);
 });
 
-it('is that of this thread, where nobody says otherwise', () => {
+it('is that of this thread by default', () => {
   const usedUs = () => Object.values(process.threadCpuUsage()).reduce((sum, us) => sum + us, 0);
   const share = new LoopShare(0);
   const beganUs = usedUs();

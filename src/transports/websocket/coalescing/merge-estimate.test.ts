@@ -2,20 +2,20 @@ import { describe, expect, it } from 'bun:test';
 import { hashOf, placeOf } from '../../clients/topic-place.ts';
 import { MergeEstimate } from './merge-estimate.ts';
 
-/** Notes so many publishes, each of another topic. */
+/** Notes this many publishes, each of another topic. */
 function noteOthers(estimate: MergeEstimate, count: number, receivers = 1): void {
   for (let other = 0; other < count; other++) estimate.note(`other-${other}`, receivers);
 }
 
 describe('the share of sends that recur', () => {
-  it('is all of them before anything is known', () => {
+  it('is 1 before anything is known', () => {
     const estimate = new MergeEstimate();
     expect(estimate.share).toBe(1);
     estimate.note('a', 10);
     expect(estimate.share).toBeGreaterThan(0.99);
   });
 
-  it('is near none after some hundreds of topics that came once', () => {
+  it('is near 0 after some hundreds of topics that came once', () => {
     const estimate = new MergeEstimate();
     noteOthers(estimate, 380);
     expect(estimate.share).toBeGreaterThan(0.05);
@@ -23,13 +23,13 @@ describe('the share of sends that recur', () => {
     expect(estimate.share).toBeLessThan(0.05);
   });
 
-  it('is near all where a hundred topics have their turn', () => {
+  it('is near 1 if a hundred topics take turns', () => {
     const estimate = new MergeEstimate();
     for (let at = 0; at < 2000; at++) estimate.note(`topic-${at % 100}`, 10);
     expect(estimate.share).toBeGreaterThan(0.9);
   });
 
-  it('is none where thousands of topics have their turn', () => {
+  it('is near 0 if thousands of topics take turns', () => {
     const estimate = new MergeEstimate();
     for (let at = 0; at < 20_000; at++) estimate.note(`topic-${at % 3000}`, 10);
     expect(estimate.share).toBeLessThan(0.001);
@@ -64,7 +64,7 @@ describe('the share of sends that recur', () => {
     expect(ofFew.share).toBeCloseTo(0.1, 2);
   });
 
-  it('is none where different topics share a place', () => {
+  it('is near 0 if different topics share a place', () => {
     const shared = placeOf(hashOf('a'));
     const sharing: string[] = [];
     for (let at = 0; sharing.length < 500; at++) {
@@ -75,7 +75,7 @@ describe('the share of sends that recur', () => {
     expect(estimate.share).toBeLessThan(0.05);
   });
 
-  it('is none where topics differ at one end only', () => {
+  it('is near 0 if topics differ at one end only', () => {
     const ends = new MergeEstimate();
     const beginnings = new MergeEstimate();
     for (let at = 0; at < 500; at++) {

@@ -296,7 +296,7 @@ export function jobStoreContract(current: () => DeliverySetup): void {
       expect(await storyOf(1)).toMatchObject({ page: 'waiting', events: [] });
     });
 
-    it('knows immediately which users were reached', async () => {
+    it('returns immediately which users were reached', async () => {
       const target = { kind: 'users', names: ['ann', 'bob'] } as const;
       await scene.device({}, 'ann');
       await scene.device({}, 'bob');

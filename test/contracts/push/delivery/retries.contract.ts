@@ -65,7 +65,7 @@ export function retriesContract(current: () => DeliverySetup): void {
       expect(await scene.counts(id)).toEqual({ planned: 2, accepted: 2 });
     });
 
-    it('do not take a repeated result for that of the next attempt', async () => {
+    it('do not mistake a repeated result for that of the next attempt', async () => {
       const { id } = await scene.planned({ devices: 2 });
       await scene.deliver('retry', 0);
       const job = await scene.job();

@@ -165,7 +165,7 @@ export function storyStoreContract(current: () => DeliverySetup): void {
       expect(await scene.story(id, eve.id)).toMatchObject({ page: 'none', matches: false });
     });
 
-    it('knows no devices or publishes of another instance', async () => {
+    it('has no devices or publishes of another instance', async () => {
       const second = await newScene();
       const [mine, theirs] = [await scene.device(), await second.device()];
       const { id } = await scene.planned({ devices: 0 });

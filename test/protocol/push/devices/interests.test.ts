@@ -222,7 +222,7 @@ describe('all interests', () => {
 });
 
 describe('reading interests', () => {
-  it('gives an object of the same shape without interests', async () => {
+  it('returns an object of the same shape without interests', async () => {
     const id = await registered(server);
     const empty = await ask(server, 'GET', path(id));
     expect(empty.text).toBe('{"interests":[],"responseMetadata":{}}\n');
@@ -231,7 +231,7 @@ describe('reading interests', () => {
     expect(await page(id)).toEqual({ interests: ['a', 'b'], responseMetadata: {} });
   });
 
-  it('gives pages of 100 by default, and no cursor with the last page', async () => {
+  it('returns pages of 100 by default, and no cursor with the last page', async () => {
     const id = await registered(server);
     const names = numbered(250);
     await expectEmpty(set(id, names));
@@ -257,7 +257,7 @@ describe('reading interests', () => {
     ['101', 100],
     ['5000', 100],
     ['9'.repeat(40), 100],
-  ])('gives as many as requested, but at most 100: %s', async (limit, most) => {
+  ])('returns as many as requested, but at most 100: %s', async (limit, most) => {
     const id = await registered(server);
     await expectEmpty(set(id, numbered(150)));
     expect((await page(id, `?limit=${limit}`)).interests).toHaveLength(most);
@@ -286,7 +286,7 @@ describe('reading interests', () => {
   });
 
   it.each(['x', '%00', '=', 'aTAwMDAw%3D', '__proto__', '%C3%A9', 'x'.repeat(300), "'%20OR%201=1"])(
-    'refuses a cursor that it did not give: %s',
+    'refuses a cursor that it did not return: %s',
     async (cursor) => {
       const id = await registered(server);
       expect(await ask(server, 'GET', path(id, `?cursor=${cursor}`))).toMatchObject(

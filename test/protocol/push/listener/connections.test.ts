@@ -172,7 +172,7 @@ describe('opening', () => {
     await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  it('gives the address', async () => {
+  it('returns the address', async () => {
     await using server = await openListener();
     expect(server.listener.address).toEqual({ host: '127.0.0.1', port: server.port, tls: false });
     expect(server.port).toBeGreaterThan(0);

@@ -28,7 +28,7 @@ export function refused(answer: RawAnswer): [status: number, error: string, desc
   return [answer.status, error, description];
 }
 
-/** Sends these bytes on a connection of their own; gives the refusal, and waits for the end. */
+/** Sends these bytes on a connection of their own; returns the refusal, and waits for the end. */
 export async function refusedBytes(
   server: { readonly port: number },
   ...parts: (string | Uint8Array)[]

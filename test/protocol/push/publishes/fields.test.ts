@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Publishes with these fields to interests and to users, expects equal answers, and gives one. */
+/** Publishes with these fields to interests and to users, expects equal answers, and returns one. */
 async function withFields(fields: object) {
   const body = { interests: ['shop'], users: ['ann'], ...fields };
   const answer = await publish(server, '/interests', body);

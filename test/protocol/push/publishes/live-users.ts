@@ -18,7 +18,7 @@ function signIn(socketId: string, userData: object): object {
   return { event: 'pusher:signin', data: { auth, user_data } };
 }
 
-/** Connects a user who hears the events for that user. */
+/** Connects a user who receives the events for that user. */
 export async function userConnects(
   server: Pick<Fanfare, 'port'>,
   user: string,
@@ -32,7 +32,7 @@ export async function userConnects(
   return client;
 }
 
-/** Hears the event of a publish and the ping behind it. Returns the payload of the ping. */
+/** Receives the event of a publish and the ping behind it. Returns the payload of the ping. */
 export async function hearsAsk(client: RawClient): Promise<string> {
   await client.hears();
   const ping = await client.hears();

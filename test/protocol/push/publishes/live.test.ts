@@ -70,7 +70,7 @@ describe('the live part of a publish', () => {
     expect(answer.text).toContain('push.instances[].app');
   });
 
-  it('does not free a publish from having a platform', async () => {
+  it('does not replace the payload for a platform, which a publish must have', async () => {
     const answer = await publish(server, '/users', { users: ['ann'], live: EVENT });
     expect(answer.status).toBe(422);
   });
@@ -121,7 +121,7 @@ describe('a publish with a live part', () => {
     });
   });
 
-  it('goes to everybody by push too if it says so', async () => {
+  it('goes to everybody by push too if it requests that', async () => {
     await registers(server, 'dan');
     await using dan = await userConnects(server, 'dan');
     const id = await publishesLive(server, ['dan'], { live: { push: 'always' } });
@@ -187,7 +187,7 @@ describe('a publish with a live part', () => {
     });
   });
 
-  it('does not count connections that are away, of programs, or that do not hear the channel', async () => {
+  it('does not count connections that are away, of programs, or that are not subscribed to the channel', async () => {
     for (const user of ['hal', 'ina', 'jon']) await registers(server, user);
     await using away = await userConnects(server, 'hal');
     away.says({ event: 'fanfare:away', data: { away: true } });
@@ -200,7 +200,7 @@ describe('a publish with a live part', () => {
       live: { absent: 3, connections: 0 },
       platforms: { fcm: { planned: 3 } },
     });
-    // They hear everything.
+    // They receive everything.
     for (const client of [away, program]) {
       expect((await client.hears()).event).toBe('new-message');
       await client.hearsNothing();
@@ -211,7 +211,7 @@ describe('a publish with a live part', () => {
     expect(await planned(server, back)).toMatchObject({ live: { reached: 1 } });
   });
 
-  it('refuses a message about being away that says nothing', async () => {
+  it('refuses a message about being away without a valid value', async () => {
     await using client = await RawClient.connect(server);
     client.says({ event: 'fanfare:away', data: { away: 'yes' } });
     expect(await client.hears()).toMatchObject({

@@ -112,7 +112,7 @@ describe('a push rule with an interest', () => {
     expect(await publishOf(channel)).toMatchObject({
       rule: { app: '3', channel, event: 'alert' },
       live: { state: 'done', users: 1, reached: 1, silent: 0, connections: 1 },
-      // Bob's, who does not hear the channel, and the one of nobody.
+      // Bob's, who is not subscribed to the channel, and the one of nobody.
       platforms: { fcm: { planned: 2 } },
     });
     for (const client of [stranger, bob]) await client.hearsNothing();
@@ -128,7 +128,7 @@ describe('a push rule with an interest', () => {
     });
   });
 
-  it('notifies all devices if nobody hears the channel, or nobody answers', async () => {
+  it('notifies all devices if nobody is subscribed to the channel, or nobody answers', async () => {
     const name = fresh('x');
     for (const user of ['dan', 'eve']) await follows(`on-${name}`, user);
     await send(`alerts-${name}`, { title: 'Fire' });
@@ -168,7 +168,7 @@ describe('a push rule with users', () => {
     });
   });
 
-  it('takes client events that it names', async () => {
+  it('accepts client events that it names', async () => {
     const channel = fresh('private-room-');
     await registers(server, 'ina');
     await using client = await RawClient.connect(server);
@@ -231,7 +231,7 @@ describe('a push rule', () => {
     expect((await publishesOf('slow')).length).toBeWithin(1, 5);
   });
 
-  it('does not take the event of a publish with a live part, other events, or other channels', async () => {
+  it('ignores the event of a publish with a live part, other events, and other channels', async () => {
     const before = await counted('published');
     await trigger(server, { name: 'other', channel: 'alerts-x', data: '{"title":"a"}' });
     await send('other-x', { title: 'a' });

@@ -129,7 +129,7 @@ describe('the status of a publish', () => {
 });
 
 describe('cancelling a publish', () => {
-  it('gives its status, and does so again', async () => {
+  it('returns its status, and does so again', async () => {
     const id = await published(server, { ...TO_INTERESTS, sendAt: inAnHour() });
     const cancelled = await cancel(id);
     expect(cancelled).toMatchObject({ status: 200, json: { publishId: id, state: 'cancelled' } });

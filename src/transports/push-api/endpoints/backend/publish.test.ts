@@ -327,7 +327,7 @@ describe('the rate of publishes', () => {
 describe('an idempotency key', () => {
   const key = { 'idempotency-key': 'order-7' };
 
-  it('gives a repeated publish the id of the first', async () => {
+  it('returns the id of the first publish for a repeated one', async () => {
     const api = new PushApi();
     const [first, second] = [await publish(api, key), await publish(api, key)];
     expect(second).toEqual(first);
