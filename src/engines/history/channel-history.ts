@@ -50,10 +50,11 @@ export class ChannelHistory {
     return numberOf(id) === this.lastNumber + 1;
   }
 
+  /** Adds the next event. */
   append(event: KeptEvent): void {
     this.events.push(event);
     this.bytes += event.bytes;
-    this.lastNumber = numberOf(event.id);
+    this.lastNumber++;
   }
 
   /**
@@ -62,7 +63,7 @@ export class ChannelHistory {
    */
   skip(id: EventId): void {
     this.before = id;
-    this.lastNumber = numberOf(id);
+    this.lastNumber++;
   }
 
   /** Forgets the oldest event. */

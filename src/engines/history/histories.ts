@@ -96,16 +96,20 @@ export class Histories {
     const timeMs = this.options.timers.now();
     const id = history.nextId();
     const event = new KeptEvent(history, { id, frame: withEventId(frame, id), timeMs, except });
-    this.keep(of, event, rule);
+    this.keep(of, event, { rule, nowMs: timeMs });
     return event;
   }
 
   /** Keeps an event as the newest of its channel, unless it exceeds a limit by itself. */
-  private keep(of: AppHistories, event: KeptEvent, rule: HistoryRule): void {
+  private keep(
+    of: AppHistories,
+    event: KeptEvent,
+    { rule, nowMs }: { readonly rule: HistoryRule; readonly nowMs: number },
+  ): void {
     const { history, id } = event;
     // First, because making room below could remove this history as an idle one.
     this.isUsed(of, history.channel);
-    this.expire(of, history, rule);
+    this.expire(of, history, rule.seconds, nowMs);
     while (history.size >= rule.events) this.shift(of, history, 'events');
     while (history.size > 0 && history.bytes + event.bytes > rule.bytes) {
       this.shift(of, history, 'bytes');
@@ -168,7 +172,7 @@ export class Histories {
       if (!history.isNext(one.id)) throw new Error(`${one.id} does not follow ${history.newest}`);
       // The clock may have been set back.
       const timeMs = Math.min(one.timeMs, nowMs);
-      this.keep(of, new KeptEvent(history, { ...one, timeMs }), rule);
+      this.keep(of, new KeptEvent(history, { ...one, timeMs }), { rule, nowMs });
     }
     for (const [of, history] of [...this.walk()]) this.noteIdle(of, history);
   }
@@ -187,7 +191,7 @@ export class Histories {
     if (known === undefined && request.place === undefined) return undefined;
     const { of, history } = known ?? this.open(app, channel);
     this.isUsed(of, channel);
-    this.expire(of, history, rule);
+    this.expire(of, history, rule.seconds);
     if (request.place === undefined || request.place.after === 'none') {
       const outcome = request.place && 'begun';
       const frames = lastFrames(history, rule.replay, request.roomBytes);
@@ -201,7 +205,7 @@ export class Histories {
     const rule = historyRuleOf(app, channel);
     if (rule === undefined) return EMPTY_PAGE;
     const { of, history } = this.open(app, channel);
-    this.expire(of, history, rule);
+    this.expire(of, history, rule.seconds);
     this.noteIdle(of, history);
     return readPage(history, query);
   }
@@ -281,8 +285,13 @@ export class Histories {
     return true;
   }
 
-  private expire(of: AppHistories, history: ChannelHistory, { seconds }: HistoryRule): void {
-    const sinceMs = this.options.timers.now() - seconds * 1000;
+  private expire(
+    of: AppHistories,
+    history: ChannelHistory,
+    seconds: number,
+    nowMs = this.options.timers.now(),
+  ): void {
+    const sinceMs = nowMs - seconds * 1000;
     for (let { oldest } = history; oldest !== undefined; oldest = history.oldest) {
       if (oldest.timeMs > sinceMs) return;
       this.shift(of, history, 'seconds');
@@ -355,7 +364,7 @@ export class Histories {
       const rule = historyRuleOf(of.app, history.channel);
       if (rule === undefined) this.remove(of, history);
       else {
-        this.expire(of, history, rule);
+        this.expire(of, history, rule.seconds);
         this.noteIdle(of, history);
         const idleSinceMs = of.idle.get(history.channel);
         if (idleSinceMs !== undefined && idleSinceMs <= forgottenSinceMs) this.remove(of, history);

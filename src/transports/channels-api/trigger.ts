@@ -25,14 +25,14 @@ export function triggerEvent(call: Call): MaybePromise<Answer> {
   const trigger = takeTrigger(call);
   if (trigger instanceof ApiRefusal) return trigger;
   return after(publishAll(call, [trigger]), (ids) => {
-    const eventIds = ids.some((id) => id !== undefined)
-      ? { event_ids: byChannel(trigger, ids) }
-      : undefined;
-    if (!trigger.asked) return eventIds === undefined ? EMPTY : { json: JSON.stringify(eventIds) };
+    const hasIds = ids.some((id) => id !== undefined);
+    if (!trigger.asked) return hasIds ? { json: eventIdsJson(trigger, ids) } : EMPTY;
     const counted = mapAll(trigger.channels, (channel) => countsOf(call, channel, trigger));
-    return after(counted, (counts) => ({
-      json: JSON.stringify({ channels: byChannel(trigger, counts), ...eventIds }),
-    }));
+    return after(counted, (counts) => {
+      const channels = byChannel(trigger, counts);
+      const answer = hasIds ? { channels, event_ids: byChannel(trigger, ids) } : { channels };
+      return { json: JSON.stringify(answer) };
+    });
   });
 }
 
@@ -134,6 +134,16 @@ export function publishAll(
     ids.push(id);
     return ids;
   });
+}
+
+/** What most triggers of channels with a history are answered with. Neither names of channels nor ids need escapes. */
+function eventIdsJson({ channels }: Trigger, ids: readonly (EventId | undefined)[]): string {
+  let members = '';
+  for (const [index, { text }] of channels.entries()) {
+    const id = ids[index];
+    if (id !== undefined) members += `${members === '' ? '' : ','}"${text}":"${id}"`;
+  }
+  return `{"event_ids":{${members}}}`;
 }
 
 /** Names the values of a trigger by its channels. Values that are `undefined` are left out. */
