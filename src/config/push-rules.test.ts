@@ -44,6 +44,8 @@ it.each<[object, string]>([
   [{ interest: 'a b' }, 'must be an interest'],
   [{ users: 'a..b' }, 'must name a field of the data'],
   [{ interest: 'a', events: [] }, 'must'],
+  [{ interest: 'a', events: [''] }, 'must not be empty'],
+  [{ interest: 'a', events: ['pusher:ping'] }, 'must not begin with pusher:'],
   [{ interest: 'a', web: [] }, 'must be an object'],
   [{ interest: 'a', web: { a: 'x'.repeat(11_000) } }, 'at most 10240 characters'],
   [{ interest: 'a', perSecond: 0 }, 'must be between 1 and 1000'],

@@ -31,7 +31,12 @@ const pushRule = z
       'The name of a channel, or the beginning of names and `*`.',
     ),
     events: oneOrMore(
-      text('').max(200, { error: 'must have at most 200 characters' }),
+      text('')
+        .max(200, { error: 'must have at most 200 characters' })
+        .refine((name) => !/^pusher(?:_internal)?:/.test(name), {
+          error:
+            'must not begin with pusher: or pusher_internal:, because nobody can send such an event',
+        }),
       'Names of events. Events of clients count if a name is that of a client event.',
     ),
     instance: textThat(
