@@ -99,6 +99,10 @@ class FakePeer implements Peer {
     this.frames.push(frame);
   }
 
+  sendAll(frames: readonly string[]): void {
+    this.frames.push(...frames);
+  }
+
   waitingBytes(): number {
     return this.waiting;
   }

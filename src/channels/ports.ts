@@ -20,6 +20,8 @@ import type { SocketId } from './socket-id.ts';
 export interface Peer {
   readonly socketId: SocketId;
   send(frame: string): unknown;
+  /** Sends several frames, in as few writes as possible. */
+  sendAll(frames: readonly string[]): void;
   /** Bytes that were sent, but not read by the client yet. */
   waitingBytes(): number;
 }

@@ -36,7 +36,7 @@ export function sendHistory(
 ): boolean {
   if (outcome !== undefined && outcome !== 'begun') meter.count('resumes', 1, outcome);
   if (frames.length > 0) {
-    for (const frame of frames) peer.send(frame);
+    peer.sendAll(frames);
     usage.charge(app, frames.length, 'clients');
     meter.count('eventsReplayed', frames.length);
     meter.count('messagesDelivered', frames.length);

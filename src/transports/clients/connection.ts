@@ -64,6 +64,12 @@ export abstract class Connection extends Session implements Peer {
   /** Queues a frame behind everything that was sent or published to this client before. */
   abstract send(frame: string): void;
 
+  sendAll(frames: readonly string[]): void {
+    this.inOneWrite(() => {
+      for (const frame of frames) this.send(frame);
+    });
+  }
+
   /**
    * Sends a ping of the transport itself, after everything that was sent or published before; `false`: the transport
    * has no pings. The answer is passed to `Clients.receivedPong`.
