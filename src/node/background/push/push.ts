@@ -36,9 +36,9 @@ import type { ListenerAddress } from '../../link/messages.ts';
 import type { RealtimeClient } from '../../link/realtime-client.ts';
 import { listenError } from '../../listen-error.ts';
 import { readOpenFiles } from '../../open-files.ts';
-import { GarbageLoop } from '../garbage-loop.ts';
-import type { StoreHealth } from '../store-health.ts';
+import type { StoreHealth } from '../store/store-health.ts';
 import { openPushDelivery, type PushDelivery } from './delivery.ts';
+import { GarbageLoop } from './garbage-loop.ts';
 import { LivePushes } from './live-pushes.ts';
 
 export interface PushPartOptions {

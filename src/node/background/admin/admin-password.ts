@@ -5,12 +5,12 @@ import {
   type FilePassword,
   PasswordFileFault,
   readAdminPassword,
-} from '../../admin/admin-password-file.ts';
-import type { Config } from '../../config/schema.ts';
-import { messageOf } from '../../runtime/error-code.ts';
-import type { Log, Timers } from '../../runtime/ports.ts';
-import type { AdminPasswordSource } from '../link/messages.ts';
-import { StartFailed } from '../start-failed.ts';
+} from '../../../admin/admin-password-file.ts';
+import type { Config } from '../../../config/schema.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
+import type { Log, Timers } from '../../../runtime/ports.ts';
+import type { AdminPasswordSource } from '../../link/messages.ts';
+import { StartFailed } from '../../start-failed.ts';
 
 const POLL_INTERVAL_MS = 500;
 
