@@ -6,11 +6,11 @@ import { seesApp } from './rights.ts';
 import {
   changedTenant,
   changeQuery,
-  changesOf,
   isDryRun,
   notServedList,
   onTenant,
   secretsQuery,
+  showTried,
 } from './tenant-shapes.ts';
 
 /** The operations that manage apps. */
@@ -77,20 +77,14 @@ export const appOperations: readonly Operation[] = [
     logLine: { message: 'App changed', subject: 'app' },
     act: async ({ apps }, { path, query, body, rights }) => {
       const { name, enabled, ...settings } = body;
-      const present = (await apps.get(path('id'))).tenant.pushRules;
+      const [id, change] = [path('id'), { name, enabled, settings }];
+      const present = (await apps.get(id)).tenant.pushRules;
       refuseForeignInstances(settings.pushRules, { present, rights });
-      const change = { name, enabled, settings };
       if (isDryRun(query)) {
-        const [before, after] = [
-          await apps.get(path('id')),
-          await apps.tryUpdate(path('id'), change),
-        ];
-        const [shown, wouldBe] = [showApp(before, false), showApp(after, false)];
-        const changes = changesOf([before.tenant, after.tenant], [shown, wouldBe]);
-        return { ...wouldBe, changes };
+        return showTried([await apps.get(id), await apps.tryUpdate(id, change)], showApp);
       }
-      await apps.update(path('id'), change);
-      return showApp(await apps.get(path('id')), false);
+      await apps.update(id, change);
+      return showApp(await apps.get(id), false);
     },
   }),
   operation({

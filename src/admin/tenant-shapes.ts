@@ -61,8 +61,17 @@ interface Change {
   readonly after?: unknown;
 }
 
+/** Shows how a tenant would be after a change, without its secrets, and which settings differ. */
+export function showTried<Kept extends { readonly tenant: object }, Shown extends object>(
+  [before, after]: readonly [before: Kept, after: Kept],
+  show: (kept: Kept, withSecrets: boolean) => Shown,
+) {
+  const [shown, wouldBe] = [show(before, false), show(after, false)];
+  return { ...wouldBe, changes: changesOf([before.tenant, after.tenant], [shown, wouldBe]) };
+}
+
 /** Compares settings, and shows those that differ as they are shown. */
-export function changesOf(
+function changesOf(
   [before, after]: readonly [whole: object, whole: object],
   [shownBefore, shownAfter]: readonly [shown: object, shown: object],
 ): readonly Change[] {

@@ -32,14 +32,12 @@ export function answer(hub: Hub, session: Session, message: ClientMessage): Mayb
       hub.asked.setAway(session, message.isAway);
       return;
     case 'unsupported':
-      return reportProblem(
-        hub,
-        session,
-        'unsupported-event',
-        `Unsupported event received on socket: ${message.event}`,
-      );
+      return reportProblem(hub, session, {
+        problem: 'unsupported-event',
+        message: `Unsupported event received on socket: ${message.event}`,
+      });
     case 'malformed':
-      return reportProblem(hub, session, 'malformed-message', message.why);
+      return reportProblem(hub, session, { problem: 'malformed-message', message: message.why });
     default:
       return message satisfies never;
   }

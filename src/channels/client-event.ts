@@ -4,8 +4,7 @@ import { ask, describeFailure, EngineFailure } from './engine-failure.ts';
 import { EVENT_NAME_LENGTH_MAX } from './event.ts';
 import type { Hub } from './hub.ts';
 import { after, type MaybePromise, recover } from './maybe-promise.ts';
-import type { InBandProblem } from './problems.ts';
-import { reportProblem } from './report-problem.ts';
+import { type Reported, reportProblem } from './report-problem.ts';
 import type { Session } from './subscribing/session.ts';
 import { type ClientMessage, clientEventMessage } from './wire.ts';
 
@@ -14,7 +13,7 @@ type ClientEvent = Extract<ClientMessage, { type: 'client-event' }>;
 /** Sends a client's event to the other members of its channel, or reports to the client why not. Source: §7. */
 export function relay(hub: Hub, session: Session, message: ClientEvent): MaybePromise<void> {
   const refused = refusalOf(hub, session, message);
-  if (refused !== undefined) return reportProblem(hub, session, refused.problem, refused.message);
+  if (refused !== undefined) return reportProblem(hub, session, refused);
   const subscription = session.subscription(message.channel);
   if (subscription === undefined) return;
   const { channel, member } = subscription;
@@ -75,16 +74,12 @@ function notSent(hub: Hub, session: Session, error: unknown): boolean {
     { app: session.app.id },
     { connection: session.socketId, error: describeFailure(error) },
   );
-  const why = 'Client event rejected: the server cannot send it now, try again later';
-  reportProblem(hub, session, 'client-event-unavailable', why);
+  const message = 'Client event rejected: the server cannot send it now, try again later';
+  reportProblem(hub, session, { problem: 'client-event-unavailable', message });
   return false;
 }
 
-function refusalOf(
-  hub: Hub,
-  session: Session,
-  message: ClientEvent,
-): { readonly problem: InBandProblem; readonly message: string } | undefined {
+function refusalOf(hub: Hub, session: Session, message: ClientEvent): Reported | undefined {
   const { app } = session;
   if (!app.clientEvents) {
     return {

@@ -3,14 +3,16 @@ import { type InBandProblem, inBandProblems } from './problems.ts';
 import type { Session } from './subscribing/session.ts';
 import { errorMessage } from './wire.ts';
 
+/** Why a client gets an error that leaves its connection open. */
+export interface Reported {
+  readonly problem: InBandProblem;
+  readonly message: string;
+}
+
 /** Sends a client an error that leaves its connection open, and shows it in the app's live streams. */
-export function reportProblem(
-  hub: Hub,
-  session: Session,
-  problem: InBandProblem,
-  message: string,
-): void {
-  sendProblem(hub, session, problem, message);
+export function reportProblem(hub: Hub, session: Session, reported: Reported): void {
+  sendProblem(hub, session, reported);
+  const { problem, message } = reported;
   const { code, advice } = inBandProblems[problem];
   session.app.tap?.record({
     kind: 'error',
@@ -23,12 +25,7 @@ export function reportProblem(
 }
 
 /** Sends a client an error that leaves its connection open. */
-export function sendProblem(
-  hub: Hub,
-  session: Session,
-  problem: InBandProblem,
-  message: string,
-): void {
+export function sendProblem(hub: Hub, session: Session, { problem, message }: Reported): void {
   hub.meter.count('clientProblems', 1, problem);
   const { app, socketId: socket, user } = session;
   const { advice } = inBandProblems[problem];

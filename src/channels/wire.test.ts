@@ -236,7 +236,7 @@ describe('a message to a client', () => {
       },
     ],
     [
-      subscriptionError('any "name"', 'AuthError', 401, 'why'),
+      subscriptionError('any "name"', { type: 'AuthError', status: 401, error: 'why' }),
       {
         event: 'pusher:subscription_error',
         channel: 'any "name"',

@@ -200,10 +200,7 @@ export const USER_INFO_BYTES_MAX = 1024;
 export function readChannelData(text: string): ParsedChannelData {
   const data = asObject(parseJson(text));
   if (data === undefined) return { ok: false, why: 'not-an-object' };
-  const id = data['user_id'];
-  // Digits are copied from the text, because a large number would lose some.
-  const userId =
-    typeof id === 'string' ? id : typeof id === 'number' ? (memberText(text, 'user_id') ?? '') : '';
+  const userId = userIdOf(data['user_id'], text);
   if (userId === '') return { ok: false, why: 'no-user-id' };
   if (userId.length > USER_ID_LENGTH_MAX) return { ok: false, why: 'user-id-too-long' };
 
@@ -217,6 +214,13 @@ export function readChannelData(text: string): ParsedChannelData {
     return { ok: false, why: 'user-info-too-large' };
   }
   return { ok: true, member: { userId, userInfo } };
+}
+
+/** The id as a string; empty if it is no id. */
+function userIdOf(id: unknown, text: string): string {
+  if (typeof id === 'string') return id;
+  // Digits are copied from the text, because a large number would lose some.
+  return typeof id === 'number' ? (memberText(text, 'user_id') ?? '') : '';
 }
 
 /** The user in a sign-in's `user_data`, or the error in it. */
@@ -311,12 +315,17 @@ export function presenceSucceeded(
   return `{"event":"pusher_internal:subscription_succeeded","channel":"${channel}","data":${JSON.stringify(data)}}`;
 }
 
+/** Why a subscription was refused, as clients are told. */
+interface SubscriptionFault {
+  readonly type: 'AuthError' | 'LimitReached';
+  readonly status: number;
+  readonly error: string;
+}
+
 /** Reports a refused subscription; pusher-js passes it to the handlers of the channel. Source: §5.3. */
 export function subscriptionError(
   channel: string,
-  type: 'AuthError' | 'LimitReached',
-  status: number,
-  error: string,
+  { type, error, status }: SubscriptionFault,
 ): string {
   const data = JSON.stringify({ type, error, status });
   return `{"event":"pusher:subscription_error","channel":${JSON.stringify(channel)},"data":${JSON.stringify(data)}}`;

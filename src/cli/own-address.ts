@@ -9,7 +9,13 @@ export function ownAddress(address: ListenerAddress): string {
   return urlOf({ ...address, host: ownHost(address.host) });
 }
 
+/** Hosts that stand for all addresses of a machine, and its own address among those. */
+const OWN_HOSTS = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
+
 /** The host of a listener as programs on its own machine reach it. */
 export function ownHost(host: string): string {
-  return host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return OWN_HOSTS.get(host) ?? host;
 }

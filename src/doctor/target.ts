@@ -106,12 +106,13 @@ function parseEndpoint(option: string, text: string): ParsedEndpoint {
       'Give the address without /app/… and /apps/…; those are added. Keep a prefix that the server is mounted under.',
     );
   }
+  const defaultPort = tls ? 443 : 80;
   return {
     ok: true,
     endpoint: {
       tls,
       hostname: url.hostname.replace(/^\[|\]$/g, ''),
-      port: url.port === '' ? (tls ? 443 : 80) : Number(url.port),
+      port: url.port === '' ? defaultPort : Number(url.port),
       prefix,
       host: url.host,
     },

@@ -77,13 +77,19 @@ function readAnswer(given: JsonObject, gateway: Received['gateway']): Act | stri
       ? answerWith(gateway, status, error, headers)
       : 'error must be a string';
   }
-  const text = typeof body === 'string' ? body : isGiven(body) ? JSON.stringify(body) : undefined;
+  const text = textOf(body);
   return {
     act: 'answer',
     status,
     fields: headers,
     ...(text === undefined ? {} : { body: text }),
   };
+}
+
+/** The body of an answer: text as it is, anything else as JSON. */
+function textOf(body: unknown): string | undefined {
+  if (typeof body === 'string') return body;
+  return isGiven(body) ? JSON.stringify(body) : undefined;
 }
 
 /** An error in the form of each gateway. */

@@ -125,20 +125,36 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     createdInstance: ready.createdInstance,
     log,
     died: Promise.race([background.died, realtime.died]),
-    async reload(changed) {
-      refuseUnsupported(changed);
-      const certificate = readTls(changed);
-      if ((certificate === undefined) !== (configured === undefined)) {
-        throw new StartFailed({
-          exitCode: 2,
-          message: 'tls: turning it on or off needs a restart',
-        });
-      }
-      if (certificate !== undefined) await realtime.replaceCertificate(certificate);
-      background.post({ type: 'reload', config: changed, tls: certificate });
-    },
+    reload: reloaderOf({ hasCertificate: configured !== undefined, realtime, background }),
     announceStop,
     stop: () => running.disposeAsync(),
+  };
+}
+
+interface ReloadParts {
+  /** Whether the server was started with a certificate of its configuration. */
+  readonly hasCertificate: boolean;
+  readonly realtime: RealtimeLoops;
+  readonly background: BackgroundThread;
+}
+
+/** Makes the function that applies another configuration. */
+function reloaderOf({
+  hasCertificate,
+  realtime,
+  background,
+}: ReloadParts): FanfareServer['reload'] {
+  return async (changed) => {
+    refuseUnsupported(changed);
+    const certificate = readTls(changed);
+    if ((certificate !== undefined) !== hasCertificate) {
+      throw new StartFailed({
+        exitCode: 2,
+        message: 'tls: turning it on or off needs a restart',
+      });
+    }
+    if (certificate !== undefined) await realtime.replaceCertificate(certificate);
+    background.post({ type: 'reload', config: changed, tls: certificate });
   };
 }
 

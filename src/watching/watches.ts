@@ -172,7 +172,8 @@ export class Watches {
   private merge(node: string, ticks: readonly AppTick[]): void {
     const nowMs = this.options.timers.now();
     const { node: own, link, loops } = this.options;
-    const settleHereMs = link !== undefined ? SETTLE_CLUSTER_MS : loops > 1 ? SETTLE_THREADS_MS : 0;
+    const settleLoopsMs = loops > 1 ? SETTLE_THREADS_MS : 0;
+    const settleHereMs = link === undefined ? settleLoopsMs : SETTLE_CLUSTER_MS;
     const dueMs = nowMs + (node === own ? settleHereMs : SETTLE_ELSEWHERE_MS);
     for (const tick of ticks) this.mergers.get(tick.appId)?.add({ node, tick, nowMs, dueMs });
   }

@@ -4,11 +4,11 @@ import { seesInstance } from '../rights.ts';
 import {
   changedTenant,
   changeQuery,
-  changesOf,
   isDryRun,
   notServedList,
   onTenant,
   secretsQuery,
+  showTried,
 } from '../tenant-shapes.ts';
 import { instanceChange, newInstanceBody, showInstance, shownInstance } from './instance-shapes.ts';
 import { refuseOperatorsSettings } from './operators-settings.ts';
@@ -80,13 +80,11 @@ export const instanceOperations: readonly Operation[] = [
       const [id, change] = [instanceId(path), { name, settings }];
       refuseOperatorsSettings(settings, { present: (await instances.get(id)).tenant, rights });
       if (isDryRun(query)) {
-        const [before, after] = [await instances.get(id), await instances.tryUpdate(id, change)];
-        const [shown, wouldBe] = [showInstance(before, false), showInstance(after, false)];
-        const changes = changesOf([before.tenant, after.tenant], [shown, wouldBe]);
-        return { ...wouldBe, changes };
+        const before = await instances.get(id);
+        return showTried([before, await instances.tryUpdate(id, change)], showInstance);
       }
       await instances.update(id, change);
-      return showInstance(await instances.get(instanceId(path)), false);
+      return showInstance(await instances.get(id), false);
     },
   }),
   operation({

@@ -274,10 +274,10 @@ function targetsOf({ channel, userIds }: LiveEvent): readonly Target[] {
 
 function usersOf({ users }: Group, unsure: ReadonlySet<string>): readonly LiveUser[] {
   return Array.from(users, ([userId, { connections, state, answeredAfterMs }]) => {
-    const isSilent = connections > 0 || unsure.has(userId);
+    const unanswered = connections > 0 || unsure.has(userId) ? 'silent' : 'absent';
     return {
       userId,
-      state: state === 'open' ? (isSilent ? 'silent' : 'absent') : state,
+      state: state === 'open' ? unanswered : state,
       // An answer may overtake its loop's report.
       connections: state === 'reached' ? Math.max(1, connections) : connections,
       answeredAfterMs,

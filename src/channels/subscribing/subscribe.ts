@@ -68,12 +68,10 @@ export function subscribe(
   if (!session.mayAttempt()) return refuse(hub, session, message, tooOften(session));
   if (session.subscription(message.channel) !== undefined) {
     // Not `refuse`: the first subscription stays valid, so its handlers must not get an error.
-    return reportProblem(
-      hub,
-      session,
-      'existing-subscription',
-      `Existing subscription to channel ${message.channel}`,
-    );
+    return reportProblem(hub, session, {
+      problem: 'existing-subscription',
+      message: `Existing subscription to channel ${message.channel}`,
+    });
   }
   const parsed = parseChannelName(message.channel);
   if (!parsed.ok) {
@@ -231,12 +229,10 @@ function confirm(
 export function unsubscribe(hub: Hub, session: Session, channel: string): MaybePromise<void> {
   const subscription = session.subscription(channel);
   if (subscription?.state !== 'joined') {
-    return reportProblem(
-      hub,
-      session,
-      'no-subscription',
-      `No current subscription to channel ${channel}, or subscription in progress`,
-    );
+    return reportProblem(hub, session, {
+      problem: 'no-subscription',
+      message: `No current subscription to channel ${channel}, or subscription in progress`,
+    });
   }
   return leaveChannel(hub, session, subscription);
 }
@@ -304,7 +300,7 @@ function refuse(
     { app: session.app.id },
     { connection: session.socketId, channel, why: unsigned(reason) },
   );
-  sendProblem(hub, session, refusal.problem, refusal.message);
+  sendProblem(hub, session, refusal);
   const { subscription, code, advice } = inBandProblems[refusal.problem];
   session.app.tap?.record({
     kind: 'refused',
@@ -318,7 +314,7 @@ function refuse(
   });
   if (subscription === undefined || !hub.subscriptionErrors) return;
   const { type, status } = subscription;
-  session.peer.send(subscriptionError(channel, type, status, refusal.message));
+  session.peer.send(subscriptionError(channel, { type, status, error: refusal.message }));
 }
 
 /** Describes the subscriber for the app's live streams. */

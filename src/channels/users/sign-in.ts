@@ -35,8 +35,8 @@ export function signIn(
   // First, because everything below costs more.
   if (!session.mayAttempt()) {
     const { subscriptionsPerSecond } = session.app.limits;
-    const why = `Sign-in rejected due to rate limit: at most ${subscriptionsPerSecond} per second`;
-    return reportProblem(hub, session, 'subscription-rate', why);
+    const message = `Sign-in rejected due to rate limit: at most ${subscriptionsPerSecond} per second`;
+    return reportProblem(hub, session, { problem: 'subscription-rate', message });
   }
   const refused = refuseSignIn(session, message);
   if (refused !== undefined) {
@@ -103,12 +103,10 @@ function watch(hub: Hub, session: Session, { watchlist }: UserData): MaybePromis
     );
     for (const id of session.watching) hub.audience.join(session.peer, watchTopic(app, id));
     if (wanted.length > WATCHLIST_MAX) {
-      reportProblem(
-        hub,
-        session,
-        'watchlist-limit',
-        `Watchlist limit exceeded: ${wanted.length} users, the first ${WATCHLIST_MAX} are watched`,
-      );
+      reportProblem(hub, session, {
+        problem: 'watchlist-limit',
+        message: `Watchlist limit exceeded: ${wanted.length} users, the first ${WATCHLIST_MAX} are watched`,
+      });
     }
   });
 }
@@ -138,7 +136,7 @@ function refuse(hub: Hub, session: Session, shown: string, why = shown): void {
     { app: session.app.id },
     { connection: session.socketId, why: unsigned(shown) },
   );
-  sendProblem(hub, session, 'signin-invalid', why);
+  sendProblem(hub, session, { problem: 'signin-invalid', message: why });
   session.app.tap?.record({
     kind: 'refused',
     socket: session.socketId,

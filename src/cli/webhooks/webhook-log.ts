@@ -62,7 +62,8 @@ function servedWebhookLog(api: AdminApi): WebhookLog {
     },
     async replay(id) {
       const { status } = await api.request('POST', `/webhooks/${encodeURIComponent(id)}/replay`);
-      return status === 404 ? 'unknown' : status === 409 ? 'waiting' : 'replayed';
+      if (status === 404) return 'unknown';
+      return status === 409 ? 'waiting' : 'replayed';
     },
     // Nothing stays open between two requests.
     [Symbol.asyncDispose]: () => Promise.resolve(),

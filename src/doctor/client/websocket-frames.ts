@@ -27,8 +27,7 @@ export function readFrame(
   if (unread.length < 2) return undefined;
   const short = unread.readUInt8(1) & 127;
   const masked = (unread.readUInt8(1) & 128) !== 0;
-  const lengthBytes = short === 126 ? 2 : short === 127 ? 8 : 0;
-  const start = 2 + lengthBytes + (masked ? 4 : 0);
+  const start = 2 + lengthBytesOf(short) + (masked ? 4 : 0);
   if (unread.length < start) return undefined;
   const length = lengthOf(unread, short);
   if (unread.length < start + length) return undefined;
@@ -42,6 +41,12 @@ export function readFrame(
     frame: { final: (first & 128) !== 0, opcode: first & 15, payload: Buffer.from(payload) },
     bytes: start + length,
   };
+}
+
+/** The size of the field that `short` announces. Source: RFC 6455, 5.2. */
+function lengthBytesOf(short: number): number {
+  if (short === 126) return 2;
+  return short === 127 ? 8 : 0;
 }
 
 /** The length of a payload: `short` itself, or the field that it announces. Source: RFC 6455, 5.2. */

@@ -12,7 +12,7 @@ import {
   openLiveInstances,
 } from '../../tenants/live-tenants.ts';
 import { StartFailed } from '../start-failed.ts';
-import type { StoreHealth } from './store-health.ts';
+import type { StoreHealth } from './store/store-health.ts';
 
 export interface TenantsOptions {
   readonly config: Config;

@@ -50,44 +50,14 @@ const NEAR_AMONG_MAX = 1000;
 const PAGES_MAX = 10;
 
 /** Opens the live streams of apps and instances. Does nothing until somebody watches. */
-export function openWatching({
-  node,
-  isOneOfCluster,
-  apps,
-  instances,
-  instanceTaps,
-  realtime,
-  meter,
-  log,
-}: WatchingOptions): Watching {
+export function openWatching(options: WatchingOptions): Watching {
+  const { node, isOneOfCluster, apps, instances, realtime, meter, log } = options;
   meter.set('watchers', 0);
-  const common = {
-    timers: systemTimers,
-    loops: 1,
-    send: (ticks: readonly AppTick[]) => watches.receive(ticks),
-  };
-  const taps = new LoopTaps({
-    ...common,
-    setTap: (appId, tap) => apps.setTap(appId, tap),
-    share: BACKGROUND_RECORDS,
-  });
-  /** The numbers of watched instances, also of those that were deleted meanwhile. */
-  const numbers = new Map<string, number>();
-  const pushTaps = new LoopTaps({
-    ...common,
-    setTap(watched, tap) {
-      const known = instances.byId(instanceIn(watched) ?? '')?.number ?? numbers.get(watched);
-      if (known === undefined) return;
-      instanceTaps.set(known, tap);
-      if (tap === undefined) numbers.delete(watched);
-      else numbers.set(watched, known);
-    },
-    share: PUSH_RECORDS,
-  });
+  const { taps, pushTaps } = openTaps(options, (ticks) => watches.receive(ticks));
   // One loop represents this server.
   const send = (to: string | undefined, text: string) =>
     realtime.post(0, { type: 'cluster-send', to, text });
-  const watches = new Watches({
+  const watches: Watches = new Watches({
     node,
     timers: systemTimers,
     loops: realtime.count,
@@ -104,25 +74,7 @@ export function openWatching({
     onStreams: (streams) => meter.set('watchers', streams),
   });
   return {
-    async open(query, { caller, signal }) {
-      const instance = instanceIn(query.appId);
-      const of = instance === undefined ? { app: query.appId } : { instance };
-      const who = { ...of, by: caller.user ?? caller.how };
-      let stream: WatchStream;
-      try {
-        stream = watches.start(query, () => log.info('Live stream closed', who));
-      } catch (error) {
-        if (!(error instanceof TooManyStreams)) throw error;
-        throw new OperationRefused('over-limit', error.message);
-      }
-      log.info('Live stream opened', who);
-      // If the reader disconnects, the listener cancels the stream.
-      signal.addEventListener('abort', () => stream.end('session-ended'), { once: true });
-      // Messages are handled in order, so after these answers all loops are watching. A loop that does not answer is
-      // too busy to send records soon.
-      await realtime.askAll({ what: 'ping' }).catch(() => undefined);
-      return stream.body;
-    },
+    open: openerOf({ watches, realtime, log }),
     receive(message) {
       switch (message.type) {
         case 'tapped':
@@ -151,6 +103,60 @@ export function openWatching({
       pushTaps.stop();
     },
   };
+}
+
+/** Makes the function that opens a stream. */
+function openerOf({
+  watches,
+  realtime,
+  log,
+}: Pick<WatchingOptions, 'realtime' | 'log'> & { readonly watches: Watches }): Watching['open'] {
+  return async (query, { caller, signal }) => {
+    const instance = instanceIn(query.appId);
+    const of = instance === undefined ? { app: query.appId } : { instance };
+    const who = { ...of, by: caller.user ?? caller.how };
+    let stream: WatchStream;
+    try {
+      stream = watches.start(query, () => log.info('Live stream closed', who));
+    } catch (error) {
+      if (!(error instanceof TooManyStreams)) throw error;
+      throw new OperationRefused('over-limit', error.message);
+    }
+    log.info('Live stream opened', who);
+    // If the reader disconnects, the listener cancels the stream.
+    signal.addEventListener('abort', () => stream.end('session-ended'), { once: true });
+    // Messages are handled in order, so after these answers all loops are watching. A loop that does not answer is
+    // too busy to send records soon.
+    await realtime.askAll({ what: 'ping' }).catch(() => undefined);
+    return stream.body;
+  };
+}
+
+/** Opens the taps of apps and instances on this loop. */
+function openTaps(
+  { apps, instances, instanceTaps }: WatchingOptions,
+  send: (ticks: readonly AppTick[]) => void,
+): { readonly taps: LoopTaps; readonly pushTaps: LoopTaps } {
+  const common = { timers: systemTimers, loops: 1, send };
+  const taps = new LoopTaps({
+    ...common,
+    setTap: (appId, tap) => apps.setTap(appId, tap),
+    share: BACKGROUND_RECORDS,
+  });
+  /** The numbers of watched instances, also of those that were deleted meanwhile. */
+  const numbers = new Map<string, number>();
+  const pushTaps = new LoopTaps({
+    ...common,
+    setTap(watched, tap) {
+      const known = instances.byId(instanceIn(watched) ?? '')?.number ?? numbers.get(watched);
+      if (known === undefined) return;
+      instanceTaps.set(known, tap);
+      if (tap === undefined) numbers.delete(watched);
+      else numbers.set(watched, known);
+    },
+    share: PUSH_RECORDS,
+  });
+  return { taps, pushTaps };
 }
 
 /** Returns names of occupied channels, not necessarily all. */

@@ -1,7 +1,8 @@
 import { isStoreFault, plainFault, StoreUnavailable } from '../../stores/database/faults.ts';
 import type { FromBackground, ToBackground } from '../link/messages.ts';
 import { StartFailed, type StartFault } from '../start-failed.ts';
-import { type Background, startBackground } from './start.ts';
+import type { Background } from './background.ts';
+import { startBackground } from './start.ts';
 
 /**
  * The thread of the background loop, which does everything that uses SQL or a slow network. `server.ts` starts it as

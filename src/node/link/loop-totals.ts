@@ -1,5 +1,5 @@
-import { shareCounts } from '../../runtime/shared-memory/shared-counts.ts';
-import { shareTotals } from '../../runtime/shared-memory/shared-total.ts';
+import { SharedCounts, shareCounts } from '../../runtime/shared-memory/shared-counts.ts';
+import { SharedTotal, shareTotals } from '../../runtime/shared-memory/shared-total.ts';
 
 /** Shared memory for counts that hold for all realtime loops together. */
 export interface LoopTotals {
@@ -24,5 +24,29 @@ export function createLoopTotals(loops: number): LoopTotals {
     webhookEvents: shareTotals(loops),
     webhookCharacters: shareTotals(loops),
     slowConnectionsClosed: shareTotals(loops),
+  };
+}
+
+/** The counts of all realtime loops together, as one of them uses them. */
+export interface OpenTotals {
+  readonly connections: SharedTotal;
+  /** By app. */
+  readonly appConnections: SharedCounts;
+  readonly subscriptions: SharedTotal;
+  readonly webhookEvents: SharedTotal;
+  readonly webhookCharacters: SharedTotal;
+  readonly slowConnectionsClosed: SharedTotal;
+}
+
+/** Opens the memory for one of several loops. */
+export function openLoopTotals(memory: LoopTotals, loop: number): OpenTotals {
+  const totalOf = (shared: SharedArrayBuffer) => new SharedTotal(shared, loop);
+  return {
+    connections: totalOf(memory.connections),
+    appConnections: new SharedCounts(memory.appConnections),
+    subscriptions: totalOf(memory.subscriptions),
+    webhookEvents: totalOf(memory.webhookEvents),
+    webhookCharacters: totalOf(memory.webhookCharacters),
+    slowConnectionsClosed: totalOf(memory.slowConnectionsClosed),
   };
 }

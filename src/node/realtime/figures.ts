@@ -21,7 +21,7 @@ import type { Connections } from '../../transports/clients/connections.ts';
 import type { Inspector } from '../../transports/clients/inspector.ts';
 import type { Sessions } from '../../transports/http-fallback/sessions.ts';
 import type { ChannelState, Question, Questions, SendAnswer } from '../link/messages.ts';
-import type { ChannelCounter } from './engine.ts';
+import type { ChannelCounter } from './engine/engine.ts';
 
 export interface FiguresOptions {
   /** The label of this loop in metrics. */

@@ -194,8 +194,9 @@ export class Pipeline {
   /** Milliseconds until the next poll, unless the poller is woken before. */
   private async untilDue(except: readonly number[]): Promise<number> {
     const dueAtMs = await this.access.ask(() => this.ports.store.nextDue(except));
+    const pollMs = this.ports.isAlone ? POLL_MS_MAX : POLL_MS_SHARED;
     // Instances of `except` may be needed again without waking the poller.
-    const mostMs = except.length > 0 ? CHECK_MS : this.ports.isAlone ? POLL_MS_MAX : POLL_MS_SHARED;
+    const mostMs = except.length > 0 ? CHECK_MS : pollMs;
     if (dueAtMs === undefined) return mostMs;
     const pauseMs = dueAtMs - this.ports.timers.now();
     // Something is due: for the other poller, or another server was faster.

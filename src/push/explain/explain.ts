@@ -177,14 +177,14 @@ function pauseEvents({ platform }: DeviceStory, pauses: readonly PausedRoute[]):
       const { why: cause, advice } = adviceOn({ platform, reason, words });
       // Push services beyond a number share a name, which is no origin.
       const isNamed = origin?.includes('://') === true;
-      const where = isNamed ? origin : origin === undefined ? 'the gateway' : 'some push services';
+      const unnamed = origin === undefined ? 'the gateway' : 'some push services';
       const kind =
         why === 'credential' ? 'It does not accept the credential' : 'It fails, or limits the rate';
       const whose = isNamed ? ' This concerns only browsers with that push service.' : '';
       return {
         atMs: sinceMs,
         what: 'gateway-paused',
-        detail: `Sending to ${where} is paused since then, except for occasional probes. ${kind}: ${cause}.${whose}`,
+        detail: `Sending to ${isNamed ? origin : unnamed} is paused since then, except for occasional probes. ${kind}: ${cause}.${whose}`,
         advice,
       };
     });

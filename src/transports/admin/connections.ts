@@ -46,9 +46,10 @@ export class Connections {
   private makeRoom(key: string): boolean {
     const largest = this.budget.whoYields(key);
     if (largest === undefined) return true;
+    if (largest === key && this.budget.of(key) > 0) return false;
     // If every address has one connection, the oldest one is closed. Otherwise many addresses could keep others out.
     const [oldest] = this.byAddress.keys();
-    const loser = largest !== key ? largest : this.budget.of(key) === 0 ? oldest : undefined;
+    const loser = largest === key ? oldest : largest;
     if (loser === undefined) return false;
     const sockets = [...(this.byAddress.get(loser) ?? [])];
     const victim = sockets.find((socket) => !this.busy.has(socket)) ?? sockets.at(-1);

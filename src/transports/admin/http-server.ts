@@ -15,6 +15,9 @@ export interface AdminRequest {
   readonly signal: AbortSignal;
 }
 
+/** The code of Node.js for a request that was not complete in time. */
+const TOO_LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 export interface AdminServerOptions {
   readonly host: string;
   /** 0 for any free port. */
@@ -83,17 +86,13 @@ export class AdminServer implements AsyncDisposable {
   }
 
   private unreadable(code: string, socket: Socket): void {
-    const isLate = code === 'ERR_HTTP_REQUEST_TIMEOUT';
+    const isLate = code === TOO_LATE;
     if (!socket.writable || !(isLate || code.startsWith('HPE_'))) {
       socket.destroy();
       return;
     }
     this.options.onRefused(isLate ? 'too-slow' : 'not-http', socket.remoteAddress ?? '');
-    const answer = isLate
-      ? refuse(408, 'The request was not complete in time')
-      : code === 'HPE_HEADER_OVERFLOW'
-        ? refuse(431, 'The head of the request is too large')
-        : refuse(400, 'The request is not valid HTTP');
+    const answer = refusalOf(code);
     socket.end(lastResponse(answer.status, headersOf(answer), answer.body));
     destroyLater(socket, this.options.bounds.restMs);
   }
@@ -243,6 +242,14 @@ async function sendStream(
     // The stream has failed. In HTTP, only breaking the connection can signal that.
     response.destroy();
   }
+}
+
+/** The answer to a request that Node.js could not read. */
+function refusalOf(code: string) {
+  if (code === TOO_LATE) return refuse(408, 'The request was not complete in time');
+  return code === 'HPE_HEADER_OVERFLOW'
+    ? refuse(431, 'The head of the request is too large')
+    : refuse(400, 'The request is not valid HTTP');
 }
 
 function destroyLater(socket: Socket, delayMs: number): void {

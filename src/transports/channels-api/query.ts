@@ -17,7 +17,8 @@ const COMMON = COMMON_NAMES.map((name) => ({ name, start: `${name}=` }));
 export function readQuery(query: string, plus: PlusSign = 'space'): readonly Parameter[] {
   const parameters: Parameter[] = [];
   const isPlain = !query.includes('%') && !query.includes('+');
-  const read = isPlain ? asItIs : plus === 'space' ? formDecoded : decodeLeniently;
+  const decode = plus === 'space' ? formDecoded : decodeLeniently;
+  const read = isPlain ? asItIs : decode;
   // Without `split`: this runs for every request, and the pieces would be most of its garbage.
   for (let at = 0; at < query.length; ) {
     const ampersand = query.indexOf('&', at);

@@ -415,8 +415,8 @@ export class Clients {
   private answer(connection: Connection, frame: Frame): MaybePromise<void> {
     if (frame === null) {
       const { framesPerSecond } = this.settings;
-      const why = `Message rejected due to rate limit: at most ${framesPerSecond} per second`;
-      return reportProblem(this.hub, connection, 'frame-rate', why);
+      const message = `Message rejected due to rate limit: at most ${framesPerSecond} per second`;
+      return reportProblem(this.hub, connection, { problem: 'frame-rate', message });
     }
     return recover(
       () =>

@@ -52,6 +52,7 @@ export function mergeFigures(
     fromMs,
     series: bySeries((name) => {
       const takesHighest = highest.has(name) || (sharesStore && ofStore.has(name));
+      const join = takesHighest ? Math.max : (a: number, b: number) => a + b;
       const merged = new Array<number | null>(length).fill(null);
       for (const one of all) {
         const offset = (one.fromMs - fromMs) / stepMs;
@@ -61,8 +62,7 @@ export function mergeFigures(
           const value = values[index] ?? null;
           if (value === null) continue;
           const before = merged[index + offset] ?? null;
-          merged[index + offset] =
-            before === null ? value : takesHighest ? Math.max(before, value) : before + value;
+          merged[index + offset] = before === null ? value : join(before, value);
         }
       }
       return merged.map((value) => (value === null ? null : Math.round(value * 100) / 100));
@@ -156,7 +156,8 @@ function lastSaid(all: readonly SaidByGateway[]): SaidByGateway {
 }
 
 function compare(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 /** Merges the lines of several logs by time. */

@@ -5,9 +5,9 @@ import { systemTimers } from '../../../runtime/system-timers.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import type { RealtimeClient } from '../../link/realtime-client.ts';
-import { inspectingLoops } from '../inspecting.ts';
 import type { Monitor } from '../monitoring/monitor.ts';
 import { answerFor, Cluster, type LocalServer } from './cluster.ts';
+import { inspectingLoops } from './inspecting.ts';
 import { OtherServers } from './other-servers.ts';
 
 /** The limit of webhook addresses in an answer to another server. */

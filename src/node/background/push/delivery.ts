@@ -6,7 +6,7 @@ import type {
   PipelinePorts,
   PublishEvents,
 } from '../../../push/delivering/ports.ts';
-import type { PushTaps } from '../../../push/watching/push-tap.ts';
+import type { PushTap, PushTaps } from '../../../push/watching/push-tap.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
@@ -53,35 +53,10 @@ const WAKE_MS = 5;
 
 /** Starts the delivery. Throws `StartFailed` if a gateway in the configuration is invalid. */
 export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
-  const {
-    database,
-    store,
-    served,
-    taps,
-    configured,
-    storeFailed,
-    resolver,
-    events,
-    log,
-    rateLimitedLog,
-  } = options;
-  const gateways = new InstanceGateways(log, resolver);
-  const faults = gateways.replace(served);
-  const [fatal] = faults.filter(({ instance }) => configured.has(instance));
-  if (fatal !== undefined) {
-    const { instance, setting, why } = fatal;
-    throw new StartFailed({
-      exitCode: 2,
-      message: `push.instances, ${instance}: ${setting}: ${why}`,
-    });
-  }
-  logFaults(faults, log);
-
+  const { database, store, taps, events, log } = options;
+  const gateways = openGateways(options);
   const idOf = (instance: number) => gateways.byNumber(instance)?.id;
-  const whose = ({ instance }: { readonly instance: number }) => ({
-    instance: idOf(instance) ?? `number ${instance}`,
-  });
-  const tapOf = ({ instance }: { readonly instance: number }) => taps.watched?.get(instance);
+  const tapOf: TapOf = ({ instance }) => taps.watched?.get(instance);
   const publishEvents = events(idOf);
   const pipeline = new Pipeline({
     store,
@@ -98,28 +73,7 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
         publishEvents.finished(publish);
       },
     },
-    notices: {
-      storeFailed,
-      circuitOpened(circuit) {
-        const fields = { ...fieldsOf(circuit), words: circuit.words };
-        rateLimitedLog.warn(titleOf(circuit), whose(circuit), fields);
-        tapOf(circuit)?.record({ kind: 'paused', ...fields });
-      },
-      circuitClosed(circuit) {
-        const fields = fieldsOf(circuit);
-        rateLimitedLog.info('Gateway recovered', whose(circuit), fields);
-        tapOf(circuit)?.record({ kind: 'resumed', ...fields });
-      },
-      refused(publish, platform, reason, words) {
-        const fields = { publish: publish.id, platform, reason, words };
-        rateLimitedLog.warn('Gateway refuses a publish for every device', whose(publish), fields);
-        tapOf(publish)?.record({ kind: 'publish-refused', ...fields });
-      },
-      fault(error) {
-        const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        log.error('Fault in push delivery', { error: stack });
-      },
-    },
+    notices: noticesOf(options, { idOf, tapOf }),
     isAlone: database.dialect === 'sqlite',
   });
   let waking: NodeJS.Timeout | undefined;
@@ -145,6 +99,67 @@ export function openPushDelivery(options: PushDeliveryOptions): PushDelivery {
       await pipeline.stop();
       await publishEvents[Symbol.asyncDispose]();
       await gateways[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Opens the gateways of the served instances. */
+function openGateways({
+  served,
+  configured,
+  resolver,
+  log,
+}: PushDeliveryOptions): InstanceGateways {
+  const gateways = new InstanceGateways(log, resolver);
+  const faults = gateways.replace(served);
+  const [fatal] = faults.filter(({ instance }) => configured.has(instance));
+  if (fatal !== undefined) {
+    const { instance, setting, why } = fatal;
+    throw new StartFailed({
+      exitCode: 2,
+      message: `push.instances, ${instance}: ${setting}: ${why}`,
+    });
+  }
+  logFaults(faults, log);
+  return gateways;
+}
+
+/** Finds the tap of the instance that something concerns, if it is watched. */
+type TapOf = (one: { readonly instance: number }) => PushTap | undefined;
+
+interface Instances {
+  readonly idOf: (instance: number) => string | undefined;
+  readonly tapOf: TapOf;
+}
+
+/** Logs what the pipeline notices, and shows it in the live streams of the instance. */
+function noticesOf(
+  { storeFailed, log, rateLimitedLog }: PushDeliveryOptions,
+  { idOf, tapOf }: Instances,
+): PipelinePorts['notices'] {
+  const whose = ({ instance }: { readonly instance: number }) => ({
+    instance: idOf(instance) ?? `number ${instance}`,
+  });
+  return {
+    storeFailed,
+    circuitOpened(circuit) {
+      const fields = { ...fieldsOf(circuit), words: circuit.words };
+      rateLimitedLog.warn(titleOf(circuit), whose(circuit), fields);
+      tapOf(circuit)?.record({ kind: 'paused', ...fields });
+    },
+    circuitClosed(circuit) {
+      const fields = fieldsOf(circuit);
+      rateLimitedLog.info('Gateway recovered', whose(circuit), fields);
+      tapOf(circuit)?.record({ kind: 'resumed', ...fields });
+    },
+    refused(publish, platform, reason, words) {
+      const fields = { publish: publish.id, platform, reason, words };
+      rateLimitedLog.warn('Gateway refuses a publish for every device', whose(publish), fields);
+      tapOf(publish)?.record({ kind: 'publish-refused', ...fields });
+    },
+    fault(error) {
+      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      log.error('Fault in push delivery', { error: stack });
     },
   };
 }

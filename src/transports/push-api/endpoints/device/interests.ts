@@ -127,7 +127,10 @@ export function addInterest(context: EndpointContext): Endpoint {
       );
     return guard.ask(
       () => devices.hasInterest(one),
-      (isThere) => (isThere === undefined ? NO_DEVICE : isThere ? DONE : add()),
+      (isThere) => {
+        if (isThere === undefined) return NO_DEVICE;
+        return isThere ? DONE : add();
+      },
     );
   });
 }
@@ -143,7 +146,10 @@ export function removeInterest(context: EndpointContext): Endpoint {
       rates.refuse('rows', call, instance) ?? guard.ask(() => devices.removeInterest(one), doneIf);
     return guard.ask(
       () => devices.hasInterest(one),
-      (isThere) => (isThere === undefined ? NO_DEVICE : isThere ? remove() : DONE),
+      (isThere) => {
+        if (isThere === undefined) return NO_DEVICE;
+        return isThere ? remove() : DONE;
+      },
     );
   });
 }

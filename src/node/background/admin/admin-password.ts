@@ -5,12 +5,12 @@ import {
   type FilePassword,
   PasswordFileFault,
   readAdminPassword,
-} from '../../admin/admin-password-file.ts';
-import type { Config } from '../../config/schema.ts';
-import { messageOf } from '../../runtime/error-code.ts';
-import type { Log, Timers } from '../../runtime/ports.ts';
-import type { AdminPasswordSource } from '../link/messages.ts';
-import { StartFailed } from '../start-failed.ts';
+} from '../../../admin/admin-password-file.ts';
+import type { Config } from '../../../config/schema.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
+import type { Log, Timers } from '../../../runtime/ports.ts';
+import type { AdminPasswordSource } from '../../link/messages.ts';
+import { StartFailed } from '../../start-failed.ts';
 
 const POLL_INTERVAL_MS = 500;
 
@@ -89,13 +89,7 @@ export class AdminPassword implements Disposable {
   private poll(): void {
     const state = stateOf(this.file);
     try {
-      // The file was deleted: keep the password.
-      const isNew = state !== '' && state !== this.seen;
-      const found = isNew
-        ? readAdminPassword(this.file)
-        : this.password === undefined
-          ? createAdminPassword(this.file)
-          : undefined;
+      const found = this.find(state);
       if (found === undefined) return;
       if (found.password !== this.password) this.log.info('Admin password changed');
       this.take(found, state);
@@ -104,6 +98,13 @@ export class AdminPassword implements Disposable {
       this.seen = state;
       this.log.error('Admin password cannot be read', { why: messageOf(error) });
     }
+  }
+
+  private find(state: string): FilePassword | undefined {
+    // The file was deleted: keep the password.
+    const isNew = state !== '' && state !== this.seen;
+    if (isNew) return readAdminPassword(this.file);
+    return this.password === undefined ? createAdminPassword(this.file) : undefined;
   }
 
   private take({ password, isExposed }: FilePassword, state: string): void {

@@ -1,13 +1,13 @@
-import type { Config } from '../../config/schema.ts';
-import type { TableMeter } from '../../observability/meter.ts';
-import type { Log } from '../../runtime/ports.ts';
-import { systemTimers } from '../../runtime/system-timers.ts';
-import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
-import type { UserProxy } from '../../transports/admin/access.ts';
-import { type AdminListener, listenForAdmin } from '../../transports/admin/listener.ts';
-import type { Readiness } from '../../transports/admin/readiness.ts';
-import type { AdminPasswordSource } from '../link/messages.ts';
-import { listenError } from '../listen-error.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { TableMeter } from '../../../observability/meter.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import { systemTimers } from '../../../runtime/system-timers.ts';
+import { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
+import type { UserProxy } from '../../../transports/admin/access.ts';
+import { type AdminListener, listenForAdmin } from '../../../transports/admin/listener.ts';
+import type { Readiness } from '../../../transports/admin/readiness.ts';
+import type { AdminPasswordSource } from '../../link/messages.ts';
+import { listenError } from '../../listen-error.ts';
 import { AdminPassword } from './admin-password.ts';
 
 export interface AdminPartOptions {

@@ -1,7 +1,7 @@
-import type { TableMeter } from '../../observability/meter.ts';
-import { LogThrottle } from '../../runtime/log-throttle.ts';
-import type { Log } from '../../runtime/ports.ts';
-import type { WriteOwner } from '../../stores/database/waiting-changes.ts';
+import type { TableMeter } from '../../../observability/meter.ts';
+import { LogThrottle } from '../../../runtime/log-throttle.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import type { WriteOwner } from '../../../stores/database/waiting-changes.ts';
 
 export interface RefusedChangesOptions {
   readonly meter: TableMeter;

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, jest } from 'bun:test';
-import { Readiness } from '../../transports/admin/readiness.ts';
+import { Readiness } from '../../../transports/admin/readiness.ts';
 import { LoopWatch } from './loop-watch.ts';
 
 afterEach(() => {

@@ -1,8 +1,8 @@
-import type { Log, Timers } from '../../runtime/ports.ts';
-import type { Database } from '../../stores/database/database.ts';
-import { isDamage, plainFault } from '../../stores/database/faults.ts';
-import type { StoreLock } from '../../stores/database/store-lock.ts';
-import type { Readiness, StoreUser } from '../../transports/admin/readiness.ts';
+import type { Log, Timers } from '../../../runtime/ports.ts';
+import type { Database } from '../../../stores/database/database.ts';
+import { isDamage, plainFault } from '../../../stores/database/faults.ts';
+import type { StoreLock } from '../../../stores/database/store-lock.ts';
+import type { Readiness, StoreUser } from '../../../transports/admin/readiness.ts';
 
 const CHECK_INTERVAL_MS = 1000;
 

@@ -2,10 +2,10 @@ import { expect, it } from 'bun:test';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FakeTime } from '../../../testing/fake-time.ts';
-import { adminPasswordFile, createAdminPassword } from '../../admin/admin-password-file.ts';
-import { configIn, load } from '../../config/loading.fixture.ts';
-import { keptLog } from '../../webhooks/webhooks.fixture.ts';
+import { FakeTime } from '../../../../testing/fake-time.ts';
+import { adminPasswordFile, createAdminPassword } from '../../../admin/admin-password-file.ts';
+import { configIn, load } from '../../../config/loading.fixture.ts';
+import { keptLog } from '../../../webhooks/webhooks.fixture.ts';
 import { AdminPassword } from './admin-password.ts';
 
 it('leaves the admin API closed while the password cannot be stored', async () => {

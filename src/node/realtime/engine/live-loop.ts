@@ -1,12 +1,12 @@
-import type { Hub } from '../../channels/hub.ts';
-import type { Ask, AskReport } from '../../channels/live/ask.ts';
-import { AskedConnections, type Probe } from '../../channels/live/asked-connections.ts';
-import { LiveAsks } from '../../channels/live/live-asks.ts';
-import type { MemberSessions } from '../../channels/subscribing/member-sessions.ts';
-import type { UserSessions } from '../../channels/users/user-sessions.ts';
-import type { LoopBus } from '../../engines/redis/loop-bus.ts';
-import type { Timers } from '../../runtime/ports.ts';
-import type { LoopLinks } from '../link/loop-links.ts';
+import type { Hub } from '../../../channels/hub.ts';
+import type { Ask, AskReport } from '../../../channels/live/ask.ts';
+import { AskedConnections, type Probe } from '../../../channels/live/asked-connections.ts';
+import { LiveAsks } from '../../../channels/live/live-asks.ts';
+import type { MemberSessions } from '../../../channels/subscribing/member-sessions.ts';
+import type { UserSessions } from '../../../channels/users/user-sessions.ts';
+import type { LoopBus } from '../../../engines/redis/loop-bus.ts';
+import type { Timers } from '../../../runtime/ports.ts';
+import type { LoopLinks } from '../../link/loop-links.ts';
 
 export interface LiveLoopOptions {
   readonly sessions: UserSessions;

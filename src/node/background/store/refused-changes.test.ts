@@ -1,6 +1,6 @@
 import { expect, it } from 'bun:test';
-import { TableMeter } from '../../observability/meter.ts';
-import { keptLog } from '../../webhooks/webhooks.fixture.ts';
+import { TableMeter } from '../../../observability/meter.ts';
+import { keptLog } from '../../../webhooks/webhooks.fixture.ts';
 import { refusedChanges } from './refused-changes.ts';
 
 it('counts each refused change, and logs the owner once a minute', () => {

@@ -1,28 +1,24 @@
-import type { App } from '../../channels/app.ts';
-import type { Broadcaster } from '../../channels/broadcast.ts';
-import type { ChannelText } from '../../channels/channel-name.ts';
-import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
-import type { MaybePromise } from '../../channels/maybe-promise.ts';
-import type { AppDirectory, Authority } from '../../channels/ports.ts';
-import type { LocalChannels } from '../../channels/subscribing/local-channels.ts';
-import type { Config } from '../../config/schema.ts';
-import type { EngineFigures, EngineMeter } from '../../engines/engine-meter.ts';
-import type { HistoryMeter } from '../../engines/history/histories.ts';
-import type { Home } from '../../engines/home.ts';
-import { MemoryEngine } from '../../engines/memory.ts';
-import { createRedisEngine } from '../../engines/redis/create-engine.ts';
-import { ServerUnusable } from '../../engines/redis/engine-server.ts';
-import { RedisRefused } from '../../engines/redis/link/reply.ts';
-import type { LoopBus } from '../../engines/redis/loop-bus.ts';
-import type { ClusterQuotas } from '../../engines/redis/quotas/cluster-quotas.ts';
-import { ThreadsEngine } from '../../engines/threads/engine.ts';
-import type { Log, Timers } from '../../runtime/ports.ts';
-import { monotonicTimers } from '../../runtime/system-timers.ts';
-import type { EngineAway } from '../../transports/admin/readiness.ts';
-import type { LoopLinks } from '../link/loop-links.ts';
-import { StartFailed } from '../start-failed.ts';
-
-type RedisSettings = Extract<Config['engine'], { type: 'redis' }>;
+import type { App } from '../../../channels/app.ts';
+import type { Broadcaster } from '../../../channels/broadcast.ts';
+import type { ChannelText } from '../../../channels/channel-name.ts';
+import type { WebhookEvents } from '../../../channels/lifecycle/webhook-events.ts';
+import type { MaybePromise } from '../../../channels/maybe-promise.ts';
+import type { AppDirectory, Authority } from '../../../channels/ports.ts';
+import type { LocalChannels } from '../../../channels/subscribing/local-channels.ts';
+import type { EngineFigures, EngineMeter } from '../../../engines/engine-meter.ts';
+import type { HistoryMeter } from '../../../engines/history/histories.ts';
+import type { Home } from '../../../engines/home.ts';
+import { MemoryEngine } from '../../../engines/memory.ts';
+import { createRedisEngine } from '../../../engines/redis/create-engine.ts';
+import { ServerUnusable } from '../../../engines/redis/engine-server.ts';
+import { RedisRefused } from '../../../engines/redis/link/reply.ts';
+import { ThreadsEngine } from '../../../engines/threads/engine.ts';
+import type { Log, Timers } from '../../../runtime/ports.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import type { EngineAway } from '../../../transports/admin/readiness.ts';
+import type { LoopLinks } from '../../link/loop-links.ts';
+import { StartFailed } from '../../start-failed.ts';
+import type { ClusterLinks } from './quotas.ts';
 
 /** What a realtime loop counts of channels, for metrics and the admin API. */
 export interface ChannelCounter {
@@ -57,13 +53,10 @@ export interface LoopEngine {
 }
 
 export interface LoopEngineOptions {
-  readonly settings: Config['engine'];
   readonly links: LoopLinks;
+  /** Only for an engine on Redis. */
+  readonly cluster: ClusterLinks | undefined;
   readonly apps: AppDirectory;
-  /** Carries messages between the loops of all servers; only for an engine on Redis. */
-  readonly bus: LoopBus | undefined;
-  /** The quotas and rates of apps on all servers; only for an engine on Redis. */
-  readonly quotas: ClusterQuotas;
   readonly channels: LocalChannels;
   readonly timers: Timers;
   readonly log: Log;
@@ -83,8 +76,8 @@ export interface LoopEngineOptions {
 
 /** Makes the engine: Redis for several servers; otherwise threads, or memory if there is only one loop. */
 export function openEngine(options: LoopEngineOptions): LoopEngine {
-  const { settings, links } = options;
-  if (settings.type === 'redis') return overRedis(options, settings);
+  const { cluster, links } = options;
+  if (cluster !== undefined) return overRedis(options, cluster);
   if (links.count === 1) {
     const authority = new MemoryEngine(options);
     return ofHome(options.apps, { authority, home: authority.home, threads: undefined });
@@ -134,12 +127,15 @@ function ofHome(
 
 function overRedis(
   options: LoopEngineOptions,
-  { url, urls = url === undefined ? [] : [url], keyPrefix }: RedisSettings,
+  { settings, bus, quotas }: ClusterLinks,
 ): LoopEngine {
   const { channels, timers, onState } = options;
+  const { url, urls = url === undefined ? [] : [url], keyPrefix } = settings;
   const away = new Map<string, EngineAway>();
   const engine = createRedisEngine({
     ...options,
+    bus,
+    quotas,
     urls,
     keyPrefix,
     onState(server, why) {

@@ -1,8 +1,8 @@
-import { LoopDelay } from '../../observability/loop-delay.ts';
-import { type MetricValues, printMetrics, type TableMeter } from '../../observability/meter.ts';
-import type { Resolver } from '../../outgoing/resolve.ts';
-import type { PipelineFigures } from '../../push/delivering/pipeline.ts';
-import type { Webhooks } from '../../webhooks/webhooks.ts';
+import { LoopDelay } from '../../../observability/loop-delay.ts';
+import { type MetricValues, printMetrics, type TableMeter } from '../../../observability/meter.ts';
+import type { Resolver } from '../../../outgoing/resolve.ts';
+import type { PipelineFigures } from '../../../push/delivering/pipeline.ts';
+import type { Webhooks } from '../../../webhooks/webhooks.ts';
 
 export interface BackgroundMetricsOptions {
   /** The meter of the other parts of this loop. */

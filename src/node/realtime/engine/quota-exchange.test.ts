@@ -1,9 +1,9 @@
 import { afterEach, expect, it } from 'bun:test';
-import { appWith } from '../../channels/hub.fixture.ts';
-import { Usage } from '../../channels/usage/usage.ts';
-import { systemTimers } from '../../runtime/system-timers.ts';
-import { createHandledCounts, LoopLinks, linkLoops } from '../link/loop-links.ts';
-import { isOfEngine } from '../link/messages.ts';
+import { appWith } from '../../../channels/hub.fixture.ts';
+import { Usage } from '../../../channels/usage/usage.ts';
+import { systemTimers } from '../../../runtime/system-timers.ts';
+import { createHandledCounts, LoopLinks, linkLoops } from '../../link/loop-links.ts';
+import { isOfEngine } from '../../link/messages.ts';
 import { QuotaExchange } from './quota-exchange.ts';
 
 const stops: (() => void)[] = [];

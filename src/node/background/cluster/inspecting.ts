@@ -1,11 +1,11 @@
-import type { ConnectionFilter, ListedConnection } from '../../admin/channels/inspecting.ts';
-import type { ProblemGroup } from '../../channels/problem-book.ts';
-import type { RealtimeClient } from '../link/realtime-client.ts';
-import { answered } from './answered.ts';
-import type { LocalServer } from './cluster/cluster.ts';
-import { FIRST } from './cluster/connection-list.ts';
-import { mergeProblems } from './cluster/merge.ts';
-import type { ConnectionsOfServer } from './cluster/questions.ts';
+import type { ConnectionFilter, ListedConnection } from '../../../admin/channels/inspecting.ts';
+import type { ProblemGroup } from '../../../channels/problem-book.ts';
+import type { RealtimeClient } from '../../link/realtime-client.ts';
+import { answered } from '../admin/answered.ts';
+import type { LocalServer } from './cluster.ts';
+import { FIRST } from './connection-list.ts';
+import { mergeProblems } from './merge.ts';
+import type { ConnectionsOfServer } from './questions.ts';
 
 /**
  * The time limit for one page. When it is over, the page has what was found. Each question examines up to 2,000

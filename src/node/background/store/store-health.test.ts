@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
-import { FakeTime } from '../../../testing/fake-time.ts';
-import { Readiness } from '../../transports/admin/readiness.ts';
-import { keptLog } from '../../webhooks/webhooks.fixture.ts';
+import { FakeTime } from '../../../../testing/fake-time.ts';
+import { Readiness } from '../../../transports/admin/readiness.ts';
+import { keptLog } from '../../../webhooks/webhooks.fixture.ts';
 import { StoreHealth, type StoreHealthOptions } from './store-health.ts';
 
 const full = new SQL.SQLiteError('database or disk is full', { code: 'SQLITE_FULL', errno: 13 });

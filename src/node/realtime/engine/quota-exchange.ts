@@ -1,8 +1,8 @@
-import type { AppDirectory } from '../../channels/ports.ts';
-import { UnsharedUsage } from '../../channels/usage/unshared-usage.ts';
-import type { SharedUsage, Usage } from '../../channels/usage/usage.ts';
-import type { LoopLinks } from '../link/loop-links.ts';
-import type { UsageMessage } from '../link/messages.ts';
+import type { AppDirectory } from '../../../channels/ports.ts';
+import { UnsharedUsage } from '../../../channels/usage/unshared-usage.ts';
+import type { SharedUsage, Usage } from '../../../channels/usage/usage.ts';
+import type { LoopLinks } from '../../link/loop-links.ts';
+import type { UsageMessage } from '../../link/messages.ts';
 
 /** How often loops exchange what they have taken. Milliseconds. */
 const INTERVAL_MS = 100;

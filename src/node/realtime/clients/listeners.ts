@@ -1,7 +1,7 @@
 import type { Server } from 'bun';
-import type { Certificate } from '../../runtime/certificate.ts';
-import type { SocketData } from '../../transports/websocket/websocket-connection.ts';
-import type { WebSocketTopics } from '../../transports/websocket/websocket-topics.ts';
+import type { Certificate } from '../../../runtime/certificate.ts';
+import type { SocketData } from '../../../transports/websocket/websocket-connection.ts';
+import type { WebSocketTopics } from '../../../transports/websocket/websocket-topics.ts';
 
 type ConnectionServer = Server<SocketData>;
 type Open = (tls: Certificate | undefined, port: number) => ConnectionServer;

@@ -1,4 +1,4 @@
-import { OperationRefused } from '../../tenants/operation-refused.ts';
+import { OperationRefused } from '../../../tenants/operation-refused.ts';
 
 /** Waits for a realtime loop to answer. If it does not, the request is refused as unavailable. */
 export async function answered<Answer>(answer: Promise<Answer>): Promise<Answer> {

@@ -1,7 +1,7 @@
-import type { Log } from '../../runtime/ports.ts';
-import type { Readiness } from '../../transports/admin/readiness.ts';
-import { loopName } from '../link/loop-name.ts';
-import type { RealtimeClient } from '../link/realtime-client.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import type { Readiness } from '../../../transports/admin/readiness.ts';
+import { loopName } from '../../link/loop-name.ts';
+import type { RealtimeClient } from '../../link/realtime-client.ts';
 
 /** The pause between a loop's answer and the next question. Milliseconds. */
 const INTERVAL_MS = 1000;

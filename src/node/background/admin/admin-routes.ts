@@ -1,0 +1,121 @@
+import type { Admin } from '../../../admin/admin.ts';
+import { authorise } from '../../../admin/authorise.ts';
+import { API_PATH, type Operation } from '../../../admin/operation.ts';
+import { operations } from '../../../admin/operations.ts';
+import { type Rights, seesEverything } from '../../../admin/rights.ts';
+import { isDryRun } from '../../../admin/tenant-shapes.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import { isStoreFault, plainFault } from '../../../stores/database/faults.ts';
+import { OperationRefused } from '../../../tenants/operation-refused.ts';
+import { type AdminAnswer, JSON_TYPE, refuse, TEXT } from '../../../transports/admin/answers.ts';
+import type { AdminCall, AdminRoute } from '../../../transports/admin/routes.ts';
+import { AuditTrail } from '../audit/audit-trail.ts';
+import { logChange, logRefusedChange } from '../audit/change-log.ts';
+import { dashboardRoutes } from '../dashboard/routes.ts';
+import { type AdminParts, adminOf } from './admin-of.ts';
+
+/** The routes of the admin listener: `/metrics`, each operation of the admin API, and the dashboard. */
+export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
+  const { config, log } = parts;
+  const trail = new AuditTrail({ store: parts.audit, log, clock: Date });
+  const admin = adminOf(parts, trail);
+  return [
+    {
+      method: 'GET',
+      path: '/metrics',
+      answer: async ({ asker }) => {
+        const rights = admin.rightsOf(asker);
+        return rights !== undefined && seesEverything(rights)
+          ? await showMetrics(parts)
+          : refuse(403, 'Metrics concern the whole server, and your role is not for all of it');
+      },
+    },
+    ...operations.map((operation) => routeOf(operation, { admin, trail, log })),
+    ...(config.dashboard.enabled
+      ? dashboardRoutes({
+          log,
+          pathPrefix: config.admin.pathPrefix,
+          channels: () => parts.monitoring.server().listeners.channels,
+          push: () => parts.monitoring.server().listeners.push,
+        })
+      : []),
+  ];
+}
+
+interface RouteParts {
+  readonly admin: Admin;
+  readonly trail: AuditTrail;
+  readonly log: Log;
+}
+
+function routeOf(operation: Operation, { admin, trail, log }: RouteParts): AdminRoute {
+  const { method, path, open, contentType = JSON_TYPE } = operation;
+  return {
+    method,
+    path: `${API_PATH}${path}`,
+    ...(open ? { isOpen: () => true } : {}),
+    ...(operation.forNobody === undefined ? {} : { isForNobody: operation.forNobody }),
+    async answer(call) {
+      try {
+        const isOpen = open === true || isForNobody(operation, call);
+        const rights = isOpen ? NO_RIGHTS : admin.rightsOf(call.asker);
+        if (!isOpen) authorise(operation, rights, call);
+        const { status, body } = await operation.run(admin, {
+          ...call,
+          caller: call.asker,
+          rights: rights ?? NO_RIGHTS,
+        });
+        if (!isTried(operation, call)) {
+          logChange(log, operation, { call, answer: body });
+          trail.note(operation, { call, status, answer: body });
+        }
+        return body instanceof ReadableStream
+          ? { status, contentType, body }
+          : jsonAnswer(status, body);
+      } catch (error) {
+        const { status, message, field } = refusalOf(error, log);
+        logRefusedChange(log, operation, { call, status });
+        trail.note(operation, { call, status });
+        return jsonAnswer(status, { error: message, field });
+      }
+    },
+  };
+}
+
+/** Whether this call is read-only although its operation can change something. */
+function isTried({ query }: Operation, call: AdminCall): boolean {
+  return 'dry-run' in query.shape && isDryRun(call.query);
+}
+
+/** Whether an unauthenticated caller is allowed. */
+function isForNobody({ forNobody }: Operation, { asker, query }: AdminCall): boolean {
+  return asker.how === 'nobody' && forNobody?.(query) === true;
+}
+
+/** The rights of callers who are not logged in. */
+const NO_RIGHTS: Rights = { role: 'viewer', apps: [], instances: [], seesPayloads: false };
+
+/** Converts refusals and faults of the store; rethrows everything else. */
+function refusalOf(error: unknown, log: Log): OperationRefused {
+  if (error instanceof OperationRefused) return error;
+  if (!isStoreFault(error)) throw error;
+  const why = plainFault(error);
+  const exactly = error instanceof Error ? error.message : undefined;
+  log.warn('Admin request could not use the store', { why, exactly });
+  return new OperationRefused('unavailable', `The store cannot be used now: ${why}`);
+}
+
+async function showMetrics({ realtime, metrics, log }: AdminParts): Promise<AdminAnswer> {
+  try {
+    const body = metrics.print(await realtime.askAll({ what: 'metrics' }));
+    return { status: 200, contentType: 'text/plain; version=0.0.4; charset=utf-8', body };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    log.warn('Metrics cannot be printed', { why });
+    return { status: 503, contentType: TEXT, body: `${why}\n` };
+  }
+}
+
+function jsonAnswer(status: number, body: unknown): AdminAnswer {
+  return { status, contentType: JSON_TYPE, body: `${JSON.stringify(body)}\n` };
+}

@@ -1,0 +1,71 @@
+import type { Certificate } from '../../runtime/certificate.ts';
+import type { Log } from '../../runtime/ports.ts';
+import type { RealtimeClient } from '../link/realtime-client.ts';
+import type { Background } from './background.ts';
+import type { Monitor } from './monitoring/monitor.ts';
+import type { PushPart } from './push/push.ts';
+import type { Services } from './services.ts';
+
+const PUSH_CONNECTIONS_INTERVAL_MS = 100;
+
+export interface TenantFollowers extends Pick<Services, 'tenants' | 'watching' | 'push'> {
+  readonly realtime: RealtimeClient;
+  readonly log: Log;
+}
+
+/** Passes on every later change of an app or instance. */
+export function followTenants(followers: TenantFollowers): void {
+  const { tenants, watching, push, realtime, log } = followers;
+  tenants.apps.follow((all, changes) => {
+    realtime.postToAll({ type: 'apps', apps: all, changes });
+    watching.tenantsChanged();
+  });
+  tenants.instances.follow((all, changes) => {
+    push.replaceInstances(all);
+    watching.tenantsChanged();
+    log.info('Instances changed', { instances: all.length, ...changes });
+  });
+}
+
+/** Reports the number of push connections to the realtime loops. Runs as long as this thread. */
+export function reportPushConnections(push: PushPart, realtime: RealtimeClient): void {
+  let reported = 0;
+  setInterval(() => {
+    const open = push.connections();
+    if (open !== reported) realtime.postToAll({ type: 'push-connections', open });
+    reported = open;
+  }, PUSH_CONNECTIONS_INTERVAL_MS).unref();
+}
+
+/** Sets the certificate of the push listener. If it cannot be used, that is logged, and the listener keeps its own. */
+export async function replacePushCertificate(
+  { push, log }: { readonly push: PushPart; readonly log: Log },
+  certificate: Certificate,
+): Promise<void> {
+  try {
+    await push.replaceCertificate(certificate);
+    log.info('The push listener uses another certificate');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    log.error('The push listener keeps its certificate', { why });
+  }
+}
+
+export interface ReloadParts extends Pick<Services, 'tenants' | 'push' | 'certificates'> {
+  readonly monitor: Monitor;
+  readonly log: Log;
+}
+
+/** Makes the function that applies a reloaded configuration. */
+export function reloaderOf(parts: ReloadParts): Background['reload'] {
+  const { tenants, push, certificates, monitor } = parts;
+  return (changed, certificate) => {
+    void tenants.apps.reconfigure(changed);
+    void tenants.instances.reconfigure(changed);
+    push.reconfigure(changed);
+    certificates.reloaded(certificate);
+    if (certificate === undefined) return;
+    monitor.certificateIs(certificate);
+    void replacePushCertificate(parts, certificate);
+  };
+}

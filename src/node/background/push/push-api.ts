@@ -1,0 +1,119 @@
+import type { Config } from '../../../config/schema.ts';
+import type { TableMeter } from '../../../observability/meter.ts';
+import type { ShareRate } from '../../../push/rate-exchange.ts';
+import type { PushTaps } from '../../../push/watching/push-tap.ts';
+import type { Certificate } from '../../../runtime/certificate.ts';
+import { LogThrottle } from '../../../runtime/log-throttle.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import type { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
+import { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
+import type { Database } from '../../../stores/database/database.ts';
+import { StoredDevices } from '../../../stores/push/devices/device-store.ts';
+import type { StoredStories } from '../../../stores/push/publishes/device-story.ts';
+import type { StoredPublishes } from '../../../stores/push/publishes/publish-store.ts';
+import type { LiveInstances } from '../../../tenants/live-tenants.ts';
+import { pushBounds } from '../../../transports/push-api/bounds.ts';
+import type { AcceptPublish } from '../../../transports/push-api/endpoints/backend/publish.ts';
+import { DeviceRates } from '../../../transports/push-api/endpoints/device/device-rates.ts';
+import { createPushEndpoints } from '../../../transports/push-api/endpoints/endpoints.ts';
+import { PushListener } from '../../../transports/push-api/listener.ts';
+import { RUNTIME_LIMIT_FACTOR } from '../../../transports/push-api/server/http-server.ts';
+import type { PushWebhooks } from '../../../webhooks/push-events.ts';
+import { listenError } from '../../listen-error.ts';
+import { readOpenFiles } from '../../open-files.ts';
+import type { StoreHealth } from '../store/store-health.ts';
+import type { PushDelivery } from './delivery.ts';
+import type { LivePushes } from './live-pushes.ts';
+
+/** The settings of the API that a reloaded configuration can change. */
+export type PushApiSettings = ReturnType<typeof settingsOf>;
+
+export interface PushApiParts {
+  readonly listener: PushListener;
+  readonly settings: () => PushApiSettings;
+  readonly database: Database;
+  readonly health: StoreHealth;
+  readonly storeFailed: (error: unknown) => void;
+  readonly storeWorked: () => void;
+  readonly instances: LiveInstances;
+  readonly publishes: StoredPublishes;
+  readonly stories: StoredStories;
+  readonly sink: PushWebhooks;
+  readonly live: LivePushes;
+  readonly delivery: PushDelivery;
+  readonly taps: PushTaps;
+  readonly shareRate: ShareRate;
+  readonly log: Log;
+  readonly rateLimitedLog: RateLimitedLog;
+}
+
+export interface PushListenerOptions {
+  readonly config: Config;
+  readonly tls: Certificate | undefined;
+  readonly meter: TableMeter;
+  readonly log: Log;
+}
+
+/** Opens the port of the Beams APIs. Throws `StartFailed` if that fails. */
+export async function openListener(options: PushListenerOptions): Promise<PushListener> {
+  const { config, tls, meter, log } = options;
+  const { host, port, maxConnections, bodyBytesPerSecond, addressLimits } = config.push;
+  const { connectionsPerSecond } = addressLimits;
+  const connections = Math.min(maxConnections, connectionRoom(tls !== undefined));
+  try {
+    return await PushListener.open(
+      { host, port, tls },
+      {
+        log,
+        meter: { count: (id, by, _family, status) => meter.count(id, by, status) },
+        proxies: new TrustedProxies(config.trustedProxies),
+      },
+      { ...pushBounds, connections, connectionsPerSecond, bodyBytesPerSecond },
+    );
+  } catch (error) {
+    throw listenError(error, 'push', config.push);
+  }
+}
+
+/** How many connections the limit of open files allows. */
+function connectionRoom(hasTls: boolean): number {
+  const openFiles = readOpenFiles();
+  if (openFiles === undefined) return Number.POSITIVE_INFINITY;
+  return Math.max(1, Math.floor(openFiles.push / (hasTls ? RUNTIME_LIMIT_FACTOR : 1)));
+}
+
+export function settingsOf({ push }: Config, { address }: PushListener) {
+  const { tokenLeewaySeconds, tokenIssuers, publicUrl, addressLimits } = push;
+  return { tokenLeewaySeconds, tokenIssuers, publicUrl, addressLimits, tls: address.tls };
+}
+
+/** Makes the listener serve the Beams APIs. Returns how to accept a publish of an operator. */
+export function serveApi(parts: PushApiParts): AcceptPublish {
+  const { listener, settings, health, delivery, taps, shareRate, log } = parts;
+  const logThrottle = new LogThrottle({ now: Date.now });
+  const limits = () => settings().addressLimits;
+  const rates = new DeviceRates({ limits, now: Date.now, log, logThrottle, shareRate });
+  const { endpoints, acceptPublish } = createPushEndpoints({
+    instances: parts.instances.directory,
+    devices: new StoredDevices(parts.database),
+    publishes: parts.publishes,
+    stories: parts.stories,
+    pauses: () => delivery.figures().openCircuits,
+    webhooks: parts.sink,
+    taps,
+    storeFault: () => health.fault(),
+    storeFailed: parts.storeFailed,
+    storeWorked: parts.storeWorked,
+    live: parts.live,
+    accepted: () => delivery.wake(),
+    now: Date.now,
+    log,
+    rateLimitedLog: parts.rateLimitedLog,
+    logThrottle,
+    rates,
+    shareRate,
+    settings,
+  });
+  listener.serve(endpoints, (head) => rates.refuseAddress('requests', head));
+  return acceptPublish;
+}

@@ -1,0 +1,80 @@
+import { loopName } from '../link/loop-name.ts';
+import type { LoopToBackground } from '../link/messages.ts';
+import type { RealtimeClient } from '../link/realtime-client.ts';
+import type { Background } from './background.ts';
+import type { ClusterPart } from './cluster/open-cluster.ts';
+import type { Foundation } from './foundation.ts';
+import type { HistoryFile } from './history-file.ts';
+import type { PushRules } from './push/rules.ts';
+import type { Services } from './services.ts';
+
+export interface LoopReceivers
+  extends Pick<Foundation, 'readiness' | 'ring'>,
+    Pick<Services, 'usage' | 'webhooks' | 'watching'> {
+  readonly realtime: RealtimeClient;
+  readonly servers: ClusterPart;
+  readonly pushRules: PushRules;
+  readonly historyFile: HistoryFile;
+}
+
+/** Makes the function that hands messages of the realtime loops to those that they are for. */
+export function receiverOf(receivers: LoopReceivers): Background['receive'] {
+  const { realtime, readiness, usage, ring, webhooks, pushRules, servers, watching, historyFile } =
+    receivers;
+  return (loop, message) => {
+    switch (message.type) {
+      case 'answer':
+        realtime.answered(message.number, message.answer);
+        return;
+      case 'no-answer':
+        realtime.notAnswered(message.number, message.why);
+        return;
+      case 'engine':
+        readiness.setEngine(loopName(loop), message.away);
+        return;
+      case 'usage':
+        usage.keep(message.usage);
+        return;
+      case 'logged':
+        for (const line of message.lines) ring.add(line);
+        return;
+      case 'webhook-events':
+        webhooks.accept(message.events, (id) => realtime.webhookEventOver(loop, id));
+        realtime.post(loop, { type: 'webhook-events-taken', events: message.events.length });
+        return;
+      case 'rule-event':
+        void pushRules.take(message.event).finally(() => {
+          const { appId, data } = message.event;
+          realtime.post(loop, { type: 'rule-event-done', appId, dataLength: data.length });
+        });
+        return;
+      case 'cluster-received':
+        // Each part ignores messages that are for the other.
+        servers.receive(message.notice.from, message.notice.text);
+        watching.receive(message);
+        return;
+      case 'tapped':
+      case 'cluster-sent':
+        watching.receive(message);
+        return;
+      case 'histories':
+        historyFile.add(message.saved);
+        return;
+      case 'goodbye':
+        realtime.post(loop, message);
+        return;
+      default:
+        message satisfies never;
+    }
+  };
+}
+
+/** Receives from the realtime loops that do not run on the main thread. */
+export function receiveFromThreads(
+  ports: readonly MessagePort[],
+  receive: Background['receive'],
+): void {
+  for (const [place, port] of ports.entries()) {
+    port.onmessage = ({ data }: { readonly data: LoopToBackground }) => receive(place + 1, data);
+  }
+}

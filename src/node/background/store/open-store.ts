@@ -1,0 +1,30 @@
+import type { Log } from '../../../runtime/ports.ts';
+import { systemTimers } from '../../../runtime/system-timers.ts';
+import { type Database, openDatabase } from '../../../stores/database/database.ts';
+import { StoreLock } from '../../../stores/database/store-lock.ts';
+import type { Readiness } from '../../../transports/admin/readiness.ts';
+import { StoreHealth } from './store-health.ts';
+
+export interface OpenStoreOptions {
+  readonly url: string;
+  readonly readiness: Readiness;
+  readonly log: Log;
+}
+
+export interface OpenStore extends AsyncDisposable {
+  readonly database: Database;
+  readonly health: StoreHealth;
+}
+
+/** Opens the store at `url`. Takes its lock first, because opening may migrate it. */
+export async function openStore({ url, readiness, log }: OpenStoreOptions): Promise<OpenStore> {
+  await using parts = new AsyncDisposableStack();
+  const lock = parts.use(StoreLock.take(url));
+  const database = parts.use(await openDatabase(url));
+  await database.check();
+  const health = parts.use(
+    new StoreHealth({ database, lock, readiness, log, timers: systemTimers }),
+  );
+  const running = parts.move();
+  return { database, health, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}

@@ -1,0 +1,56 @@
+import type { Admin } from '../../../admin/admin.ts';
+import type { DayUsage } from '../../../channels/usage/usage.ts';
+import type { Log } from '../../../runtime/ports.ts';
+import { systemTimers } from '../../../runtime/system-timers.ts';
+import type { Database } from '../../../stores/database/database.ts';
+import { HourUsageStore } from '../../../stores/tenants/hour-usage-store.ts';
+import { UsageStore } from '../../../stores/tenants/usage-store.ts';
+import type { RealtimeClient } from '../../link/realtime-client.ts';
+import type { StoreHealth } from '../store/store-health.ts';
+import { addedUp, HourlyUsage } from './hourly-usage.ts';
+import { UsageWriter } from './usage-writer.ts';
+
+export interface OpenUsageOptions {
+  readonly database: Database;
+  readonly health: StoreHealth;
+  readonly realtime: RealtimeClient;
+  readonly log: Log;
+}
+
+/** The usage of apps, by the day and by the hour. */
+export interface UsagePart extends AsyncDisposable {
+  /** Today's usage on all servers. */
+  today(): Promise<readonly DayUsage[]>;
+  /** Adds the usage that a realtime loop has counted. */
+  keep(usage: readonly DayUsage[]): void;
+  /** Starts counting connections. The realtime loops must be able to answer. */
+  start(): void;
+  readonly shown: Admin['usage'];
+}
+
+export function openUsage({ database, health, realtime, log }: OpenUsageOptions): UsagePart {
+  const parts = new AsyncDisposableStack();
+  const store = new UsageStore(database);
+  const daily = parts.use(new UsageWriter({ store, log, storeState: health.reporter('usage') }));
+  const hourly = parts.use(
+    new HourlyUsage({
+      store: new HourUsageStore(database),
+      countConnections: async () => addedUp(await realtime.askAll({ what: 'open-connections' })),
+      timers: systemTimers,
+      log,
+    }),
+  );
+  return {
+    today: () => daily.today(),
+    keep(usage) {
+      daily.keep(usage);
+      hourly.keep(usage);
+    },
+    start: () => hourly.start(),
+    shown: {
+      ofApp: (appId, days) => store.ofApp(appId, days),
+      hoursOfApp: (appId, hours) => hourly.ofApp(appId, hours),
+    },
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  };
+}

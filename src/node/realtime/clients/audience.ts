@@ -1,0 +1,56 @@
+import type { Config } from '../../../config/schema.ts';
+import type { TableMeter } from '../../../observability/meter.ts';
+import { ClientAudience } from '../../../transports/clients/audience.ts';
+import { Connections } from '../../../transports/clients/connections.ts';
+import { SlowConsumers } from '../../../transports/clients/slow-consumers.ts';
+import { Coalescer } from '../../../transports/websocket/coalescing/coalescer.ts';
+import { LoopShare } from '../../../transports/websocket/coalescing/loop-share.ts';
+import { WebSocketTopics } from '../../../transports/websocket/websocket-topics.ts';
+import type { OpenTotals } from '../../link/loop-totals.ts';
+import type { OpenFiles } from '../../open-files.ts';
+import { connectionLimit, waitingBytesLimit } from '../limits.ts';
+
+export interface AudienceOptions {
+  readonly settings: Config['channels'];
+  readonly openFiles: OpenFiles | undefined;
+  /** The counts of all loops of this process, if there are several. */
+  readonly totals: OpenTotals | undefined;
+  readonly meter: TableMeter;
+}
+
+/** The connections of a loop, and how events get to them. */
+export interface AudienceParts {
+  readonly connections: Connections;
+  readonly slowConsumers: SlowConsumers;
+  /** The share of a core that this loop uses. */
+  readonly loopShare: LoopShare;
+  readonly coalescer: Coalescer;
+  readonly topics: WebSocketTopics;
+  readonly audience: ClientAudience;
+}
+
+export function openAudience(options: AudienceOptions): AudienceParts {
+  const { settings, openFiles, totals, meter } = options;
+  const connections = new Connections(connectionLimit(settings, openFiles), totals?.connections);
+  const slowConsumers = new SlowConsumers({
+    connections,
+    bytesMax: settings.sendBufferBytes,
+    totalBytesMax: waitingBytesLimit(settings),
+    end: (connection) => void setImmediate(() => connection.terminate()),
+  });
+  const loopShare = new LoopShare(performance.now());
+  const coalescer = openCoalescer(loopShare);
+  const topics = new WebSocketTopics(slowConsumers, coalescer);
+  const audience = new ClientAudience({ native: topics, connections, slowConsumers, meter });
+  return { connections, slowConsumers, loopShare, coalescer, topics, audience };
+}
+
+function openCoalescer(share: LoopShare): Coalescer {
+  return new Coalescer({
+    now: () => performance.now(),
+    busyShare: (nowMs) => share.at(nowMs),
+    after: (delayMs, run) => setTimeout(run, delayMs),
+    // At the end of a turn Bun first sends what was published, then runs these.
+    afterTurn: (run) => void setImmediate(run),
+  });
+}

@@ -1,0 +1,38 @@
+import type { BodyIntake } from '../../../transports/body-intake.ts';
+import type { Clients } from '../../../transports/clients/clients.ts';
+import type { SlowConsumers } from '../../../transports/clients/slow-consumers.ts';
+import type { FallbackSessions } from './fallback.ts';
+import type { Listeners } from './listeners.ts';
+
+/**
+ * The interval of checking connections, a tenth of them at a time, so each is checked once a second. Checking 10,000
+ * at once blocked the loop for 3 ms. Milliseconds.
+ */
+const CHECK_INTERVAL_MS = 100;
+const CHECK_PARTS = 10;
+
+export interface ChecksOptions {
+  readonly slowConsumers: SlowConsumers;
+  readonly listeners: Listeners;
+  readonly clients: Clients;
+  readonly bodies: readonly BodyIntake[];
+  readonly fallback: FallbackSessions;
+}
+
+/** Starts the regular checks of what clients have open. Returns how to stop them. */
+export function startChecks(options: ChecksOptions): () => void {
+  const { slowConsumers, listeners, clients, bodies, fallback } = options;
+  const homes = fallback.cluster ?? fallback.links;
+  let checked = 0;
+  const timer = setInterval(() => {
+    slowConsumers.sampleAgain();
+    listeners.forgetEmpty();
+    clients.checkPart(CHECK_PARTS);
+    for (const intake of bodies) intake.check();
+    checked++;
+    if (checked % CHECK_PARTS !== 0) return;
+    fallback.sessions.check();
+    homes.check();
+  }, CHECK_INTERVAL_MS);
+  return () => clearInterval(timer);
+}

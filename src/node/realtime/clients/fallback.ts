@@ -1,0 +1,65 @@
+import type { Config } from '../../../config/schema.ts';
+import type { LoopBus } from '../../../engines/redis/loop-bus.ts';
+import type { TableMeter } from '../../../observability/meter.ts';
+import type { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
+import type { Clients } from '../../../transports/clients/clients.ts';
+import { SessionCluster } from '../../../transports/http-fallback/session-cluster.ts';
+import { SessionLinks } from '../../../transports/http-fallback/session-links.ts';
+import { Sessions } from '../../../transports/http-fallback/sessions.ts';
+import type { LoopLinks } from '../../link/loop-links.ts';
+import type { AudienceParts } from './audience.ts';
+
+export interface FallbackSessionsOptions {
+  readonly settings: Config['channels'];
+  readonly links: LoopLinks;
+  /** The bus to the loops of other servers, if there are any. */
+  readonly bus: LoopBus | undefined;
+  readonly clients: Clients;
+  readonly apps: MemoryAppDirectory;
+  readonly audience: Pick<AudienceParts, 'connections' | 'loopShare'>;
+  readonly rateLimitedLog: RateLimitedLog;
+  readonly meter: TableMeter;
+}
+
+/** The sessions of the HTTP transports, here and on other loops. */
+export interface FallbackSessions {
+  /** Those of this loop. */
+  readonly sessions: Sessions;
+  /** Those of all loops of this process. */
+  readonly links: SessionLinks;
+  /** Those of all servers, if there are several. */
+  readonly cluster: SessionCluster | undefined;
+}
+
+export function openFallbackSessions(options: FallbackSessionsOptions): FallbackSessions {
+  const { settings, links, bus, clients, apps, audience, rateLimitedLog, meter } = options;
+  const { sendBufferBytes } = settings;
+  const timers = monotonicTimers;
+  const sessions = new Sessions({
+    clients,
+    apps,
+    connections: audience.connections,
+    connectionsMax: Math.ceil(settings.maxFallbackConnections / links.count),
+    sendBufferBytes,
+    timers,
+    afterTurn: (run) => void setImmediate(run),
+    busyShare: (nowMs) => audience.loopShare.at(nowMs),
+    log: rateLimitedLog,
+    meter,
+    onForgotten: (session) => bus?.release(session),
+  });
+  const sessionLinks = new SessionLinks({
+    loop: links.index,
+    loops: links.count,
+    sessions,
+    send: (loop, message) => links.send(loop, message),
+    sendBufferBytes,
+    timers,
+  });
+  const wouldRefuse: Clients['wouldRefuse'] = (address) => clients.wouldRefuse(address);
+  const cluster =
+    bus && new SessionCluster({ bus, sessions, wouldRefuse, sendBufferBytes, timers });
+  return { sessions, links: sessionLinks, cluster };
+}

@@ -1,0 +1,141 @@
+import type { Hub } from '../../../channels/hub.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { TableMeter } from '../../../observability/meter.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
+import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
+import { BodyIntake } from '../../../transports/body-intake.ts';
+import { ChannelsApi } from '../../../transports/channels-api/api.ts';
+import { HTTP_IDLE_SECONDS, listenForChannels } from '../../../transports/channels-listener.ts';
+import { ClientAddresses } from '../../../transports/client-address.ts';
+import { Clients } from '../../../transports/clients/clients.ts';
+import { FallbackTransport, sendLimit } from '../../../transports/http-fallback/transport.ts';
+import { WebSocketTransport } from '../../../transports/websocket/transport.ts';
+import type { OpenTotals } from '../../link/loop-totals.ts';
+import type { Quotas } from '../engine/quotas.ts';
+import type { RealtimeOptions } from '../realtime.ts';
+import type { AudienceParts } from './audience.ts';
+import { type FallbackSessions, openFallbackSessions } from './fallback.ts';
+import { Listeners } from './listeners.ts';
+
+export interface TransportsOptions extends Pick<RealtimeOptions, 'config' | 'links' | 'log'> {
+  /** The settings of this loop. */
+  readonly settings: Config['channels'];
+  readonly hub: Hub;
+  readonly apps: MemoryAppDirectory;
+  readonly audience: AudienceParts;
+  readonly quotas: Pick<Quotas, 'connections' | 'cluster'>;
+  /** The counts of all loops of this process, if there are several. */
+  readonly totals: OpenTotals | undefined;
+  readonly meter: TableMeter;
+}
+
+/** What clients and backends of a loop talk to. */
+export interface Transports {
+  readonly clients: Clients;
+  readonly fallback: FallbackSessions;
+  readonly api: ChannelsApi;
+  /** The bodies of requests to the API, and those that clients send. */
+  readonly bodies: readonly BodyIntake[];
+  readonly listeners: Listeners;
+}
+
+/** Opens the transports. Nothing listens before `listeners.open`. */
+export function openTransports(options: TransportsOptions): Transports {
+  const { settings, hub, apps, links, quotas, audience, meter } = options;
+  const { rateLimitedLog } = hub;
+  const addresses = new ClientAddresses({
+    proxies: new TrustedProxies(options.config.trustedProxies),
+    log: options.log,
+    clock: monotonicTimers,
+  });
+  const clients = openClients(options);
+  const { connections, coalescer } = audience;
+  const sockets = new WebSocketTransport({
+    clients,
+    apps,
+    connections,
+    coalescer,
+    settings,
+    addresses,
+    rateLimitedLog,
+  });
+  const fallback = openFallbackSessions({
+    settings,
+    links,
+    bus: quotas.cluster?.bus,
+    clients,
+    apps,
+    audience,
+    rateLimitedLog,
+    meter,
+  });
+  const { clientFrameBytes, pathPrefix } = settings;
+  const sendBodies = new BodyIntake(
+    { ...settings, requestBytes: sendLimit(clientFrameBytes) },
+    monotonicTimers,
+  );
+  const fallbackTransport = new FallbackTransport({
+    homes: fallback.cluster ?? fallback.links,
+    clients,
+    meter,
+    addresses,
+    bodies: sendBodies,
+    clientFrameBytes,
+    idleSeconds: HTTP_IDLE_SECONDS,
+  });
+  const bodies = new BodyIntake(settings, monotonicTimers);
+  const api = new ChannelsApi({ hub, apps, pathPrefix, bodies, meter });
+  const listeners = openListeners(options, {
+    sockets,
+    fallback: fallbackTransport,
+    api,
+    addresses,
+  });
+  return { clients, fallback, api, bodies: [bodies, sendBodies], listeners };
+}
+
+function openClients({
+  settings,
+  hub,
+  audience,
+  quotas,
+  totals,
+  meter,
+}: TransportsOptions): Clients {
+  const { connections, slowConsumers } = audience;
+  return new Clients({
+    hub,
+    connections,
+    quota: quotas.connections,
+    slowConsumers,
+    settings,
+    monotonic: monotonicTimers,
+    meter,
+    slowConnectionsClosed: totals?.slowConnectionsClosed,
+  });
+}
+
+/** What requests of one port go to. */
+interface Served {
+  readonly sockets: WebSocketTransport;
+  readonly fallback: FallbackTransport;
+  readonly api: ChannelsApi;
+  readonly addresses: ClientAddresses;
+}
+
+function openListeners(
+  { settings, hub, links, audience, meter }: TransportsOptions,
+  served: Served,
+): Listeners {
+  return new Listeners({
+    topics: audience.topics,
+    open: (certificate, port) =>
+      listenForChannels({
+        settings: { ...settings, port, tls: certificate, reusePort: links.count > 1 },
+        hub,
+        ...served,
+        meter,
+      }),
+  });
+}

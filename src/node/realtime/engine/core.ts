@@ -1,0 +1,137 @@
+import type { Hub } from '../../../channels/hub.ts';
+import { WebhookEvents } from '../../../channels/lifecycle/webhook-events.ts';
+import type { Audience } from '../../../channels/ports.ts';
+import { ProblemBook } from '../../../channels/problem-book.ts';
+import { LocalChannels } from '../../../channels/subscribing/local-channels.ts';
+import { MemberSessions } from '../../../channels/subscribing/member-sessions.ts';
+import type { Usage } from '../../../channels/usage/usage.ts';
+import { UserSessions } from '../../../channels/users/user-sessions.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { TableMeter } from '../../../observability/meter.ts';
+import { messageOf } from '../../../runtime/error-code.ts';
+import type { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
+import type { Clients } from '../../../transports/clients/clients.ts';
+import { Connection } from '../../../transports/clients/connection.ts';
+import type { OpenTotals } from '../../link/loop-totals.ts';
+import { subscriptionLimit } from '../limits.ts';
+import type { RealtimeOptions } from '../realtime.ts';
+import type { Relays } from '../relays.ts';
+import { type LoopEngine, openEngine } from './engine.ts';
+import { LiveLoop } from './live-loop.ts';
+import type { ClusterLinks } from './quotas.ts';
+
+export interface CoreOptions
+  extends Pick<RealtimeOptions, 'histories' | 'links' | 'timers' | 'log' | 'toBackground'> {
+  readonly settings: Config['channels'];
+  readonly cluster: ClusterLinks | undefined;
+  readonly apps: MemoryAppDirectory;
+  readonly usage: Usage;
+  readonly relays: Relays;
+  readonly audience: Audience;
+  /** The counts of all loops of this process, if there are several. */
+  readonly totals: OpenTotals | undefined;
+  readonly rateLimitedLog: RateLimitedLog;
+  readonly meter: TableMeter;
+  /** The clients of this loop. They are opened later, because they need the hub. */
+  readonly clients: () => Clients;
+}
+
+/** The core of a loop with its engine. */
+export interface Core {
+  readonly hub: Hub;
+  readonly engine: LoopEngine;
+  readonly live: LiveLoop;
+}
+
+/** What this loop itself holds. */
+type Local = Pick<Hub, 'channels' | 'sessions' | 'members' | 'webhooks'>;
+
+/** Opens the core, and restores the histories of before the restart. */
+export function openCore(options: CoreOptions): Core {
+  const { settings, totals, timers, usage, relays } = options;
+  const local: Local = {
+    channels: new LocalChannels(subscriptionLimit(settings), totals?.subscriptions),
+    sessions: new UserSessions(),
+    members: new MemberSessions(),
+    webhooks: new WebhookEvents({ clock: timers, usage, sink: relays.webhooks }),
+  };
+  const live = openLive(options, local);
+  const engine = openEngineOf(options, { local, live });
+  restoreHistories(options, engine);
+  return { hub: hubOf(options, { local, live, engine }), engine, live };
+}
+
+function openLive({ clients, links, cluster }: CoreOptions, local: Local): LiveLoop {
+  return new LiveLoop({
+    sessions: local.sessions,
+    members: local.members,
+    // All sessions of a loop are its connections.
+    probe: (session, number) =>
+      session instanceof Connection ? clients().probe(session, number) : undefined,
+    links,
+    bus: cluster?.bus,
+    timers: monotonicTimers,
+  });
+}
+
+function openEngineOf(
+  options: CoreOptions,
+  { local, live }: { readonly local: Local; readonly live: LiveLoop },
+): LoopEngine {
+  const { links, cluster, apps, timers, log, meter, audience, usage, clients } = options;
+  return openEngine({
+    links,
+    cluster,
+    apps,
+    channels: local.channels,
+    timers,
+    log,
+    meter,
+    webhooks: local.webhooks,
+    broadcaster: { audience, usage, asked: live.asked },
+    historyBytes: options.settings.historyBytes,
+    terminate: (app, userId) => clients().terminate(app, userId),
+    allApps: () => apps.all(),
+    endResuming: (app, channel) => clients().endResuming(app, channel),
+    onState: (away) => options.toBackground({ type: 'engine', away }),
+  });
+}
+
+function restoreHistories({ histories, log }: CoreOptions, engine: LoopEngine): void {
+  if (histories === undefined) return;
+  try {
+    engine.restoreHistories(new Uint8Array(histories));
+  } catch (error) {
+    log.warn('Histories of before the restart cannot be used: clients that resume learn of a gap', {
+      why: messageOf(error),
+    });
+  }
+}
+
+function hubOf(
+  options: CoreOptions,
+  parts: { readonly local: Local; readonly live: LiveLoop; readonly engine: LoopEngine },
+): Hub {
+  const { settings, audience, timers, log, rateLimitedLog, meter, usage, relays, clients } =
+    options;
+  return {
+    ...parts.local,
+    audience,
+    authority: parts.engine.authority,
+    clock: timers,
+    log,
+    rateLimitedLog,
+    meter,
+    usage,
+    ruleEvents: relays.ruleEvents,
+    problems: new ProblemBook(timers),
+    endConnectionOf: (appId) => clients().endConnectionOf(appId),
+    hastenDepartures: () => clients().departures.hasten(),
+    // A full buffer closes the connection, so half of it stays free for live events.
+    historySendBytes: settings.sendBufferBytes / 2,
+    subscriptionErrors: settings.subscriptionErrors,
+    asked: parts.live.asked,
+  };
+}

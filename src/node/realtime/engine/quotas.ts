@@ -1,0 +1,74 @@
+import type { ConnectionQuota } from '../../../channels/ports.ts';
+import type { SharedUsage } from '../../../channels/usage/usage.ts';
+import type { Config } from '../../../config/schema.ts';
+import { LocalConnectionQuota } from '../../../engines/local-connection-quota.ts';
+import { LoopBus } from '../../../engines/redis/loop-bus.ts';
+import { ClusterQuotas } from '../../../engines/redis/quotas/cluster-quotas.ts';
+import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import type { Connections } from '../../../transports/clients/connections.ts';
+import type { OpenTotals } from '../../link/loop-totals.ts';
+import type { RealtimeOptions } from '../realtime.ts';
+import { QuotaExchange } from './quota-exchange.ts';
+
+/** What a loop shares with the loops of all servers over Redis. */
+export interface ClusterLinks {
+  readonly settings: Extract<Config['engine'], { type: 'redis' }>;
+  /** Carries messages between the loops of all servers. */
+  readonly bus: LoopBus;
+  /** The quotas and rates of apps on all servers. */
+  readonly quotas: ClusterQuotas;
+}
+
+export interface QuotasOptions
+  extends Pick<RealtimeOptions, 'config' | 'links' | 'serverName' | 'toBackground'> {
+  readonly connections: Connections;
+  /** The counts of all loops of this process, if there are several. */
+  readonly totals: OpenTotals | undefined;
+}
+
+/** How the quotas of apps are counted: by this loop alone, by all loops of this process, or by all servers. */
+export interface Quotas {
+  /** Only with an engine on Redis. */
+  readonly cluster: ClusterLinks | undefined;
+  /** Only between several loops of a process without Redis. */
+  readonly exchange: QuotaExchange | undefined;
+  readonly usage: SharedUsage | undefined;
+  readonly connections: ConnectionQuota;
+}
+
+export function openQuotas(options: QuotasOptions): Quotas {
+  const { links, totals } = options;
+  const cluster = linkCluster(options);
+  if (cluster !== undefined) {
+    const { quotas } = cluster;
+    return { cluster, exchange: undefined, usage: quotas.usage, connections: quotas };
+  }
+  const exchange = links.count > 1 ? new QuotaExchange(links) : undefined;
+  const connections = new LocalConnectionQuota(totals?.appConnections);
+  return { cluster, exchange, usage: exchange?.usage, connections };
+}
+
+function linkCluster({
+  config,
+  links,
+  serverName,
+  connections,
+  toBackground,
+}: QuotasOptions): ClusterLinks | undefined {
+  const { engine: settings } = config;
+  if (settings.type !== 'redis') return undefined;
+  const isFirst = links.index === 0;
+  return {
+    settings,
+    bus: new LoopBus(
+      settings.keyPrefix,
+      // One loop of each server speaks for it.
+      isFirst ? (notice) => toBackground({ type: 'cluster-received', notice }) : undefined,
+    ),
+    quotas: new ClusterQuotas({
+      serverName,
+      timers: monotonicTimers,
+      openConnections: () => connections.openByApp(),
+    }),
+  };
+}

@@ -1,0 +1,31 @@
+import type { Usage } from '../../channels/usage/usage.ts';
+import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
+import type { SessionLinks } from '../../transports/http-fallback/session-links.ts';
+import type { LoopLinks } from '../link/loop-links.ts';
+import { isOfEngine } from '../link/messages.ts';
+import type { LoopEngine } from './engine/engine.ts';
+import type { LiveLoop } from './engine/live-loop.ts';
+import type { QuotaExchange } from './engine/quota-exchange.ts';
+
+export interface LoopReceivers {
+  readonly engine: LoopEngine;
+  readonly sessions: SessionLinks;
+  readonly live: LiveLoop;
+  readonly exchange: QuotaExchange | undefined;
+  readonly apps: MemoryAppDirectory;
+  readonly usage: Usage;
+}
+
+/** Hands the messages of the other loops of this process to those that they are for. */
+export function receiveFromLoops(links: LoopLinks, receivers: LoopReceivers): void {
+  const { engine, sessions, live, exchange, apps, usage } = receivers;
+  links.receive((from, messages) => {
+    for (const message of messages) {
+      if (isOfEngine(message)) engine.threads?.receive(from, message);
+      else if (message.type === 'session') sessions.receive(from, message);
+      else if (message.type === 'live-report') live.take(message.report);
+      else exchange?.receive(message, apps, usage);
+    }
+    engine.threads?.received(from);
+  });
+}

@@ -1,0 +1,63 @@
+import type { Usage } from '../../channels/usage/usage.ts';
+import type { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
+import { startUsageReports } from './apps.ts';
+import { startChecks } from './clients/checks.ts';
+import { openFileChecks } from './clients/file-checks.ts';
+import type { Transports } from './clients/transports.ts';
+import {
+  acknowledgementsOf,
+  appReplacerOf,
+  type ListenParts,
+  listenerOf,
+  notifierOf,
+  type ReloadParts,
+} from './commands.ts';
+import type { LiveLoop } from './engine/live-loop.ts';
+import type { Figures } from './figures.ts';
+import { receiveFromLoops } from './loop-messages.ts';
+import type { Realtime } from './realtime.ts';
+import { type CloseParts, closingOf, type DrainParts, drainClients } from './stopping.ts';
+
+/** The parts of a loop that its commands use. Each command gets those of its own type. */
+export interface RunningParts
+  extends Omit<ListenParts, 'fileChecks'>,
+    ReloadParts,
+    Omit<DrainParts, 'stopChecks'>,
+    Omit<CloseParts, 'usageReports'>,
+    Pick<Transports, 'bodies'> {
+  readonly usage: Usage;
+  readonly live: LiveLoop;
+  readonly slowConsumers: SlowConsumers;
+  readonly figures: Figures;
+}
+
+/** Starts what runs regularly in an open loop, and receives from the other loops. Returns its commands. */
+export function runLoop(parts: RunningParts): Realtime {
+  const { links, engine, live, fallback, exchange, apps, taps, usage } = parts;
+  const { listeners, relays, figures, cluster, toBackground } = parts;
+  const fileChecks = openFileChecks(parts);
+  const stopChecks = startChecks(parts);
+  const usageReports = startUsageReports(usage, toBackground);
+  receiveFromLoops(links, { engine, sessions: fallback.links, live, exchange, apps, usage });
+  exchange?.start();
+  return {
+    connect: () => engine.connect(),
+    listen: listenerOf({ ...parts, fileChecks }),
+    replaceApps: appReplacerOf(parts),
+    replaceCertificate: (certificate) => listeners.replace(certificate),
+    ...acknowledgementsOf(relays),
+    pushConnectionsAre: (open) => fileChecks.pushConnectionsAre(open),
+    watch: (watched) => taps.watch(watched),
+    notifyServers: notifierOf(cluster?.bus, toBackground),
+    answer: (question) => figures.answer(question),
+    drain: () =>
+      drainClients({
+        ...parts,
+        stopChecks() {
+          stopChecks();
+          fileChecks.stop();
+        },
+      }),
+    ...closingOf({ ...parts, usageReports }),
+  };
+}
