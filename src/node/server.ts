@@ -41,8 +41,8 @@ export interface FanfareServer {
   /** Settles only if a part has died, with the reason. The server must then be stopped. */
   readonly died: Promise<string>;
   /**
-   * Applies the apps, instances and certificate of another configuration. Rejects with `StartFailed`, and keeps the
-   * old ones, if that fails.
+   * Applies the apps, instances and certificate of another configuration. Settles when all loops serve them. Rejects
+   * with `StartFailed`, and keeps the old ones, if that fails.
    */
   reload(config: Config): Promise<void>;
   /** Reports at `/readyz` that the server is about to stop. */
@@ -154,7 +154,7 @@ function reloaderOf({
       });
     }
     if (certificate !== undefined) await realtime.replaceCertificate(certificate);
-    background.post({ type: 'reload', config: changed, tls: certificate });
+    await background.reload(changed, certificate);
   };
 }
 

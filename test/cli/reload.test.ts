@@ -41,6 +41,25 @@ describe('SIGHUP', () => {
     await client.hearsNothing();
   });
 
+  it.each([1, 3])('is over only when all of %i realtime loops serve it', async (threads) => {
+    using directory = temporaryDirectory();
+    const started = { config: { realtime: { threads } } };
+    const args = configure(directory.path, started);
+    await using server = await spawnFanfare(args, directory.path);
+    for (let number = 0; number < 10; number++) {
+      const moreApps = [{ id: '4', keys: [{ key: `key-${number}`, secret: 'secret' }] }];
+      configure(directory.path, { ...started, moreApps });
+      const reloaded = server.logsNext(/Reloaded apps, instances and certificate/);
+      server.process.kill('SIGHUP');
+      await reloaded;
+      const path = pathOf(7, `key-${number}`);
+      const clients = await Promise.all(
+        Array.from({ length: 6 }, () => RawClient.connect(server, { path })),
+      );
+      await Promise.all(clients.map((client) => client[Symbol.asyncDispose]()));
+    }
+  });
+
   it('keeps the old configuration if the new one has problems, and lists them', async () => {
     using directory = temporaryDirectory();
     const args = configure(directory.path, {});

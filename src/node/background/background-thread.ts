@@ -1,3 +1,4 @@
+import type { Config } from '../../config/schema.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
 import { withTimeout } from '../../runtime/system-timers.ts';
 import type {
@@ -19,6 +20,8 @@ export class BackgroundThread {
   private readonly started = Promise.withResolvers<Extract<FromBackground, { type: 'ready' }>>();
   private readonly listeningNoted = Promise.withResolvers<void>();
   private readonly stopped = Promise.withResolvers<void>();
+  private readonly reloading = new Map<number, () => void>();
+  private reloads = 0;
   /** Called with each new certificate for the channels listener. */
   onCertificate: (tls: Certificate) => void = () => undefined;
   private histories: SharedArrayBuffer | undefined;
@@ -53,6 +56,15 @@ export class BackgroundThread {
     return this.listeningNoted.promise;
   }
 
+  /** Applies a reloaded configuration. Settles when all loops serve it, or the thread has died. */
+  async reload(config: Config, tls: Certificate | undefined): Promise<void> {
+    const number = ++this.reloads;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.reloading.set(number, resolve);
+    this.post({ type: 'reload', number, config, tls });
+    await Promise.race([promise, this.died]);
+  }
+
   /** Returns the histories that the last stop saved. Works once, because they may be large. */
   takeHistories(): SharedArrayBuffer | undefined {
     const { histories } = this;
@@ -81,6 +93,10 @@ export class BackgroundThread {
         return;
       case 'listening-noted':
         this.listeningNoted.resolve();
+        return;
+      case 'reloaded':
+        this.reloading.get(message.number)?.();
+        this.reloading.delete(message.number);
         return;
       case 'stopped':
         this.stopped.resolve();

@@ -16,7 +16,10 @@ export interface Background {
   realtimeIs(state: RealtimeState, channels: ListenerAddress | undefined): void;
   /** Handles a message of a realtime loop. */
   receive(loop: number, message: LoopToBackground): void;
-  /** Applies the tenants of a reloaded configuration, and the certificate of the push listener. */
-  reload(config: Config, tls: Certificate | undefined): void;
+  /**
+   * Applies the tenants of a reloaded configuration, and the certificate of the push listener. Settles when all loops
+   * serve them. Never rejects.
+   */
+  reload(config: Config, tls: Certificate | undefined): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import type { Certificate } from '../../runtime/certificate.ts';
+import { messageOf } from '../../runtime/error-code.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
 import type { Background } from './background.ts';
@@ -46,26 +47,33 @@ export async function replacePushCertificate(
     await push.replaceCertificate(certificate);
     log.info('The push listener uses another certificate');
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    log.error('The push listener keeps its certificate', { why });
+    log.error('The push listener keeps its certificate', { why: messageOf(error) });
   }
 }
 
 export interface ReloadParts extends Pick<Services, 'tenants' | 'push' | 'certificates'> {
   readonly monitor: Monitor;
+  readonly realtime: RealtimeClient;
   readonly log: Log;
 }
 
 /** Makes the function that applies a reloaded configuration. */
 export function reloaderOf(parts: ReloadParts): Background['reload'] {
-  const { tenants, push, certificates, monitor } = parts;
-  return (changed, certificate) => {
-    void tenants.apps.reconfigure(changed);
-    void tenants.instances.reconfigure(changed);
+  const { tenants, push, certificates, monitor, realtime, log } = parts;
+  return async (changed, certificate) => {
+    const applied = [tenants.apps.reconfigure(changed), tenants.instances.reconfigure(changed)];
     push.reconfigure(changed);
     certificates.reloaded(certificate);
-    if (certificate === undefined) return;
-    monitor.certificateIs(certificate);
-    void replacePushCertificate(parts, certificate);
+    if (certificate !== undefined) {
+      monitor.certificateIs(certificate);
+      applied.push(replacePushCertificate(parts, certificate));
+    }
+    await Promise.all(applied);
+    try {
+      // Messages to a loop arrive in order, so a loop that answers has the changed apps.
+      await realtime.askAll({ what: 'ping' });
+    } catch (error) {
+      log.warn('A realtime loop may not serve the changed apps yet', { why: messageOf(error) });
+    }
   };
 }

@@ -30,7 +30,9 @@ self.addEventListener('message', ({ data }: MessageEvent<ToBackground>) => {
       if (data.state === 'listening') post({ type: 'listening-noted' });
       return;
     case 'reload':
-      background?.reload(data.config, data.tls);
+      (background?.reload(data.config, data.tls) ?? Promise.resolve()).then(() =>
+        post({ type: 'reloaded', number: data.number }),
+      );
       return;
     case 'stop':
       (background?.stop() ?? Promise.resolve()).then(() => post({ type: 'stopped' }));

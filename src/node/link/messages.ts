@@ -206,6 +206,8 @@ export type ToBackground =
   /** The configuration was read again. */
   | {
       readonly type: 'reload';
+      /** The answer has the same number. */
+      readonly number: number;
       readonly config: Config;
       readonly tls: Certificate | undefined;
     }
@@ -239,6 +241,8 @@ export type FromBackground =
   | { readonly type: 'certificate'; readonly tls: Certificate }
   /** The readiness check now reports that clients can connect. */
   | { readonly type: 'listening-noted' }
+  /** All loops serve a reloaded configuration. */
+  | { readonly type: 'reloaded'; readonly number: number }
   | { readonly type: 'stopped' }
   | BackgroundToLoop;
 
