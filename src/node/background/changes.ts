@@ -28,6 +28,19 @@ export function followTenants(followers: TenantFollowers): void {
   });
 }
 
+/** Settles when all realtime loops serve the apps of the last change. A busy loop does so later: that is logged. */
+export async function allLoopsServeApps({
+  realtime,
+  log,
+}: Pick<TenantFollowers, 'realtime' | 'log'>): Promise<void> {
+  try {
+    // Messages to a loop arrive in order, so a loop that answers has the changed apps.
+    await realtime.askAll({ what: 'ping' });
+  } catch (error) {
+    log.warn('A changed app is not served yet', { why: messageOf(error) });
+  }
+}
+
 /** Reports the number of push connections to the realtime loops. Runs as long as this thread. */
 export function reportPushConnections(push: PushPart, realtime: RealtimeClient): void {
   let reported = 0;
@@ -59,7 +72,7 @@ export interface ReloadParts extends Pick<Services, 'tenants' | 'push' | 'certif
 
 /** Makes the function that applies a reloaded configuration. */
 export function reloaderOf(parts: ReloadParts): Background['reload'] {
-  const { tenants, push, certificates, monitor, realtime, log } = parts;
+  const { tenants, push, certificates, monitor } = parts;
   return async (changed, certificate) => {
     const applied = [tenants.apps.reconfigure(changed), tenants.instances.reconfigure(changed)];
     push.reconfigure(changed);
@@ -69,11 +82,6 @@ export function reloaderOf(parts: ReloadParts): Background['reload'] {
       applied.push(replacePushCertificate(parts, certificate));
     }
     await Promise.all(applied);
-    try {
-      // Messages to a loop arrive in order, so a loop that answers has the changed apps.
-      await realtime.askAll({ what: 'ping' });
-    } catch (error) {
-      log.warn('A realtime loop may not serve the changed apps yet', { why: messageOf(error) });
-    }
+    await allLoopsServeApps(parts);
   };
 }

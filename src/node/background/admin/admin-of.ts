@@ -22,6 +22,7 @@ import type { ApiProblem } from '../../../transports/channels-api/problems.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { addFigures, type RealtimeClient } from '../../link/realtime-client.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
+import { allLoopsServeApps } from '../changes.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { BackgroundMetrics } from '../monitoring/metrics.ts';
 import type { Tenants } from '../tenants.ts';
@@ -93,13 +94,7 @@ function tenantAdminsOf({ tenants, realtime, log }: AdminParts): Pick<Admin, 'ap
       isStoreOwn,
       changed: async () => {
         await apps.poll();
-        try {
-          // Messages are handled in order, so when the loops answer this question, they have applied the change.
-          await realtime.askAll({ what: 'ping' });
-        } catch (error) {
-          // The change is stored. A busy realtime loop applies it later.
-          log.warn('A changed app is not served yet', { why: String(error) });
-        }
+        await allLoopsServeApps({ realtime, log });
       },
     }),
     instances: new InstanceAdmin({
