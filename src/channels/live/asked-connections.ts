@@ -49,7 +49,7 @@ interface Asking {
 }
 
 /** The limit of users whose connections are asked in one turn of the loop. */
-const USERS_AT_ONCE = 100;
+const USERS_AT_ONCE = 50;
 
 /**
  * The limit of outstanding answers per connection. At the limit it is not asked again before some have come or have timed

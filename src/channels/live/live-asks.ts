@@ -27,7 +27,7 @@ const NAMED_USERS_MAX = 10_000;
 const NAMED_BY_LOOP_MAX = 1_000;
 
 /** The limit of user channels that are sent the event in one turn of the loop. */
-const USERS_AT_ONCE = 50;
+const USERS_AT_ONCE = 25;
 
 /** What is known about one user so far. */
 interface Known {
