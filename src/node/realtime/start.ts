@@ -7,7 +7,7 @@ import { readOpenFiles } from '../open-files.ts';
 import { openApps, openUsage } from './apps.ts';
 import { openAudience } from './clients/audience.ts';
 import { openTransports, type Transports } from './clients/transports.ts';
-import { openCore } from './engine/core.ts';
+import { openCore, restoreHistories } from './engine/core.ts';
 import { openQuotas } from './engine/quotas.ts';
 import { settingsOfLoop } from './limits.ts';
 import { openFigures } from './open-figures.ts';
@@ -16,7 +16,7 @@ import { openRelays } from './relays.ts';
 import { runLoop } from './running.ts';
 
 /** Opens a realtime loop, which can then answer other loops. It starts to listen in a separate call. */
-export function openRealtime(options: RealtimeOptions): Realtime {
+export function openRealtime({ histories, ...options }: RealtimeOptions): Realtime {
   const { config, links, log } = options;
   const settings = settingsOfLoop(config.channels, links.count);
   const totals = links.count > 1 ? openLoopTotals(options.totals, links.index) : undefined;
@@ -45,6 +45,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     meter,
     clients: () => transports.clients,
   });
+  restoreHistories(histories, { engine: core.engine, log });
   const transports: Transports = openTransports({
     ...options,
     settings,

@@ -9,6 +9,7 @@ import { UserSessions } from '../../../channels/users/user-sessions.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { TableMeter } from '../../../observability/meter.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
+import type { Log } from '../../../runtime/ports.ts';
 import type { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
@@ -23,7 +24,7 @@ import { LiveLoop } from './live-loop.ts';
 import type { ClusterLinks } from './quotas.ts';
 
 export interface CoreOptions
-  extends Pick<RealtimeOptions, 'histories' | 'links' | 'timers' | 'log' | 'toBackground'> {
+  extends Pick<RealtimeOptions, 'links' | 'timers' | 'log' | 'toBackground'> {
   readonly settings: Config['channels'];
   readonly cluster: ClusterLinks | undefined;
   readonly apps: MemoryAppDirectory;
@@ -48,7 +49,7 @@ export interface Core {
 /** What this loop itself holds. */
 type Local = Pick<Hub, 'channels' | 'sessions' | 'members' | 'webhooks'>;
 
-/** Opens the core, and restores the histories of before the restart. */
+/** Opens the core. */
 export function openCore(options: CoreOptions): Core {
   const { settings, totals, timers, usage, relays } = options;
   const local: Local = {
@@ -59,7 +60,6 @@ export function openCore(options: CoreOptions): Core {
   };
   const live = openLive(options, local);
   const engine = openEngineOf(options, { local, live });
-  restoreHistories(options, engine);
   return { hub: hubOf(options, { local, live, engine }), engine, live };
 }
 
@@ -99,7 +99,11 @@ function openEngineOf(
   });
 }
 
-function restoreHistories({ histories, log }: CoreOptions, engine: LoopEngine): void {
+/** Restores the histories of before the restart. Nothing keeps them in memory: they may be large. */
+export function restoreHistories(
+  histories: RealtimeOptions['histories'],
+  { engine, log }: { readonly engine: LoopEngine; readonly log: Log },
+): void {
   if (histories === undefined) return;
   try {
     engine.restoreHistories(new Uint8Array(histories));
