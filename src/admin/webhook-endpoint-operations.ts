@@ -25,7 +25,7 @@ export const webhookEndpointOperations: readonly Operation[] = [
     method: 'GET',
     path: '/webhook-endpoints',
     summary:
-      'Show how each webhook address that was tried in the last 24 hours has answered, latest attempt first. Each server remembers up to 50 of an app or instance, and tells others of the last 1,000.',
+      'Show how each webhook address that was tried in the last 24 hours has answered, latest attempt first. Each server remembers up to 50 of an app or instance, and reports the last 1,000 to others.',
     query: z.strictObject({
       app: z.string().optional().describe('Only those of this app.'),
       instance: z.string().optional().describe('Only those of this instance.'),

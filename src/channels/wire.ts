@@ -315,7 +315,7 @@ export function presenceSucceeded(
   return `{"event":"pusher_internal:subscription_succeeded","channel":"${channel}","data":${JSON.stringify(data)}}`;
 }
 
-/** Why a subscription was refused, as clients are told. */
+/** Why a subscription was refused, as clients see it. */
 interface SubscriptionFault {
   readonly type: 'AuthError' | 'LimitReached';
   readonly status: number;

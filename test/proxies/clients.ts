@@ -71,7 +71,7 @@ export async function opensSession(
     timeoutMs: STEP_MS,
   });
   for (const event of ['pusher:connection_established', 'pusher_internal:subscription_succeeded']) {
-    const heard = await session.hears((message) => message.event === event, STEP_MS);
+    const heard = await session.receives((message) => message.event === event, STEP_MS);
     if (heard.kind !== 'message') {
       session[Symbol.dispose]();
       throw new Error(

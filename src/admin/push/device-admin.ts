@@ -122,10 +122,10 @@ export class DeviceAdmin {
     const publishes = await Promise.all(
       found.map(async ({ id: publish, device, createdAtMs }): Promise<LastPublish[]> => {
         const deviceId = ids.get(device);
-        const told = deviceId && (await this.storyOf(id, { publish, device: deviceId }));
+        const found = deviceId && (await this.storyOf(id, { publish, device: deviceId }));
         // Either may have been deleted since.
-        if (told?.story === undefined) return [];
-        const { status, explanation } = told.story;
+        if (found?.story === undefined) return [];
+        const { status, explanation } = found.story;
         const outcome = outcomeOf(explanation);
         if (outcome === undefined) return [];
         const { deviceId: of } = explanation;
@@ -139,10 +139,10 @@ export class DeviceAdmin {
   async explain(id: string, given: { readonly publish: string; readonly device: string }) {
     this.numberOf(id);
     const publish = publishIdIn(given.publish);
-    const told = await this.storyOf(id, { publish, device: deviceIdIn(given.device) });
-    if (told === undefined) throw noPublish();
-    if (told.story === undefined) throw noDevice();
-    return told.story;
+    const found = await this.storyOf(id, { publish, device: deviceIdIn(given.device) });
+    if (found === undefined) throw noPublish();
+    if (found.story === undefined) throw noDevice();
+    return found.story;
   }
 
   /** Devices that a publish has not reached. */

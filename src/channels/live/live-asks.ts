@@ -94,9 +94,9 @@ export class LiveAsks {
       failures: 0,
       end: resolve,
     };
-    const heard = new Set(targets.flatMap(({ userIds }) => userIds));
+    const withChannel = new Set(targets.flatMap(({ userIds }) => userIds));
     for (const userId of group.users.keys()) {
-      if (!heard.has(userId)) this.decide(group, userId, 'absent');
+      if (!withChannel.has(userId)) this.decide(group, userId, 'absent');
     }
     const cancel = timers.after(event.waitMs, resolve);
     this.sendSome({ app, event, group, targets, from: 0 });

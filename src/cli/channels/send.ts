@@ -31,9 +31,9 @@ export const send = serverCommand(async (call) => {
   const { channels } = body as {
     readonly channels: readonly (ReachedChannel & { readonly near: string | null })[];
   };
-  const lines = channels.map(({ name: heard, receivers, near }) => {
+  const lines = channels.map(({ name: channel, receivers, near }) => {
     const hint = near === null ? '' : ` Did you mean ${near}?`;
-    return printable(`${countOf(receivers, 'connection')} received it on ${heard}.${hint}`);
+    return printable(`${countOf(receivers, 'connection')} received it on ${channel}.${hint}`);
   });
   return printResult(call, { json: body, text: lines.join('\n') });
 });

@@ -33,9 +33,9 @@ export async function checkPusherPing(
 ): Promise<Finding> {
   const startMs = performance.now();
   conversation.says(ping);
-  const heard = await conversation.hears(isPong, timeoutMs);
-  if (heard.kind === 'message') {
-    const tripMs = Math.round(heard.atMs - startMs);
+  const received = await conversation.receives(isPong, timeoutMs);
+  if (received.kind === 'message') {
+    const tripMs = Math.round(received.atMs - startMs);
     return tripMs <= SLOW_MS
       ? ok(`answered in ${tripMs} ms`)
       : warning(
@@ -43,7 +43,7 @@ export async function checkPusherPing(
           'The server is far away or overloaded, or something in between delays messages.',
         );
   }
-  return heard.kind === 'ended'
+  return received.kind === 'ended'
     ? lost(conversation)
     : failed(
         `${PING_EVENT} is not answered within ${timeoutMs / 1000} s`,
@@ -72,18 +72,18 @@ export async function checkSubscription(
   auth?: string,
 ): Promise<Finding> {
   conversation.says(subscribe(channel, auth));
-  const heard = await conversation.hears(
+  const received = await conversation.receives(
     (message) => isConfirmation(message, channel) || errorOf(message) !== undefined,
     timeoutMs,
   );
-  if (heard.kind === 'ended') return lost(conversation);
-  if (heard.kind === 'nothing') {
+  if (received.kind === 'ended') return lost(conversation);
+  if (received.kind === 'nothing') {
     return failed(
       `the subscription to ${channel} is not confirmed within ${timeoutMs / 1000} s`,
       'Messages of clients do not reach the server, or its answers do not come back: check for a proxy that inspects or buffers WebSockets, and the log of the server.',
     );
   }
-  const error = errorOf(heard.message);
+  const error = errorOf(received.message);
   if (error === undefined) return ok('the subscription is confirmed');
   const said = `"${excerpt(error.message, 80)}"${error.code === null ? '' : ` (${error.code})`}`;
   return auth === undefined
@@ -136,7 +136,7 @@ export async function checkIdle(
     const leftMs = idleMs - (performance.now() - startMs);
     if (leftMs <= 0 || conversation.ending !== undefined) break;
     // The pattern never matches: only the end of the connection ends this wait early.
-    await conversation.hears(() => false, Math.min(leftMs, silenceMs));
+    await conversation.receives(() => false, Math.min(leftMs, silenceMs));
     if (idleMs - (performance.now() - startMs) > 0 && conversation.ending === undefined) {
       const pinged = await checkPusherPing(conversation, timeoutMs);
       if (pinged.result === 'failed') return pinged;

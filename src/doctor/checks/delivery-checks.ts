@@ -28,9 +28,9 @@ export async function checkDelivery(
   sentAtMs: number,
   timeoutMs: number,
 ): Promise<Finding> {
-  const heard = await conversation.hears(named(HELLO, channel), timeoutMs);
-  return heard.kind === 'message'
-    ? judgeLatency(Math.round(heard.atMs - sentAtMs))
+  const received = await conversation.receives(named(HELLO, channel), timeoutMs);
+  return received.kind === 'message'
+    ? judgeLatency(Math.round(received.atMs - sentAtMs))
     : failed(
         `an event is accepted, but not received within ${timeoutMs / 1000} s`,
         `Either the HTTP API and the WebSocket reach different servers, or nodes that are not connected to each other (check the proxy, and the engine of a cluster: redis), or a proxy buffers WebSockets.\n${proxyAdvice('buffering')}`,
@@ -61,9 +61,9 @@ export async function checkData(
   const data = difficultData();
   const triggered = await api.trigger({ name: 'doctor-data', channel, data });
   if (!triggered.ok) return triggered.finding;
-  const heard = await conversation.hears(named('doctor-data', channel), timeoutMs);
-  return heard.kind === 'message'
-    ? judgeData(data, heard.message.data)
+  const received = await conversation.receives(named('doctor-data', channel), timeoutMs);
+  return received.kind === 'message'
+    ? judgeData(data, received.message.data)
     : failed(
         `an event of ${DATA_BYTES} bytes is accepted, but not received`,
         'Small events arrive: something on the way limits the size of WebSocket messages. Raise that limit above 16 KB.',
@@ -105,7 +105,7 @@ export async function checkExclusion(
   const { socketId } = first.established;
   const excluded = await api.trigger({ name: 'doctor-excluded', channel, data: '{}', socketId });
   if (!excluded.ok) return excluded.finding;
-  const there = await second.conversation.hears(named('doctor-excluded', channel), timeoutMs);
+  const there = await second.conversation.receives(named('doctor-excluded', channel), timeoutMs);
   if (there.kind !== 'message') {
     return failed(
       'an event with a socket_id is not received by the other connection',
@@ -114,7 +114,7 @@ export async function checkExclusion(
   }
   const marker = await api.trigger({ name: 'doctor-marker', channel, data: '{}' });
   if (!marker.ok) return marker.finding;
-  const here = await first.conversation.hears(named('doctor-marker', channel), timeoutMs);
+  const here = await first.conversation.receives(named('doctor-marker', channel), timeoutMs);
   if (here.kind !== 'message') {
     return failed(
       'an event is accepted, but not received',

@@ -7,7 +7,7 @@ import {
   type SessionOptions,
 } from '../client/fallback-session.ts';
 import type { HttpAnswer, HttpResult } from '../client/http-exchange.ts';
-import type { Heard } from '../client/inbox.ts';
+import type { Received } from '../client/inbox.ts';
 import {
   describeAnswer,
   explainGateway,
@@ -67,7 +67,7 @@ export async function checkFallback(subject: FallbackSubject): Promise<Examined>
   using cleanup = new DisposableStack();
   const startMs = performance.now();
   const session = cleanup.use(FallbackSession.begin(transport, subject));
-  const first = await session.hears(() => true, timeoutMs);
+  const first = await session.receives(() => true, timeoutMs);
   if (first.kind !== 'message')
     return { finding: await explain(first, FIRST_MESSAGE, session, subject) };
   const error = errorOf(first.message);
@@ -83,7 +83,7 @@ export async function checkFallback(subject: FallbackSubject): Promise<Examined>
 
   const saidMs = performance.now();
   await session.says(subscribe(subject.channel));
-  const confirmed = await session.hears(
+  const confirmed = await session.receives(
     (message) => isConfirmation(message, subject.channel) || errorOf(message) !== undefined,
     timeoutMs,
   );
@@ -95,10 +95,10 @@ export async function checkFallback(subject: FallbackSubject): Promise<Examined>
     const event = { name: EVENT, channel: subject.channel, data: '{}' };
     const triggered = await subject.api.trigger(event);
     if (!triggered.ok) return { finding: triggered.finding };
-    const heard = await session.hears(named(EVENT, subject.channel), timeoutMs);
-    if (heard.kind !== 'message')
-      return { finding: await explain(heard, 'an event', session, subject) };
-    arrived = { what: 'an event', ms: heard.atMs - triggered.sentAtMs };
+    const received = await session.receives(named(EVENT, subject.channel), timeoutMs);
+    if (received.kind !== 'message')
+      return { finding: await explain(received, 'an event', session, subject) };
+    arrived = { what: 'an event', ms: received.atMs - triggered.sentAtMs };
   }
   cleanup.move();
   return { session, finding: judgeArrival(arrived, first.atMs - startMs, subject) };
@@ -131,7 +131,7 @@ function judgeArrival(
 
 /** Explains why something did not arrive. */
 async function explain(
-  heard: Exclude<Heard, { kind: 'message' }>,
+  received: Exclude<Received, { kind: 'message' }>,
   what: string,
   session: FallbackSession,
   subject: FallbackSubject,
@@ -142,8 +142,8 @@ async function explain(
   if (refusal !== undefined && !(wasOpen && refusal.kind === 'nothing')) {
     return asWarning(`${transport} does not work`, explainRefusal(refusal, subject));
   }
-  if (heard.kind === 'nothing') return await explainNothing(what, session, subject);
-  const { code, reason } = heard.ending;
+  if (received.kind === 'nothing') return await explainNothing(what, session, subject);
+  const { code, reason } = received.ending;
   return code === 1006
     ? warning(
         `${transport} is cut before ${what} arrives`,

@@ -83,8 +83,8 @@ export async function awaitGreeting(
   timeoutMs: number,
 ): Promise<Greeting> {
   const startMs = performance.now();
-  const heard = await conversation.hears(() => true, timeoutMs);
-  switch (heard.kind) {
+  const received = await conversation.receives(() => true, timeoutMs);
+  switch (received.kind) {
     case 'nothing':
       return {
         finding: failed(
@@ -93,11 +93,11 @@ export async function awaitGreeting(
         ),
       };
     case 'ended':
-      return { finding: explainCode(heard.ending.code, heard.ending.reason, endpoint) };
+      return { finding: explainCode(received.ending.code, received.ending.reason, endpoint) };
     case 'message':
-      return judgeGreeting(heard.message, endpoint, heard.atMs - startMs);
+      return judgeGreeting(received.message, endpoint, received.atMs - startMs);
     default:
-      return heard satisfies never;
+      return received satisfies never;
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type ServerMessage,
 } from './client-messages.ts';
 import { exchange, type HttpAnswer, type HttpResult } from './http-exchange.ts';
-import { type Ending, type Heard, Inbox, NO_CLOSE_FRAME } from './inbox.ts';
+import { type Ending, Inbox, NO_CLOSE_FRAME, type Received } from './inbox.ts';
 import type { Link } from './link.ts';
 import { clientFrame, opcodes, readFrame } from './websocket-frames.ts';
 
@@ -69,8 +69,8 @@ export class Conversation implements Disposable {
   }
 
   /** The first message, past or to come, that matches; it is taken, and those before it stay. */
-  hears(match: (message: ServerMessage) => boolean, timeoutMs: number): Promise<Heard> {
-    return this.inbox.hears(match, timeoutMs);
+  receives(match: (message: ServerMessage) => boolean, timeoutMs: number): Promise<Received> {
+    return this.inbox.receives(match, timeoutMs);
   }
 
   /** Whether there is an unread message that matches. */

@@ -12,7 +12,7 @@ import {
   requestBytes,
   unopened,
 } from './http-exchange.ts';
-import { type Ending, type Heard, Inbox, NO_CLOSE_FRAME } from './inbox.ts';
+import { type Ending, Inbox, NO_CLOSE_FRAME, type Received } from './inbox.ts';
 import { type Destination, Link } from './link.ts';
 
 /** The transports of pusher-js for networks without WebSockets. */
@@ -87,8 +87,8 @@ export class FallbackSession implements Disposable {
   }
 
   /** The first message, past or to come, that matches; it is taken, and those before it stay. */
-  hears(match: (message: ServerMessage) => boolean, timeoutMs: number): Promise<Heard> {
-    return this.inbox.hears(match, timeoutMs);
+  receives(match: (message: ServerMessage) => boolean, timeoutMs: number): Promise<Received> {
+    return this.inbox.receives(match, timeoutMs);
   }
 
   /** Sends messages; the list may be empty. */
@@ -111,7 +111,7 @@ export class FallbackSession implements Disposable {
     const opened = await this.open();
     if (!opened.ok) return false;
     opened.link.write(this.receiveRequest());
-    return (await this.hears(() => true, timeoutMs)).kind === 'message';
+    return (await this.receives(() => true, timeoutMs)).kind === 'message';
   }
 
   [Symbol.dispose](): void {
@@ -178,15 +178,15 @@ export class FallbackSession implements Disposable {
   private take(line: string): void {
     const value = readJson(line.slice(1));
     if (line.startsWith('a') && Array.isArray(value)) {
-      for (const message of value) this.hear(String(message));
+      for (const message of value) this.receiveMessage(String(message));
     } else if (line.startsWith('m')) {
-      this.hear(String(value));
+      this.receiveMessage(String(value));
     } else if (line.startsWith('c') && Array.isArray(value)) {
       this.inbox.end({ code: Number(value[0]), reason: String(value[1] ?? '') });
     }
   }
 
-  private hear(text: string): void {
+  private receiveMessage(text: string): void {
     const message = readServerMessage(text) ?? { event: '', data: text };
     if (isPing(message)) void this.says(pong);
     else this.inbox.add(message);

@@ -8,7 +8,7 @@ export interface Ending {
 }
 
 /** What came while something was waited for. */
-export type Heard =
+export type Received =
   | { readonly kind: 'message'; readonly message: ServerMessage; readonly atMs: number }
   | { readonly kind: 'ended'; readonly ending: Ending }
   | { readonly kind: 'nothing' };
@@ -48,7 +48,7 @@ export class Inbox {
   }
 
   /** The first message, past or to come, that matches; it is taken, and those before it stay. */
-  async hears(match: (message: ServerMessage) => boolean, timeoutMs: number): Promise<Heard> {
+  async receives(match: (message: ServerMessage) => boolean, timeoutMs: number): Promise<Received> {
     const deadlineMs = performance.now() + timeoutMs;
     for (;;) {
       const arrived = this.messages.find(({ message }) => match(message));

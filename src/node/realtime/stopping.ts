@@ -57,7 +57,7 @@ export interface CloseParts extends Pick<RealtimeOptions, 'links' | 'toBackgroun
   readonly loopDelay: LoopDelay;
 }
 
-/** Makes what closes a drained loop, and what it must be told meanwhile. */
+/** Makes what closes a drained loop, and what it must be notified of meanwhile. */
 export function closingOf(parts: CloseParts): Pick<Realtime, 'backgroundSaidGoodbye' | 'close'> {
   const goodbye = Promise.withResolvers<void>();
   return {

@@ -50,7 +50,7 @@ export function audienceEvent(
   }
   if (matches === undefined) {
     return notInAudience(
-      `When the publish was sent, it was not for this device. It had so many ${kind} that they were not kept, so the cause is no longer known.`,
+      `When the publish was sent, it was not for this device. It had too many ${kind} to keep them, so the cause is no longer known.`,
       undefined,
     );
   }

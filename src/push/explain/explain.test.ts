@@ -152,8 +152,8 @@ describe('a device that is not in the audience', () => {
   });
 
   it('has an unknown cause if the publish had too many names to be kept', () => {
-    expect(outside({ matches: undefined }).detail).toContain('so many interests');
-    expect(outside({ matches: undefined, kind: 'users' }).detail).toContain('so many users');
+    expect(outside({ matches: undefined }).detail).toContain('too many interests');
+    expect(outside({ matches: undefined, kind: 'users' }).detail).toContain('too many users');
   });
 
   it('subscribed after the publish was sent', () => {

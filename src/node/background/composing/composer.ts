@@ -206,7 +206,7 @@ async function countAudience(
   let devices = 0;
   const query = { instance, target, after: 0, pageDevices: PAGE_DEVICES };
   for await (const { recipients } of audiencePages(source, query)) {
-    // Reading one page more shows whether the audience goes on.
+    // Reading one page more shows whether there are more devices.
     if (read >= DEVICES_MAX) return { devices, platforms, more: true };
     // Deleted devices cost work, so they count towards the limit, but not as part of the audience.
     read += PAGE_DEVICES;

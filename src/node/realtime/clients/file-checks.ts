@@ -13,7 +13,7 @@ import type { Listeners } from './listeners.ts';
 const INTERVAL_MS = 20;
 
 export interface FileChecksOptions {
-  /** `undefined`: the system does not tell its limit, and nothing is checked. */
+  /** `undefined`: the system does not report its limit, and nothing is checked. */
   readonly openFiles: OpenFiles | undefined;
   readonly listeners: Listeners;
   readonly links: LoopLinks;

@@ -12,7 +12,7 @@ const NEXT_TURN_MIN = 0.25;
 
 /**
  * A backend behind a network needs more than a turn for its next request. So when turns bring less, one pause of 1 ms
- * follows. The wait goes on if the pause brought half as many publishes as the first turn and merges at least 100 sends,
+ * follows. The wait continues if the pause brought half as many publishes as the first turn and merges at least 100 sends,
  * which take about as long as the pause.
  */
 const PAUSE_MS = 1;
