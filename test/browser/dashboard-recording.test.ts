@@ -102,7 +102,7 @@ it('records what happens, opens it again, makes a test of it, and sends it to an
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('combobox', { name: 'To the app' }).selectOption(other.id);
   await dialog.getByRole('combobox', { name: 'Speed' }).selectOption('10');
-  await dialog.getByLabel('Type “2” to go on').fill('2');
+  await dialog.getByLabel('Type “2” to continue').fill('2');
   await dialog.getByRole('button', { name: 'Send again' }).click();
   await page.getByText('Sent 2 of 2.').waitFor();
   for (const data of ['{"id":1}', 'text']) {

@@ -1,3 +1,4 @@
+import { parsedObject } from '../parts/json/json.ts';
 import type { LiveRow } from './live-rows.ts';
 import { fieldsOf, type LiveRecord, recordOf } from './records.ts';
 
@@ -78,7 +79,7 @@ export function readRecording(name: string, text: string): Recording {
   let unread = 0;
   for (const line of text.split('\n')) {
     if (line.trim() === '') continue;
-    const value = parsed(line);
+    const value = parsedObject(line);
     const record = recordOf(value);
     if (record !== undefined) {
       places.set(record.n, rows.length);
@@ -103,15 +104,4 @@ function complete(rows: LiveRow[], places: ReadonlyMap<number, number>, update: 
   const row = place === undefined ? undefined : rows[place];
   if (place === undefined || row === undefined || !('record' in row)) return;
   rows[place] = { id: row.id, record: { ...row.record, ...fields } };
-}
-
-function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }

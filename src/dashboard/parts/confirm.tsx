@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button, Field } from './controls.tsx';
+import { Button, TextField } from './controls.tsx';
 import { Dialog } from './dialog.tsx';
 
 /** Asks before something that cannot be undone. What is lost must be typed. */
@@ -33,17 +33,7 @@ export function Confirm({
       >
         <h2>{title}</h2>
         <div class="stack">{children}</div>
-        <Field label={`Type “${typed}” to go on`}>
-          {(given) => (
-            <input
-              {...given}
-              autocomplete="off"
-              spellcheck={false}
-              value={text}
-              onInput={({ currentTarget }) => setText(currentTarget.value)}
-            />
-          )}
-        </Field>
+        <TextField label={`Type “${typed}” to continue`} value={text} write={setText} />
         <div class="buttons">
           <Button type="submit" look="danger" disabled={text !== typed}>
             {action}

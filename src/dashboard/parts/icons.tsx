@@ -27,7 +27,6 @@ const shapes = {
   more: 'M3 8h.1M8 8h.1M13 8h.1',
   theme: 'M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2zM8 2a6 6 0 0 0 0 12zM8 2v12',
   leave: 'M9.5 2.5h-6v11h6M6.5 8h8M11.5 5l3 3-3 3',
-  right: 'M6 3.5 10.5 8 6 12.5',
   brand: 'M2 6.5v3h3l6.5 3.5V3L5 6.5zM4.5 9.5l1 4M13.8 6.3a2.5 2.5 0 0 1 0 3.4',
 } as const;
 

@@ -46,14 +46,14 @@ it('asks who is there while a publish is written, and shows who got it, user by 
   const field = (name: string) => page.getByRole('textbox', { name, exact: true });
   await field('Event in the app').fill('new-message');
   await field('Data of the event').fill('{"room":7}');
-  await page.getByText('1 of 3 users answers now: 1 silent, 1 absent.').waitFor();
-  await page.getByText('Who answers is not notified.').waitFor();
+  await page.getByText('1 of 3 users would get it instead: 1 silent, 1 absent.').waitFor();
   await page.getByRole('combobox', { name: 'Who is notified' }).selectOption('always');
-  await page.getByText('Everybody is notified.').waitFor();
-  await page.getByRole('combobox', { name: 'Who is notified' }).selectOption('absent');
-  await field('Seconds to answer').fill('0');
+  await page.getByText('1 of 3 users would get it as well').waitFor();
+  await page.getByRole('combobox', { name: 'Who is notified' }).selectOption('');
+  const seconds = page.getByRole('spinbutton', { name: 'Seconds to answer' });
+  await seconds.fill('0');
   await page.getByText('live.waitSeconds').waitFor();
-  await field('Seconds to answer').fill('1');
+  await seconds.fill('1');
   for (const platform of ['iPhone', 'Browser']) {
     await page.getByRole('checkbox', { name: platform }).uncheck();
   }
@@ -67,7 +67,7 @@ it('asks who is there while a publish is written, and shows who got it, user by 
   await json.fill(JSON.stringify({ ...body, live }));
   await page.getByRole('tab', { name: 'Form' }).click();
   expect(await field('Data of the event').inputValue()).toBe('{"room":8}');
-  await page.getByText('1 of 3 users answers now').waitFor();
+  await page.getByText('1 of 3 users would get it instead').waitFor();
   expect(await lookFaults(page)).toEqual([]);
 
   await page.getByRole('button', { name: 'Send to 3 devices' }).click();

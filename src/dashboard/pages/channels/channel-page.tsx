@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Card } from '../../parts/card.tsx';
 import { Search } from '../../parts/controls.tsx';
 import { bytes, count, counted, duration } from '../../parts/formats.ts';
 import { parsedJson } from '../../parts/json/json.ts';
@@ -77,17 +78,18 @@ export default function ChannelPage({
       <History app={app} channel={channel} />
       {value !== undefined && value.users > 0 && <Members app={app} value={value} />}
       {value !== undefined && value.connections.length > 0 && (
-        <section class="card" aria-labelledby="connections">
-          <header>
-            <h2 id="connections">Connections</h2>
-            {value.moreConnections && (
+        <Card
+          title="Connections"
+          aside={
+            value.moreConnections && (
               <a class="small" href={pathTo(`${appPath}/connections`, { channel })}>
                 Show all
               </a>
-            )}
-          </header>
+            )
+          }
+        >
           <ConnectionTable app={app} {...value} />
-        </section>
+        </Card>
       )}
     </div>
   );
@@ -102,13 +104,14 @@ function sentence({ subscriptions, users, cached }: Channel): string {
 
 function Cached({ cached }: { readonly cached: NonNullable<Channel['cached']> }) {
   return (
-    <section class="card" aria-labelledby="cached">
-      <header>
-        <h2 id="cached">Cached event: {cached.name}</h2>
+    <Card
+      title={<>Cached event: {cached.name}</>}
+      aside={
         <span class="muted small">
           {duration(cached.ageMs)} old, {bytes(cached.bytes)}
         </span>
-      </header>
+      }
+    >
       <div class="inside">
         {cached.data === null ? (
           <p class="muted">Payloads are hidden from you.</p>
@@ -116,7 +119,7 @@ function Cached({ cached }: { readonly cached: NonNullable<Channel['cached']> })
           <JsonTree value={parsedJson(cached.data) ?? cached.data} />
         )}
       </div>
-    </section>
+    </Card>
   );
 }
 
@@ -126,11 +129,10 @@ function Members({ app, value }: { readonly app: string; readonly value: Channel
     `${userId} ${userInfo ?? ''}`.toLowerCase().includes(typed.toLowerCase()),
   );
   return (
-    <section class="card" aria-labelledby="members">
-      <header>
-        <h2 id="members">Members</h2>
-        <Search label="Filter members" value={typed} onInput={setTyped} />
-      </header>
+    <Card
+      title="Members"
+      aside={<Search label="Filter members" value={typed} onInput={setTyped} />}
+    >
       <table class="table cards">
         <TableHead columns={['User', 'User info']} />
         <tbody>
@@ -154,6 +156,6 @@ function Members({ app, value }: { readonly app: string; readonly value: Channel
           at {count(value.members.length)}.
         </p>
       )}
-    </section>
+    </Card>
   );
 }

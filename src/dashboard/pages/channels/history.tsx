@@ -3,6 +3,7 @@ import { type Answer, call } from '../../api/client.ts';
 import { asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Card } from '../../parts/card.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, CopyButton } from '../../parts/controls.tsx';
 import { bytes, counted, duration, preciseTime } from '../../parts/formats.ts';
@@ -24,19 +25,22 @@ export function History({ app, channel }: { readonly app: string; readonly chann
   );
   if (value?.rule == null) return null;
   return (
-    <section class="card" aria-labelledby="history">
-      <header>
-        <h2 id="history">History</h2>
-        <span class="muted small">{sentence(value)}</span>
-        <div class="buttons">
-          <CopyButton look="for-keys" text={() => asFanfare(['history', app, channel])}>
-            fanfare
-          </CopyButton>
-          {may('operator') && value.events.length > 0 && (
-            <Button onClick={() => setForgetting(true)}>Forget</Button>
-          )}
-        </div>
-      </header>
+    <Card
+      title="History"
+      aside={
+        <>
+          <span class="muted small">{sentence(value)}</span>
+          <div class="buttons">
+            <CopyButton look="for-keys" text={() => asFanfare(['history', app, channel])}>
+              fanfare
+            </CopyButton>
+            {may('operator') && value.events.length > 0 && (
+              <Button onClick={() => setForgetting(true)}>Forget</Button>
+            )}
+          </div>
+        </>
+      }
+    >
       {value.events.length > 0 && (
         <table class="table cards">
           <TableHead columns={['At', 'Event', 'Data', 'A client gets after it']} />
@@ -73,7 +77,7 @@ export function History({ app, channel }: { readonly app: string; readonly chann
           Every client that comes back learns of a gap.
         </Confirm>
       )}
-    </section>
+    </Card>
   );
 }
 

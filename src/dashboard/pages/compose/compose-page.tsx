@@ -5,7 +5,7 @@ import { may } from '../../api/session.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, Field, Tabs } from '../../parts/controls.tsx';
 import { count, counted } from '../../parts/formats.ts';
-import { parsedJson } from '../../parts/json/json.ts';
+import { parsedObject } from '../../parts/json/json.ts';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { address, go, inInstance } from '../../routing/router.ts';
@@ -30,7 +30,7 @@ export default function ComposePage({ instance }: { readonly instance: string })
   const [view, setView] = useState<'Form' | 'JSON'>('Form');
   const [json, setJson] = useState('');
   const body = draft.value;
-  const isBroken = view === 'JSON' && !isObject(parsedJson(json));
+  const isBroken = view === 'JSON' && parsedObject(json) === undefined;
   const { preview, failed } = usePreview(instance, body);
   const shown = isBroken ? undefined : preview;
   const choose = (name: 'Form' | 'JSON') => {
@@ -75,8 +75,7 @@ export default function ComposePage({ instance }: { readonly instance: string })
                     value={json}
                     onInput={({ currentTarget: { value } }) => {
                       setJson(value);
-                      const parsed = parsedJson(value);
-                      if (isObject(parsed)) draft.value = parsed;
+                      draft.value = parsedObject(value) ?? draft.value;
                     }}
                   />
                 )}
@@ -145,13 +144,8 @@ function audienceWords(preview: Preview | undefined): string {
 }
 
 function liveWords({ asked, reached, silent, absent }: NonNullable<Preview['live']>): string {
-  const answers = `${reached} of ${counted(asked, 'user')} ${reached === 1 ? 'answers' : 'answer'} now`;
-  const rest = `${silent} silent, ${absent} absent`;
-  const notified =
-    liveOf(draft.value, 'push') === 'always'
-      ? 'Everybody is notified.'
-      : 'Who answers is not notified.';
-  return `In the app, ${answers}: ${rest}. ${notified}`;
+  const how = liveOf(draft.value, 'push') === 'always' ? 'as well' : 'instead';
+  return `In the app, ${reached} of ${counted(asked, 'user')} would get it ${how}: ${silent} silent, ${absent} absent.`;
 }
 
 function whoIsMissing(): string {
@@ -240,10 +234,6 @@ function Send({
       )}
     </>
   );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Pages without TLS have no `randomUUID`. */

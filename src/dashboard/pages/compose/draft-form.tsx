@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Field } from '../../parts/controls.tsx';
+import { Field, TextField } from '../../parts/controls.tsx';
 import {
   draft,
   namesOf,
@@ -51,17 +51,12 @@ export function DraftForm() {
             </select>
           )}
         </Field>
-        <Field label="Names" hint="Several with commas between them">
-          {(given) => (
-            <input
-              {...given}
-              autocomplete="off"
-              spellcheck={false}
-              value={typed}
-              onInput={({ currentTarget: { value } }) => name(kind, value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Names"
+          hint="Several with commas between them"
+          value={typed}
+          write={(names) => name(kind, names)}
+        />
       </div>
       {kind === 'users' && <LiveFields />}
       <fieldset class="kinds" aria-label="Platforms">
@@ -80,18 +75,15 @@ export function DraftForm() {
       </fieldset>
       <div class="pair">
         {texts.map(({ name: field, label, hint }) => (
-          <Field key={field} label={label} hint={hint}>
-            {(given) => (
-              <input
-                {...given}
-                autocomplete="off"
-                value={textOf(body, field)}
-                onInput={({ currentTarget: { value } }) => {
-                  draft.value = withText(draft.value, field, value);
-                }}
-              />
-            )}
-          </Field>
+          <TextField
+            key={field}
+            label={label}
+            hint={hint}
+            value={textOf(body, field)}
+            write={(written) => {
+              draft.value = withText(draft.value, field, written);
+            }}
+          />
         ))}
         <Field label="When" hint="Empty: at once. Up to 30 days ahead.">
           {(given) => (

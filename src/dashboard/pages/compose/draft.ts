@@ -1,6 +1,5 @@
 import { signal } from '@preact/signals';
-
-type Json = Readonly<Record<string, unknown>>;
+import { isObject, type JsonObject as Json } from '../../parts/json/json.ts';
 
 export const platforms = [
   { platform: 'apns', word: 'iPhone' },
@@ -114,10 +113,6 @@ export function withLive(body: Json, name: string, value: string | number): Json
   const { [name]: _, ...rest } = isObject(live) ? live : {};
   const changed = value === '' ? rest : { ...rest, [name]: value };
   return Object.keys(changed).length === 0 ? others : { ...others, live: changed };
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function read(value: unknown, [name, ...rest]: readonly string[]): unknown {

@@ -1,4 +1,5 @@
 import type { Answer } from '../../api/client.ts';
+import { Card } from '../../parts/card.tsx';
 import { Code } from '../../parts/code.tsx';
 import { count } from '../../parts/formats.ts';
 import { parsedJson } from '../../parts/json/json.ts';
@@ -23,11 +24,10 @@ export function Previews({
 }) {
   const shown = platforms.filter(({ platform }) => body[platform] !== undefined);
   return (
-    <section class="card" aria-labelledby="looks">
-      <header>
-        <h2 id="looks">What they see</h2>
-        <span class="muted small">The layout, not the code of your app.</span>
-      </header>
+    <Card
+      title="What they see"
+      aside={<span class="muted small">The layout, not the code of your app.</span>}
+    >
       <div class="inside stack">
         {shown.length === 0 && <p class="muted">No platform is chosen.</p>}
         <div class="looks">
@@ -45,7 +45,7 @@ export function Previews({
           <ExactRequest key={request.platform} request={request} />
         ))}
       </div>
-    </section>
+    </Card>
   );
 }
 

@@ -9,6 +9,7 @@ import {
   shownAfter,
   whyNoDevice,
 } from '../../client/browser-device.ts';
+import { Card } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { count } from '../../parts/formats.ts';
 import { Notice } from '../../parts/notices.tsx';
@@ -59,10 +60,7 @@ export function ThisBrowser({ instance }: { readonly instance: string }) {
   };
   const whyNot = whyNoDevice();
   return (
-    <section class="card" aria-labelledby="this-browser">
-      <header>
-        <h2 id="this-browser">This browser</h2>
-      </header>
+    <Card title="This browser">
       <div class="inside stack tight">
         {whyNot !== undefined ? (
           <p class="muted">{whyNot}</p>
@@ -113,6 +111,6 @@ export function ThisBrowser({ instance }: { readonly instance: string }) {
         </div>
         {wrong !== undefined && <Notice level="bad">{wrong}</Notice>}
       </div>
-    </section>
+    </Card>
   );
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Card } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { counted, duration, moment } from '../../parts/formats.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
@@ -72,10 +73,7 @@ export default function ConnectionPage({
       {wrong !== undefined && <FailureNotice failed={wrong} />}
       {value !== undefined && (
         <div class="two">
-          <section class="card" aria-labelledby="facts">
-            <header>
-              <h2 id="facts">Facts</h2>
-            </header>
+          <Card title="Facts">
             <dl class="inside facts">
               <dt>User</dt>
               <dd>
@@ -119,11 +117,8 @@ export default function ConnectionPage({
               <dt>Server</dt>
               <dd>{value.server}</dd>
             </dl>
-          </section>
-          <section class="card" aria-labelledby="channels">
-            <header>
-              <h2 id="channels">Channels</h2>
-            </header>
+          </Card>
+          <Card title="Channels">
             <ul class="inside stack tight">
               {value.channelNames.length === 0 && <li class="muted">None yet.</li>}
               {value.channelNames.map((name) => (
@@ -137,7 +132,7 @@ export default function ConnectionPage({
                 </li>
               )}
             </ul>
-          </section>
+          </Card>
         </div>
       )}
     </div>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
 import { Code } from '../../parts/code.tsx';
-import { Button, Field } from '../../parts/controls.tsx';
+import { Button, Field, TextField } from '../../parts/controls.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { say } from '../../parts/toasts.tsx';
 import { type CheckAnswers, CheckResult } from './check-result.tsx';
@@ -103,18 +103,13 @@ export function NewCredential({
       {platform === 'apns' && (
         <div class="pair">
           {(['teamId', 'keyId'] as const).map((name) => (
-            <Field key={name} label={name === 'teamId' ? 'Team id' : 'Key id'}>
-              {(given) => (
-                <input
-                  {...given}
-                  required
-                  autocomplete="off"
-                  spellcheck={false}
-                  value={ids[name]}
-                  onInput={({ currentTarget }) => setIds({ ...ids, [name]: currentTarget.value })}
-                />
-              )}
-            </Field>
+            <TextField
+              key={name}
+              label={name === 'teamId' ? 'Team id' : 'Key id'}
+              required
+              value={ids[name]}
+              write={(text) => setIds({ ...ids, [name]: text })}
+            />
           ))}
           <Field label="Service of Apple">
             {(given) => (

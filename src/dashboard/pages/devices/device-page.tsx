@@ -3,6 +3,7 @@ import { type Answer, call, Failed } from '../../api/client.ts';
 import { asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Card } from '../../parts/card.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, CopyButton, Search } from '../../parts/controls.tsx';
 import { count, counted, duration, moment } from '../../parts/formats.ts';
@@ -155,10 +156,10 @@ function Explained({ instance, device }: { readonly instance: string; readonly d
     { skip: publish === '' },
   );
   return (
-    <section class="card" aria-labelledby="why">
-      <header>
-        <h2 id="why">Why did it get a publish, or not?</h2>
-        {value !== undefined && (
+    <Card
+      title="Why did it get a publish, or not?"
+      aside={
+        value !== undefined && (
           <span class="line-of">
             <CopyButton text={asFanfare(['push', 'explain', publish, device], { instance })}>
               fanfare
@@ -167,8 +168,9 @@ function Explained({ instance, device }: { readonly instance: string; readonly d
               The publish
             </a>
           </span>
-        )}
-      </header>
+        )
+      }
+    >
       <form
         class="inside toolbar"
         onSubmit={(event) => {
@@ -192,7 +194,7 @@ function Explained({ instance, device }: { readonly instance: string; readonly d
         </div>
       )}
       {publish !== '' && value !== undefined && <Timeline events={value.events} />}
-    </section>
+    </Card>
   );
 }
 
@@ -211,10 +213,10 @@ function Publishes({ instance, device }: { readonly instance: string; readonly d
     },
   );
   return (
-    <section class="card" aria-labelledby="publishes">
-      <header>
-        <h2 id="publishes">Last publishes for it</h2>
-        {items !== undefined && (
+    <Card
+      title="Last publishes for it"
+      aside={
+        items !== undefined && (
           <span class="line-of">
             <span class="muted small">
               {hasMore
@@ -227,8 +229,9 @@ function Publishes({ instance, device }: { readonly instance: string; readonly d
               </Button>
             )}
           </span>
-        )}
-      </header>
+        )
+      }
+    >
       {failed !== undefined && (
         <div class="inside">
           <FailureNotice failed={failed} retry={reload} />
@@ -246,7 +249,7 @@ function Publishes({ instance, device }: { readonly instance: string; readonly d
             </p>
           </Empty>
         ))}
-    </section>
+    </Card>
   );
 }
 
@@ -254,11 +257,7 @@ function Facts({ instance, device }: { readonly instance: string; readonly devic
   const { userId, platform, acceptedAt, accepted, bundleId, pushService, token } = device;
   const metadata = Object.entries(device.metadata);
   return (
-    <section class="card" aria-labelledby="facts">
-      <header>
-        <h2 id="facts">Facts</h2>
-        <CopyButton text={device.id}>Copy id</CopyButton>
-      </header>
+    <Card title="Facts" aside={<CopyButton text={device.id}>Copy id</CopyButton>}>
       <dl class="inside facts">
         <dt>Id</dt>
         <dd class="mono">{device.id}</dd>
@@ -303,7 +302,7 @@ function Facts({ instance, device }: { readonly instance: string; readonly devic
           <dd key={name}>{text}</dd>,
         ])}
       </dl>
-    </section>
+    </Card>
   );
 }
 
@@ -315,14 +314,15 @@ function Interests({
   readonly device: Registered;
 }) {
   return (
-    <section class="card" aria-labelledby="interests">
-      <header>
-        <h2 id="interests">Interests</h2>
+    <Card
+      title="Interests"
+      aside={
         <span class="muted small">
           {counted(interests.length, 'interest')}
           {moreInterests && ' and more'}
         </span>
-      </header>
+      }
+    >
       <ul class="inside stack tight">
         {interests.length === 0 && (
           <li class="muted">None: only publishes to its user reach it.</li>
@@ -333,6 +333,6 @@ function Interests({
           </li>
         ))}
       </ul>
-    </section>
+    </Card>
   );
 }

@@ -1,6 +1,7 @@
 import type { Answer } from '../../api/client.ts';
 import { asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
+import { Card } from '../../parts/card.tsx';
 import { QuotaBar } from '../../parts/charts/charts.tsx';
 import { count } from '../../parts/formats.ts';
 import { Empty } from '../../parts/notices.tsx';
@@ -25,10 +26,7 @@ export function AppsTable({
     (a, b) => (figures.get(b.id)?.connections ?? 0) - (figures.get(a.id)?.connections ?? 0),
   );
   return (
-    <section class="card" aria-labelledby="apps">
-      <header>
-        <h2 id="apps">Apps</h2>
-      </header>
+    <Card title="Apps">
       {sorted.length === 0 ? (
         <Empty icon="live" title="There is no app yet">
           <p>
@@ -75,7 +73,7 @@ export function AppsTable({
           </tbody>
         </table>
       )}
-    </section>
+    </Card>
   );
 }
 
@@ -92,10 +90,7 @@ export function InstancesTable({
 }) {
   if (instances === undefined) return null;
   return (
-    <section class="card" aria-labelledby="instances">
-      <header>
-        <h2 id="instances">Push instances</h2>
-      </header>
+    <Card title="Push instances">
       {instances.length === 0 ? (
         <Empty icon="send" title="There is no push instance yet">
           <p>
@@ -139,7 +134,7 @@ export function InstancesTable({
           </tbody>
         </table>
       )}
-    </section>
+    </Card>
   );
 }
 
@@ -148,13 +143,14 @@ const isText = (value: unknown) => typeof value === 'string';
 /** The servers of the cluster. */
 export function ServersTable({ live }: { readonly live: Live | undefined }) {
   return (
-    <section class="card" aria-labelledby="servers">
-      <header>
-        <h2 id="servers">Servers</h2>
+    <Card
+      title="Servers"
+      aside={
         <a class="small" href={pathTo('/nodes')}>
           Show how each does
         </a>
-      </header>
+      }
+    >
       <table class="table cards">
         <TableHead columns={['Server', { number: 'Connections' }, { number: 'Apps' }]} />
         <tbody>
@@ -171,6 +167,6 @@ export function ServersTable({ live }: { readonly live: Live | undefined }) {
           ))}
         </tbody>
       </table>
-    </section>
+    </Card>
   );
 }

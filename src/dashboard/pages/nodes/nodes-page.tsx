@@ -1,6 +1,7 @@
 import { Fragment } from 'preact';
 import type { Answer } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Card } from '../../parts/card.tsx';
 import { bytes, count, counted, duration, moment } from '../../parts/formats.ts';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
@@ -141,11 +142,10 @@ function State({ node: { report, heardAtMs, silentSinceMs } }: { readonly node: 
 
 function Threads({ nodes }: { readonly nodes: readonly Node[] }) {
   return (
-    <section class="card" aria-labelledby="threads">
-      <header>
-        <h2 id="threads">Threads</h2>
-        <span class="muted small">the longest delay of each loop in the last 10 s</span>
-      </header>
+    <Card
+      title="Threads"
+      aside={<span class="muted small">the longest delay of each loop in the last 10 s</span>}
+    >
       <dl class="inside facts">
         {nodes.map(
           ({ name, report }) =>
@@ -161,7 +161,7 @@ function Threads({ nodes }: { readonly nodes: readonly Node[] }) {
             ),
         )}
       </dl>
-    </section>
+    </Card>
   );
 }
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
+import { Card } from '../../parts/card.tsx';
 import { Button, Field } from '../../parts/controls.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { address } from '../../routing/router.ts';
@@ -42,10 +43,7 @@ export function AuthorisationDoctor({ app }: { readonly app: string }) {
     }
   };
   return (
-    <section class="card" aria-labelledby="doctor">
-      <header>
-        <h2 id="doctor">Why is this authorisation refused?</h2>
-      </header>
+    <Card title="Why is this authorisation refused?">
       <form
         class="inside form"
         onSubmit={(event) => {
@@ -95,6 +93,6 @@ export function AuthorisationDoctor({ app }: { readonly app: string }) {
         </div>
         {failed !== undefined && failed.field === undefined && <FailureNotice failed={failed} />}
       </form>
-    </section>
+    </Card>
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/client.ts';
+import { Card } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { count } from '../../parts/formats.ts';
 import { TableHead } from '../../parts/table-head.tsx';
@@ -13,15 +14,16 @@ const platforms = ['apns', 'fcm', 'web'] as const;
 export function Funnel({ publish }: { readonly publish: Details }) {
   const [isTable, setTable] = useState(false);
   return (
-    <section class="card" aria-labelledby="funnel">
-      <header>
-        <h2 id="funnel">What became of it</h2>
+    <Card
+      title="What became of it"
+      aside={
         <Button look="slim" pressed={isTable} onClick={() => setTable(!isTable)}>
           Table
         </Button>
-      </header>
+      }
+    >
       {isTable ? <CountsTable publish={publish} /> : <Steps publish={publish} />}
-    </section>
+    </Card>
   );
 }
 

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { type Answer, call } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
+import { Card } from '../../parts/card.tsx';
 import { StateChoice } from '../../parts/controls.tsx';
 import { counted, duration } from '../../parts/formats.ts';
 import { More } from '../../parts/more.tsx';
@@ -24,17 +25,19 @@ export function LiveUsers({
 }) {
   const [state, setState] = useState<(typeof states)[number] | undefined>(undefined);
   return (
-    <section class="card" aria-labelledby="in-the-app">
-      <header>
-        <h2 id="in-the-app">In the app</h2>
-        {live.users > 0 && live.state === 'done' && (
+    <Card
+      title="In the app"
+      aside={
+        live.users > 0 &&
+        live.state === 'done' && (
           <StateChoice
             states={states}
             state={state}
             choose={(chosen) => setState(chosen || undefined)}
           />
-        )}
-      </header>
+        )
+      }
+    >
       <div class="inside">
         {sentence(live)}
         {live.advice !== null && <Words text={` ${live.advice}`} />}
@@ -42,7 +45,7 @@ export function LiveUsers({
       {live.state === 'done' && live.users > 0 && may('support') && (
         <Users path={path} state={state} />
       )}
-    </section>
+    </Card>
   );
 }
 

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
 import { may, session } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Card } from '../../parts/card.tsx';
 import { Sparkline } from '../../parts/charts/charts.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, CopyButton, Search } from '../../parts/controls.tsx';
@@ -119,8 +120,7 @@ export default function PublishPage({
           act={cancel}
           close={() => setAsked(false)}
         >
-          Devices that have not been sent to do not get it. What gateways have accepted is not
-          called back. This cannot be undone.
+          Devices that still wait do not get it. What gateways have accepted cannot be called back.
         </Confirm>
       )}
     </div>
@@ -182,11 +182,7 @@ function Facts({
   const { accepted } = totalOf(publish);
   const rate = rates.at(-1);
   return (
-    <section class="card" aria-labelledby="facts">
-      <header>
-        <h2 id="facts">Facts</h2>
-        <CopyButton text={id}>Copy id</CopyButton>
-      </header>
+    <Card title="Facts" aside={<CopyButton text={id}>Copy id</CopyButton>}>
       <dl class="inside facts">
         <dt>Id</dt>
         <dd class="mono">{id}</dd>
@@ -245,7 +241,7 @@ function Facts({
           </>
         )}
       </dl>
-    </section>
+    </Card>
   );
 }
 
@@ -284,10 +280,7 @@ function Reasons({
   readonly reasons: Details['reasons'];
 }) {
   return (
-    <section class="card" aria-labelledby="why-not">
-      <header>
-        <h2 id="why-not">Why not</h2>
-      </header>
+    <Card title="Why not">
       <table class="table cards">
         <TableHead columns={['Why', 'Platform', { number: 'Devices' }]} />
         <tbody>
@@ -313,7 +306,7 @@ function Reasons({
           ))}
         </tbody>
       </table>
-    </section>
+    </Card>
   );
 }
 
@@ -344,11 +337,7 @@ function Payloads({
   readonly state: Details['state'];
 }) {
   return (
-    <section class="card" aria-labelledby="payloads">
-      <header>
-        <h2 id="payloads">Payloads</h2>
-        {payloads !== null && <CopyButton text={payloads} />}
-      </header>
+    <Card title="Payloads" aside={payloads !== null && <CopyButton text={payloads} />}>
       <div class="inside">
         {payloads !== null ? (
           <JsonTree value={parsedJson(payloads) ?? payloads} />
@@ -360,6 +349,6 @@ function Payloads({
           </p>
         )}
       </div>
-    </section>
+    </Card>
   );
 }

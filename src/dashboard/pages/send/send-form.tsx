@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
-import { Button, Field } from '../../parts/controls.tsx';
+import { Button, Field, TextField } from '../../parts/controls.tsx';
 import { counted } from '../../parts/formats.ts';
 import { commandKey } from '../../parts/hotkeys.ts';
 import { parsedJson } from '../../parts/json/json.ts';
@@ -55,34 +55,21 @@ export function SendForm({
       }}
     >
       <div class="pair">
-        <Field
+        <TextField
           label="Channel"
           hint="Several with commas between them"
           wrong={failed?.field?.startsWith('channels') === true ? failed.message : undefined}
-        >
-          {(given) => (
-            <input
-              {...given}
-              required
-              autocomplete="off"
-              spellcheck={false}
-              value={draft.channel}
-              onInput={({ currentTarget }) => change({ channel: currentTarget.value })}
-            />
-          )}
-        </Field>
-        <Field label="Event" wrong={failed?.field === 'name' ? failed.message : undefined}>
-          {(given) => (
-            <input
-              {...given}
-              required
-              autocomplete="off"
-              spellcheck={false}
-              value={draft.event}
-              onInput={({ currentTarget }) => change({ event: currentTarget.value })}
-            />
-          )}
-        </Field>
+          required
+          value={draft.channel}
+          write={(channel) => change({ channel })}
+        />
+        <TextField
+          label="Event"
+          wrong={failed?.field === 'name' ? failed.message : undefined}
+          required
+          value={draft.event}
+          write={(event) => change({ event })}
+        />
       </div>
       <Field
         label="Data"

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/client.ts';
+import { Card } from '../../parts/card.tsx';
 import { Button, Field } from '../../parts/controls.tsx';
 import { bytes, count } from '../../parts/formats.ts';
 import { NumberField } from './number-field.tsx';
@@ -31,11 +32,10 @@ export function HistoryRules({
   const put = (at: number, changed: Partial<HistoryRule>) =>
     change(rules.map((rule, index) => (index === at ? { ...rule, ...changed } : rule)));
   return (
-    <section class="card" aria-labelledby="history">
-      <header>
-        <h2 id="history">History</h2>
-        <span class="muted small">The first rule that fits a channel counts.</span>
-      </header>
+    <Card
+      title="History"
+      aside={<span class="muted small">The first rule that fits a channel counts.</span>}
+    >
       <div class="inside stack">
         {rules.map((rule, at) => (
           // Rules have no names, and stay in their places while they are typed.
@@ -74,7 +74,7 @@ export function HistoryRules({
           </div>
         )}
       </div>
-    </section>
+    </Card>
   );
 }
 

@@ -2,6 +2,7 @@ import type { Answer } from '../../api/client.ts';
 import { Button } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { counted } from '../../parts/formats.ts';
+import { isObject } from '../../parts/json/json.ts';
 import { TableHead } from '../../parts/table-head.tsx';
 
 export type Reviewed = NonNullable<Answer<'PATCH /apps/{id}'>['changes']>[number];
@@ -61,7 +62,7 @@ function shown(value: unknown): string {
 export function asYaml(noun: 'app' | 'instance', id: string, change: object): string {
   const lines = (settings: object, indent: string): readonly string[] =>
     Object.entries(settings).flatMap(([name, value]: [string, unknown]) =>
-      typeof value === 'object' && value !== null && !Array.isArray(value)
+      isObject(value)
         ? [`${indent}${name}:`, ...lines(value, `${indent}  `)]
         : [`${indent}${name}: ${JSON.stringify(value)}`],
     );

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
+import { Card } from '../../parts/card.tsx';
 import { Code } from '../../parts/code.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Button, CopyButton, Field } from '../../parts/controls.tsx';
@@ -146,11 +147,7 @@ export function TenantForm<Body extends object>(props: TenantFormProps<Body>) {
             ))}
           </div>
         </section>
-        <section class="card" aria-labelledby="limits">
-          <header>
-            <h2 id="limits">Limits</h2>
-            <span class="muted small">{props.hint}</span>
-          </header>
+        <Card title="Limits" aside={<span class="muted small">{props.hint}</span>}>
           <div class="inside pair">
             {Object.entries(edited.limits).map(([name, value]) => (
               <NumberField
@@ -165,7 +162,7 @@ export function TenantForm<Body extends object>(props: TenantFormProps<Body>) {
               />
             ))}
           </div>
-        </section>
+        </Card>
         {props.below?.({
           edited,
           edit: (changed) => setEdited({ ...edited, ...changed }),
@@ -201,17 +198,14 @@ export function TenantForm<Body extends object>(props: TenantFormProps<Body>) {
           </section>
         )}
         {!isReadOnly && !isConfigured && (
-          <section class="card" aria-labelledby="end">
-            <header>
-              <h2 id="end">Take it out of service</h2>
-            </header>
+          <Card title="Take it out of service">
             <div class="inside buttons">
               {props.ends?.(act)}
               <Button look="danger" onClick={() => setDeleting(true)}>
                 Delete
               </Button>
             </div>
-          </section>
+          </Card>
         )}
       </form>
       {review !== undefined && (

@@ -1,5 +1,6 @@
 import type { Answer } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Card } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { count, counted } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
@@ -120,17 +121,18 @@ function InApp({
   return (
     <>
       <AwayServers servers={servers} />
-      <section class="card" aria-labelledby="connections">
-        <header>
-          <h2 id="connections">Connections</h2>
-          {moreConnections ? (
+      <Card
+        title="Connections"
+        aside={
+          moreConnections ? (
             <a class="small" href={pathTo(inApp(id, 'connections'), { user })}>
               Show all
             </a>
           ) : (
             <span class="muted small">on {namesOf(servers)}</span>
-          )}
-        </header>
+          )
+        }
+      >
         {connections.length > 0 ? (
           <ConnectionTable app={id} connections={connections} servers={servers} />
         ) : (
@@ -141,13 +143,9 @@ function InApp({
             </p>
           </Empty>
         )}
-      </section>
+      </Card>
       {channels.length > 0 && (
-        <section class="card" aria-labelledby="channels">
-          <header>
-            <h2 id="channels">Channels</h2>
-            <span class="muted small">{count(channels.length)}</span>
-          </header>
+        <Card title="Channels" aside={<span class="muted small">{count(channels.length)}</span>}>
           <ul class="inside stack tight">
             {channels.toSorted().map((name) => (
               <li key={name} class="line-of">
@@ -156,7 +154,7 @@ function InApp({
               </li>
             ))}
           </ul>
-        </section>
+        </Card>
       )}
     </>
   );
@@ -171,15 +169,16 @@ function InInstance({
 }) {
   return (
     <>
-      <section class="card" aria-labelledby="devices">
-        <header>
-          <h2 id="devices">Devices</h2>
-          {moreDevices && (
+      <Card
+        title="Devices"
+        aside={
+          moreDevices && (
             <a class="small" href={pathTo(inInstance(id, 'devices'), { user })}>
               Show all
             </a>
-          )}
-        </header>
+          )
+        }
+      >
         {devices.length > 0 ? (
           <DeviceTable instance={id} devices={devices} />
         ) : (
@@ -187,15 +186,16 @@ function InInstance({
             <p>A device gets its user when the app calls setUserId. Upper and lower case differ.</p>
           </Empty>
         )}
-      </section>
+      </Card>
       {devices.length > 0 && (
-        <section class="card" aria-labelledby="publishes">
-          <header>
-            <h2 id="publishes">Last publishes</h2>
+        <Card
+          title="Last publishes"
+          aside={
             <span class="muted small">
               of the last {counted(looked, 'publish', 'publishes')} of the instance
             </span>
-          </header>
+          }
+        >
           {publishes.length > 0 ? (
             <LastPublishes instance={id} publishes={publishes} showDevice />
           ) : (
@@ -203,7 +203,7 @@ function InInstance({
               <p>Each device has a page that looks further back.</p>
             </Empty>
           )}
-        </section>
+        </Card>
       )}
     </>
   );

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Card } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { count, counted, duration, moment } from '../../parts/formats.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
@@ -80,10 +81,7 @@ export function Endpoints({
       replayed();
     });
   return (
-    <section class="card" aria-labelledby="endpoints">
-      <header>
-        <h2 id="endpoints">Endpoints</h2>
-      </header>
+    <Card title="Endpoints">
       <AwayServers servers={value.servers} />
       <table class="table cards">
         <thead>
@@ -155,7 +153,7 @@ export function Endpoints({
           })}
         </tbody>
       </table>
-    </section>
+    </Card>
   );
 }
 

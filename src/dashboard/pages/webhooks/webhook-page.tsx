@@ -1,6 +1,7 @@
 import { call, Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Card } from '../../parts/card.tsx';
 import { Button, CopyButton } from '../../parts/controls.tsx';
 import { bytes, count, counted, moment } from '../../parts/formats.ts';
 import { parsedJson } from '../../parts/json/json.ts';
@@ -74,10 +75,7 @@ export default function WebhookPage({
         <dt>Id</dt>
         <dd class="mono">{webhook}</dd>
       </dl>
-      <section class="card" aria-labelledby="attempts">
-        <header>
-          <h2 id="attempts">Attempts</h2>
-        </header>
+      <Card title="Attempts">
         {attemptLog.length === 0 ? (
           <p class="inside muted">It has not been sent yet.</p>
         ) : (
@@ -110,15 +108,16 @@ export default function WebhookPage({
             </tbody>
           </table>
         )}
-      </section>
-      <section class="card" aria-labelledby="body">
-        <header>
-          <h2 id="body">Body</h2>
+      </Card>
+      <Card
+        title="Body"
+        aside={
           <span class="line-of">
             <span class="muted small">{bytes(value.bodyBytes)}</span>
             {body !== null && <CopyButton text={body} />}
           </span>
-        </header>
+        }
+      >
         <div class="inside">
           {body === null ? (
             <p class="muted">Payloads are hidden from you.</p>
@@ -126,7 +125,7 @@ export default function WebhookPage({
             <JsonTree value={parsedJson(body) ?? body} />
           )}
         </div>
-      </section>
+      </Card>
     </div>
   );
 }

@@ -1,0 +1,23 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface CardProps {
+  readonly title: ComponentChildren;
+  /** Behind the title. */
+  readonly aside?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** A part of a page with its heading. */
+export function Card({ title, aside, children }: CardProps) {
+  const id = useId();
+  return (
+    <section class="card" aria-labelledby={id}>
+      <header>
+        <h2 id={id}>{title}</h2>
+        {aside}
+      </header>
+      {children}
+    </section>
+  );
+}
