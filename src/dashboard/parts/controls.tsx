@@ -133,18 +133,18 @@ export function Field({ label, hint, wrong, children }: FieldProps) {
 interface TextFieldProps extends Omit<FieldProps, 'children'> {
   readonly value: string;
   readonly write: (text: string) => void;
-  readonly type?: 'text' | 'number';
   readonly required?: boolean;
 }
 
 /** A line of text that nothing completes or corrects. */
-export function TextField({ label, hint, wrong, value, write, type, required }: TextFieldProps) {
+export function TextField({ label, hint, wrong, value, write, required = false }: TextFieldProps) {
   return (
     <Field {...{ label, hint, wrong }}>
       {(given) => (
         <input
           {...given}
-          {...{ type, required, value }}
+          required={required}
+          value={value}
           autocomplete="off"
           spellcheck={false}
           onInput={({ currentTarget }) => write(currentTarget.value)}

@@ -50,7 +50,7 @@ it('asks who is there while a publish is written, and shows who got it, user by 
   await page.getByRole('combobox', { name: 'Who is notified' }).selectOption('always');
   await page.getByText('1 of 3 users would get it as well').waitFor();
   await page.getByRole('combobox', { name: 'Who is notified' }).selectOption('');
-  const seconds = page.getByRole('spinbutton', { name: 'Seconds to answer' });
+  const seconds = field('Seconds to answer');
   await seconds.fill('0');
   await page.getByText('live.waitSeconds').waitFor();
   await seconds.fill('1');

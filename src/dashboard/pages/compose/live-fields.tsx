@@ -15,19 +15,15 @@ export function LiveFields() {
   };
   return (
     <fieldset class="plain pair" aria-label="In the app">
-      {fields.map(([name, label, hint]) => {
-        const isNumber = name === 'waitSeconds';
-        return (
-          <TextField
-            key={name}
-            label={label}
-            hint={hint}
-            type={isNumber ? 'number' : 'text'}
-            value={liveOf(draft.value, name)}
-            write={(text) => write(name, isNumber && text ? Number(text) : text)}
-          />
-        );
-      })}
+      {fields.map(([name, label, hint]) => (
+        <TextField
+          key={name}
+          label={label}
+          hint={hint}
+          value={liveOf(draft.value, name)}
+          write={(text) => write(name, name === 'waitSeconds' ? Number(text) || text : text)}
+        />
+      ))}
       <Field label="Who is notified">
         {(given) => (
           <select
