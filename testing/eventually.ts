@@ -12,7 +12,7 @@ export function pauseAfter(waitedMs: number): number {
   return Math.min(PAUSE_MAX_MS, Math.max(PAUSE_MIN_MS, waitedMs / 20));
 }
 
-/** Asks until the answer fits, and returns it. For what the server does later without announcing it. */
+/** Repeats a question until its answer fits, and returns that answer. For changes that the server makes later, without an event. */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   fits: (answer: T) => boolean,

@@ -32,7 +32,7 @@ export interface Resumed {
 }
 
 /**
- * Lets pusher-js continue where it was: after a reconnect, each channel gets what it missed, once and in order. Call it right
- * after `new Pusher(…)`; later it begins with the next connection. Without a history on the server it changes nothing.
+ * Makes pusher-js resume: after a reconnect, each channel gets the events that it missed, once each and in order. Call it
+ * right after `new Pusher(…)`; later it begins with the next connection. Without a history on the server it changes nothing.
  */
 export function resume(pusher: ResumablePusher, options?: ResumeOptions): Resumed;

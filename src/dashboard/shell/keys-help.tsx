@@ -1,4 +1,4 @@
-import { Dialog } from '../parts/dialog.tsx';
+import { Dialog } from '../parts/dialogs/dialog.tsx';
 import { commandKey, hotkeysAreOn, switchHotkeys } from '../parts/hotkeys.ts';
 import { Key } from '../parts/key.tsx';
 import { appPlaces, pushPlaces } from './navigation.ts';

@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { call } from '../api/client.ts';
-import { Dialog } from '../parts/dialog.tsx';
+import { Dialog } from '../parts/dialogs/dialog.tsx';
 import { Icon, type IconName } from '../parts/icons.tsx';
 import { go, inApp, inInstance } from '../routing/router.ts';
 import { apps, currentApp, nameOfId } from './apps.ts';

@@ -5,7 +5,7 @@ import { needsLogin } from '../api/client.ts';
 import { hasNewVersion, serverFacts } from '../api/server-facts.ts';
 import { logOut, session } from '../api/session.ts';
 import { Button } from '../parts/controls.tsx';
-import { Dialog } from '../parts/dialog.tsx';
+import { Dialog } from '../parts/dialogs/dialog.tsx';
 import { duration } from '../parts/formats.ts';
 import { commandKey, listenForKeys, useHotkeys } from '../parts/hotkeys.ts';
 import { Icon } from '../parts/icons.tsx';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { LiveFeed } from '../../live/live-feed.ts';
 import { Bars } from '../../parts/charts/plots.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Dialog } from '../../parts/dialogs/dialog.tsx';
 import { count } from '../../parts/formats.ts';
 
 const SECONDS = 60;

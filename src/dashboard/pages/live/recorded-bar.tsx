@@ -13,8 +13,8 @@ import {
   sendAgain,
   sendable,
 } from '../../live/sending-again.ts';
-import { Confirm } from '../../parts/confirm.tsx';
 import { Button, Field } from '../../parts/controls.tsx';
+import { Confirm } from '../../parts/dialogs/confirm.tsx';
 import { download, fileName } from '../../parts/download.ts';
 import { count, counted } from '../../parts/formats.ts';
 import { Notice } from '../../parts/notices.tsx';

@@ -1,6 +1,6 @@
 import type { Answer } from '../../api/client.ts';
 import { Button } from '../../parts/controls.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Dialog } from '../../parts/dialogs/dialog.tsx';
 import { counted } from '../../parts/formats.ts';
 import { isObject } from '../../parts/json/json.ts';
 import { TableHead } from '../../parts/table-head.tsx';

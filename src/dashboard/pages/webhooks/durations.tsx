@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/client.ts';
 import { Bars } from '../../parts/charts/plots.tsx';
 import { Button } from '../../parts/controls.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Dialog } from '../../parts/dialogs/dialog.tsx';
 import { type Durations, within } from './within.ts';
 
 /** The durations of attempts in one line. Opens a view with bars and a table. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button, TextField } from './controls.tsx';
+import { Button, TextField } from '../controls.tsx';
 import { Dialog } from './dialog.tsx';
 
 /** Asks before something that cannot be undone. What is lost must be typed. */
