@@ -118,6 +118,8 @@ export interface Broadcast {
 
 /** An event for all subscribers of a channel. */
 export interface Publication extends Broadcast {
+  /** Makes the frame, with the id of the event if its channel keeps a history. */
+  readonly makeFrame: (id?: EventId) => string;
   /**
    * Idempotency: an event is not published again if one with this key was published to the channel in the last five
    * minutes.

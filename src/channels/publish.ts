@@ -17,7 +17,7 @@ export function publish(
   const publication = {
     app,
     channel: channel.text,
-    makeFrame: () => eventMessage(name, channel.text, data),
+    makeFrame: (id?: EventId) => eventMessage(name, channel.text, data, id),
     except,
     cause: 'backend',
     idempotencyKey,

@@ -342,14 +342,25 @@ export function memberRemoved(channel: ChannelText, userId: string): string {
   return `{"event":"pusher_internal:member_removed","channel":"${channel}","data":${JSON.stringify(data)}}`;
 }
 
-/** An event of a backend. */
-export function eventMessage(name: string, channel: ChannelText, data: string): string {
-  return `{"event":${JSON.stringify(name)},"channel":"${channel}","data":${JSON.stringify(data)}}`;
+/** An event of a backend; `id` if its channel keeps a history. */
+export function eventMessage(
+  name: string,
+  channel: ChannelText,
+  data: string,
+  id?: EventId,
+): string {
+  const end = id === undefined ? '}' : endWithId(id);
+  return `{"event":${JSON.stringify(name)},"channel":"${channel}","data":${JSON.stringify(data)}${end}`;
 }
 
-/** The frame of an event with its id, which is always the last member: clients read it at the end of the text. */
+/** Adds the id of an event to its frame. */
 export function withEventId(frame: string, id: EventId): string {
-  return `${frame.slice(0, -1)},"id":"${id}"}`;
+  return `${frame.slice(0, -1)}${endWithId(id)}`;
+}
+
+/** The id is always the last member: clients read it at the end of the text. */
+function endWithId(id: EventId): string {
+  return `,"id":"${id}"}`;
 }
 
 /** An event of a client; `userId` on presence channels only. Source: §7. */

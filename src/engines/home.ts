@@ -133,10 +133,10 @@ export class Home {
       this.send(publication);
       return undefined;
     }
-    const { except, makeFrame } = publication;
-    const { id, frame } = this.histories.append({ app, channel, frame: makeFrame(), except }, rule);
+    const { except, trace, ask } = publication;
+    const { id, frame } = this.histories.append(publication, rule);
     this.rememberLast(publication, id);
-    this.send({ ...publication, makeFrame: () => frame });
+    this.send({ app, channel, makeFrame: () => frame, except, cause, trace, ask });
     return id;
   }
 

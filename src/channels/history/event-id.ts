@@ -13,35 +13,61 @@ const BLOCK = 256;
 const block = new Uint32Array(2 * BLOCK);
 let next = block.length;
 
+const DIGITS = Buffer.from('0123456789abcdefghijklmnopqrstuvwxyz');
+const NUMBER_DIGITS_MAX = 15;
+
+/** Ids are written into this buffer: the number ends before the hyphen, and the random half follows it. */
+const text = Buffer.from(`${' '.repeat(NUMBER_DIGITS_MAX)}-********`);
+const HALF_AT = NUMBER_DIGITS_MAX + 1;
+
 /** Reads an id out of untrusted input. */
 export function parseEventId(text: string): EventId | undefined {
   return EVENT_ID.test(text) ? (text as EventId) : undefined;
 }
 
-/** Makes the id of the event with a given number. */
+/**
+ * Makes the id of the event with a given number. The id is one flat string: of a concatenated one, the engine keeps all parts
+ * for as long as the event is kept.
+ */
 export function newEventId(number: number): EventId {
-  return `${number}-${newHalf()}` as EventId;
+  writeHalf();
+  let at = NUMBER_DIGITS_MAX;
+  let left = number;
+  do {
+    text[--at] = digit(left % 10);
+    left = Math.floor(left / 10);
+  } while (left > 0);
+  return text.toString('latin1', at) as EventId;
 }
 
 export function numberOf(id: EventId): number {
   return Number(id.slice(0, id.indexOf('-')));
 }
 
-/** All pairs of characters: the text of a number from 0 to 1,295 in base 36. */
-const PAIRS = Array.from({ length: 36 * 36 }, (_, number) => number.toString(36).padStart(2, '0'));
-
 /** Makes the random half of an id. */
 export function newHalf(): string {
+  writeHalf();
+  return text.toString('latin1', HALF_AT);
+}
+
+function writeHalf(): void {
   if (next === block.length) {
     crypto.getRandomValues(block);
     next = 0;
   }
-  const high = block[next++] ?? 0;
-  const low = block[next++] ?? 0;
-  // Of 32 bits 20.7 are used, so the distribution is uniform to one part in 2,500.
-  return fourCharacters(high) + fourCharacters(low);
+  writeFour(HALF_AT, block[next++] ?? 0);
+  writeFour(HALF_AT + 4, block[next++] ?? 0);
 }
 
-function fourCharacters(random: number): string {
-  return `${PAIRS[Math.floor(random / PAIRS.length) % PAIRS.length]}${PAIRS[random % PAIRS.length]}`;
+/** Writes four characters. Of 32 random bits 20.7 are used, so the distribution is uniform to one part in 2,500. */
+function writeFour(at: number, random: number): void {
+  let left = random;
+  for (let index = at; index < at + 4; index++) {
+    text[index] = digit(left % 36);
+    left = Math.floor(left / 36);
+  }
+}
+
+function digit(value: number): number {
+  return DIGITS[value] ?? 0;
 }

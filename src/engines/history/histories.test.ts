@@ -4,6 +4,7 @@ import type { App, HistoryRule } from '../../channels/app.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
 import { historyRuleOf } from '../../channels/history/history-rule.ts';
 import { appWith, channelName, FakeClock, socketId } from '../../channels/hub.fixture.ts';
+import { eventMessage } from '../../channels/wire.ts';
 import { keptBytes } from './channel-history.ts';
 import { Histories } from './histories.ts';
 
@@ -43,12 +44,11 @@ function stage({ rule = {}, bytesMax = 1e9, historyBytes = 0, homes = 1 }: Bound
     app,
     neighbour: appWith({ id: 'neighbour', limits, history: app.history }),
     publish(data: string, { channel = 'x', of = app, except = '' } = {}) {
-      const frame = `{"event":"e","channel":"${channel}","data":"${data}"}`;
       const text = channelName(channel).text;
-      return histories.append(
-        { app: of, channel: text, frame, except: except === '' ? undefined : socketId(except) },
-        ruleOf(of, channel),
-      ).id;
+      const makeFrame = (id?: EventId) => eventMessage('e', text, data, id);
+      const from = except === '' ? undefined : socketId(except);
+      const event = { app: of, channel: text, makeFrame, except: from };
+      return histories.append(event, ruleOf(of, channel)).id;
     },
     /** What a client gets that enters a channel. */
     resume(

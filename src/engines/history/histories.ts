@@ -4,8 +4,8 @@ import type { EventId } from '../../channels/history/event-id.ts';
 import { historyRuleOf } from '../../channels/history/history-rule.ts';
 import { EMPTY_PAGE, type HistoryPage, type HistoryQuery } from '../../channels/history/page.ts';
 import type { FoundHistory, HistoryRequest } from '../../channels/history/resume.ts';
+import type { Publication } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
-import { withEventId } from '../../channels/wire.ts';
 import { FairBudget } from '../../runtime/fair-budget.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import { AppHistories } from './app-histories.ts';
@@ -34,13 +34,7 @@ export interface HistoriesOptions {
 }
 
 /** An event to be added to a history. */
-export interface NewEvent {
-  readonly app: App;
-  readonly channel: ChannelText;
-  /** The frame, without the id of the event. */
-  readonly frame: string;
-  readonly except: SocketId | undefined;
-}
+export type NewEvent = Pick<Publication, 'app' | 'channel' | 'makeFrame' | 'except'>;
 
 /** Where saved histories are restored to. */
 export interface RestoreOptions {
@@ -89,13 +83,13 @@ export class Histories {
   }
 
   /** Numbers an event and keeps it. Returns its id, and its frame including the id. */
-  append({ app, channel, frame, except }: NewEvent, rule: HistoryRule): KeptEvent {
+  append({ app, channel, makeFrame, except }: NewEvent, rule: HistoryRule): KeptEvent {
     // After `save`, clients that resume after the restart would miss it.
     if (this.isSaved) throw new Error('The server is about to stop, and has saved its histories');
     const { of, history } = this.open(app, channel);
     const timeMs = this.options.timers.now();
     const id = history.nextId();
-    const event = new KeptEvent(history, { id, frame: withEventId(frame, id), timeMs, except });
+    const event = new KeptEvent(history, { id, frame: makeFrame(id), timeMs, except });
     this.keep(of, event, { rule, nowMs: timeMs });
     return event;
   }

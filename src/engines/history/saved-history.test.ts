@@ -4,6 +4,7 @@ import type { App, HistoryRule } from '../../channels/app.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
 import { historyRuleOf } from '../../channels/history/history-rule.ts';
 import { appWith, channelName, FakeClock, socketId } from '../../channels/hub.fixture.ts';
+import { eventMessage } from '../../channels/wire.ts';
 import { Histories } from './histories.ts';
 import { decodeSaved, encodeSaved } from './saved-history.ts';
 
@@ -28,9 +29,10 @@ function home(clock = new FakeClock()) {
     publish(app: App, channel: string, data: string, except?: string) {
       const rule = historyRuleOf(app, channelName(channel).text);
       if (rule === undefined) throw new Error('no rule');
-      const frame = JSON.stringify({ event: 'e', channel, data });
+      const { text } = channelName(channel);
+      const makeFrame = (id?: EventId) => eventMessage('e', text, data, id);
       const from = except === undefined ? undefined : socketId(except);
-      const event = { app, channel: channelName(channel).text, frame, except: from };
+      const event = { app, channel: text, makeFrame, except: from };
       return histories.append(event, rule).id;
     },
     /** The data of the events after a place, or why there are none. */

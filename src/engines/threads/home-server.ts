@@ -1,6 +1,8 @@
 import type { App } from '../../channels/app.ts';
 import { type ChannelName, parseChannelName } from '../../channels/channel-name.ts';
+import type { EventId } from '../../channels/history/event-id.ts';
 import type { AppDirectory, Publication } from '../../channels/ports.ts';
+import { withEventId } from '../../channels/wire.ts';
 import type { HoldersWalk } from '../holders.ts';
 import type { Home } from '../home.ts';
 import type { Loop } from '../shares.ts';
@@ -150,6 +152,6 @@ function publicationOf(
 ): Publication {
   const [, , channel, frame, except, cause, name, data, trace, ask, idempotencyKey] = question;
   const remember = name === undefined || data === undefined ? undefined : { name, data };
-  const makeFrame = () => frame;
+  const makeFrame = (id?: EventId) => (id === undefined ? frame : withEventId(frame, id));
   return { app, channel, makeFrame, except, cause, remember, trace, ask, idempotencyKey };
 }

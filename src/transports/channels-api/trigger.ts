@@ -139,9 +139,11 @@ export function publishAll(
 /** What most triggers of channels with a history are answered with. Neither names of channels nor ids need escapes. */
 function eventIdsJson({ channels }: Trigger, ids: readonly (EventId | undefined)[]): string {
   let members = '';
-  for (const [index, { text }] of channels.entries()) {
+  for (let index = 0; index < channels.length; index++) {
     const id = ids[index];
-    if (id !== undefined) members += `${members === '' ? '' : ','}"${text}":"${id}"`;
+    if (id === undefined) continue;
+    const member = `"${channels[index]?.text}":"${id}"`;
+    members = members === '' ? member : `${members},${member}`;
   }
   return `{"event_ids":{${members}}}`;
 }
