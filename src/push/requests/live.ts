@@ -1,4 +1,5 @@
 import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
+import { nestsDeeperThan } from '../messages/nesting.ts';
 import type { LiveRequest } from '../model/live.ts';
 import type { PublishTarget } from '../model/publish.ts';
 import { FieldFault } from '../refusal.ts';
@@ -14,6 +15,9 @@ export interface LiveRules {
 }
 
 const FIELDS: readonly string[] = ['event', 'data', 'channel', 'waitSeconds', 'push'];
+
+/** `JSON.stringify` would need half a second to find that deeper data overflow the stack. */
+const DATA_LEVELS_MAX = 5_000;
 
 const WAIT_SECONDS_MAX = 60;
 const WAIT_SECONDS_DEFAULT = 4;
@@ -71,6 +75,9 @@ function readEvent(value: unknown, rules: LiveRules): { readonly text: string } 
 /** A text is sent as it is, another value as its JSON text. */
 function readData(value: unknown, rules: LiveRules): { readonly text: string } | FieldFault {
   if (value === undefined) return new FieldFault('live.data', 'is required');
+  if (nestsDeeperThan(value, DATA_LEVELS_MAX)) {
+    return new FieldFault('live.data', `nests deeper than ${DATA_LEVELS_MAX} levels`);
+  }
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const bytes = Buffer.byteLength(text);
   if (bytes <= rules.eventDataBytes) return { text };

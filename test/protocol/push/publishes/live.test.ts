@@ -57,6 +57,13 @@ describe('the live part of a publish', () => {
     expect(answer).toMatchObject(fieldRefusal(field));
   });
 
+  it('is refused because its data nest deeper than the stack is', async () => {
+    const data = `${'['.repeat(60_000)}${']'.repeat(60_000)}`;
+    const live = `{"event":"a","data":${data}}`;
+    const body = `{"users":["ann"],"live":${live},"web":${JSON.stringify(WEB)}}`;
+    expect(await publish(server, '/users', body)).toMatchObject(fieldRefusal('live.data'));
+  });
+
   it('is refused in a publish to interests, which name no users', async () => {
     const answer = await publish(server, '/interests', { interests: ['a'], live: EVENT, web: WEB });
     expect(answer).toMatchObject(fieldRefusal('live'));
