@@ -1,10 +1,10 @@
-import { inBandProblems } from '../src/channels/problems.ts';
+import { inBandProblems } from '../src/channels/problems/problems.ts';
 import { statuses } from '../src/transports/channels-api/problems.ts';
 import {
   type CloseRow,
   closeCodes,
   nativeCloseCodes,
-} from '../src/transports/clients/close-codes.ts';
+} from '../src/transports/clients/closing/close-codes.ts';
 import { statuses as pushStatuses } from '../src/transports/push-api/problems.ts';
 
 /** `docs/errors.md`: every number that a client can see, from the tables that the server itself uses. */

@@ -8,7 +8,7 @@ import { parseSocketId } from '../../src/channels/socket-id.ts';
 import { LocalChannels } from '../../src/channels/subscribing/local-channels.ts';
 import { Usage } from '../../src/channels/usage/usage.ts';
 import { eventMessage } from '../../src/channels/wire.ts';
-import { appSettings } from '../../src/config/channels-settings.ts';
+import { appSettings } from '../../src/config/settings/channels-settings.ts';
 import { createRedisEngine } from '../../src/engines/redis/create-engine.ts';
 import type { RedisEngine } from '../../src/engines/redis/engine.ts';
 import { ClusterQuotas } from '../../src/engines/redis/quotas/cluster-quotas.ts';

@@ -3,7 +3,7 @@ import type { AuditStore } from '../stores/admin/audit-store.ts';
 import type { AppAdmin } from '../tenants/manage-apps.ts';
 import type { InstanceAdmin } from '../tenants/manage-instances.ts';
 import type { StreamQuery } from '../watching/stream.ts';
-import type { EndpointHealth } from '../webhooks/endpoint-health.ts';
+import type { EndpointHealth } from '../webhooks/sending/endpoint-health.ts';
 import type { WaitingFor, Webhooks } from '../webhooks/webhooks.ts';
 import type { Inspecting, OfAllServers } from './channels/inspecting.ts';
 import type { ServerLog } from './log/server-log.ts';

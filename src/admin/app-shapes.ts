@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { App } from '../channels/app.ts';
-import { appSettings } from '../config/channels-settings.ts';
-import { redactedUrl } from '../runtime/redact.ts';
+import { appSettings } from '../config/settings/channels-settings.ts';
+import { redactedUrl } from '../runtime/logging/redact.ts';
 import type { KeptTenant } from '../tenants/manage-tenants.ts';
 import { partsOf } from '../tenants/setting-parts.ts';
 import { shownWebhookUrl } from '../tenants/webhook-url.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject } from '../config/plain-json.ts';
+import { isObject } from '../config/settings/plain-json.ts';
 import { yesNo } from './query-kinds.ts';
 
 /** The query of operations that can show secrets. */

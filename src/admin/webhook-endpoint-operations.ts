@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { redactedUrl } from '../runtime/redact.ts';
+import { redactedUrl } from '../runtime/logging/redact.ts';
 import { OperationRefused } from '../tenants/operation-refused.ts';
-import { DURATION_BOUNDS_MS } from '../webhooks/endpoint-health.ts';
+import { DURATION_BOUNDS_MS } from '../webhooks/sending/endpoint-health.ts';
 import { servers } from './channels/server-shapes.ts';
 import { type Operation, operation } from './operation.ts';
 import { numberIn } from './query-kinds.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DeepReadonly } from '../config/schema.ts';
-import { redactedUrl } from '../runtime/redact.ts';
+import { redactedUrl } from '../runtime/logging/redact.ts';
 import type { Attempt, OutboxEntry, OutboxEntryDetails, OutboxFilter } from '../webhooks/outbox.ts';
 import { type Rights, seesApp, seesInstance } from './rights.ts';
 

@@ -1,7 +1,7 @@
 import { relay } from './client-event.ts';
 import type { Hub } from './hub.ts';
 import type { MaybePromise } from './maybe-promise.ts';
-import { reportProblem } from './report-problem.ts';
+import { reportProblem } from './problems/report-problem.ts';
 import type { Session } from './subscribing/session.ts';
 import { subscribe, unsubscribe } from './subscribing/subscribe.ts';
 import { signIn } from './users/sign-in.ts';

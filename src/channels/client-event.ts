@@ -4,7 +4,7 @@ import { ask, describeFailure, EngineFailure } from './engine-failure.ts';
 import { EVENT_NAME_LENGTH_MAX } from './event.ts';
 import type { Hub } from './hub.ts';
 import { after, type MaybePromise, recover } from './maybe-promise.ts';
-import { type Reported, reportProblem } from './report-problem.ts';
+import { type Reported, reportProblem } from './problems/report-problem.ts';
 import type { Session } from './subscribing/session.ts';
 import { type ClientMessage, clientEventMessage } from './wire.ts';
 

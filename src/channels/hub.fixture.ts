@@ -1,6 +1,6 @@
 import { MemoryEngine } from '../engines/memory.ts';
+import { RateLimitedLog } from '../runtime/logging/rate-limited-log.ts';
 import type { LogFields, Timers } from '../runtime/ports.ts';
-import { RateLimitedLog } from '../runtime/rate-limited-log.ts';
 import type { App } from './app.ts';
 import { type ChannelName, parseChannelName } from './channel-name.ts';
 import { type Topic, topicOf } from './event.ts';
@@ -22,7 +22,7 @@ import type {
   Publication,
   SendOptions,
 } from './ports.ts';
-import { ProblemBook } from './problem-book.ts';
+import { ProblemBook } from './problems/problem-book.ts';
 import type { RuleEvent } from './push-rules/push-rule.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
 import { LocalChannels } from './subscribing/local-channels.ts';

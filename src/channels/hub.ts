@@ -1,9 +1,9 @@
+import type { RateLimitedLog } from '../runtime/logging/rate-limited-log.ts';
 import type { Clock, Log } from '../runtime/ports.ts';
-import type { RateLimitedLog } from '../runtime/rate-limited-log.ts';
 import type { WebhookEvents } from './lifecycle/webhook-events.ts';
 import type { AskedConnections } from './live/asked-connections.ts';
 import type { Audience, Authority, Meter } from './ports.ts';
-import type { ProblemBook } from './problem-book.ts';
+import type { ProblemBook } from './problems/problem-book.ts';
 import type { RuleEventSink } from './push-rules/push-rule.ts';
 import type { LocalChannels } from './subscribing/local-channels.ts';
 import type { MemberSessions } from './subscribing/member-sessions.ts';

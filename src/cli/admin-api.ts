@@ -1,6 +1,6 @@
-import { isObject } from '../config/plain-json.ts';
-import { printable } from '../runtime/printable.ts';
-import { redactedUrl } from '../runtime/redact.ts';
+import { isObject } from '../config/settings/plain-json.ts';
+import { printable } from '../runtime/logging/printable.ts';
+import { redactedUrl } from '../runtime/logging/redact.ts';
 import { openServer, parsed, RESPONSE_TIMEOUT_MS, requestServer } from './server-request.ts';
 
 const PASSWORD_HINT =

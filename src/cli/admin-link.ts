@@ -1,4 +1,4 @@
-import { isObject } from '../config/plain-json.ts';
+import { isObject } from '../config/settings/plain-json.ts';
 import { serverCommand } from './channels/running-server.ts';
 import { printResult } from './invocation.ts';
 import { noOperand } from './options.ts';

@@ -1,5 +1,5 @@
 import type { FakeGatewaysOptions } from '../fake-gateways/start.ts';
-import { printable } from '../runtime/printable.ts';
+import { printable } from '../runtime/logging/printable.ts';
 import type { Invocation } from './invocation.ts';
 import { type Arguments, JSON_OPTION, noOperand, type Option } from './options.ts';
 import { type ExitCode, UsageError } from './output.ts';

@@ -1,5 +1,5 @@
-import { printableLines } from '../runtime/printable.ts';
-import { redactUrls } from '../runtime/redact.ts';
+import { printableLines } from '../runtime/logging/printable.ts';
+import { redactUrls } from '../runtime/logging/redact.ts';
 
 /** Where a command writes to. Tests read it back. */
 export interface Output {

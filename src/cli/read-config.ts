@@ -1,5 +1,5 @@
+import { formatProblem } from '../config/file/problems.ts';
 import { loadConfig } from '../config/load.ts';
-import { formatProblem } from '../config/problems.ts';
 import type { Config } from '../config/schema.ts';
 import type { Invocation } from './invocation.ts';
 

@@ -1,5 +1,5 @@
-import { isObject } from '../config/plain-json.ts';
-import { redactedUrl } from '../runtime/redact.ts';
+import { isObject } from '../config/settings/plain-json.ts';
+import { redactedUrl } from '../runtime/logging/redact.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 

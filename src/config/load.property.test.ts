@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { formatProblem } from './file/problems.ts';
 import { type LoadedConfig, loadConfig } from './load.ts';
-import { formatProblem } from './problems.ts';
 import { settingRows } from './settings-table.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'fanfare-config-'));

@@ -1,9 +1,9 @@
-import { crossCheck } from './cross-checks.ts';
 import { applyEnvironment, variablePath } from './environment/environment.ts';
 import type { Environment } from './environment/variables.ts';
-import { type ConfigPlaces, readFoundFile } from './find-file.ts';
-import { onePerPath, type Problem, problemsOf, wording } from './problems.ts';
+import { type ConfigPlaces, readFoundFile } from './file/find-file.ts';
+import { onePerPath, type Problem, problemsOf, wording } from './file/problems.ts';
 import { type Config, configSchema } from './schema.ts';
+import { crossCheck } from './settings/cross-checks.ts';
 
 /** A checked configuration, or all of its problems. `source` is the file, if there is one. */
 export type LoadedConfig =

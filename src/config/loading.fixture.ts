@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from './environment/variables.ts';
+import { formatProblem } from './file/problems.ts';
 import { type LoadedConfig, loadConfig } from './load.ts';
-import { formatProblem } from './problems.ts';
 
 /** A working directory that is gone when the test is over. */
 export function workingDirectory(files: Readonly<Record<string, string>>) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { channelsSettings } from './channels-settings.ts';
-import { pushSettings } from './push-settings.ts';
+import { channelsSettings } from './settings/channels-settings.ts';
+import { pushSettings } from './settings/push-settings.ts';
 import {
   addressRange,
   oneOrMore,
@@ -13,8 +13,8 @@ import {
   textThat,
   wholeNumber,
   wordOrNumber,
-} from './setting-kinds.ts';
-import { tlsSettings } from './tls-settings.ts';
+} from './settings/setting-kinds.ts';
+import { tlsSettings } from './settings/tls-settings.ts';
 
 const headerName = textThat(/^[\w-]{1,100}$/, 'be the name of a header', '');
 

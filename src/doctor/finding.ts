@@ -1,4 +1,4 @@
-import { printable } from '../runtime/printable.ts';
+import { printable } from '../runtime/logging/printable.ts';
 
 /** The result of one check, for a person. */
 export type Finding =

@@ -1,5 +1,5 @@
-import { printable } from '../runtime/printable.ts';
-import { redactUrls } from '../runtime/redact.ts';
+import { printable } from '../runtime/logging/printable.ts';
+import { redactUrls } from '../runtime/logging/redact.ts';
 import { type CheckName, checkNames, redisCheckNames } from './check-names.ts';
 import type { Finding } from './finding.ts';
 

@@ -1,4 +1,4 @@
-import { redactedUrl } from '../runtime/redact.ts';
+import { redactedUrl } from '../runtime/logging/redact.ts';
 
 /** Where one side of a server is reached: the clients' or the backends'. */
 export interface Endpoint {

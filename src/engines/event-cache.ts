@@ -1,6 +1,6 @@
 import type { Topic } from '../channels/event.ts';
 import type { EventId } from '../channels/history/event-id.ts';
-import { FairBudget } from '../runtime/fair-budget.ts';
+import { FairBudget } from '../runtime/fairness/fair-budget.ts';
 import type { Clock } from '../runtime/ports.ts';
 
 /** The limits for all apps together: events, and characters of their data. */

@@ -1,6 +1,6 @@
 import type { ChannelText } from '../channels/channel-name.ts';
 import type { EventId } from '../channels/history/event-id.ts';
-import { FairBudget } from '../runtime/fair-budget.ts';
+import { FairBudget } from '../runtime/fairness/fair-budget.ts';
 import type { Clock } from '../runtime/ports.ts';
 
 /** The limit of keys, for all apps on all homes. Each takes about 300 bytes. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { App } from '../channels/app.ts';
-import { hasOwnStore } from '../config/own-store.ts';
 import type { Config } from '../config/schema.ts';
+import { hasOwnStore } from '../config/settings/own-store.ts';
 import { LogThread } from '../observability/log-thread.ts';
 import { openLog } from '../observability/open-log.ts';
 import type { PushInstance } from '../push/model/instance.ts';

@@ -1,4 +1,4 @@
-import { FairBudget } from '../runtime/fair-budget.ts';
+import { FairBudget } from '../runtime/fairness/fair-budget.ts';
 
 /** Characters of waiting lines. */
 const WAITING_CHARACTERS_MAX = 4_194_304;

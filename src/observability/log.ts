@@ -1,5 +1,5 @@
-import { printable } from '../runtime/printable.ts';
-import { redactUrls } from '../runtime/redact.ts';
+import { printable } from '../runtime/logging/printable.ts';
+import { redactUrls } from '../runtime/logging/redact.ts';
 import { type LogLine, SERVER } from './line-writer.ts';
 
 const levels = ['debug', 'info', 'warn', 'error'] as const;

@@ -1,5 +1,5 @@
 import { expect, it } from 'bun:test';
-import { inBandProblems } from '../channels/problems.ts';
+import { inBandProblems } from '../channels/problems/problems.ts';
 import { statuses as channelsStatuses } from '../transports/channels-api/problems.ts';
 import { statuses as pushStatuses } from '../transports/push-api/problems.ts';
 import { printMetrics, TableMeter } from './meter.ts';

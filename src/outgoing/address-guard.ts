@@ -1,7 +1,7 @@
 import { errorWord } from '../runtime/error-code.ts';
 import { parseAddress } from '../runtime/ip-address.ts';
 import { classifyAddress } from './address-class.ts';
-import type { FindAddresses, FoundAddresses } from './http2/addresses.ts';
+import type { FindAddresses, FoundAddresses } from './http2/connecting/addresses.ts';
 import type { LookupContext, Resolver } from './resolve.ts';
 
 export interface GuardOptions {

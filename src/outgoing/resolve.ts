@@ -1,4 +1,4 @@
-import { FairBudget } from '../runtime/fair-budget.ts';
+import { FairBudget } from '../runtime/fairness/fair-budget.ts';
 import type { Timers } from '../runtime/ports.ts';
 
 /** The addresses of a name, IPv4 and IPv6. */

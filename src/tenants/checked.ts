@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { problemsOf, wording } from '../config/problems.ts';
+import { problemsOf, wording } from '../config/file/problems.ts';
 import { OperationRefused } from './operation-refused.ts';
 
 interface Input {

@@ -1,7 +1,7 @@
-import { isObject } from '../config/plain-json.ts';
-import { instanceSettings } from '../config/push-settings.ts';
 import type { InstanceSettings } from '../config/schema.ts';
-import { secretKeysMeant } from '../config/secret-key-name.ts';
+import { isObject } from '../config/settings/plain-json.ts';
+import { instanceSettings } from '../config/settings/push-settings.ts';
+import { secretKeysMeant } from '../config/settings/secret-key-name.ts';
 import type { StoredInstance, StoredInstances } from '../stores/tenants/instance-store.ts';
 import { checked } from './checked.ts';
 import { newInstance, newSecretKey } from './instance-credentials.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'bun:test';
 import type { App } from '../channels/app.ts';
-import { appSettings } from '../config/channels-settings.ts';
-import { instanceSettings } from '../config/push-settings.ts';
 import type { InstanceSettings } from '../config/schema.ts';
+import { appSettings } from '../config/settings/channels-settings.ts';
+import { instanceSettings } from '../config/settings/push-settings.ts';
 import { openDatabase } from '../stores/database/database.ts';
 import { AppStore } from '../stores/tenants/app-store.ts';
 import { StoredInstances } from '../stores/tenants/instance-store.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '../config/plain-json.ts';
+import { isObject } from '../config/settings/plain-json.ts';
 
 export type Settings = Readonly<Record<string, unknown>>;
 

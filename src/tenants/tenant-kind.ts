@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { App } from '../channels/app.ts';
-import { appSettings } from '../config/channels-settings.ts';
-import { formatProblem, problemsOf, wording } from '../config/problems.ts';
-import { instanceSettings } from '../config/push-settings.ts';
+import { formatProblem, problemsOf, wording } from '../config/file/problems.ts';
 import type { Config, InstanceSettings } from '../config/schema.ts';
+import { appSettings } from '../config/settings/channels-settings.ts';
+import { instanceSettings } from '../config/settings/push-settings.ts';
 import type { StoredApp } from '../stores/tenants/app-store.ts';
 import type { StoredInstance } from '../stores/tenants/instance-store.ts';
 

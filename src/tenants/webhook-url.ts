@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isObject } from '../config/plain-json.ts';
-import { isRedactedUrl, redactedUrl } from '../runtime/redact.ts';
+import { isObject } from '../config/settings/plain-json.ts';
+import { isRedactedUrl, redactedUrl } from '../runtime/logging/redact.ts';
 import type { Settings } from './merged.ts';
 import { OperationRefused } from './operation-refused.ts';
 

@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../channels/maybe-promise.ts';
-import { FairBudget } from '../runtime/fair-budget.ts';
+import { FairBudget } from '../runtime/fairness/fair-budget.ts';
 import type { Clock } from '../runtime/ports.ts';
 
 /** Why a body was not read to its end. */

@@ -4,7 +4,7 @@ import type { App, AppWebhook } from '../channels/app.ts';
 import type { AppWebhookEvent, WebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import { Collector } from './collector.ts';
 import { ACCEPTED_EVENTS_MAX, BATCH_CHARACTERS_MAX } from './limits.ts';
-import { signForApp } from './sign.ts';
+import { signForApp } from './sending/sign.ts';
 import { appOf } from './webhooks.fixture.ts';
 
 const all: readonly WebhookEvent[] = [

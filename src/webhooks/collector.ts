@@ -1,8 +1,7 @@
 import { randomUUIDv7 } from 'bun';
 import type { App, AppWebhook } from '../channels/app.ts';
 import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
-import { FairQueue } from '../runtime/fair-queue.ts';
-import { endpointOf } from './endpoint.ts';
+import { FairQueue } from '../runtime/fairness/fair-queue.ts';
 import {
   ACCEPTED_CHARACTERS_MAX,
   ACCEPTED_EVENTS_MAX,
@@ -10,6 +9,7 @@ import {
   BATCH_EVENTS_MAX,
 } from './limits.ts';
 import type { NewOutboxRequest } from './outbox.ts';
+import { endpointOf } from './sending/endpoint.ts';
 
 /** One event and the endpoints that want it. */
 interface Accepted {

@@ -1,13 +1,13 @@
 import { randomUUIDv7 } from 'bun';
 import type { App } from '../channels/app.ts';
 import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
-import { FairQueue } from '../runtime/fair-queue.ts';
-import type { LogThrottle } from '../runtime/log-throttle.ts';
+import { FairQueue } from '../runtime/fairness/fair-queue.ts';
+import type { LogThrottle } from '../runtime/logging/log-throttle.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
 import { Collector } from './collector.ts';
-import type { EndpointQueues } from './endpoint-queues.ts';
 import { ACCEPTED_CHARACTERS_MAX, ACCEPTED_EVENTS_MAX, FLUSH_EVENTS } from './limits.ts';
 import type { NewOutboxRequest, OutboxRequest } from './outbox.ts';
+import type { EndpointQueues } from './sending/endpoint-queues.ts';
 
 /** A request that is ready to be stored and sent. */
 export type PreparedRequest = Pick<

@@ -1,5 +1,5 @@
 import { messageOf } from '../runtime/error-code.ts';
-import type { LogThrottle } from '../runtime/log-throttle.ts';
+import type { LogThrottle } from '../runtime/logging/log-throttle.ts';
 import type { Log } from '../runtime/ports.ts';
 import type { Intake, TakenRequests } from './intake.ts';
 import type { Outbox, Settlement } from './outbox.ts';

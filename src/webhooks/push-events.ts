@@ -16,7 +16,7 @@ import type {
   PushWebhookSink,
   StartedPublish,
 } from '../push/webhooks/sink.ts';
-import { endpointOf } from './endpoint.ts';
+import { endpointOf } from './sending/endpoint.ts';
 import type { Webhooks } from './webhooks.ts';
 
 export interface PushWebhooksOptions {

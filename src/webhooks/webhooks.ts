@@ -1,10 +1,8 @@
 import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import type { SendRequest } from '../outgoing/request.ts';
-import { LogThrottle } from '../runtime/log-throttle.ts';
+import { LogThrottle } from '../runtime/logging/log-throttle.ts';
 import { Mutex } from '../runtime/mutex.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
-import { type EndpointHealth, EndpointHealthBook } from './endpoint-health.ts';
-import { EndpointQueues } from './endpoint-queues.ts';
 import { type DropCause, Intake, type PreparedRequest } from './intake.ts';
 import {
   EVENT_IDS_KEPT_MS,
@@ -29,9 +27,11 @@ import type {
   Settlement,
 } from './outbox.ts';
 import { OutboxWriter } from './outbox-writer.ts';
-import { Sender } from './sender.ts';
-import { sign, type WebhookOwners } from './sign.ts';
-import { sendTest } from './test-request.ts';
+import { type EndpointHealth, EndpointHealthBook } from './sending/endpoint-health.ts';
+import { EndpointQueues } from './sending/endpoint-queues.ts';
+import { Sender } from './sending/sender.ts';
+import { sign, type WebhookOwners } from './sending/sign.ts';
+import { sendTest } from './sending/test-request.ts';
 
 export interface WebhooksOptions extends WebhookOwners {
   readonly outbox: Outbox;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { instanceSettings } from '../../src/config/push-settings.ts';
+import { instanceSettings } from '../../src/config/settings/push-settings.ts';
 import { openDatabase } from '../../src/stores/database/database.ts';
 import { StoredInstances } from '../../src/stores/tenants/instance-store.ts';
 import { type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';

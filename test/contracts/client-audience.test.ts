@@ -5,7 +5,7 @@ import { TableMeter } from '../../src/observability/meter.ts';
 import { ClientAudience } from '../../src/transports/clients/audience.ts';
 import { FakeConnection } from '../../src/transports/clients/connection.fixture.ts';
 import { Connections } from '../../src/transports/clients/connections.ts';
-import { SlowConsumers } from '../../src/transports/clients/slow-consumers.ts';
+import { SlowConsumers } from '../../src/transports/clients/frames/slow-consumers.ts';
 import { idleCoalescer } from '../../src/transports/websocket/coalescing/coalescer.fixture.ts';
 import { Coalescer } from '../../src/transports/websocket/coalescing/coalescer.ts';
 import {

@@ -1,6 +1,6 @@
 import type { App, AppLimits } from '../../src/channels/app.ts';
 import { type ChannelName, parseChannelName } from '../../src/channels/channel-name.ts';
-import { appSettings } from '../../src/config/channels-settings.ts';
+import { appSettings } from '../../src/config/settings/channels-settings.ts';
 
 /** An app with the limits given, and the defaults of the configuration otherwise. */
 export function appWith(limits: Partial<AppLimits>, id = 'app'): App {

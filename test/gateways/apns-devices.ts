@@ -5,8 +5,8 @@ import {
   startFakeApns,
 } from '../../src/fake-gateways/apns/fake-apns.ts';
 import { ApnsGateway, type ApnsGatewayOptions } from '../../src/gateways/apns/apns-gateway.ts';
-import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import type { Http2Event } from '../../src/outgoing/http2/client.ts';
+import { findLoopback } from '../../src/outgoing/http2/connecting/addresses.fixture.ts';
 import type { Deliver, Gateway } from '../../src/push/gateway.ts';
 import type { Recipient } from '../../src/push/model/device.ts';
 import { type ApnsPayload, readApnsPayload } from '../../src/push/payloads/apns.ts';

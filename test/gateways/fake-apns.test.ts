@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
 import { signJwt } from '../../src/gateways/jwt.ts';
-import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import { Http2Client } from '../../src/outgoing/http2/client.ts';
+import { findLoopback } from '../../src/outgoing/http2/connecting/addresses.fixture.ts';
 import { plainField } from '../../src/outgoing/http2/hpack/header-field.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -6,8 +6,8 @@ import {
 } from '../../src/fake-gateways/fcm/fake-fcm.ts';
 import { FcmGateway, type FcmGatewayOptions } from '../../src/gateways/fcm/fcm-gateway.ts';
 import { readServiceAccount, type ServiceAccount } from '../../src/gateways/fcm/service-account.ts';
-import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import type { Http2Event } from '../../src/outgoing/http2/client.ts';
+import { findLoopback } from '../../src/outgoing/http2/connecting/addresses.fixture.ts';
 import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
 import type { Deliver, Gateway } from '../../src/push/gateway.ts';

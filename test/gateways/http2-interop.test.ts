@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import { makeSelfSigned } from '../../src/certificates/self-signed.ts';
-import { findLoopback } from '../../src/outgoing/http2/addresses.fixture.ts';
 import { ANSWER_BYTES_MAX, Http2Client } from '../../src/outgoing/http2/client.ts';
+import { findLoopback } from '../../src/outgoing/http2/connecting/addresses.fixture.ts';
 import { keptField, plainField } from '../../src/outgoing/http2/hpack/header-field.ts';
 import { fieldOf, type Http2Result } from '../../src/outgoing/http2/request.ts';
 import { JsonProcess } from '../compat/json-process.ts';

@@ -1,6 +1,6 @@
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
-import type { ProblemGroup } from '../../channels/problem-book.ts';
+import type { ProblemGroup } from '../../channels/problems/problem-book.ts';
 
 /** One open connection. */
 export interface ListedConnection {

@@ -1,4 +1,4 @@
-import { nearest } from '../../config/nearest.ts';
+import { nearest } from '../../config/file/nearest.ts';
 
 /** The prefixes of channel names, which are the most common mistakes. */
 const PREFIXES = /^(private-encrypted-|private-|presence-)?(cache-)?/;

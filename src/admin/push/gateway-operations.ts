@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { instanceSettings } from '../../config/push-settings.ts';
 import type { InstanceSettings } from '../../config/schema.ts';
+import { instanceSettings } from '../../config/settings/push-settings.ts';
 import { adviceOn } from '../../push/explain/advice.ts';
 import type { Platform } from '../../push/model/device.ts';
 import { checked } from '../../tenants/checked.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { instanceSettings } from '../../config/push-settings.ts';
 import type { InstanceSettings } from '../../config/schema.ts';
-import { secretKeyName } from '../../config/secret-key-name.ts';
-import { redactedUrl } from '../../runtime/redact.ts';
+import { instanceSettings } from '../../config/settings/push-settings.ts';
+import { secretKeyName } from '../../config/settings/secret-key-name.ts';
+import { redactedUrl } from '../../runtime/logging/redact.ts';
 import type { KeptTenant } from '../../tenants/manage-tenants.ts';
 import { partsOf } from '../../tenants/setting-parts.ts';
 import { shownWebhookUrl } from '../../tenants/webhook-url.ts';

@@ -1,5 +1,5 @@
 import { errorCode, errorWord } from '../../runtime/error-code.ts';
-import { printable } from '../../runtime/printable.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 
 /** The longest text of an authority that we quote, in UTF-16 units. */
 const DETAIL_MAX = 300;

@@ -1,4 +1,4 @@
-import { FairBudget } from '../../runtime/fair-budget.ts';
+import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import type { App } from '../app.ts';
 import type { ChannelName } from '../channel-name.ts';

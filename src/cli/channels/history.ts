@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { printable } from '../../runtime/printable.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { countOf, fail, printResult } from '../invocation.ts';
 import { JSON_OPTION, LIMIT_OPTION, limitOf, type Option } from '../options.ts';
 import { UsageError } from '../output.ts';

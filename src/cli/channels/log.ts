@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { printable } from '../../runtime/printable.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { fail, type Invocation } from '../invocation.ts';
 import { JSON_OPTION, LIMIT_OPTION, type Option } from '../options.ts';
 import { stopSignal } from '../serving/signals.ts';

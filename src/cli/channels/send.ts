@@ -1,5 +1,5 @@
 import type { ReachedChannel } from '../../admin/admin.ts';
-import { printable } from '../../runtime/printable.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { countOf, fail, printResult } from '../invocation.ts';
 import { JSON_OPTION, type Option } from '../options.ts';
 import { UsageError } from '../output.ts';

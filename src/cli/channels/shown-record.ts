@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { printable } from '../../runtime/printable.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { countOf } from '../invocation.ts';
 
 /** Text from a server, on one line and without control characters. */

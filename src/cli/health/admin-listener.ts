@@ -1,7 +1,7 @@
 import { isServiceLink } from '../../config/environment/service-links.ts';
 import type { Environment } from '../../config/environment/variables.ts';
-import { type ConfigPlaces, readFoundFile } from '../../config/find-file.ts';
-import { isObject } from '../../config/plain-json.ts';
+import { type ConfigPlaces, readFoundFile } from '../../config/file/find-file.ts';
+import { isObject } from '../../config/settings/plain-json.ts';
 
 /** Where the admin listener of a configuration is, or why that is not known. */
 type AdminListener =

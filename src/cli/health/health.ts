@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { printable } from '../../runtime/printable.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import type { Command } from '../command.ts';
 import { fail, type Invocation, printResult } from '../invocation.ts';
 import { CONFIG_OPTION, JSON_OPTION, noOperand } from '../options.ts';

@@ -4,7 +4,7 @@ import {
   type ShownDevice,
   showDevice,
 } from '../../admin/push/device-shapes.ts';
-import { printable } from '../../runtime/printable.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { openDatabase } from '../../stores/database/database.ts';
 import { type DeviceFilter, DeviceList } from '../../stores/push/devices/device-list.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';

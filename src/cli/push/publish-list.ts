@@ -1,4 +1,4 @@
-import { printable } from '../../runtime/printable.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { SERVER_OPTIONS, serverCommand } from '../channels/running-server.ts';
 import { countOf, fail, printList, printResult } from '../invocation.ts';
 import { type Arguments, choiceOf, JSON_OPTION, type Option } from '../options.ts';

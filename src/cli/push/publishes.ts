@@ -1,5 +1,5 @@
-import { hasTls } from '../../config/has-tls.ts';
 import type { Config } from '../../config/schema.ts';
+import { hasTls } from '../../config/settings/has-tls.ts';
 import { fail, type Invocation, printResult } from '../invocation.ts';
 import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option, serverUrl } from '../options.ts';
 import { type ExitCode, UsageError } from '../output.ts';

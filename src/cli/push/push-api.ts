@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { printable } from '../../runtime/printable.ts';
-import { redactedUrl } from '../../runtime/redact.ts';
+import { printable } from '../../runtime/logging/printable.ts';
+import { redactedUrl } from '../../runtime/logging/redact.ts';
 import { requestServer } from '../server-request.ts';
 import type { InstanceKey } from '../tenants/instance-keys.ts';
 

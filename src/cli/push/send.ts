@@ -1,5 +1,5 @@
 import { parseJsonObject } from '../../runtime/json-object.ts';
-import { printable } from '../../runtime/printable.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { SERVER_OPTIONS, serverCommand } from '../channels/running-server.ts';
 import { countOf, fail, printResult } from '../invocation.ts';
 import { JSON_OPTION, type Option } from '../options.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { adviceOn } from '../../push/explain/advice.ts';
-import { printable } from '../../runtime/printable.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { countOf } from '../invocation.ts';
 
 /** Text from a server, on one line and without control characters. */

@@ -1,6 +1,6 @@
 import { ownCommand } from '../../config/environment/own-command.ts';
 import type { AdminPasswordSource, ListenerAddress } from '../../node/link/messages.ts';
-import { printable } from '../../runtime/printable.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { ownAddress, urlOf } from '../own-address.ts';
 import {
   appSecretCommand,

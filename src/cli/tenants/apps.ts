@@ -1,5 +1,5 @@
-import { hasOwnStore } from '../../config/own-store.ts';
-import { printable } from '../../runtime/printable.ts';
+import { hasOwnStore } from '../../config/settings/own-store.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { AppStore, type StoredApp } from '../../stores/tenants/app-store.ts';
 import { AppAdmin } from '../../tenants/manage-apps.ts';
 import { printList, printResult } from '../invocation.ts';

@@ -1,7 +1,7 @@
-import { hasOwnStore } from '../../config/own-store.ts';
-import { vapidSubject } from '../../config/push-settings.ts';
-import { secretKeyName } from '../../config/secret-key-name.ts';
-import { printable } from '../../runtime/printable.ts';
+import { hasOwnStore } from '../../config/settings/own-store.ts';
+import { vapidSubject } from '../../config/settings/push-settings.ts';
+import { secretKeyName } from '../../config/settings/secret-key-name.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { StoredInstances } from '../../stores/tenants/instance-store.ts';
 import { InstanceAdmin } from '../../tenants/manage-instances.ts';
 import { countOf, fail, printList, printResult } from '../invocation.ts';

@@ -1,6 +1,6 @@
-import { isObject } from '../../config/plain-json.ts';
-import { secretKeyName } from '../../config/secret-key-name.ts';
-import { printable } from '../../runtime/printable.ts';
+import { isObject } from '../../config/settings/plain-json.ts';
+import { secretKeyName } from '../../config/settings/secret-key-name.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import type { StoredInstance } from '../../stores/tenants/instance-store.ts';
 import { type Invocation, printResult } from '../invocation.ts';
 import type { ExitCode } from '../output.ts';

@@ -1,5 +1,5 @@
 import type { ShownWebhook, ShownWebhookDetails } from '../../admin/webhook-shapes.ts';
-import { printable } from '../../runtime/printable.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import { fail, type Invocation, printList, printResult } from '../invocation.ts';
 import {
   CONFIG_OPTION,

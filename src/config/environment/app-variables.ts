@@ -1,5 +1,5 @@
-import { isObject } from '../plain-json.ts';
-import type { Problem } from '../problems.ts';
+import type { Problem } from '../file/problems.ts';
+import { isObject } from '../settings/plain-json.ts';
 import { FILE_SUFFIX, readSecretFile } from './secret-files.ts';
 
 /**

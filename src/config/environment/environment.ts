@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { didYouMean } from '../nearest.ts';
-import { isObject } from '../plain-json.ts';
-import { type Problem, quote } from '../problems.ts';
+import { didYouMean } from '../file/nearest.ts';
+import { type Problem, quote } from '../file/problems.ts';
 import { type Setting, settingsOf } from '../schema-walk.ts';
+import { isObject } from '../settings/plain-json.ts';
 import { APP_VARIABLES, withAppOfEnvironment } from './app-variables.ts';
 import { FILE_SUFFIX, type ReadSecret, readSecretFile, SECRET_SETTINGS } from './secret-files.ts';
 import { isServiceLink } from './service-links.ts';

@@ -6,7 +6,7 @@ import { EMPTY_PAGE, type HistoryPage, type HistoryQuery } from '../../channels/
 import type { FoundHistory, HistoryRequest } from '../../channels/history/resume.ts';
 import type { Publication } from '../../channels/ports.ts';
 import type { SocketId } from '../../channels/socket-id.ts';
-import { FairBudget } from '../../runtime/fair-budget.ts';
+import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import { AppHistories } from './app-histories.ts';
 import { ChannelHistory, KeptEvent } from './channel-history.ts';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'bun:test';
 import { tokenRequestBody } from '../../gateways/fcm/assertion.ts';
 import { readServiceAccount, type ServiceAccount } from '../../gateways/fcm/service-account.ts';
-import { findLoopback } from '../../outgoing/http2/addresses.fixture.ts';
 import { Http2Client } from '../../outgoing/http2/client.ts';
+import { findLoopback } from '../../outgoing/http2/connecting/addresses.fixture.ts';
 import { keptField } from '../../outgoing/http2/hpack/header-field.ts';
 import { newFakeAccount } from './access-token-issuer.ts';
 import { type FakeFcm, startFakeFcm } from './fake-fcm.ts';

@@ -1,12 +1,12 @@
-import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
 import { Http2Client, type Http2Event } from '../../outgoing/http2/client.ts';
+import type { FindAddresses } from '../../outgoing/http2/connecting/addresses.ts';
 import type { HeaderField } from '../../outgoing/http2/hpack/header-field.ts';
 import type { Deliver, Gateway, Notification, Outcome } from '../../push/gateway.ts';
 import { apnsMessage } from '../../push/messages/apns-message.ts';
 import type { Recipient } from '../../push/model/device.ts';
 import type { ApnsPayload } from '../../push/payloads/apns.ts';
+import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 import type { Timers } from '../../runtime/ports.ts';
-import type { Sender } from '../../runtime/sender-queue.ts';
 import { gatewayAnswer } from '../answer.ts';
 import { refused, unansweredOutcome } from '../outcomes.ts';
 import { type ApnsVerdict, readApnsAnswer } from './apns-answer.ts';

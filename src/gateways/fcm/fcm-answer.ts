@@ -1,6 +1,6 @@
 import type { Outcome } from '../../push/gateway.ts';
 import { isJsonObject, type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
-import { redactedText } from '../../runtime/redact.ts';
+import { redactedText } from '../../runtime/logging/redact.ts';
 import type { GatewayAnswer } from '../answer.ts';
 import {
   accepted,

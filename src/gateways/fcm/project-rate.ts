@@ -1,6 +1,6 @@
+import { type Sender, SenderQueue } from '../../runtime/fairness/sender-queue.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import { TokenBucket } from '../../runtime/rates/token-bucket.ts';
-import { type Sender, SenderQueue } from '../../runtime/sender-queue.ts';
 
 export interface ProjectRateOptions {
   readonly timers: Timers;

@@ -2,7 +2,7 @@ import { isFieldValue } from '../../outgoing/http2/hpack/header-field.ts';
 import type { OutgoingAnswer } from '../../outgoing/request.ts';
 import type { Outcome } from '../../push/gateway.ts';
 import { type JsonObject, readJsonObject } from '../../runtime/json-object.ts';
-import { redactedText } from '../../runtime/redact.ts';
+import { redactedText } from '../../runtime/logging/redact.ts';
 import { notAuthorised, tryAgain } from '../outcomes.ts';
 import { readRetryAfter } from '../retry-after.ts';
 

@@ -1,4 +1,4 @@
-import { type Sender, SenderQueue } from '../../runtime/sender-queue.ts';
+import { type Sender, SenderQueue } from '../../runtime/fairness/sender-queue.ts';
 
 /** Encrypting a message takes about 60 µs, so these take 2 ms. */
 const PER_LOOP_TURN = 32;

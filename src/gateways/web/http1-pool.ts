@@ -1,6 +1,6 @@
 import { isNotConnected, type OutgoingAnswer, type SendUnowned } from '../../outgoing/request.ts';
+import { type Sender, SenderQueue, untrustedLimit } from '../../runtime/fairness/sender-queue.ts';
 import type { Timers } from '../../runtime/ports.ts';
-import { type Sender, SenderQueue, untrustedLimit } from '../../runtime/sender-queue.ts';
 import type { Http1Slots, SlotWaiter } from './http1-slots.ts';
 import type { WebPushResult } from './web-push-answer.ts';
 import type { WebPushRequest } from './web-push-request.ts';

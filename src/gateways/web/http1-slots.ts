@@ -1,4 +1,4 @@
-import { untrustedLimit } from '../../runtime/sender-queue.ts';
+import { untrustedLimit } from '../../runtime/fairness/sender-queue.ts';
 
 /**
  * The limit of HTTP/1.1 requests in flight to all push services together. Bun limits all requests of the process,

@@ -1,5 +1,5 @@
-import type { FindAddresses } from '../../outgoing/http2/addresses.ts';
 import { ANSWER_BYTES_MAX, Http2Client, type Http2Event } from '../../outgoing/http2/client.ts';
+import type { FindAddresses } from '../../outgoing/http2/connecting/addresses.ts';
 import type { Http2Result } from '../../outgoing/http2/request.ts';
 import type { SendUnowned } from '../../outgoing/request.ts';
 import type { Timers } from '../../runtime/ports.ts';

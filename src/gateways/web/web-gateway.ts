@@ -4,7 +4,7 @@ import type { PushServiceRules } from '../../push/model/instance.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
 import { readEndpoint } from '../../push/requests/push-service.ts';
 import { errorCode } from '../../runtime/error-code.ts';
-import type { Sender } from '../../runtime/sender-queue.ts';
+import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 import { refused } from '../outcomes.ts';
 import { encrypt, type Plaintext, plaintextOf } from './encryption.ts';
 import { EncryptionBudget } from './encryption-budget.ts';

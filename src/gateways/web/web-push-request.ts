@@ -6,7 +6,7 @@ import {
 import type { Notification } from '../../push/gateway.ts';
 import type { PublishId } from '../../push/model/publish.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
-import type { Sender } from '../../runtime/sender-queue.ts';
+import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 
 /** A request that sends one message to a push service. */
 export interface WebPushRequest {

@@ -1,7 +1,7 @@
 import { createSystemLookup } from '../../outgoing/name-servers.ts';
 import { Resolver } from '../../outgoing/resolve.ts';
 import { SystemNames } from '../../outgoing/system-names.ts';
-import { LogThrottle } from '../../runtime/log-throttle.ts';
+import { LogThrottle } from '../../runtime/logging/log-throttle.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 

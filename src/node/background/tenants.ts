@@ -1,5 +1,5 @@
-import { hasOwnStore } from '../../config/own-store.ts';
 import type { Config } from '../../config/schema.ts';
+import { hasOwnStore } from '../../config/settings/own-store.ts';
 import type { Log } from '../../runtime/ports.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { AppStore } from '../../stores/tenants/app-store.ts';

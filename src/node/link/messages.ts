@@ -4,7 +4,7 @@ import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { AskReport, LiveAnswer, LiveEvent } from '../../channels/live/ask.ts';
 import type { CachedEvent, ChannelCounts, Member } from '../../channels/ports.ts';
-import type { ProblemGroup } from '../../channels/problem-book.ts';
+import type { ProblemGroup } from '../../channels/problems/problem-book.ts';
 import type { RuleEvent } from '../../channels/push-rules/push-rule.ts';
 import type { TakenUsage } from '../../channels/usage/unshared-usage.ts';
 import type { DayUsage } from '../../channels/usage/usage.ts';

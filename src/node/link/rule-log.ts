@@ -1,6 +1,6 @@
 import type { App, PushRule } from '../../channels/app.ts';
 import type { RuleEvent } from '../../channels/push-rules/push-rule.ts';
-import { LogThrottle } from '../../runtime/log-throttle.ts';
+import { LogThrottle } from '../../runtime/logging/log-throttle.ts';
 import type { Clock, Log } from '../../runtime/ports.ts';
 
 /** The reason in the log for an event over the rate of its rule. */

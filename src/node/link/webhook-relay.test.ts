@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from 'bun:test';
 import type { AppWebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
-import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
+import { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import { WebhookRelay } from './webhook-relay.ts';
 
 afterEach(() => {

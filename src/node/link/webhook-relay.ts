@@ -1,7 +1,7 @@
 import type { AppWebhookEvent, WebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { WebhookSink } from '../../channels/ports.ts';
-import { FairQueue } from '../../runtime/fair-queue.ts';
-import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
+import { FairQueue } from '../../runtime/fairness/fair-queue.ts';
+import type { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 
 /**

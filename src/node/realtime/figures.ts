@@ -6,7 +6,7 @@ import { EMPTY_PAGE } from '../../channels/history/page.ts';
 import type { LiveAsks } from '../../channels/live/live-asks.ts';
 import { after, type MaybePromise, mapAll } from '../../channels/maybe-promise.ts';
 import type { Authority } from '../../channels/ports.ts';
-import type { ProblemBook } from '../../channels/problem-book.ts';
+import type { ProblemBook } from '../../channels/problems/problem-book.ts';
 import type { Usage } from '../../channels/usage/usage.ts';
 import type { EngineFigures } from '../../engines/engine-meter.ts';
 import { KeptWalks } from '../../engines/kept-walks.ts';

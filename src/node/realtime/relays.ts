@@ -1,5 +1,5 @@
 import type { TableMeter } from '../../observability/meter.ts';
-import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
+import type { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import type { OpenTotals } from '../link/loop-totals.ts';
 import { RuleEventRelay } from '../link/rule-event-relay.ts';

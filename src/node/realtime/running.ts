@@ -1,5 +1,5 @@
 import type { Usage } from '../../channels/usage/usage.ts';
-import type { SlowConsumers } from '../../transports/clients/slow-consumers.ts';
+import type { SlowConsumers } from '../../transports/clients/frames/slow-consumers.ts';
 import { startUsageReports } from './apps.ts';
 import { startChecks } from './clients/checks.ts';
 import { openFileChecks } from './clients/file-checks.ts';

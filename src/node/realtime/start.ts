@@ -1,6 +1,6 @@
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
-import { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
+import { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { openLoopTotals } from '../link/loop-totals.ts';
 import { readOpenFiles } from '../open-files.ts';

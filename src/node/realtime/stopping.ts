@@ -1,9 +1,9 @@
 import type { LoopDelay } from '../../observability/loop-delay.ts';
 import { withTimeout } from '../../runtime/system-timers.ts';
 import type { Clients } from '../../transports/clients/clients.ts';
+import { drain } from '../../transports/clients/closing/drain.ts';
+import { endWith } from '../../transports/clients/closing/end.ts';
 import type { Connections } from '../../transports/clients/connections.ts';
-import { drain } from '../../transports/clients/drain.ts';
-import { endWith } from '../../transports/clients/end.ts';
 import { endVisit } from '../../transports/http-fallback/session-cluster.ts';
 import type { LoopTaps } from '../../watching/loop-taps.ts';
 import { stoppingNotice } from '../link/cluster-format.ts';

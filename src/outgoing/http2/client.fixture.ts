@@ -1,5 +1,5 @@
 import { FakeTime } from '../../../testing/fake-time.ts';
-import type { Sender } from '../../runtime/sender-queue.ts';
+import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 import { Http2Client, type Http2ClientOptions, type Http2Event } from './client.ts';
 import { type FakeLine, FakeNetwork, settled } from './network.fixture.ts';
 import type { Http2Result } from './request.ts';

@@ -1,17 +1,17 @@
 import type { Timers } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
-import type { FindAddresses } from './addresses.ts';
+import type { FindAddresses } from './connecting/addresses.ts';
+import { type ConnectFailure, Connector } from './connecting/connector.ts';
+import { createOpenWire, type OpenWire } from './connecting/open-wire.ts';
+import { ReconnectPause } from './connecting/reconnect-pause.ts';
+import type { Wire } from './connecting/wire.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { type ConnectFailure, Connector } from './connector.ts';
 import { Exchange } from './exchange.ts';
 import { FRAME_BYTES_MAX } from './frames/protocol.ts';
 import { headerBytesMax } from './hpack/header-encoder.ts';
 import { type HeaderField, keptField } from './hpack/header-field.ts';
-import { createOpenWire, type OpenWire } from './open-wire.ts';
-import { ReconnectPause } from './reconnect-pause.ts';
 import type { Http2Request, Http2Result, UnprocessedWhy } from './request.ts';
 import { WaitingRequests } from './waiting-requests.ts';
-import type { Wire } from './wire.ts';
 
 export interface Http2ClientOptions {
   /** `https://host:port`, or `http://host:port` for a peer that is known to speak HTTP/2 without TLS. */

@@ -1,7 +1,8 @@
+import { untrustedLimit } from '../../runtime/fairness/sender-queue.ts';
+import { redactedText } from '../../runtime/logging/redact.ts';
 import type { Timers } from '../../runtime/ports.ts';
-import { redactedText } from '../../runtime/redact.ts';
-import { untrustedLimit } from '../../runtime/sender-queue.ts';
 import { BodySender } from './body-sender.ts';
+import type { Wire, WireListener } from './connecting/wire.ts';
 import type { Exchange } from './exchange.ts';
 import { FrameDecoder, type FrameListener } from './frame-decoder.ts';
 import { FrameWriter } from './frames/frame-writer.ts';
@@ -22,7 +23,6 @@ import { type LivenessOptions, PeerLiveness } from './peer-liveness.ts';
 import { ReceiveWindow } from './receive-window.ts';
 import type { UnknownWhy } from './request.ts';
 import { StreamLimit } from './stream-limit.ts';
-import type { Wire, WireListener } from './wire.ts';
 
 export interface ConnectionOptions extends LivenessOptions {
   /** Method, scheme and authority. */

@@ -1,6 +1,6 @@
-import type { OpenWire, WireTarget } from './open-wire.ts';
+import type { OpenWire, WireTarget } from './connecting/open-wire.ts';
+import type { WireListener } from './connecting/wire.ts';
 import { Peer } from './peer.fixture.ts';
-import type { WireListener } from './wire.ts';
 
 /** The far end of a connection in memory. */
 export class FakeLine extends Peer {

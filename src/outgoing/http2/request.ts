@@ -1,4 +1,4 @@
-import type { Sender } from '../../runtime/sender-queue.ts';
+import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 import type { HeaderField } from './hpack/header-field.ts';
 
 /** A POST request to an origin. */

@@ -1,4 +1,4 @@
-import { type Sender, SenderQueue } from '../../runtime/sender-queue.ts';
+import { type Sender, SenderQueue } from '../../runtime/fairness/sender-queue.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Requests that wait for a connection: first those that a peer refused, then the others in fair order. */

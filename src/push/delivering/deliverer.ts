@@ -6,16 +6,16 @@ import { countDevices } from './jobs/memory-budget.ts';
 import { Progress } from './jobs/progress.ts';
 import { type DeliveryLimits, NOT_NEEDED_MS, PARK_MS, STUCK_MS } from './limits.ts';
 import type { CircuitEvent, DeliveredInstance, OpenCircuit, PipelinePorts } from './ports.ts';
-import { Dispatcher, type LastOutcomes, type OutcomeCounts } from './routes/dispatcher.ts';
-import { gatewayRates } from './routes/gateway-rates.ts';
-import { noGateways } from './routes/no-gateway.ts';
-import type { AnyGateway } from './routes/prepared-publish.ts';
 import {
   expireWaiting,
   returnLater,
   returnNow,
   returnUnanswered,
-} from './routes/returning-devices.ts';
+} from './routes/devices/returning-devices.ts';
+import { Dispatcher, type LastOutcomes, type OutcomeCounts } from './routes/dispatcher.ts';
+import { gatewayRates } from './routes/gateway-rates.ts';
+import { noGateways } from './routes/no-gateway.ts';
+import type { AnyGateway } from './routes/prepared-publish.ts';
 import type { Slice } from './routes/route.ts';
 import { SteadyClock } from './steady-clock.ts';
 import type { StoreAccess } from './store-access.ts';

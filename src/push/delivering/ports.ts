@@ -8,7 +8,7 @@ import type { PlanningStore } from '../planning-store.ts';
 import type { PushTaps } from '../watching/push-tap.ts';
 import type { WorkClaims } from '../work-claims.ts';
 import type { DeliveryLimits } from './limits.ts';
-import type { CircuitFault } from './routes/circuit-breaker.ts';
+import type { CircuitFault } from './routes/circuit/circuit-breaker.ts';
 
 export type GatewayOf = { readonly [P in Platform]: Gateway<P> | undefined };
 

@@ -1,4 +1,4 @@
-import { FairBudget } from '../../runtime/fair-budget.ts';
+import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 import type { LiveStore } from '../live-store.ts';
 import type { LiveRequest, LiveResult } from '../model/live.ts';
 import type { PublishId } from '../model/publish.ts';

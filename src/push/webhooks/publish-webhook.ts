@@ -1,5 +1,5 @@
 import { isGiven, isJsonObject, parseJsonObject } from '../../runtime/json-object.ts';
-import { redactedUrl } from '../../runtime/redact.ts';
+import { redactedUrl } from '../../runtime/logging/redact.ts';
 import { platforms } from '../model/device.ts';
 import type { PublishId, PublishStatus } from '../model/publish.ts';
 import { liveStatusJson } from '../status/publish-status.ts';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { SQL } from 'bun';
-import { redactedUrl } from '../../runtime/redact.ts';
+import { redactedUrl } from '../../runtime/logging/redact.ts';
 import type { Backend } from './backend.ts';
 import type { Dialect } from './dialect.ts';
 import { StoreUnavailable } from './faults.ts';

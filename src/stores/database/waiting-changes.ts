@@ -1,4 +1,4 @@
-import { FairBudget } from '../../runtime/fair-budget.ts';
+import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 
 /** Who a change is for: an instance, by number, or the admin API. `undefined`: the server itself. */
 export type WriteOwner = number | 'admin' | undefined;

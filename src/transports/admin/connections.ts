@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { FairBudget } from '../../runtime/fair-budget.ts';
+import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 import { addressKey } from '../../runtime/ip-address.ts';
 import type { AdminBounds } from './bounds.ts';
 

@@ -1,6 +1,6 @@
-import { LogThrottle } from '../../runtime/log-throttle.ts';
+import { LogThrottle } from '../../runtime/logging/log-throttle.ts';
+import { printable } from '../../runtime/logging/printable.ts';
 import type { Log } from '../../runtime/ports.ts';
-import { printable } from '../../runtime/printable.ts';
 import { RateLimiter } from '../../runtime/rates/rate-limiter.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { PARAMETERS_MAX, withoutPrefix } from '../request-target.ts';

@@ -8,13 +8,13 @@ import { announcedLength, type BodyIntake, BodyRefusal } from '../body-intake.ts
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
 import type { Answer, Endpoint } from './call.ts';
-import { Listings } from './listings.ts';
-import { type OperatorSent, sendForOperator } from './operator-send.ts';
+import { type OperatorSent, sendForOperator } from './events/operator-send.ts';
+import { refuseTrigger } from './events/trigger-rate.ts';
 import { ApiRefusal, refuseRequest, statuses } from './problems.ts';
+import { Listings } from './queries/listings.ts';
 import { parameterOf } from './query.ts';
 import { refuseQuery } from './refuse-usage.ts';
 import { findRoute, type Route } from './routes.ts';
-import { refuseTrigger } from './trigger-rate.ts';
 
 export interface ApiOptions {
   readonly hub: Hub;

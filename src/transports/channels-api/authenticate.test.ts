@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../../testing/any-character.ts';
-import { appSettings } from '../../config/channels-settings.ts';
+import { appSettings } from '../../config/settings/channels-settings.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import { requestTarget } from '../request-target.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';

@@ -1,8 +1,8 @@
 import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
-import type { Listings } from './listings.ts';
 import type { ApiRefusal } from './problems.ts';
+import type { Listings } from './queries/listings.ts';
 import type { Parameter } from './query.ts';
 
 /** One authenticated request. */

@@ -1,8 +1,13 @@
 import type { Endpoint } from './call.ts';
-import { forgetHistory, readHistory } from './history.ts';
-import { channelStats, describeChannel, listChannels, listMembers } from './query-channels.ts';
+import { triggerBatch, triggerEvent, triggerRawEvent } from './events/trigger.ts';
+import { forgetHistory, readHistory } from './queries/history.ts';
+import {
+  channelStats,
+  describeChannel,
+  listChannels,
+  listMembers,
+} from './queries/query-channels.ts';
 import { terminateConnections } from './terminate-connections.ts';
-import { triggerBatch, triggerEvent, triggerRawEvent } from './trigger.ts';
 
 export type Method = 'GET' | 'POST';
 

@@ -1,7 +1,7 @@
 import type { App } from '../../channels/app.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
-import { type ConnectionProblem, closeCodes } from './close-codes.ts';
+import { type ConnectionProblem, closeCodes } from './closing/close-codes.ts';
 
 /** Whether a client may connect, decided from the requested address alone. */
 export type Admission =

@@ -1,7 +1,7 @@
 import type { Topic } from '../../channels/event.ts';
 import type { Audience, Meter, Peer, SendOptions } from '../../channels/ports.ts';
 import type { Connections } from './connections.ts';
-import type { SlowConsumers } from './slow-consumers.ts';
+import type { SlowConsumers } from './frames/slow-consumers.ts';
 
 /** The text of one event on its way to subscribers: made once, and only if there are any. */
 export class LazyFrame {

@@ -6,7 +6,7 @@ import { BodyIntake } from '../body-intake.ts';
 import { ChannelsApi } from '../channels-api/api.ts';
 import { Clients } from './clients.ts';
 import { Connections } from './connections.ts';
-import { SlowConsumers } from './slow-consumers.ts';
+import { SlowConsumers } from './frames/slow-consumers.ts';
 
 export interface StageOptions {
   readonly hub: Hub;

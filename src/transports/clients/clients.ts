@@ -6,8 +6,8 @@ import type { Hub } from '../../channels/hub.ts';
 import type { ExpectedAnswer } from '../../channels/live/asked-connections.ts';
 import { after, type MaybePromise, recover } from '../../channels/maybe-promise.ts';
 import type { ConnectionQuota } from '../../channels/ports.ts';
-import type { Problem } from '../../channels/problem-book.ts';
-import { reportProblem } from '../../channels/report-problem.ts';
+import type { Problem } from '../../channels/problems/problem-book.ts';
+import { reportProblem } from '../../channels/problems/report-problem.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
 import { connectionEstablished, PING, PONG, readClientMessage } from '../../channels/wire.ts';
 import type { Clock } from '../../runtime/ports.ts';
@@ -15,15 +15,15 @@ import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { type AddressLimits, AddressRates } from './addresses/address-rates.ts';
 import { addressOf, type PackedAddress } from './addresses/packed-address.ts';
 import { ClientLibraries } from './client-libraries.ts';
-import { type ConnectionProblem, closeCodes } from './close-codes.ts';
+import { type ConnectionProblem, closeCodes } from './closing/close-codes.ts';
+import { Departures } from './closing/departures.ts';
+import { type Endable, endWith } from './closing/end.ts';
+import { checkHeartbeats, type HeartbeatTimes } from './closing/heartbeat.ts';
 import { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
-import { Departures } from './departures.ts';
-import { type Endable, endWith } from './end.ts';
-import { FrameLimit } from './frame-limit.ts';
-import { type Frame, FrameQueue } from './frame-queue.ts';
-import { checkHeartbeats, type HeartbeatTimes } from './heartbeat.ts';
-import type { SlowConsumers } from './slow-consumers.ts';
+import { FrameLimit } from './frames/frame-limit.ts';
+import { type Frame, FrameQueue } from './frames/frame-queue.ts';
+import type { SlowConsumers } from './frames/slow-consumers.ts';
 
 export interface ClientSettings extends HeartbeatTimes {
   /** 0: no limit. */

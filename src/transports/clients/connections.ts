@@ -1,6 +1,6 @@
 import type { App } from '../../channels/app.ts';
 import { firstHalfOf, newHalf, type SocketId } from '../../channels/socket-id.ts';
-import { FairBudget } from '../../runtime/fair-budget.ts';
+import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
 import { ConnectionsByAddress } from './addresses/connections-by-address.ts';
 import { keyOf, type PackedAddress } from './addresses/packed-address.ts';

@@ -4,9 +4,9 @@ import type { UserSessions } from '../../channels/users/user-sessions.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import { addressOf, type PackedAddress, packAddress } from './addresses/packed-address.ts';
 import type { ClientLibraries, ClientLibrary } from './client-libraries.ts';
+import { endWith } from './closing/end.ts';
 import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
-import { endWith } from './end.ts';
 
 /** The limit of connections examined in one turn of the loop. */
 const LOOKED_MAX = 2_000;

@@ -1,4 +1,4 @@
-import { FairBudget } from '../../runtime/fair-budget.ts';
+import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 import { type AddressKey, keyOf, type PackedAddress } from '../clients/addresses/packed-address.ts';
 
 /** Sessions that have polled once, in all. */

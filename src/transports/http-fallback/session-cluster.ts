@@ -1,6 +1,6 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { PackedAddress } from '../clients/addresses/packed-address.ts';
-import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
+import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
 import { HomeServer } from './home-server.ts';
 import { closeLine } from './lines.ts';
 import type { Outlet } from './receiver.ts';

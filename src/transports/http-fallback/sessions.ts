@@ -1,14 +1,14 @@
 import type { App } from '../../channels/app.ts';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
+import type { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import type { Timers } from '../../runtime/ports.ts';
-import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
 import { addressOf, type PackedAddress } from '../clients/addresses/packed-address.ts';
 import { admitKey } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
-import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
+import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
+import { endWith } from '../clients/closing/end.ts';
 import { Connections } from '../clients/connections.ts';
-import { endWith } from '../clients/end.ts';
 import {
   FallbackConnection,
   type Send,

@@ -2,14 +2,14 @@ import type { Serve, Server } from 'bun';
 import type { App } from '../../channels/app.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
-import type { RateLimitedLog } from '../../runtime/rate-limited-log.ts';
+import type { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import type { ClientAddresses } from '../client-address.ts';
 import { addressOf, type PackedAddress, packAddress } from '../clients/addresses/packed-address.ts';
 import { admit, knownSubprotocol } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
-import { type ConnectionProblem, closeCodes } from '../clients/close-codes.ts';
+import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
+import { endWith } from '../clients/closing/end.ts';
 import type { Connections } from '../clients/connections.ts';
-import { endWith } from '../clients/end.ts';
 import type { RequestTarget } from '../request-target.ts';
 import type { Coalescer } from './coalescing/coalescer.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect, it } from 'bun:test';
 import { appWith } from '../../channels/hub.fixture.ts';
-import { endWith } from '../clients/end.ts';
+import { endWith } from '../clients/closing/end.ts';
 import { Coalescer } from './coalescing/coalescer.ts';
 import { type Socket, WebSocketConnection } from './websocket-connection.ts';
 

@@ -1,7 +1,7 @@
 import type { Server, ServerWebSocket } from 'bun';
 import type { App } from '../../channels/app.ts';
 import type { RefusedClient } from '../clients/clients.ts';
-import type { ConnectionProblem } from '../clients/close-codes.ts';
+import type { ConnectionProblem } from '../clients/closing/close-codes.ts';
 import { Connection, type ConnectionOptions } from '../clients/connection.ts';
 import type { Coalescer } from './coalescing/coalescer.ts';
 

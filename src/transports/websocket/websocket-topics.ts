@@ -2,7 +2,7 @@ import type { Server } from 'bun';
 import type { Topic } from '../../channels/event.ts';
 import type { Peer } from '../../channels/ports.ts';
 import type { LazyFrame, NativeSend, NativeTopics } from '../clients/audience.ts';
-import type { SlowConsumers } from '../clients/slow-consumers.ts';
+import type { SlowConsumers } from '../clients/frames/slow-consumers.ts';
 import type { Coalescer, Publish } from './coalescing/coalescer.ts';
 import { type Socket, type SocketData, WebSocketConnection } from './websocket-connection.ts';
 

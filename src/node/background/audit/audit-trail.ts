@@ -1,9 +1,9 @@
 import type { Operation } from '../../../admin/operation.ts';
 import { hasRole } from '../../../admin/rights.ts';
-import { isObject } from '../../../config/plain-json.ts';
-import { LogThrottle } from '../../../runtime/log-throttle.ts';
+import { isObject } from '../../../config/settings/plain-json.ts';
+import { LogThrottle } from '../../../runtime/logging/log-throttle.ts';
+import { printable } from '../../../runtime/logging/printable.ts';
 import type { Log } from '../../../runtime/ports.ts';
-import { printable } from '../../../runtime/printable.ts';
 import type { AuditEntry, AuditStore } from '../../../stores/admin/audit-store.ts';
 import type { AdminCall } from '../../../transports/admin/routes.ts';
 

@@ -1,7 +1,7 @@
 import type { Operation } from '../../../admin/operation.ts';
-import { isObject } from '../../../config/plain-json.ts';
+import { isObject } from '../../../config/settings/plain-json.ts';
+import { printable } from '../../../runtime/logging/printable.ts';
 import type { Log } from '../../../runtime/ports.ts';
-import { printable } from '../../../runtime/printable.ts';
 import type { AdminCall } from '../../../transports/admin/routes.ts';
 
 /** Logs a change: ids and names of settings, but no values, because some are secret. */

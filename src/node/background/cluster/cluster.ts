@@ -15,7 +15,7 @@ import type {
   NodeReport,
   ShownNode,
 } from '../../../admin/monitoring/monitoring.ts';
-import type { ProblemGroup } from '../../../channels/problem-book.ts';
+import type { ProblemGroup } from '../../../channels/problems/problem-book.ts';
 import type { Clock } from '../../../runtime/ports.ts';
 import { type ConnectionList, listConnections } from './connection-list.ts';
 import {

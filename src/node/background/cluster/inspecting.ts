@@ -1,5 +1,5 @@
 import type { ConnectionFilter, ListedConnection } from '../../../admin/channels/inspecting.ts';
-import type { ProblemGroup } from '../../../channels/problem-book.ts';
+import type { ProblemGroup } from '../../../channels/problems/problem-book.ts';
 import type { RealtimeClient } from '../../link/realtime-client.ts';
 import { answered } from '../admin/answered.ts';
 import type { LocalServer } from './cluster.ts';

@@ -10,7 +10,7 @@ import {
   type SaidByGateway,
   type SeriesName,
 } from '../../../admin/monitoring/monitoring.ts';
-import type { ProblemGroup } from '../../../channels/problem-book.ts';
+import type { ProblemGroup } from '../../../channels/problems/problem-book.ts';
 import { type Platform, platforms } from '../../../push/model/device.ts';
 import type { EndpointOfServer } from './questions.ts';
 

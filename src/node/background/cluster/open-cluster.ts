@@ -1,6 +1,6 @@
 import type { SaidByGateway, ServerFacts } from '../../../admin/monitoring/monitoring.ts';
 import { type Platform, platforms } from '../../../push/model/device.ts';
-import { redactedUrl } from '../../../runtime/redact.ts';
+import { redactedUrl } from '../../../runtime/logging/redact.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
 import type { Webhooks } from '../../../webhooks/webhooks.ts';

@@ -10,8 +10,8 @@ import type {
   KeptFigures,
   NodeReport,
 } from '../../../admin/monitoring/monitoring.ts';
-import type { ProblemGroup } from '../../../channels/problem-book.ts';
-import type { EndpointHealth } from '../../../webhooks/endpoint-health.ts';
+import type { ProblemGroup } from '../../../channels/problems/problem-book.ts';
+import type { EndpointHealth } from '../../../webhooks/sending/endpoint-health.ts';
 import type { WaitingFor } from '../../../webhooks/webhooks.ts';
 
 /** A part of one server's connections. `next` is where the list continues; `undefined` at the end. */

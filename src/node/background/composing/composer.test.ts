@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../../../testing/fake-time.ts';
 import type { Draft } from '../../../admin/push/composing.ts';
-import { instanceSettings } from '../../../config/push-settings.ts';
+import { instanceSettings } from '../../../config/settings/push-settings.ts';
 import type { AudienceSource, NumberRange } from '../../../push/audience-source.ts';
 import type { DeliveredInstance } from '../../../push/delivering/ports.ts';
 import type { AnyGateway } from '../../../push/delivering/routes/prepared-publish.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import type { MetricId } from '../../../observability/metrics-table.ts';
-import type { EndpointHealth } from '../../../webhooks/endpoint-health.ts';
+import type { EndpointHealth } from '../../../webhooks/sending/endpoint-health.ts';
 import { Conditions, rules } from './conditions.ts';
 import type { PausedGateway, Situation } from './rule.ts';
 import type { Sample } from './samples.ts';

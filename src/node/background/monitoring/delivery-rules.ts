@@ -1,5 +1,5 @@
 import type { Platform } from '../../../push/model/device.ts';
-import { redactedUrl } from '../../../runtime/redact.ts';
+import { redactedUrl } from '../../../runtime/logging/redact.ts';
 import {
   duration,
   type Found,

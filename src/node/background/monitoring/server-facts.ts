@@ -1,8 +1,8 @@
 import packageJson from '../../../../package.json';
 import type { ServerFacts } from '../../../admin/monitoring/monitoring.ts';
 import { ownCommand } from '../../../config/environment/own-command.ts';
-import { hasTls } from '../../../config/has-tls.ts';
 import type { Config } from '../../../config/schema.ts';
+import { hasTls } from '../../../config/settings/has-tls.ts';
 import type { ListenerAddress } from '../../link/messages.ts';
 import { serverName } from '../../server-name.ts';
 

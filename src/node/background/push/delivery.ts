@@ -7,8 +7,8 @@ import type {
   PublishEvents,
 } from '../../../push/delivering/ports.ts';
 import type { PushTap, PushTaps } from '../../../push/watching/push-tap.ts';
+import type { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
 import type { Log } from '../../../runtime/ports.ts';
-import type { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
 import type { Database } from '../../../stores/database/database.ts';
 import { StoredAudience } from '../../../stores/push/devices/audience-source.ts';

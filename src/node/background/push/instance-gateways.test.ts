@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { instanceSettings } from '../../../config/push-settings.ts';
+import { instanceSettings } from '../../../config/settings/push-settings.ts';
 import { Resolver } from '../../../outgoing/resolve.ts';
 import { isKnownReason } from '../../../push/explain/advice.ts';
 import type { DeviceId, Platform, Recipient } from '../../../push/model/device.ts';

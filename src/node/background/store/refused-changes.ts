@@ -1,5 +1,5 @@
 import type { TableMeter } from '../../../observability/meter.ts';
-import { LogThrottle } from '../../../runtime/log-throttle.ts';
+import { LogThrottle } from '../../../runtime/logging/log-throttle.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import type { WriteOwner } from '../../../stores/database/waiting-changes.ts';
 

@@ -2,7 +2,7 @@ import type { Config } from '../../../config/schema.ts';
 import type { TableMeter } from '../../../observability/meter.ts';
 import { ClientAudience } from '../../../transports/clients/audience.ts';
 import { Connections } from '../../../transports/clients/connections.ts';
-import { SlowConsumers } from '../../../transports/clients/slow-consumers.ts';
+import { SlowConsumers } from '../../../transports/clients/frames/slow-consumers.ts';
 import { Coalescer } from '../../../transports/websocket/coalescing/coalescer.ts';
 import { LoopShare } from '../../../transports/websocket/coalescing/loop-share.ts';
 import { WebSocketTopics } from '../../../transports/websocket/websocket-topics.ts';

@@ -1,6 +1,6 @@
 import type { BodyIntake } from '../../../transports/body-intake.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
-import type { SlowConsumers } from '../../../transports/clients/slow-consumers.ts';
+import type { SlowConsumers } from '../../../transports/clients/frames/slow-consumers.ts';
 import type { FallbackSessions } from './fallback.ts';
 import type { Listeners } from './listeners.ts';
 

@@ -1,7 +1,7 @@
 import type { Config } from '../../../config/schema.ts';
 import type { LoopBus } from '../../../engines/redis/loop-bus.ts';
 import type { TableMeter } from '../../../observability/meter.ts';
-import type { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
+import type { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';

@@ -1,7 +1,7 @@
 import type { Hub } from '../../../channels/hub.ts';
 import { WebhookEvents } from '../../../channels/lifecycle/webhook-events.ts';
 import type { Audience } from '../../../channels/ports.ts';
-import { ProblemBook } from '../../../channels/problem-book.ts';
+import { ProblemBook } from '../../../channels/problems/problem-book.ts';
 import { LocalChannels } from '../../../channels/subscribing/local-channels.ts';
 import { MemberSessions } from '../../../channels/subscribing/member-sessions.ts';
 import type { Usage } from '../../../channels/usage/usage.ts';
@@ -9,8 +9,8 @@ import { UserSessions } from '../../../channels/users/user-sessions.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { TableMeter } from '../../../observability/meter.ts';
 import { messageOf } from '../../../runtime/error-code.ts';
+import type { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
 import type { Log } from '../../../runtime/ports.ts';
-import type { RateLimitedLog } from '../../../runtime/rate-limited-log.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';

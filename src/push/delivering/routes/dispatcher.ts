@@ -1,5 +1,5 @@
+import { untrustedLimit } from '../../../runtime/fairness/sender-queue.ts';
 import type { Timers } from '../../../runtime/ports.ts';
-import { untrustedLimit } from '../../../runtime/sender-queue.ts';
 import type { Outcome } from '../../gateway.ts';
 import type { Platform, Recipient } from '../../model/device.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
@@ -7,14 +7,14 @@ import { type DeliveryLimits, IDLE_MS } from '../limits.ts';
 import type { CircuitEvent, OpenCircuit, PipelineNotices } from '../ports.ts';
 import type { SteadyClock } from '../steady-clock.ts';
 import { type After, afterOutcome, type OthersAccepted } from './after-outcome.ts';
-import type { Ticket } from './circuit-breaker.ts';
-import { settleDevice } from './device-result.ts';
+import type { Ticket } from './circuit/circuit-breaker.ts';
+import { settleDevice } from './devices/device-result.ts';
+import { returnLater } from './devices/returning-devices.ts';
+import { TrustedDevices } from './devices/trusted-devices.ts';
 import { endpointOrigin } from './endpoint-origin.ts';
 import { type AnyGateway, PreparedPublish } from './prepared-publish.ts';
-import { returnLater } from './returning-devices.ts';
 import { type Route, Slice, type SliceOptions } from './route.ts';
 import { RouteTable } from './route-table.ts';
-import { TrustedDevices } from './trusted-devices.ts';
 
 /** Devices by result. */
 export type OutcomeCounts = Record<After['what'], number>;

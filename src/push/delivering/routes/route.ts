@@ -1,10 +1,15 @@
+import { untrustedLimit } from '../../../runtime/fairness/sender-queue.ts';
 import { perSecond, type Rate, TokenBucket } from '../../../runtime/rates/token-bucket.ts';
-import { untrustedLimit } from '../../../runtime/sender-queue.ts';
 import type { Outcome } from '../../gateway.ts';
 import type { InFlightJob } from '../jobs/in-flight-job.ts';
 import type { OpenCircuit } from '../ports.ts';
-import { CircuitBreaker, type CircuitChange, type Sent, type Ticket } from './circuit-breaker.ts';
-import { DeviceQueue } from './device-queue.ts';
+import {
+  CircuitBreaker,
+  type CircuitChange,
+  type Sent,
+  type Ticket,
+} from './circuit/circuit-breaker.ts';
+import { DeviceQueue } from './devices/device-queue.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { PreparedPublish } from './prepared-publish.ts';
 

@@ -1,4 +1,4 @@
-import { FairBudget } from '../../../runtime/fair-budget.ts';
+import { FairBudget } from '../../../runtime/fairness/fair-budget.ts';
 import type { Connection } from './connection.ts';
 
 /** The connections of one address. */

@@ -1,5 +1,5 @@
 import type { PushRefusal } from '../../../push/refusal.ts';
-import { LogThrottle, type Throttled } from '../../../runtime/log-throttle.ts';
+import { LogThrottle, type Throttled } from '../../../runtime/logging/log-throttle.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import type { Rate } from '../../../runtime/rates/token-bucket.ts';
 import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';

@@ -1,4 +1,4 @@
-import { FairBudget } from '../../../runtime/fair-budget.ts';
+import { FairBudget } from '../../../runtime/fairness/fair-budget.ts';
 
 /** A request that has a place in a pool. */
 export interface PooledRequest {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'bun:test';
-import { hashOf, placeOf } from '../../clients/topic-place.ts';
+import { hashOf, placeOf } from '../../clients/frames/topic-place.ts';
 import { MergeEstimate } from './merge-estimate.ts';
 
 /** Notes this many publishes, each of another topic. */

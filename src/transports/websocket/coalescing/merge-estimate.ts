@@ -1,4 +1,4 @@
-import { hashOf, PLACES, placeOf } from '../../clients/topic-place.ts';
+import { hashOf, PLACES, placeOf } from '../../clients/frames/topic-place.ts';
 
 /** A topic recurs if it was among this many publishes before: about what a busy loop receives in 8 ms. */
 const AMONG = 128;

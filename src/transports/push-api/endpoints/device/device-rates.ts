@@ -1,7 +1,7 @@
 import type { PushInstance } from '../../../../push/model/instance.ts';
 import { type ReportTaken, type ShareRate, unshared } from '../../../../push/rate-exchange.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
-import type { LogThrottle } from '../../../../runtime/log-throttle.ts';
+import type { LogThrottle } from '../../../../runtime/logging/log-throttle.ts';
 import type { Log } from '../../../../runtime/ports.ts';
 import { FairRateLimiter } from '../../../../runtime/rates/fair-rate-limiter.ts';
 import { RateLimiter } from '../../../../runtime/rates/rate-limiter.ts';

@@ -1,0 +1,111 @@
+import { readFileSync, statSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import { errorCode } from '../../runtime/error-code.ts';
+import { findJsonFault } from './json-position.ts';
+
+/** The content of a file, or why it cannot be read. */
+export type ReadFile =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string };
+
+/** Thousands of apps need less. A larger file is a mistake. */
+const FILE_BYTES_MAX = 16 * 1024 * 1024;
+
+type Format = 'JSON' | 'YAML' | 'TOML';
+
+const formats: ReadonlyMap<string, Format> = new Map([
+  ['.json', 'JSON'],
+  ['.yaml', 'YAML'],
+  ['.yml', 'YAML'],
+  ['.toml', 'TOML'],
+]);
+
+/** Reads a configuration file. The content is unchecked: any value of its format. */
+export function readConfigFile(path: string): ReadFile {
+  const format = formats.get(extname(path).toLowerCase());
+  if (format === undefined) return fault('must end in .json, .yaml, .yml or .toml');
+
+  let text: string;
+  try {
+    const file = statSync(path);
+    if (file.isDirectory()) return fault('is a directory, not a file');
+    if (file.size > FILE_BYTES_MAX) return fault('is larger than 16 MiB');
+    // Decoding also removes a byte order mark, which the parsers refuse.
+    text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+  } catch (error) {
+    return fault(reasonOf(error));
+  }
+
+  try {
+    return { ok: true, value: parse(format, text) };
+  } catch (error) {
+    // A parser that runs out of stack throws a RangeError with a useless message.
+    if (error instanceof RangeError) return fault(`is not valid ${format}: nested too deeply`);
+    const found = format === 'JSON' ? jsonFault(text) : parserFault(path, error);
+    return fault(`is not valid ${format}${found}`);
+  }
+}
+
+function parse(format: Format, text: string): unknown {
+  switch (format) {
+    case 'JSON':
+      return JSON.parse(text);
+    case 'YAML':
+      // An empty document, or one of comments only, sets nothing.
+      return Bun.YAML.parse(text) ?? {};
+    case 'TOML':
+      // Turns dates into text: no setting is a date, and a date object would look like an empty group.
+      return JSON.parse(JSON.stringify(Bun.TOML.parse(text)));
+    default:
+      return format satisfies never;
+  }
+}
+
+function fault(message: string): ReadFile {
+  return { ok: false, message };
+}
+
+function reasonOf(error: unknown): string {
+  const code = errorCode(error);
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return 'there is no such file';
+    case 'EACCES':
+    case 'EPERM':
+      return 'may not be read (permission denied)';
+    case 'ERR_ENCODING_INVALID_ENCODED_DATA':
+      return 'is not UTF-8 text';
+    default:
+      return `cannot be read (${String(code ?? error)})`;
+  }
+}
+
+function jsonFault(text: string): string {
+  const found = findJsonFault(text);
+  if (found === undefined) return '';
+  const before = text.slice(0, found.offset).split('\n');
+  const column = (before.at(-1)?.length ?? 0) + 1;
+  return `: line ${before.length}, column ${column}: expected ${found.expected}`;
+}
+
+/**
+ * Where and why Bun's parser failed. Errors of `Bun.YAML` and `Bun.TOML` have no position. Those of the module
+ * loader, which uses the same parsers, do. Loading data executes nothing.
+ */
+function parserFault(path: string, error: unknown): string {
+  const where = positionOf(path);
+  const why = error instanceof Error ? error.message.replace(/^\w+ Parse error: /, '') : '';
+  // The parser quotes text of the file, which may be a secret.
+  return `: ${where}${why.replace(/:? *".*"/s, '')}`;
+}
+
+function positionOf(path: string): string {
+  try {
+    import.meta.require(resolve(path));
+  } catch (error) {
+    const position = error instanceof BuildMessage ? error.position : null;
+    if (position) return `line ${position.line}, column ${position.column}: `;
+  }
+  return '';
+}

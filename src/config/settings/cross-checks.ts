@@ -1,0 +1,111 @@
+import { type Problem, pathText } from '../file/problems.ts';
+import { isObject } from './plain-json.ts';
+
+/**
+ * Finds settings that contradict each other. It reads the unchecked value, so that these problems are reported
+ * together with all others, and ignores values that the schema refuses.
+ */
+export function crossCheck(content: unknown): readonly Problem[] {
+  const apps = entries(content, ['channels', 'apps']);
+  const keys = apps.flatMap((app) => entries(app.value, ['keys'], app.path));
+  const instances = entries(content, ['push', 'instances']);
+  return [
+    ...repeated('id', apps, (id) => (typeof id === 'number' ? String(id) : id)),
+    ...repeated('key', keys, (key) => key),
+    ...repeated('id', instances, (id) => (typeof id === 'string' ? id.toLowerCase() : id)),
+    ...instances.flatMap((instance) =>
+      repeatedText(entries(instance.value, ['secretKeys'], instance.path)),
+    ),
+    ...halfSetTls(content),
+    ...twoCertificates(content),
+    ...redisServers(content),
+  ];
+}
+
+/** A value of the configuration, and its path. */
+interface Found {
+  readonly value: unknown;
+  readonly path: readonly PropertyKey[];
+}
+
+/** Reports every entry whose field has the same text as in an earlier entry. */
+function repeated(
+  field: string,
+  found: readonly Found[],
+  normalise: (value: unknown) => unknown,
+): readonly Problem[] {
+  const first = new Map<string, Found>();
+  return found.flatMap((entry) => {
+    const value = normalise(valueAt(entry.value, [field]));
+    if (typeof value !== 'string' || value === '') return [];
+    const before = first.get(value);
+    if (before === undefined) {
+      first.set(value, entry);
+      return [];
+    }
+    const message = `is already the ${field} of ${pathText(before.path)}`;
+    return [{ path: pathText([...entry.path, field]), message }];
+  });
+}
+
+/** Reports duplicates in a list of texts. */
+function repeatedText(found: readonly Found[]): readonly Problem[] {
+  const first = new Map<unknown, Found>();
+  return found.flatMap((entry) => {
+    const before = first.get(entry.value);
+    if (before === undefined) first.set(entry.value, entry);
+    if (before === undefined || typeof entry.value !== 'string') return [];
+    return [{ path: pathText(entry.path), message: `is the same as ${pathText(before.path)}` }];
+  });
+}
+
+function halfSetTls(content: unknown): readonly Problem[] {
+  const isSet = (name: string) => (valueAt(content, ['tls', name]) ?? null) !== null;
+  const pairs = [
+    ['certFile', 'keyFile'],
+    ['keyFile', 'certFile'],
+  ] as const;
+  return pairs
+    .filter(([given, missing]) => isSet(given) && !isSet(missing))
+    .map(([given, missing]) => ({
+      path: `tls.${missing}`,
+      message: `required if tls.${given} is set`,
+    }));
+}
+
+function twoCertificates(content: unknown): readonly Problem[] {
+  const isSet = (name: string) => (valueAt(content, ['tls', name]) ?? null) !== null;
+  const given = ['certFile', 'keyFile'].find(isSet);
+  if (!isSet('acme') || given === undefined) return [];
+  return [{ path: 'tls.acme', message: `cannot be set together with tls.${given}` }];
+}
+
+function redisServers(content: unknown): readonly Problem[] {
+  if (valueAt(content, ['engine', 'type']) !== 'redis') return [];
+  const isSet = (name: string) => valueAt(content, ['engine', name]) !== undefined;
+  if (isSet('url') && isSet('urls')) {
+    return [{ path: 'engine.urls', message: 'cannot be set together with engine.url' }];
+  }
+  if (!isSet('url') && !isSet('urls')) {
+    return [{ path: 'engine.url', message: 'required, or engine.urls for several Redis servers' }];
+  }
+  return repeatedText(entries(content, ['engine', 'urls']));
+}
+
+/** The entries of a list, each with its whole path. Empty if the value is not a list. */
+function entries(
+  content: unknown,
+  path: readonly string[],
+  base: readonly PropertyKey[] = [],
+): readonly Found[] {
+  const list = valueAt(content, path);
+  if (!Array.isArray(list)) return [];
+  return list.map((value: unknown, index) => ({ value, path: [...base, ...path, index] }));
+}
+
+function valueAt(content: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (value, name) => (isObject(value) ? value[name] : undefined),
+    content,
+  );
+}

@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { parseRange } from '../../runtime/ip-address.ts';
+import { quote } from '../file/problems.ts';
+
+/** The largest value of a count. More is a typing error. */
+export const COUNT_MAX = 1_000_000_000;
+
+/** The largest value of a time: one day, far below the 24.8 days that a timer can hold. */
+export const SECONDS_MAX = 86_400;
+
+/** The largest value of a size: one gibibyte. */
+export const BYTES_MAX = 1_073_741_824;
+
+/** The smallest size of a frame, request or buffer. */
+export const BYTES_MIN = 1;
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** A whole number within a range, inclusive. */
+export function wholeNumber(range: Range, fallback: number, description: string) {
+  const error = (issue: { readonly input?: unknown }) =>
+    Number.isInteger(issue.input)
+      ? `must be between ${range.min} and ${range.max}, got ${issue.input}`
+      : `must be a whole number, got ${issue.input}`;
+  return z
+    .number()
+    .int({ error })
+    .min(range.min, { error })
+    .max(range.max, { error })
+    .default(fallback)
+    .describe(description);
+}
+
+/** One word, or a whole number within a range, inclusive. */
+export function wordOrNumber<Word extends string>(word: Word, { min, max }: Range) {
+  const error = ({ input }: { readonly input?: unknown }) => {
+    const got = typeof input === 'string' ? quote(input) : input;
+    return `must be "${word}" or a whole number from ${min} to ${max}, got ${got}`;
+  };
+  const number = z.number().int({ error }).min(min, { error }).max(max, { error });
+  return z.union([z.literal(word), number], { error });
+}
+
+/** A count for which 0 means "no limit". */
+export function limit(fallback: number, description: string) {
+  return wholeNumber({ min: 0, max: COUNT_MAX }, fallback, `${description}; 0 = no limit.`);
+}
+
+/** A TCP port to listen on. */
+export function port(fallback: number, description: string) {
+  return wholeNumber({ min: 0, max: 65_535 }, fallback, `${description}; 0 = any free port.`);
+}
+
+/** A setting that is on or off. */
+export function onOff(fallback: boolean, description: string) {
+  return z.boolean().default(fallback).describe(description);
+}
+
+/** A text that must not be empty. */
+export function text(description: string) {
+  return anyText(description).min(1, { error: 'must not be empty' });
+}
+
+/** A text that may be empty. */
+export function anyText(description: string) {
+  // PostgreSQL cannot store this character.
+  return z
+    .string()
+    .refine((given) => !given.includes('\0'), { error: 'must not contain U+0000' })
+    .describe(description);
+}
+
+/** A text that matches a pattern. `rule` completes the sentence "must …". */
+export function textThat(pattern: RegExp, rule: string, description: string) {
+  return z
+    .string()
+    .regex(pattern, { error: `must ${rule}` })
+    .describe(description);
+}
+
+/** A URL that receives requests. */
+export function httpUrl(description: string) {
+  return z
+    .string()
+    .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), {
+      error: 'must be an http or https URL',
+    })
+    .describe(description);
+}
+
+/** The scheme, host and port of a server. The gateway adds its own paths. */
+export function origin(description: string) {
+  return (
+    z
+      .string()
+      .refine((url) => /^https?:\/\/[^/?#@\s]+\/?$/i.test(url) && URL.canParse(url), {
+        error: 'must be an origin such as https://push.example.org',
+      })
+      // Paths are appended, and begin with a slash of their own.
+      .overwrite((url) => url.replace(/\/$/, ''))
+      .describe(description)
+  );
+}
+
+/** An IP address, or a range in CIDR notation. */
+export function addressRange(description: string) {
+  return z
+    .string()
+    .refine((text) => parseRange(text) !== undefined, {
+      error: 'must be an IP address or a range such as 10.0.0.0/8',
+    })
+    .describe(description);
+}
+
+/** The prefix of every path of a listener. */
+export const pathPrefix = textThat(
+  /^(?:\/[^/?#\s]+)*$/,
+  "be empty, or begin with '/' and not end with it",
+  '',
+)
+  .default('')
+  .describe("The prefix of every path of this listener: empty, or begins with '/'.");
+
+/** An optional text. The default is `null`: none. */
+export function orNull(kind: z.ZodString, description: string) {
+  return kind.nullable().default(null).describe(description);
+}
+
+/** A list with at least one entry. */
+export function oneOrMore<Entry extends z.ZodType>(entry: Entry, description: string) {
+  return z.array(entry).min(1, { error: 'must have at least one entry' }).describe(description);
+}

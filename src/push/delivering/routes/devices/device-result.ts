@@ -1,0 +1,65 @@
+import type { DeviceResult } from '../../../model/delivery.ts';
+import type { Recipient } from '../../../model/device.ts';
+import type { PushTapEvent } from '../../../watching/push-tap.ts';
+import type { InFlightJob } from '../../jobs/in-flight-job.ts';
+import type { After } from '../after-outcome.ts';
+
+/** Settles a device of a job, and shows its outcome in the live streams of the instance. `attempts` includes the last one. */
+export function settleDevice(
+  job: InFlightJob,
+  recipient: Recipient,
+  attempts: number,
+  after: After,
+): void {
+  job.taps.watched?.get(job.instance)?.record(eventOf(job.publish.id, recipient, attempts, after));
+  job.settle(resultOf(recipient, attempts, after));
+}
+
+/** Makes the result of a device as it is stored. `attempts` includes the last one. */
+function resultOf(
+  { number, platform, userId, token, isTrusted }: Recipient,
+  attempts: number,
+  after: After,
+): DeviceResult {
+  switch (after.what) {
+    case 'accepted':
+      // Two literals, because a spread would cost more than all the rest.
+      return isTrusted
+        ? { what: 'accepted', device: number, platform, userId }
+        : { what: 'accepted', device: number, platform, userId, firstToken: token };
+    case 'retry': {
+      const { dueAtMs, reason, words } = after;
+      return { what: 'retry', device: number, platform, attempts, dueAtMs, reason, words };
+    }
+    case 'pruned': {
+      const { what, reason, words } = after;
+      return { what, device: number, platform, token, attempts, reason, words };
+    }
+    case 'failed':
+    case 'expired': {
+      const { what, reason, words } = after;
+      return { what, device: number, platform, userId, attempts, reason, words };
+    }
+    default:
+      return after satisfies never;
+  }
+}
+
+function eventOf(
+  publish: string,
+  { id, platform, userId }: Recipient,
+  attempts: number,
+  after: After,
+): PushTapEvent {
+  const device = { publish, device: id, platform, user: userId };
+  if (after.what === 'accepted') return { kind: 'accepted', ...device };
+  const { reason, words } = after;
+  return {
+    kind: after.what,
+    ...device,
+    attempts,
+    dueAtMs: after.what === 'retry' ? after.dueAtMs : undefined,
+    reason,
+    words: words === '' ? undefined : words,
+  };
+}

@@ -1,0 +1,31 @@
+import { errorMessage } from '../../../channels/wire.ts';
+import { Connection } from '../connection.ts';
+import { type ConnectionProblem, closeCodes } from './close-codes.ts';
+
+/** What can be ended: a connection, or the socket of one that was refused. */
+export interface Endable {
+  send(frame: string): unknown;
+  close(code: number, reason: string): void;
+}
+
+/** Closes a connection with the code and the text of a problem. */
+export function endWith(
+  connection: Endable,
+  problem: ConnectionProblem,
+  message = closeCodes[problem].message,
+): void {
+  const { code } = closeCodes[problem];
+  if (connection instanceof Connection) recordEnd(connection, problem, message);
+  // The .NET client reads the event, other clients the close code; pusher-js handles both.
+  if (code >= 4000) connection.send(errorMessage(code, message));
+  connection.close(code, message);
+}
+
+/** Shows the end of a connection in the live streams of the app. */
+function recordEnd(connection: Connection, problem: ConnectionProblem, reason: string): void {
+  const { app, socketId, user, isOpen } = connection;
+  if (app.tap === undefined || !isOpen) return;
+  const { code, advice } = closeCodes[problem];
+  const kind = problem === 'terminated' ? 'terminated' : 'error';
+  app.tap.record({ kind, socket: socketId, user: user?.id, code, reason, advice });
+}
