@@ -211,7 +211,14 @@ export const checks: readonly Check[] = [
     needs: ['delivery'],
     skip: (e) =>
       e.second === undefined ? 'there is no second connection to compare with' : undefined,
-    run: (e) => checkExclusion(found(e.api), e.channel, first(e), found(e.second), e.timeoutMs),
+    run: (e) =>
+      checkExclusion({
+        api: found(e.api),
+        channel: e.channel,
+        first: first(e),
+        second: found(e.second),
+        timeoutMs: e.timeoutMs,
+      }),
   },
   { name: 'large-header', needs: ['signed-request'], run: (e) => checkLargeHeader(found(e.api)) },
   {

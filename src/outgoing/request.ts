@@ -85,7 +85,7 @@ export function createSendRequest({ ca, ...options }: SendRequestOptions): SendR
       const context = { owner: request.owner, signal: stop.signal };
       const found = await findGuarded(hostOf(url), options, context);
       if (!found.ok) return { result: 'not-allowed', why: found.why };
-      return await sendToFirst(found.addresses.slice(0, ADDRESSES_MAX), url, request, ca, stop);
+      return await sendToFirst(found.addresses.slice(0, ADDRESSES_MAX), { url, request, ca, stop });
     } catch (error) {
       if (stop.signal.reason === TIMEOUT) return { result: 'timeout' };
       return { result: 'unreachable', why: stop.signal.aborted ? 'aborted' : errorWord(error) };
@@ -109,20 +109,26 @@ function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
+interface Sending {
+  readonly url: URL;
+  readonly request: OutgoingRequest;
+  /** Certificates that are trusted in addition, as PEM. */
+  readonly ca: string | undefined;
+  readonly stop: AbortController;
+}
+
+/** Sends the request to the first address that a connection can be made to. */
 async function sendToFirst(
   addresses: readonly string[],
-  url: URL,
-  request: OutgoingRequest,
-  ca: string | undefined,
-  stop: AbortController,
+  sending: Sending,
 ): Promise<OutgoingAnswer> {
   let failure: unknown = new Error('the name has no address');
   for (const address of addresses) {
     try {
-      return await sendTo(address, url, request, ca, stop);
+      return await sendTo(address, sending);
     } catch (error) {
       failure = error;
-      if (stop.signal.aborted || !isNotConnected(errorWord(error))) throw error;
+      if (sending.stop.signal.aborted || !isNotConnected(errorWord(error))) throw error;
     }
   }
   throw failure;
@@ -130,11 +136,9 @@ async function sendToFirst(
 
 async function sendTo(
   address: string,
-  url: URL,
-  { headers, body, answerBytesMax }: OutgoingRequest,
-  ca: string | undefined,
-  stop: AbortController,
+  { url, request, ca, stop }: Sending,
 ): Promise<OutgoingAnswer> {
+  const { headers, body, answerBytesMax } = request;
   const target = new URL(url);
   target.hostname = address.includes(':') ? `[${address}]` : address;
   target.username = '';

@@ -93,13 +93,19 @@ function judgeData(sent: string, arrived: unknown): Finding {
 /**
  * The second connection must receive what the first one is excluded from. A marker that both receive ends the wait.
  */
-export async function checkExclusion(
-  api: ApiClient,
-  channel: string,
-  first: ClientSession,
-  second: ClientSession,
-  timeoutMs: number,
-): Promise<Finding> {
+export async function checkExclusion({
+  api,
+  channel,
+  first,
+  second,
+  timeoutMs,
+}: {
+  readonly api: ApiClient;
+  readonly channel: string;
+  readonly first: ClientSession;
+  readonly second: ClientSession;
+  readonly timeoutMs: number;
+}): Promise<Finding> {
   const joined = await checkSubscription(second.conversation, channel, timeoutMs);
   if (joined.result !== 'ok') return joined;
   const { socketId } = first.established;

@@ -95,14 +95,18 @@ export async function startFakeFcm(options: FakeFcmOptions = {}): Promise<FakeFc
     json: JsonObject | undefined,
   ): NotificationAnswer {
     if (fields.get(':method') !== 'POST' || fields.get(':path') !== path) {
-      return refusal(404, 'NOT_FOUND', undefined);
+      return refusal({ status: 404, name: 'NOT_FOUND' });
     }
     if (!issuer.knows(fields.get('authorization'), nowMs())) {
-      return refusal(401, 'UNAUTHENTICATED', undefined, NOT_SIGNED_IN);
+      return refusal({ status: 401, name: 'UNAUTHENTICATED', message: NOT_SIGNED_IN });
     }
     const isJson = /^application\/json\b/.test(fields.get('content-type') ?? '');
     if (json === undefined || !isJson) {
-      return refusal(400, 'INVALID_ARGUMENT', undefined, 'Invalid JSON payload received.');
+      return refusal({
+        status: 400,
+        name: 'INVALID_ARGUMENT',
+        message: 'Invalid JSON payload received.',
+      });
     }
     const fault = fcmFault(json);
     if (fault !== undefined) return wrongMessage(fault);
@@ -155,13 +159,22 @@ const NOT_SIGNED_IN =
 const FCM_ERROR = 'type.googleapis.com/google.firebase.fcm.v1.FcmError';
 const BAD_REQUEST = 'type.googleapis.com/google.rpc.BadRequest';
 
-function refusal(
-  status: number,
-  name: string,
-  errorCode: string | undefined,
+interface Refusal {
+  readonly status: number;
+  /** Of the status. Source: google.rpc.Code. */
+  readonly name: string;
+  readonly errorCode?: string | undefined;
+  readonly message?: string;
+  readonly details?: readonly object[];
+}
+
+function refusal({
+  status,
+  name,
+  errorCode,
   message = '',
-  details: readonly object[] = [],
-): Required<NotificationAnswer> {
+  details = [],
+}: Refusal): Required<NotificationAnswer> {
   const own = errorCode === undefined ? [] : [{ '@type': FCM_ERROR, errorCode }];
   const error = { code: status, message, status: name, details: [...own, ...details] };
   const body = JSON.stringify({ error });
@@ -170,9 +183,9 @@ function refusal(
 
 function wrongMessage({ field, description }: FcmMessageFault): NotificationAnswer {
   const message = `Invalid value at '${field}': ${description}`;
-  return refusal(400, 'INVALID_ARGUMENT', 'INVALID_ARGUMENT', message, [
-    { '@type': BAD_REQUEST, fieldViolations: [{ field, description }] },
-  ]);
+  const name = 'INVALID_ARGUMENT';
+  const details = [{ '@type': BAD_REQUEST, fieldViolations: [{ field, description }] }];
+  return refusal({ status: 400, name, errorCode: name, message, details });
 }
 
 /** The status names that FCM sends with each HTTP status. Source: google.rpc.Code. */
@@ -193,7 +206,8 @@ export function fcmRefusal(
   fields: Readonly<Record<string, string>> = {},
   details: readonly object[] = [],
 ): Act {
-  const { body } = refusal(status, statusNames[status] ?? 'UNKNOWN', errorCode, '', details);
+  const name = statusNames[status] ?? 'UNKNOWN';
+  const { body } = refusal({ status, name, errorCode, details });
   return { act: 'answer', status, fields, body };
 }
 

@@ -88,7 +88,7 @@ async function readStory(sql: SQL, key: StoryKey): Promise<DeviceStory | undefin
     audiencePageOf(sql, publish.number, device.number),
     rowOf(sql, publish.number, device.number),
     reportsOf(sql, publish.number, device.number),
-    names && isNamed(sql, instance, names, publish.target, device),
+    names && isNamed(sql, { instance, kind: publish.target, names }, device),
     device.userId === undefined ? undefined : liveUser(sql, publish.number, device.userId),
   ]);
   const waits = row?.state === 'retrying' && !wasCancelled(publish, row);
@@ -175,9 +175,7 @@ async function reportsOf(
 
 async function isNamed(
   sql: SQL,
-  instance: number,
-  names: readonly string[],
-  kind: PublishTarget['kind'],
+  { instance, kind, names }: PublishTarget & { readonly instance: number },
   { number, userId, removed }: KnownDevice,
 ): Promise<boolean> {
   if (removed !== undefined || names.length === 0) return false;

@@ -267,7 +267,11 @@ export class CircuitBreaker {
       outcome.result === 'try-again' && outcome.scope !== 'device' ? (outcome.afterMs ?? 0) : 0;
     if (outcome.scope === 'connection') {
       this.probesLeft = 0;
-      const evidence = this.remember(why, device, 0, strainOfConnection(why, askedMs), nowMs);
+      const evidence = this.remember(
+        why,
+        { device, askedMs: 0, strain: strainOfConnection(why, askedMs) },
+        nowMs,
+      );
       if (this.openFault === undefined && evidence.strain < STRAIN_MAX) return 'unchanged';
       this.isOfConnection = true;
       return this.open({ why, reason, words }, askedMs, nowMs);
@@ -277,7 +281,7 @@ export class CircuitBreaker {
     if (!isTrusted && this.knowsTrusted) return 'unchanged';
 
     const strain = strainOf(outcome, askedMs);
-    const evidence = this.remember(why, device, askedMs, strain, nowMs);
+    const evidence = this.remember(why, { device, askedMs, strain }, nowMs);
     this.probesLeft = 0;
     // Fewer devices that keep failing prove nothing while others are accepted.
     const others = this.recent.othersAccepted(device, nowMs);
@@ -291,11 +295,10 @@ export class CircuitBreaker {
 
   private remember(
     why: CircuitFault['why'],
-    device: number,
-    askedMs: number,
-    strain: number,
+    failure: { readonly device: number; readonly askedMs: number; readonly strain: number },
     nowMs: number,
   ): Evidence {
+    const { device, askedMs, strain } = failure;
     const before = this.evidence;
     const ageMs = before === undefined ? 0 : nowMs - before.lastMs;
     const isRecent = ageMs < MEMORY_MS && before?.why === why;
