@@ -187,7 +187,7 @@ async function readStart(
       }
     }
   } catch {
-    // A timeout or a lost connection within the body: what came so far is the answer.
+    // A timeout or a lost connection within the body: the bytes received so far are the answer.
   }
   return Buffer.concat(chunks);
 }

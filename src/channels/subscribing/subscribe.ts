@@ -123,7 +123,7 @@ function admit(
   return data.ok ? { member: data.member } : refusalOf(data.why);
 }
 
-/** Who enters a channel, and where it was. */
+/** A connection that enters a channel, and the place after which it resumes. */
 interface Newcomer {
   readonly member: Member | undefined;
   readonly place: ResumePlace | undefined;

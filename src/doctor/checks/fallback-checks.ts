@@ -19,7 +19,7 @@ import { proxyAdvice } from '../explain/proxy-advice.ts';
 import { excerpt, type Finding, ok, warning } from '../finding.ts';
 import { named, SLOW_MS } from './delivery-checks.ts';
 
-/** What came of one transport. The caller disposes of the session. */
+/** The result for one transport. The caller disposes of the session. */
 export interface Examined {
   readonly finding: Finding;
   /** Only if everything arrived on it. */

@@ -19,19 +19,19 @@ export interface ClientSession {
   readonly established: Established;
 }
 
-/** What came of the WebSocket handshake. The caller disposes of the conversation. */
+/** The result of the WebSocket handshake. The caller disposes of the conversation. */
 export interface Handshake {
   readonly finding: Finding;
   readonly conversation?: Conversation;
 }
 
-/** What came of waiting for the first message. */
+/** The result of waiting for the first message. */
 export interface Greeting {
   readonly finding: Finding;
   readonly established?: Established;
 }
 
-/** Makes a WebSocket connection, or explains what came instead of one. */
+/** Makes a WebSocket connection, or explains why there is none. */
 export async function shakeHands(
   to: Destination,
   key: string,

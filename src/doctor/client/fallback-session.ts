@@ -57,7 +57,7 @@ function receiveQuery(number: number): string {
 
 /** A connection over HTTP requests. It receives until it is closed, as every client does. */
 export class FallbackSession implements Disposable {
-  /** The answer that was no frames, or what came instead of one. */
+  /** An answer without frames, or what was received instead of an answer. */
   refusal: HttpAnswer | NoAnswer | undefined;
   /** The answer to the last request that sent something. */
   sent: HttpResult | undefined;

@@ -25,12 +25,12 @@ export interface HttpHead {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** What came back instead of an answer. */
+/** What was received instead of an answer. */
 export type NoAnswer =
   | { readonly kind: 'not-http'; readonly start: string }
   | { readonly kind: 'nothing'; readonly silence: Silence };
 
-/** What came back for a request: an answer, something else, or nothing. */
+/** The result of a request: an answer, something else, or nothing. */
 export type HttpResult = HttpAnswer | NoAnswer;
 
 const USER_AGENT = 'fanfare-doctor';

@@ -7,7 +7,7 @@ export interface Ending {
   readonly reason: string;
 }
 
-/** What came while something was waited for. */
+/** What was received during a wait. */
 export type Received =
   | { readonly kind: 'message'; readonly message: ServerMessage; readonly atMs: number }
   | { readonly kind: 'ended'; readonly ending: Ending }

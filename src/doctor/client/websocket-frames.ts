@@ -20,7 +20,7 @@ export function clientFrame(opcode: number, payload: Uint8Array): Buffer {
   return Buffer.concat([head, mask, masked]);
 }
 
-/** Reads the frame at the start of what came, with its length in bytes; `undefined` while it is not whole. */
+/** Reads the first frame of the received bytes, with its length in bytes; `undefined` while it is not complete. */
 export function readFrame(
   unread: Buffer,
 ): { readonly frame: Frame; readonly bytes: number } | undefined {

@@ -32,7 +32,7 @@ export interface PipelineFigures {
   /** Outcomes since the start. A device counts once for each attempt. */
   readonly outcomes: Readonly<Record<Platform, Readonly<OutcomeCounts>>>;
   readonly openCircuits: readonly OpenCircuit[];
-  /** What waits in the store for all servers, at the last count; `undefined`: not counted yet. */
+  /** The work in the store that waits for any server, at the last count; `undefined`: not counted yet. */
   readonly backlog: Pick<DeliveryBacklog, 'pages' | 'retries'> | undefined;
   /** For how long the oldest page or retry has been due. */
   readonly lagMs: number;

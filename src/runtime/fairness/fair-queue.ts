@@ -41,7 +41,7 @@ export class FairQueue<Item> {
     this.bytes = new FairBudget(capacity.bytes, shared?.bytes);
   }
 
-  /** What waits in all. */
+  /** The total of all waiting items, and of their bytes. */
   get total(): Weight {
     return { items: this.items.total, bytes: this.bytes.total };
   }
