@@ -6,6 +6,7 @@ import type { PublishRequest, PublishTarget } from '../model/publish.ts';
 import { readUserId } from '../model/user-id.ts';
 import { readPayloads } from '../payloads/payloads.ts';
 import { FieldFault, PushRefusal, refuseField } from '../refusal.ts';
+import { withExactData } from './exact-data.ts';
 import { type LiveRules, readLive } from './live.ts';
 import { readSendAt } from './send-at.ts';
 import { bodyToKeep } from './stored-body.ts';
@@ -41,10 +42,11 @@ export function readPublishRequest(
   if (read === undefined) {
     return new PushRefusal('bad-request', 'The body cannot be read as a JSON object');
   }
-  const request = readFields(kind, read.object, body.length, context);
+  const fields = withExactData(read.object, read.text);
+  const request = readFields(kind, fields, body.length, context);
   return request instanceof FieldFault
     ? refuseField('unprocessable', request)
-    : { ...request, body: bodyToKeep(kind, read.object, read.text) };
+    : { ...request, body: bodyToKeep(kind, fields, read.text) };
 }
 
 function readFields(

@@ -6,6 +6,7 @@ import type { PublishUnderWay } from '../../../push/model/delivery.ts';
 import type { PushInstance } from '../../../push/model/instance.ts';
 import { LIVE_GRACE_MS, type LiveRequest, type LiveResult } from '../../../push/model/live.ts';
 import { FieldFault } from '../../../push/refusal.ts';
+import { withExactData } from '../../../push/requests/exact-data.ts';
 import { type LiveRules, readLive } from '../../../push/requests/live.ts';
 import { readTarget } from '../../../push/requests/publish-request.ts';
 import { parseJsonObject } from '../../../runtime/json-object.ts';
@@ -86,7 +87,7 @@ export class LivePushes implements LivePublishes {
   due({ id, instance, kind, body }: PublishUnderWay): void {
     const served = this.options.instance(instance);
     const app = served && this.appOf(served);
-    const fields = parseJsonObject(body) ?? {};
+    const fields = withExactData(parseJsonObject(body) ?? {}, body);
     const target = readTarget(kind, fields);
     const read = readLive(kind, fields['live'], app && liveRulesOf(app));
     const isRefused = target instanceof FieldFault || read instanceof FieldFault;

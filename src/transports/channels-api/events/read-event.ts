@@ -5,7 +5,7 @@ import {
   parseChannelName,
 } from '../../../channels/channel-name.ts';
 import { EVENT_NAME_LENGTH_MAX, isReservedEventName } from '../../../channels/event.ts';
-import { elementTexts, memberText } from '../../../channels/json-slices.ts';
+import { elementTexts, memberText } from '../../../runtime/json-slices.ts';
 import { parseSocketId, type SocketId } from '../../../channels/socket-id.ts';
 import { textOf } from '../body-text.ts';
 import { ApiRefusal, invalid } from '../problems.ts';

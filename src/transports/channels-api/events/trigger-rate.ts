@@ -1,6 +1,6 @@
 import type { App } from '../../../channels/app.ts';
 import type { Hub } from '../../../channels/hub.ts';
-import { elementTexts, memberText } from '../../../channels/json-slices.ts';
+import { elementTexts, memberText } from '../../../runtime/json-slices.ts';
 import type { Usage } from '../../../channels/usage/usage.ts';
 import { textOf } from '../body-text.ts';
 import { ApiRefusal } from '../problems.ts';

@@ -89,6 +89,22 @@ describe('the live part of a publish', () => {
 });
 
 describe('a publish with a live part', () => {
+  const inASecond = () => `"sendAt":"${new Date(Date.now() + 1_000).toISOString()}",`;
+  it.each([
+    ['now', () => ''],
+    ['scheduled', inASecond],
+    // Its stored body is written again without the field.
+    ['scheduled, with a field that is not documented', () => `${inASecond()}"note":1,`],
+  ])('sends numbers as they were written, however large: %s', async (_, others) => {
+    await using ida = await userConnects(server, 'ida');
+    const data =
+      '{"id":12345678901234567890,"ratio":0.10000000000000000001,"sum":1e400,"e":"\u00e9"}';
+    const live = `{"event":"order","data":${data.replace(':', ' : ')}}`;
+    const body = `{"users":["ida"],${others()}"live":${live},"web":${JSON.stringify(WEB)}}`;
+    expect(await publish(server, '/users', body)).toMatchObject({ status: 200 });
+    expect(await ida.hears()).toMatchObject({ event: 'order', data });
+  });
+
   it('reaches a user in the app and those who are not there by push', async () => {
     for (const user of ['ann', 'bob']) await registers(server, user);
     await using ann = await userConnects(server, 'ann');
