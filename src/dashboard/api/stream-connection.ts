@@ -19,15 +19,19 @@ export function openStream(
   url: () => string,
   { event, lost, isNeeded = () => false }: StreamListener,
 ): () => void {
-  let isStopped = false;
-  let current: AbortController | undefined;
+  let current = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let hiding: ReturnType<typeof setTimeout> | undefined;
-  let isAsleep = false;
   let waitMs = FIRST_WAIT_MS;
 
-  const retry = (failed: Pick<Failed, 'message' | 'status'>) => {
-    if (isStopped || isAsleep) return;
+  const take = (each: StreamEvent) => {
+    waitMs = FIRST_WAIT_MS;
+    if (each.name !== 'end') event(each);
+  };
+  const connect = async () => {
+    current = new AbortController();
+    const { signal } = current;
+    const failed = await follow(url(), take, signal);
+    if (signal.aborted) return;
     if (failed.status === 401) needsLogin.value = true;
     // A final refusal is not retried.
     if ([400, 403, 404, 409].includes(failed.status)) return lost(failed.message, undefined);
@@ -35,59 +39,82 @@ export function openStream(
     timer = setTimeout(() => void connect(), waitMs);
     waitMs = Math.min(waitMs * 2, WAIT_MAX_MS);
   };
-
-  const connect = async () => {
-    if (isStopped) return;
-    const stopping = new AbortController();
-    current = stopping;
-    try {
-      const response = await fetch(url(), {
-        headers: { accept: 'text/event-stream' },
-        signal: stopping.signal,
-      });
-      if (!response.ok || response.body === null) return retry(await failureOf(response));
-      const reader = new EventStreamReader();
-      const decoder = new TextDecoder();
-      let endedBecause = 'the connection was lost';
-      for await (const chunk of pieces(response.body)) {
-        for (const each of reader.push(decoder.decode(chunk, { stream: true }))) {
-          waitMs = FIRST_WAIT_MS;
-          if (each.name === 'end') endedBecause = whyOf(each.data);
-          else event(each);
-        }
-      }
-      retry({ message: endedBecause, status: 0 });
-    } catch {
-      if (!stopping.signal.aborted) retry({ message: 'the connection was lost', status: 0 });
-    }
+  const stop = () => {
+    clearTimeout(timer);
+    current.abort();
   };
-
-  const sleep = () => {
-    hiding = setTimeout(() => {
-      if (isNeeded()) return sleep();
-      isAsleep = true;
-      clearTimeout(timer);
-      current?.abort();
+  const stopWatching = watchTab({
+    isNeeded,
+    sleep: () => {
+      stop();
       lost('this tab was in the background', undefined);
-    }, HIDDEN_MAX_MS);
-  };
-  const watchVisibility = () => {
-    clearTimeout(hiding);
-    if (document.hidden) {
-      sleep();
-    } else if (isAsleep) {
-      isAsleep = false;
-      void connect();
-    }
-  };
-  document.addEventListener('visibilitychange', watchVisibility);
+    },
+    wake: () => void connect(),
+  });
   void connect();
   return () => {
-    isStopped = true;
+    stop();
+    stopWatching();
+  };
+}
+
+/** Passes on the events of one response until it ends. Returns why it ended. */
+async function follow(
+  url: string,
+  take: (event: StreamEvent) => void,
+  signal: AbortSignal,
+): Promise<Pick<Failed, 'message' | 'status'>> {
+  const broken = { message: 'the connection was lost', status: 0 };
+  try {
+    const response = await fetch(url, { headers: { accept: 'text/event-stream' }, signal });
+    if (!response.ok || response.body === null) return await failureOf(response);
+    const reader = new EventStreamReader();
+    const decoder = new TextDecoder();
+    let why = broken.message;
+    for await (const chunk of pieces(response.body)) {
+      for (const each of reader.push(decoder.decode(chunk, { stream: true }))) {
+        take(each);
+        if (each.name === 'end') why = whyOf(each.data);
+      }
+    }
+    return { message: why, status: 0 };
+  } catch {
+    // Also when it was aborted, which the caller knows.
+    return broken;
+  }
+}
+
+interface TabWatcher {
+  /** Whether the tab stays awake while it is hidden. */
+  readonly isNeeded: () => boolean;
+  readonly sleep: () => void;
+  readonly wake: () => void;
+}
+
+/** Calls `sleep` once the tab was hidden for a while, and `wake` when it is visible again. Returns a function that stops this. */
+function watchTab({ isNeeded, sleep, wake }: TabWatcher): () => void {
+  let isAsleep = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const wait = () => {
+    timer = setTimeout(() => {
+      if (isNeeded()) return wait();
+      isAsleep = true;
+      sleep();
+    }, HIDDEN_MAX_MS);
+  };
+  const watch = () => {
     clearTimeout(timer);
-    clearTimeout(hiding);
-    current?.abort();
-    document.removeEventListener('visibilitychange', watchVisibility);
+    if (document.hidden) {
+      wait();
+    } else if (isAsleep) {
+      isAsleep = false;
+      wake();
+    }
+  };
+  document.addEventListener('visibilitychange', watch);
+  return () => {
+    clearTimeout(timer);
+    document.removeEventListener('visibilitychange', watch);
   };
 }
 

@@ -25,23 +25,24 @@ export function connectTab(
     readonly failed: (why: string) => void;
   },
 ): TabClient {
-  const { host, port, tls, pathPrefix } = channelsAddress();
-  const address = `${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`;
-  const url = `${tls ? 'wss' : 'ws'}://${address}${pathPrefix}/app/${encodeURIComponent(key)}`;
+  const { address, url } = endpointOf(key);
   let isClosed = false;
   let socketId = '';
-  const fail = (why: string) => {
-    if (isClosed) return;
+  const close = () => {
     isClosed = true;
     clearTimeout(timeout);
     socket.close();
+  };
+  const fail = (why: string) => {
+    if (isClosed) return;
+    close();
     listener.failed(why);
   };
   const timeout = setTimeout(
     () => fail(`No answer from ${address}. Is this port open between you and the server?`),
     CONNECT_MAX_MS,
   );
-  const socket = new WebSocket(`${url}?protocol=7&client=fanfare-dashboard&version=1`);
+  const socket = new WebSocket(url);
   socket.addEventListener('error', () =>
     fail(
       `This browser cannot connect to ${address}. A firewall, a proxy or TLS may be in the way.`,
@@ -51,9 +52,8 @@ export function connectTab(
     fail(`The server closed the connection: ${code} ${reason}`),
   );
   socket.addEventListener('message', ({ data: text }) => {
-    const frame = JSON.parse(String(text)) as { event: string; channel?: string; data?: unknown };
-    const data = typeof frame.data === 'string' ? frame.data : JSON.stringify(frame.data ?? {});
-    switch (frame.event) {
+    const { event, channel: heardOn, data } = frameOf(String(text));
+    switch (event) {
       case 'pusher:connection_established':
         clearTimeout(timeout);
         socketId = (JSON.parse(data) as { socket_id: string }).socket_id;
@@ -69,20 +69,32 @@ export function connectTab(
         fail((JSON.parse(data) as { message?: string }).message ?? data);
         break;
       default:
-        if (frame.event.startsWith('pusher')) break;
-        listener.heard({
-          channel: frame.channel ?? '',
-          event: frame.event,
-          data,
-          atMs: Date.now(),
-        });
+        if (event.startsWith('pusher')) break;
+        listener.heard({ channel: heardOn, event, data, atMs: Date.now() });
     }
   });
-  return {
-    close: () => {
-      isClosed = true;
-      clearTimeout(timeout);
-      socket.close();
-    },
+  return { close };
+}
+
+/** Where Channels listens, and the URL of a connection there. */
+function endpointOf(key: string): { readonly address: string; readonly url: string } {
+  const { host, port, tls, pathPrefix } = channelsAddress();
+  const address = `${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`;
+  const path = `${pathPrefix}/app/${encodeURIComponent(key)}`;
+  const query = 'protocol=7&client=fanfare-dashboard&version=1';
+  return { address, url: `${tls ? 'wss' : 'ws'}://${address}${path}?${query}` };
+}
+
+/** Reads a frame of the server. */
+function frameOf(text: string): Omit<TabEvent, 'atMs'> {
+  const {
+    event,
+    channel = '',
+    data,
+  } = JSON.parse(text) as {
+    readonly event: string;
+    readonly channel?: string;
+    readonly data?: unknown;
   };
+  return { event, channel, data: typeof data === 'string' ? data : JSON.stringify(data ?? {}) };
 }

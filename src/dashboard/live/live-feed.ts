@@ -56,6 +56,8 @@ export class LiveFeed {
   /** Servers that do not answer, so that their events are missing. */
   readonly away: Signal<readonly string[]> = signal([]);
   readonly hidesPayloads = signal(false);
+  /** Whether the user has paused the list. */
+  readonly isPaused = signal(false);
   /** The recording that is shown instead of the stream. */
   readonly recording: Recording | undefined;
   /** Records everything that passes the filter. */
@@ -106,8 +108,14 @@ export class LiveFeed {
     }, TYPING_MS);
   }
 
-  hold(isHeld: boolean): void {
-    this.rows.hold(isHeld);
+  pause(isPaused: boolean): void {
+    this.isPaused.value = isPaused;
+    this.hold(false);
+  }
+
+  /** Keeps the rows still while they are read. While the list is paused, they stay still anyway. */
+  hold(isRead: boolean): void {
+    this.rows.hold(isRead || this.isPaused.value);
     this.changed();
   }
 

@@ -1,20 +1,28 @@
 /** The name of a column. Columns of figures are right-aligned. */
 export type Column = string | { readonly number: string };
 
-export function TableHead({ columns }: { readonly columns: readonly Column[] }) {
+interface TableHeadProps {
+  readonly columns: readonly Column[];
+  /** Whether a last column has buttons. Its name is not shown. */
+  readonly hasActions?: boolean;
+}
+
+export function TableHead({ columns, hasActions = false }: TableHeadProps) {
   return (
     <thead>
       <tr>
-        {columns.map((column) =>
-          typeof column === 'string' ? (
-            <th key={column} scope="col">
-              {column}
+        {columns.map((column) => {
+          const [name, look] = typeof column === 'string' ? [column] : [column.number, 'number'];
+          return (
+            <th key={name} scope="col" class={look}>
+              {name}
             </th>
-          ) : (
-            <th key={column.number} scope="col" class="number">
-              {column.number}
-            </th>
-          ),
+          );
+        })}
+        {hasActions && (
+          <th scope="col">
+            <span class="unseen">Actions</span>
+          </th>
         )}
       </tr>
     </thead>

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import type { Failed } from '../api/client.ts';
 
 const shown = signal<readonly { readonly id: number; readonly text: string }[]>([]);
 let last = 0;
@@ -12,6 +13,11 @@ export function say(text: string): void {
   setTimeout(() => {
     shown.value = shown.value.filter((toast) => toast.id !== id);
   }, SHOWN_MS);
+}
+
+/** Says why the server refused an action. */
+export function sayWhy({ message }: Failed): void {
+  say(message);
 }
 
 export function Toasts() {

@@ -7,7 +7,7 @@ import { Icon } from '../parts/icons.tsx';
 /** Asks for the password. */
 export function LogInForm({ says }: { readonly says: string }) {
   const [password, setPassword] = useState('');
-  const [failed, setFailed] = useState<Failed | undefined>(undefined);
+  const [failed, setFailed] = useState<Failed>();
   const [isAsking, setAsking] = useState(false);
   const submit = async () => {
     setAsking(true);
@@ -34,20 +34,10 @@ export function LogInForm({ says }: { readonly says: string }) {
         </h1>
         <p class="muted">{says}</p>
       </div>
-      {/* A password manager keeps a password under a name. */}
-      <input
-        class="unseen"
-        type="text"
-        name="username"
-        autocomplete="username"
-        value="admin"
-        readOnly
-        tabIndex={-1}
-        aria-hidden="true"
-      />
+      <UserName />
       <Field
         label="Password"
-        wrong={failed === undefined ? undefined : wordsFor(failed)}
+        wrong={failed && wordsFor(failed)}
         hint={
           <>
             <code>fanfare admin password</code> shows it, on the server.
@@ -71,6 +61,22 @@ export function LogInForm({ says }: { readonly says: string }) {
         Log in
       </Button>
     </form>
+  );
+}
+
+/** A password manager keeps a password under a name. */
+function UserName() {
+  return (
+    <input
+      class="unseen"
+      type="text"
+      name="username"
+      autocomplete="username"
+      value="admin"
+      readOnly
+      tabIndex={-1}
+      aria-hidden="true"
+    />
   );
 }
 

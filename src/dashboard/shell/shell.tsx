@@ -1,64 +1,38 @@
-import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { needsLogin } from '../api/client.ts';
 import { hasNewVersion, serverFacts } from '../api/server-facts.ts';
 import { logOut, session } from '../api/session.ts';
 import { Button } from '../parts/controls.tsx';
 import { Dialog } from '../parts/dialogs/dialog.tsx';
 import { duration } from '../parts/formats.ts';
-import { commandKey, listenForKeys, useHotkeys } from '../parts/hotkeys.ts';
+import { commandKey, type Hotkeys, listenForKeys, useHotkeys } from '../parts/hotkeys.ts';
 import { Icon } from '../parts/icons.tsx';
 import { Key } from '../parts/key.tsx';
 import { Toasts } from '../parts/toasts.tsx';
 import { address, go, inApp, inInstance, pathTo } from '../routing/router.ts';
-import { currentApp, knownApps } from './apps.ts';
+import { currentApp } from './apps.ts';
 import { instances } from './instances.ts';
 import { KeysHelp } from './keys-help.tsx';
+import {
+  AppChoice,
+  AppLinks,
+  InstanceChoice,
+  Links,
+  PageLink,
+  PushLinks,
+  ServerLinks,
+} from './links.tsx';
 import { LogInForm } from './log-in.tsx';
-import { appPlaces, pushPlaces, serverPlaces } from './navigation.ts';
+import { appPlaces, pushPlaces } from './navigation.ts';
 import { Palette } from './palette.tsx';
-import { type Named, nameOf, type Tenants } from './tenants.ts';
 import { nextTheme, theme } from './theme.ts';
-
-const opened = signal<'find' | 'keys' | 'more' | undefined>(undefined);
-
-const close = () => {
-  opened.value = undefined;
-};
+import { close, find, opened, showKeys, showMore } from './windows.ts';
 
 /** The frame of every page: navigation, search, and the windows over it. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
-  useEffect(() => {
-    listenForKeys(() => {
-      opened.value = 'find';
-    });
-  }, []);
-  const app = currentApp.value;
-  const instance = instances.current.value;
-  useHotkeys({
-    '/': () => {
-      opened.value = 'find';
-    },
-    '?': () => {
-      opened.value = 'keys';
-    },
-    'g h': () => go('/'),
-    ...Object.fromEntries([
-      ...appPlaces.map(({ key, path }) => [
-        `g ${key}`,
-        () => {
-          if (app !== undefined) go(inApp(app, path));
-        },
-      ]),
-      ...pushPlaces.map(({ key, path }) => [
-        `g ${key}`,
-        () => {
-          if (instance !== undefined) go(inInstance(instance, path));
-        },
-      ]),
-    ]),
-  });
+  useEffect(() => listenForKeys(find), []);
+  useHotkeys({ '/': find, '?': showKeys, 'g h': () => go('/'), ...placeKeys() });
   return (
     <>
       <a class="button skip" href="#page">
@@ -95,6 +69,26 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
+/** The keys that open a page of the current app or push instance. */
+function placeKeys(): Hotkeys {
+  const app = currentApp.value;
+  const instance = instances.current.value;
+  return Object.fromEntries([
+    ...appPlaces.map(({ key, path }) => [
+      `g ${key}`,
+      () => {
+        if (app !== undefined) go(inApp(app, path));
+      },
+    ]),
+    ...pushPlaces.map(({ key, path }) => [
+      `g ${key}`,
+      () => {
+        if (instance !== undefined) go(inInstance(instance, path));
+      },
+    ]),
+  ]);
+}
+
 function Side() {
   return (
     <header class="side">
@@ -102,13 +96,7 @@ function Side() {
         <Icon name="brand" />
         <span class="words">Fanfare</span>
       </a>
-      <button
-        type="button"
-        class="button find"
-        onClick={() => {
-          opened.value = 'find';
-        }}
-      >
+      <button type="button" class="button find" onClick={find}>
         <Icon name="find" />
         <span class="words">Find anything</span>
         <Key name={`${commandKey} K`} />
@@ -119,136 +107,6 @@ function Side() {
         <SideButtons />
       </div>
     </header>
-  );
-}
-
-function Links() {
-  const list = useRef<HTMLElement>(null);
-  const { path } = address.value;
-  const known = [knownApps.all.value, instances.all.value];
-  // In a low window, only a part of the links is in view.
-  useEffect(() => {
-    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
-  }, [path, ...known]);
-  return (
-    <nav ref={list} class="nav" aria-label="Pages">
-      <ServerLinks />
-      <AppChoice id="app-of-side" />
-      <AppLinks />
-      <InstanceChoice id="instance-of-side" />
-      <PushLinks />
-    </nav>
-  );
-}
-
-function ServerLinks() {
-  return (
-    <>
-      <PageLink path="/" word="Home" icon="home" />
-      {serverPlaces().map(({ path, word, icon }) => (
-        <PageLink key={path} path={path} word={word} icon={icon} />
-      ))}
-    </>
-  );
-}
-
-function AppLinks() {
-  const app = currentApp.value;
-  if (app === undefined) return null;
-  return appPlaces.map(({ path, word, icon }) => (
-    <PageLink key={path} path={inApp(app, path)} word={word} icon={icon} />
-  ));
-}
-
-function PushLinks() {
-  const instance = instances.current.value;
-  if (instance === undefined) return null;
-  return pushPlaces.map(({ path, word, icon }) => (
-    <PageLink key={path} path={inInstance(instance, path)} word={word} icon={icon} />
-  ));
-}
-
-function PageLink({
-  path,
-  word,
-  icon,
-}: {
-  readonly path: string;
-  readonly word: string;
-  readonly icon: Parameters<typeof Icon>[0]['name'];
-}) {
-  const { path: shown } = address.value;
-  const isHere = path === '/' ? shown === '/' : shown === path || shown.startsWith(`${path}/`);
-  return (
-    <a href={pathTo(path)} aria-current={isHere ? 'page' : undefined} onClick={close}>
-      <Icon name={icon} />
-      <span class="words">{word}</span>
-    </a>
-  );
-}
-
-/** Chooses the app that the navigation is about. */
-function AppChoice({ id }: { readonly id: string }) {
-  return (
-    <Choice
-      id={id}
-      label="App"
-      of={knownApps}
-      open={(app) => go(inApp(app, sameKindOfPage('apps', 'live')))}
-    />
-  );
-}
-
-/** Chooses the push instance that the navigation is about. */
-function InstanceChoice({ id }: { readonly id: string }) {
-  return (
-    <Choice
-      id={id}
-      label="Push instance"
-      of={instances}
-      open={(instance) => go(inInstance(instance, sameKindOfPage('push', 'publishes')))}
-    />
-  );
-}
-
-/** The address of the current page for another app or instance, if that has the same page. */
-function sameKindOfPage(section: 'apps' | 'push', otherwise: string): string {
-  const [, shown, , page = otherwise] = address.value.path.split('/');
-  return shown === section ? page : otherwise;
-}
-
-function Choice({
-  id,
-  label,
-  of,
-  open,
-}: {
-  readonly id: string;
-  readonly label: string;
-  readonly of: Pick<Tenants<Named>, 'all' | 'current' | 'keep'>;
-  readonly open: (id: string) => void;
-}) {
-  const known = of.all.value ?? [];
-  if (known.length === 0) return null;
-  return (
-    <div class="choice">
-      <label for={id}>{label}</label>
-      <select
-        id={id}
-        class="input"
-        value={of.current.value}
-        onChange={({ currentTarget: { value } }) => {
-          of.keep(value);
-          open(value);
-        }}
-      >
-        {known.map((each) => (
-          <option key={each.id} value={each.id}>
-            {nameOf(each)}
-          </option>
-        ))}
-      </select>
-    </div>
   );
 }
 
@@ -271,13 +129,7 @@ function SideButtons() {
   return (
     <div class="buttons">
       <Button icon="theme" look="quiet" label={`Colours: ${theme.value}`} onClick={nextTheme} />
-      <Button
-        look="quiet for-keys"
-        label="Keys"
-        onClick={() => {
-          opened.value = 'keys';
-        }}
-      >
+      <Button look="quiet for-keys" label="Keys" onClick={showKeys}>
         <Key name="?" />
       </Button>
       {session.value?.how === 'password' && (
@@ -314,22 +166,11 @@ function BottomBar() {
       ) : (
         app !== undefined && <PageLink path={inApp(app, 'send')} word="Send" icon="send" />
       )}
-      <button
-        type="button"
-        onClick={() => {
-          opened.value = 'find';
-        }}
-      >
+      <button type="button" onClick={find}>
         <Icon name="find" />
         Find
       </button>
-      <button
-        type="button"
-        aria-expanded={opened.value === 'more'}
-        onClick={() => {
-          opened.value = 'more';
-        }}
-      >
+      <button type="button" aria-expanded={opened.value === 'more'} onClick={showMore}>
         <Icon name="more" />
         More
       </button>

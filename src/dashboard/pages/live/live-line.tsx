@@ -45,11 +45,9 @@ function Announced({ text }: { readonly text: string }) {
 export function LiveLine({
   feed,
   filter,
-  total,
 }: {
   readonly feed: LiveFeed;
   readonly filter: LiveFilter;
-  readonly total: number;
 }) {
   const { value: state } = feed.state;
   const counts = feed.counts.value;
@@ -69,7 +67,7 @@ export function LiveLine({
   const cut = feed.subject.groups.filter(
     ({ id }) => (counts.skipped[id] ?? 0) > 0 && filter.groups.includes(id),
   );
-  const { busiest } = counts;
+  const { busiest, total } = counts;
   const [field = 'channel'] = feed.subject.fields;
   return (
     <div class="live-line">

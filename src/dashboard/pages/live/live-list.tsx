@@ -17,7 +17,6 @@ const TWO_LINES = 52;
 
 interface LiveListProps {
   readonly feed: LiveFeed;
-  readonly isPaused: boolean;
   readonly isFiltered: boolean;
   readonly opened: LiveRecord | undefined;
   readonly open: (record: LiveRecord | undefined) => void;
@@ -26,75 +25,13 @@ interface LiveListProps {
 
 /** The records, the newest at the top. While the user has scrolled down or selected a row, the list stays still. */
 export function LiveList(props: LiveListProps) {
-  const { feed, isPaused, isFiltered, opened, open, dropFilter } = props;
-  const { id, isPush } = feed.subject;
+  const { feed, open } = props;
   void feed.version.value;
   const { rows } = feed;
-  const isNarrow = useMedia('(width < 640px)');
-  const list = useRef<HTMLDivElement>(null);
-  const [chosen, setChosen] = useState<number | undefined>(undefined);
-
-  const choose = (id: number | undefined) => {
-    setChosen(id);
-    const isRead = id !== undefined || (list.current?.scrollTop ?? 0) > 0;
-    feed.hold(isPaused || isRead);
-  };
-  const follow = () => {
-    setChosen(undefined);
-    if (list.current !== null) list.current.scrollTop = 0;
-    feed.hold(isPaused);
-  };
-  const step = (by: number) => {
-    const before = chosen === undefined ? -1 : rows.indexOf(chosen);
-    const index = Math.min(rows.length - 1, Math.max(0, before + by));
-    const row = rows.at(index);
-    if (row === undefined) return;
-    choose(row.id);
-    if (opened !== undefined && 'record' in row) open(row.record);
-    keepInView(list.current, index, isNarrow ? TWO_LINES : ROW);
-  };
-  const enter = () => {
-    const row = chosen === undefined ? undefined : rows.at(rows.indexOf(chosen));
-    if (row !== undefined && 'record' in row) open(row.record);
-  };
-  const leave = () => {
-    if (opened !== undefined) open(undefined);
-    else follow();
-  };
-  useHotkeys({ j: () => step(1), k: () => step(-1), Enter: enter, Escape: leave });
-
-  if (rows.length + rows.newer === 0) {
-    if (feed.state.value.is !== 'open') return <Empty icon="live" title="Not connected yet" />;
-    return (
-      <Empty
-        icon="live"
-        title={isFiltered && rows.kept > 0 ? 'Nothing passes the filter' : 'Listening'}
-      >
-        {isFiltered ? (
-          <>
-            <p>None of the {count(rows.kept)} records here passes. New ones are filtered too.</p>
-            <Button onClick={dropFilter}>Remove the filter</Button>
-          </>
-        ) : (
-          <>
-            <p>
-              Connected and listening to {isPush ? instances.nameOfId(id) : nameOfId(id)}.{' '}
-              {isPush
-                ? 'Publishes, what becomes of them at each device, and devices that come and leave'
-                : 'Everything that clients and backends do'}{' '}
-              appear{isPush ? '' : 's'} here at once.
-            </p>
-            <a
-              class="button"
-              href={pathTo(isPush ? inInstance(id, 'compose') : inApp(id, 'connect'))}
-            >
-              {isPush ? 'Compose a first notification' : 'Connect a first client'}
-            </a>
-          </>
-        )}
-      </Empty>
-    );
-  }
+  const isPaused = feed.isPaused.value;
+  const rowHeight = useMedia('(width < 640px)') ? TWO_LINES : ROW;
+  const { list, chosen, choose, step, follow } = useChoice(props, rowHeight);
+  if (rows.length + rows.newer === 0) return <NoRows {...props} />;
   return (
     <div class="stream">
       {rows.newer > 0 && (
@@ -108,18 +45,15 @@ export function LiveList(props: LiveListProps) {
       )}
       <VirtualList
         length={rows.length}
-        rowHeight={isNarrow ? TWO_LINES : ROW}
-        label={`Live events of ${id}, the newest first`}
+        rowHeight={rowHeight}
+        label={`Live events of ${feed.subject.id}, the newest first`}
         listRef={list}
         activeId={chosen === undefined ? undefined : `row-${chosen}`}
         onScroll={(top) => {
-          if (chosen === undefined) feed.hold(isPaused || top > 0);
+          if (chosen === undefined) feed.hold(top > 0);
         }}
         onKeyDown={(event) => {
-          const by = new Map([
-            ['ArrowDown', 1],
-            ['ArrowUp', -1],
-          ]).get(event.key);
+          const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
           if (by === undefined) return;
           event.preventDefault();
           step(by);
@@ -141,6 +75,79 @@ export function LiveList(props: LiveListProps) {
         }}
       />
     </div>
+  );
+}
+
+/** The row that is selected, and the keys that select and open another one. */
+function useChoice({ feed, opened, open }: LiveListProps, rowHeight: number) {
+  const { rows } = feed;
+  const list = useRef<HTMLDivElement>(null);
+  const [chosen, setChosen] = useState<number>();
+  const choose = (id: number) => {
+    setChosen(id);
+    feed.hold(true);
+  };
+  const follow = () => {
+    setChosen(undefined);
+    if (list.current !== null) list.current.scrollTop = 0;
+    feed.hold(false);
+  };
+  const step = (by: number) => {
+    const before = chosen === undefined ? -1 : rows.indexOf(chosen);
+    const index = Math.min(rows.length - 1, Math.max(0, before + by));
+    const row = rows.at(index);
+    if (row === undefined) return;
+    choose(row.id);
+    if (opened !== undefined && 'record' in row) open(row.record);
+    keepInView(list.current, index, rowHeight);
+  };
+  const enter = () => {
+    const row = chosen === undefined ? undefined : rows.at(rows.indexOf(chosen));
+    if (row !== undefined && 'record' in row) open(row.record);
+  };
+  const leave = () => {
+    if (opened !== undefined) open(undefined);
+    else follow();
+  };
+  useHotkeys({ j: () => step(1), k: () => step(-1), Enter: enter, Escape: leave });
+  return { list, chosen, choose, step, follow };
+}
+
+/** Why the list is empty, and what to do about it. */
+function NoRows({ feed, isFiltered, dropFilter }: LiveListProps) {
+  const { id, isPush } = feed.subject;
+  const { kept } = feed.rows;
+  if (feed.state.value.is !== 'open') return <Empty icon="live" title="Not connected yet" />;
+  if (isFiltered) {
+    return (
+      <Empty icon="live" title={kept > 0 ? 'Nothing passes the filter' : 'Listening'}>
+        <p>None of the {count(kept)} records here passes. New ones are filtered too.</p>
+        <Button onClick={dropFilter}>Remove the filter</Button>
+      </Empty>
+    );
+  }
+  const [name, what, path, firstStep] = isPush
+    ? [
+        instances.nameOfId(id),
+        'Publishes, what becomes of them at each device, and devices that come and leave appear',
+        inInstance(id, 'compose'),
+        'Compose a first notification',
+      ]
+    : [
+        nameOfId(id),
+        'Everything that clients and backends do appears',
+        inApp(id, 'connect'),
+        'Connect a first client',
+      ];
+  return (
+    <Empty icon="live" title="Listening">
+      <p>
+        Connected and listening to {name}. {what} here at once.
+      </p>
+      <a class="button" href={pathTo(path)}>
+        {firstStep}
+      </a>
+    </Empty>
   );
 }
 

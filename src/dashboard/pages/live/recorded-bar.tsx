@@ -19,24 +19,21 @@ import { download, fileName } from '../../parts/download.ts';
 import { count, counted } from '../../parts/formats.ts';
 import { Notice } from '../../parts/notices.tsx';
 import { apps } from '../../shell/apps.ts';
+import { nameOf } from '../../shell/tenants.ts';
 
-/** Says that the page shows a recording, and offers what can be done with it. */
-export function RecordedBar({
-  recording,
-  feed,
-  app,
-  close,
-}: {
+interface RecordedBarProps {
   readonly recording: Recording;
   readonly feed: LiveFeed;
   readonly app: string;
   readonly close: () => void;
-}) {
+}
+
+/** Says that the page shows a recording, and offers what can be done with it. */
+export function RecordedBar({ recording, feed, app, close }: RecordedBarProps) {
   const [isAsked, setAsked] = useState(false);
   const records = feed.rows.records();
-  const { events, leftOut } = sendable(records);
+  const found = sendable(records);
   const { isSending, done, start, stop } = useSendingAgain();
-  const target = useRef({ app, speed: 1 });
   return (
     <>
       <Notice
@@ -46,14 +43,8 @@ export function RecordedBar({
             <Button look="slim" onClick={() => saveSteps(recording, records, app)}>
               Steps for pusher-js
             </Button>
-            {may('operator') && events.length > 0 && !isSending && (
-              <Button
-                look="slim"
-                onClick={() => {
-                  target.current = { app, speed: 1 };
-                  setAsked(true);
-                }}
-              >
+            {may('operator') && found.events.length > 0 && !isSending && (
+              <Button look="slim" onClick={() => setAsked(true)}>
                 Send again
               </Button>
             )}
@@ -83,66 +74,82 @@ export function RecordedBar({
         )}
       </Notice>
       {isAsked && (
-        <Confirm
-          title={`Send ${counted(events.length, 'event')} again?`}
-          typed={String(events.length)}
-          action="Send again"
-          close={() => setAsked(false)}
-          act={() => start(events, target.current)}
-        >
-          <p>
-            Subscribers there get them.
-            {leftOut > 0 &&
-              ` ${count(leftOut)} are left out, because the recording has not all of their data.`}
-          </p>
-          <div class="pair">
-            <Field label="To the app">
-              {(given) => (
-                <select
-                  {...given}
-                  defaultValue={app}
-                  onChange={({ currentTarget }) => {
-                    target.current.app = currentTarget.value;
-                  }}
-                >
-                  {(apps.value ?? []).map((each) => (
-                    <option key={each.id} value={each.id}>
-                      {each.name || each.id}
-                    </option>
-                  ))}
-                </select>
-              )}
-            </Field>
-            <Field label="Speed">
-              {(given) => (
-                <select
-                  {...given}
-                  onChange={({ currentTarget }) => {
-                    target.current.speed = Number(currentTarget.value);
-                  }}
-                >
-                  <option value="1">as recorded</option>
-                  <option value="10">10 times as fast</option>
-                </select>
-              )}
-            </Field>
-          </div>
-        </Confirm>
+        <ConfirmSending {...found} app={app} close={() => setAsked(false)} start={start} />
       )}
     </>
   );
 }
 
+/** Where to send events, and how many times as fast as they were recorded. */
+interface Target {
+  readonly app: string;
+  readonly speed: number;
+}
+
+interface ConfirmSendingProps extends ReturnType<typeof sendable> {
+  readonly app: string;
+  readonly close: () => void;
+  readonly start: (events: readonly RecordedEvent[], target: Target) => Promise<void>;
+}
+
+/** Asks where and how fast to send the events. */
+function ConfirmSending({ events, leftOut, app, close, start }: ConfirmSendingProps) {
+  const target = useRef<Target>({ app, speed: 1 });
+  const aim = (change: Partial<Target>) => {
+    target.current = { ...target.current, ...change };
+  };
+  return (
+    <Confirm
+      title={`Send ${counted(events.length, 'event')} again?`}
+      typed={String(events.length)}
+      action="Send again"
+      close={close}
+      act={() => start(events, target.current)}
+    >
+      <p>
+        Subscribers there get them.
+        {leftOut > 0 &&
+          ` ${count(leftOut)} are left out, because the recording has not all of their data.`}
+      </p>
+      <div class="pair">
+        <Field label="To the app">
+          {(given) => (
+            <select
+              {...given}
+              defaultValue={app}
+              onChange={({ currentTarget }) => aim({ app: currentTarget.value })}
+            >
+              {(apps.value ?? []).map((each) => (
+                <option key={each.id} value={each.id}>
+                  {nameOf(each)}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field label="Speed">
+          {(given) => (
+            <select
+              {...given}
+              onChange={({ currentTarget }) => aim({ speed: Number(currentTarget.value) })}
+            >
+              <option value="1">as recorded</option>
+              <option value="10">10 times as fast</option>
+            </select>
+          )}
+        </Field>
+      </div>
+    </Confirm>
+  );
+}
+
 /** Sends events one after the other while the page is open. */
 function useSendingAgain() {
-  const [done, setDone] = useState<(Progress & { readonly of: number }) | undefined>(undefined);
+  const [done, setDone] = useState<Progress & { readonly of: number }>();
   const [isSending, setSending] = useState(false);
   const stopping = useRef(new AbortController());
   useEffect(() => () => stopping.current.abort(), []);
-  const start = async (
-    events: readonly RecordedEvent[],
-    { app, speed }: { readonly app: string; readonly speed: number },
-  ) => {
+  const start = async (events: readonly RecordedEvent[], { app, speed }: Target) => {
     const stop = new AbortController();
     stopping.current = stop;
     setSending(true);

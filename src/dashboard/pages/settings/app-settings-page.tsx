@@ -35,7 +35,7 @@ export default function AppSettingsPage({ app }: { readonly app: string }) {
         failed={failed}
         says={value && sourceWords('app', value.source)}
       />
-      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <FailureNotice failed={failed} retry={reload} />
       {value !== undefined && <AppForm key={JSON.stringify(value)} app={value} reload={reload} />}
     </div>
   );
@@ -81,21 +81,10 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
       )}
       above={(act) =>
         !app.enabled && (
-          <Notice
-            level="warn"
-            actions={
-              <Button
-                disabled={!may('admin') || isConfigured}
-                onClick={() => void act(() => call('POST /apps/{id}/enable', { path }), 'Enabled.')}
-              >
-                Enable
-              </Button>
-            }
-          >
-            <p>
-              This app is disabled. Its requests get 403, and its connections are closed with 4003.
-            </p>
-          </Notice>
+          <DisabledNotice
+            isFixed={isConfigured}
+            enable={() => void act(() => call('POST /apps/{id}/enable', { path }), 'Enabled.')}
+          />
         )
       }
       ends={(act) =>
@@ -109,5 +98,26 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
         )
       }
     />
+  );
+}
+
+interface DisabledNoticeProps {
+  /** Whether the app can be enabled only in the configuration file. */
+  readonly isFixed: boolean;
+  readonly enable: () => void;
+}
+
+function DisabledNotice({ isFixed, enable }: DisabledNoticeProps) {
+  return (
+    <Notice
+      level="warn"
+      actions={
+        <Button disabled={!may('admin') || isFixed} onClick={enable}>
+          Enable
+        </Button>
+      }
+    >
+      <p>This app is disabled. Its requests get 403, and its connections are closed with 4003.</p>
+    </Notice>
   );
 }

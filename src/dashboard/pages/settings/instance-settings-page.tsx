@@ -31,7 +31,7 @@ export default function InstanceSettingsPage({ instance: id }: { readonly instan
         failed={failed}
         says={value && sourceWords('instance', value.source)}
       />
-      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <FailureNotice failed={failed} retry={reload} />
       {value !== undefined && (
         <InstanceForm key={JSON.stringify(value)} instance={value} reload={reload} />
       )}

@@ -2,37 +2,15 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
+import { useAttempt } from '../../api/use-attempt.ts';
 import { Card } from '../../parts/card.tsx';
 import { Code } from '../../parts/code.tsx';
-import { Button, CopyButton, Field } from '../../parts/controls.tsx';
+import { Button, CopyButton } from '../../parts/controls.tsx';
 import { Confirm } from '../../parts/dialogs/confirm.tsx';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { say } from '../../parts/toasts.tsx';
-import type { HistoryRule } from './history-rules.tsx';
-import { NumberField } from './number-field.tsx';
 import { asYaml, Review, type Reviewed } from './review.tsx';
-
-/** The settings of an app or instance that the form changes. */
-export interface Editable {
-  readonly name: string;
-  readonly switches: Readonly<Record<string, boolean>>;
-  readonly limits: Readonly<Record<string, number>>;
-  /** Of an app. */
-  readonly history?: readonly HistoryRule[];
-}
-
-/** What a part of the form works on. */
-export interface Editing {
-  readonly edited: Editable;
-  readonly edit: (changed: Partial<Editable>) => void;
-  readonly isReadOnly: boolean;
-  readonly faultOf: (field: string) => string | undefined;
-}
-
-interface Words {
-  readonly name: string;
-  readonly word: string;
-}
+import { type Editable, type Editing, Fields, type Switch } from './tenant-fields.tsx';
 
 /** Runs an action, confirms it, and reloads the settings. */
 export type Act = (action: () => Promise<unknown>, done: string) => Promise<void>;
@@ -43,7 +21,7 @@ interface TenantFormProps<Body extends object> {
   /** Whether it is in the configuration file, which is the only place to change it then. */
   readonly isConfigured: boolean;
   readonly kept: Editable;
-  readonly switches: readonly Words[];
+  readonly switches: readonly Switch[];
   /** What 0 means. */
   readonly hint: string;
   /** Makes the body of a request from the edited fields. */
@@ -68,44 +46,19 @@ interface TenantFormProps<Body extends object> {
 
 /** Changes the settings of an app or instance, once it was shown what the change does. */
 export function TenantForm<Body extends object>(props: TenantFormProps<Body>) {
-  const { noun, id, isConfigured, kept, switches, bodyOf, patch } = props;
+  const { noun, id, isConfigured, kept } = props;
   const [edited, setEdited] = useState(kept);
-  const [wrong, setWrong] = useState<Failed | undefined>(undefined);
   const [isDeleting, setDeleting] = useState(false);
-  const [review, setReview] = useState<readonly Reviewed[] | undefined>(undefined);
-  const [yaml, setYaml] = useState<string | undefined>(undefined);
   const isReadOnly = !may('admin');
   const change = changeOf(kept, edited);
-  const isChanged = Object.keys(change).length > 0;
-  const body = bodyOf(change);
-
-  const attempt = async (action: () => Promise<unknown>) => {
-    setWrong(undefined);
-    try {
-      await action();
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      setWrong(error);
-    }
+  const body = props.bodyOf(change);
+  const { wrong, act, check, checked, setChecked } = useActions(props, body);
+  const editing: Editing = {
+    edited,
+    edit: (changed) => setEdited({ ...edited, ...changed }),
+    isReadOnly,
+    faultOf: (field) => (wrong?.field === field ? wrong?.message : undefined),
   };
-  const act: Act = (action, done) =>
-    attempt(async () => {
-      await action();
-      say(done);
-      await props.done();
-    });
-  /** Lets the server check the change first. The server refuses changes of tenants in its configuration file. */
-  const check = () =>
-    attempt(async () => {
-      setYaml(undefined);
-      try {
-        setReview((await patch(body, true)).changes ?? []);
-      } catch (error) {
-        if (!isConfigured || !(error instanceof Failed) || error.status !== 409) throw error;
-        setYaml(asYaml(noun, id, body));
-      }
-    });
-  const faultOf = (field: string) => (wrong?.field === field ? wrong.message : undefined);
   return (
     <>
       <form
@@ -115,104 +68,28 @@ export function TenantForm<Body extends object>(props: TenantFormProps<Body>) {
           void check();
         }}
       >
-        {wrong !== undefined && wrong.field === undefined && <FailureNotice failed={wrong} />}
+        <FailureNotice failed={wrong?.field === undefined ? wrong : undefined} />
         {props.above?.(act)}
-        <section class="card" aria-label={`What the ${noun} may do`}>
-          <div class="inside form">
-            <Field label="Name" wrong={faultOf('name')}>
-              {(given) => (
-                <input
-                  {...given}
-                  disabled={isReadOnly}
-                  value={edited.name}
-                  onInput={({ currentTarget }) =>
-                    setEdited({ ...edited, name: currentTarget.value })
-                  }
-                />
-              )}
-            </Field>
-            {switches.map(({ name, word }) => (
-              <label key={name} class="check">
-                <input
-                  type="checkbox"
-                  disabled={isReadOnly}
-                  checked={edited.switches[name]}
-                  onChange={({ currentTarget }) => {
-                    const changed = { ...edited.switches, [name]: currentTarget.checked };
-                    setEdited({ ...edited, switches: changed });
-                  }}
-                />
-                {word}
-              </label>
-            ))}
-          </div>
-        </section>
-        <Card title="Limits" aside={<span class="muted small">{props.hint}</span>}>
-          <div class="inside pair">
-            {Object.entries(edited.limits).map(([name, value]) => (
-              <NumberField
-                key={name}
-                name={name}
-                wrong={faultOf(`limits.${name}`)}
-                disabled={isReadOnly}
-                value={value}
-                change={(number) =>
-                  setEdited({ ...edited, limits: { ...edited.limits, [name]: number } })
-                }
-              />
-            ))}
-          </div>
-        </Card>
-        {props.below?.({
-          edited,
-          edit: (changed) => setEdited({ ...edited, ...changed }),
-          isReadOnly,
-          faultOf,
-        })}
+        <Fields {...props} {...editing} />
+        {props.below?.(editing)}
         {!isReadOnly && (
-          <div class="buttons">
-            <Button type="submit" look="primary" disabled={!isChanged}>
-              {isConfigured ? 'Show the YAML' : 'Save'}
-            </Button>
-            <Button disabled={!isChanged} onClick={() => setEdited(kept)}>
-              Undo
-            </Button>
-            {isChanged && (
-              <CopyButton look="" text={() => props.asCurl(body)}>
-                curl
-              </CopyButton>
-            )}
-          </div>
+          <FormButtons
+            isConfigured={isConfigured}
+            isChanged={Object.keys(change).length > 0}
+            undo={() => setEdited(kept)}
+            curl={() => props.asCurl(body)}
+          />
         )}
-        {yaml !== undefined && (
-          <section class="card" aria-labelledby="yaml" role="status">
-            <header>
-              <h2 id="yaml">Write this into the configuration file</h2>
-            </header>
-            <div class="inside stack">
-              <p>
-                The server has checked it. Add it to the entry of this {noun}, then send SIGHUP.
-              </p>
-              <Code text={yaml} label="What to write" />
-            </div>
-          </section>
-        )}
+        {typeof checked === 'string' && <Yaml noun={noun} text={checked} />}
         {!isReadOnly && !isConfigured && (
-          <Card title="Take it out of service">
-            <div class="inside buttons">
-              {props.ends?.(act)}
-              <Button look="danger" onClick={() => setDeleting(true)}>
-                Delete
-              </Button>
-            </div>
-          </Card>
+          <Ends remove={() => setDeleting(true)}>{props.ends?.(act)}</Ends>
         )}
       </form>
-      {review !== undefined && (
+      {typeof checked === 'object' && (
         <Review
-          changes={review}
-          close={() => setReview(undefined)}
-          save={() => void act(() => patch(body, false), 'Saved.')}
+          changes={checked}
+          close={() => setChecked(undefined)}
+          save={() => void act(() => props.patch(body, false), 'Saved.')}
         />
       )}
       {isDeleting && (
@@ -227,6 +104,89 @@ export function TenantForm<Body extends object>(props: TenantFormProps<Body>) {
         </Confirm>
       )}
     </>
+  );
+}
+
+/** What the form does on the server. `checked` is the outcome of `check`: the changes to confirm, or YAML to write. */
+function useActions<Body extends object>(props: TenantFormProps<Body>, body: Body) {
+  const { noun, id, isConfigured, patch } = props;
+  const { wrong, attempt } = useAttempt();
+  const [checked, setChecked] = useState<readonly Reviewed[] | string>();
+  const act: Act = (action, done) =>
+    attempt(async () => {
+      await action();
+      say(done);
+      await props.done();
+    });
+  /** Lets the server check the change first. The server refuses changes of tenants in its configuration file. */
+  const check = () =>
+    attempt(async () => {
+      setChecked(undefined);
+      try {
+        setChecked((await patch(body, true)).changes ?? []);
+      } catch (error) {
+        if (!isConfigured || !(error instanceof Failed) || error.status !== 409) throw error;
+        setChecked(asYaml(noun, id, body));
+      }
+    });
+  return { wrong, act, check, checked, setChecked };
+}
+
+interface FormButtonsProps {
+  readonly isConfigured: boolean;
+  readonly isChanged: boolean;
+  readonly undo: () => void;
+  readonly curl: () => string;
+}
+
+function FormButtons({ isConfigured, isChanged, undo, curl }: FormButtonsProps) {
+  return (
+    <div class="buttons">
+      <Button type="submit" look="primary" disabled={!isChanged}>
+        {isConfigured ? 'Show the YAML' : 'Save'}
+      </Button>
+      <Button disabled={!isChanged} onClick={undo}>
+        Undo
+      </Button>
+      {isChanged && (
+        <CopyButton look="" text={curl}>
+          curl
+        </CopyButton>
+      )}
+    </div>
+  );
+}
+
+interface EndsProps {
+  readonly remove: () => void;
+  /** Other ways than to delete it. */
+  readonly children: ComponentChildren;
+}
+
+function Ends({ remove, children }: EndsProps) {
+  return (
+    <Card title="Take it out of service">
+      <div class="inside buttons">
+        {children}
+        <Button look="danger" onClick={remove}>
+          Delete
+        </Button>
+      </div>
+    </Card>
+  );
+}
+
+function Yaml({ noun, text }: { readonly noun: string; readonly text: string }) {
+  return (
+    <section class="card" aria-labelledby="yaml" role="status">
+      <header>
+        <h2 id="yaml">Write this into the configuration file</h2>
+      </header>
+      <div class="inside stack">
+        <p>The server has checked it. Add it to the entry of this {noun}, then send SIGHUP.</p>
+        <Code text={text} label="What to write" />
+      </div>
+    </section>
   );
 }
 

@@ -1,19 +1,22 @@
 import { useState } from 'preact/hooks';
-import { type Answer, call, Failed } from '../../api/client.ts';
+import { type Answer, call } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { attempt } from '../../api/use-attempt.ts';
 import { Card } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { count, counted, duration, moment } from '../../parts/formats.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { AwayServers } from '../../parts/servers.tsx';
-import { say } from '../../parts/toasts.tsx';
+import { TableHead } from '../../parts/table-head.tsx';
+import { say, sayWhy } from '../../parts/toasts.tsx';
 import { apps } from '../../shell/apps.ts';
-
 import { DurationWords } from './durations.tsx';
 
 type Health = Answer<'GET /webhook-endpoints'>['endpoints'][number];
 type Test = Answer<'POST /apps/{id}/webhook-tests'>;
+type Outcome = Test | 'testing';
+type Act = (url: string) => Promise<void>;
 
 const POLL_MS = 5000;
 
@@ -31,129 +34,136 @@ export async function replayFailed(app: string, url?: string): Promise<number> {
   return total;
 }
 
-/** How each endpoint of the app fares, with a test and a replay. */
-export function Endpoints({
-  app,
-  replayed,
-}: {
+interface EndpointsProps {
   readonly app: string;
   readonly replayed: () => void;
-}) {
+}
+
+/** How each endpoint of the app fares, with a test and a replay. */
+export function Endpoints({ app, replayed }: EndpointsProps) {
   const { value, failed, reload } = useAnswer(
     'GET /webhook-endpoints',
     { query: { app } },
     { everyMs: POLL_MS },
   );
-  const [tested, setTested] = useState<Readonly<Record<string, Test | 'testing'>>>({});
+  const { tested, test } = useTests(app);
   const configured = apps.value?.find(({ id }) => id === app)?.webhooks.map(({ url }) => url) ?? [];
   const known = new Map(value?.endpoints.map((health) => [health.url, health]));
   const urls = [...new Set([...configured, ...known.keys()])];
   if (failed !== undefined) return <FailureNotice failed={failed} retry={reload} />;
   if (value === undefined || urls.length === 0) return null;
 
-  const attempt = async (action: () => Promise<void>) => {
-    try {
-      await action();
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      say(error.message);
-    }
-  };
-  const test = (url: string) => {
-    setTested((before) => ({ ...before, [url]: 'testing' }));
-    void attempt(async () => {
-      try {
-        const outcome = await call('POST /apps/{id}/webhook-tests', {
-          path: { id: app },
-          body: { url },
-        });
-        setTested((before) => ({ ...before, [url]: outcome }));
-      } catch (error) {
-        setTested(({ [url]: _, ...others }) => others);
-        throw error;
-      }
-    });
-  };
   const replay = (url: string) =>
     attempt(async () => {
       say(`${counted(await replayFailed(app, url), 'request')} will be sent again.`);
       reload();
       replayed();
-    });
+    }, sayWhy);
   return (
     <Card title="Endpoints">
       <AwayServers servers={value.servers} />
       <table class="table cards">
-        <thead>
-          <tr>
-            <th scope="col">Endpoint</th>
-            <th scope="col">State</th>
-            <th scope="col" class="number">
-              Delivered
-            </th>
-            <th scope="col">Answers within</th>
-            <th scope="col" class="number">
-              Waiting
-            </th>
-            <th scope="col">
-              <span class="unseen">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            'Endpoint',
+            'State',
+            { number: 'Delivered' },
+            'Answers within',
+            { number: 'Waiting' },
+          ]}
+          hasActions
+        />
         <tbody>
-          {urls.map((url) => {
-            const health = known.get(url);
-            const outcome = tested[url];
-            return (
-              <tr key={url}>
-                <td class="name">
-                  <div class="cut">{url}</div>
-                  {value.servers.length > 1 && health !== undefined && (
-                    <div class="muted small">tried by {health.servers.join(', ')}</div>
-                  )}
-                  <div class="muted small" role="status">
-                    {outcome === 'testing' && 'Testing …'}
-                    {outcome !== undefined && outcome !== 'testing' && (
-                      <TestResult test={outcome} />
-                    )}
-                  </div>
-                </td>
-                <td>
-                  <HealthWords health={health} />
-                </td>
-                <td class="number" data-label="delivered">
-                  {count(health?.delivered ?? 0)}
-                </td>
-                <td data-label="answers within">
-                  <DurationWords url={url} durations={health?.durations ?? []} />
-                </td>
-                <td class="number" data-label="waiting">
-                  {count(health?.waiting ?? 0)}
-                </td>
-                <td class="number">
-                  <span class="buttons">
-                    {configured.includes(url) && may('operator') && (
-                      <Button
-                        look="slim"
-                        disabled={outcome === 'testing'}
-                        onClick={() => test(url)}
-                      >
-                        Test
-                      </Button>
-                    )}
-                    {(health?.failed ?? 0) > 0 && may('operator') && (
-                      <Button look="slim" onClick={() => void replay(url)}>
-                        Send failed again
-                      </Button>
-                    )}
-                  </span>
-                </td>
-              </tr>
-            );
-          })}
+          {urls.map((url) => (
+            <EndpointRow
+              key={url}
+              url={url}
+              health={known.get(url)}
+              outcome={tested[url]}
+              hasServers={value.servers.length > 1}
+              test={configured.includes(url) && test}
+              replay={replay}
+            />
+          ))}
         </tbody>
       </table>
     </Card>
+  );
+}
+
+/** Tests endpoints, and keeps the last outcome of each. */
+function useTests(app: string) {
+  const [tested, setTested] = useState<Readonly<Record<string, Outcome>>>({});
+  const test = (url: string) => {
+    setTested((before) => ({ ...before, [url]: 'testing' }));
+    const path = { id: app };
+    return attempt(
+      async () => {
+        const outcome = await call('POST /apps/{id}/webhook-tests', { path, body: { url } });
+        setTested((before) => ({ ...before, [url]: outcome }));
+      },
+      (failed) => {
+        setTested(({ [url]: _, ...others }) => others);
+        sayWhy(failed);
+      },
+    );
+  };
+  return { tested, test };
+}
+
+interface EndpointRowProps {
+  readonly url: string;
+  /** Left out until a request was sent there. */
+  readonly health: Health | undefined;
+  /** Of the last test. */
+  readonly outcome: Outcome | undefined;
+  /** Whether more than one server sends. */
+  readonly hasServers: boolean;
+  /** Only configured endpoints can be tested. */
+  readonly test: false | Act;
+  readonly replay: Act;
+}
+
+function EndpointRow({ url, health, outcome, hasServers, test, replay }: EndpointRowProps) {
+  const { servers = [], delivered = 0, durations = [], waiting = 0, failed = 0 } = health ?? {};
+  return (
+    <tr>
+      <td class="name">
+        <div class="cut">{url}</div>
+        {hasServers && health !== undefined && (
+          <div class="muted small">tried by {servers.join(', ')}</div>
+        )}
+        <div class="muted small" role="status">
+          {outcome === 'testing' ? 'Testing …' : outcome && <TestResult test={outcome} />}
+        </div>
+      </td>
+      <td>
+        <HealthWords health={health} />
+      </td>
+      <td class="number" data-label="delivered">
+        {count(delivered)}
+      </td>
+      <td data-label="answers within">
+        <DurationWords url={url} durations={durations} />
+      </td>
+      <td class="number" data-label="waiting">
+        {count(waiting)}
+      </td>
+      <td class="number">
+        <span class="buttons">
+          {test && may('operator') && (
+            <Button look="slim" disabled={outcome === 'testing'} onClick={() => void test(url)}>
+              Test
+            </Button>
+          )}
+          {failed > 0 && may('operator') && (
+            <Button look="slim" onClick={() => void replay(url)}>
+              Send failed again
+            </Button>
+          )}
+        </span>
+      </td>
+    </tr>
   );
 }
 

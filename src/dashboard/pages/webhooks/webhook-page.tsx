@@ -1,6 +1,7 @@
-import { call, Failed } from '../../api/client.ts';
+import { type Answer, call } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { attempt } from '../../api/use-attempt.ts';
 import { Card } from '../../parts/card.tsx';
 import { Button, CopyButton } from '../../parts/controls.tsx';
 import { bytes, count, counted, moment } from '../../parts/formats.ts';
@@ -9,123 +10,138 @@ import { JsonTree } from '../../parts/json/json-tree.tsx';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { TableHead } from '../../parts/table-head.tsx';
-import { say } from '../../parts/toasts.tsx';
+import { say, sayWhy } from '../../parts/toasts.tsx';
 import { looks } from './webhooks-page.tsx';
 
-/** The result of one webhook request. */
-export default function WebhookPage({
-  app,
-  webhook,
-}: {
+type Webhook = Answer<'GET /webhooks/{id}'>;
+
+interface WebhookPageProps {
   readonly app: string;
   readonly webhook: string;
-}) {
-  const { value, failed, reload } = useAnswer('GET /webhooks/{id}', { path: { id: webhook } });
-  const replay = async () => {
-    try {
-      await call('POST /webhooks/{id}/replay', { path: { id: webhook } });
+}
+
+/** The result of one webhook request. */
+export default function WebhookPage({ app, webhook }: WebhookPageProps) {
+  const path = { id: webhook };
+  const { value, failed, reload } = useAnswer('GET /webhooks/{id}', { path });
+  const replay = () =>
+    attempt(async () => {
+      await call('POST /webhooks/{id}/replay', { path });
       say('It will be sent again.');
       reload();
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      say(error.message);
-    }
-  };
-  if (value === undefined) {
-    return (
-      <div class="page">
-        <PageHead title="Webhook request" of={app} failed={failed} />
-        {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
-        {failed?.status === 404 && (
-          <p class="muted">Finished requests are kept for some days, then they are removed.</p>
-        )}
-      </div>
-    );
-  }
-  const { state, reason, url, attempts, createdAt, finishedAt, nextAttemptAt, body, attemptLog } =
-    value;
+    }, sayWhy);
   return (
     <div class="page">
       <PageHead
         title="Webhook request"
         of={app}
-        says={
-          <span class="line-of">
-            <span class={`tag ${looks[state]}`}>{state}</span>
-            {reason !== '' ? `${reason}. ` : ''}
-            {counted(attempts, 'attempt')}, created {moment(createdAt)}
-            {nextAttemptAt !== null && `, next ${moment(nextAttemptAt)}`}
-            {finishedAt !== null && `, finished ${moment(finishedAt)}`}.
-          </span>
-        }
+        failed={failed}
+        says={value && <WebhookNews webhook={value} />}
         actions={
-          <>
-            {state !== 'waiting' && may('operator') && (
-              <Button look="primary" onClick={() => void replay()}>
-                Send again
-              </Button>
-            )}
-            <Button onClick={reload}>Refresh</Button>
-          </>
+          value && (
+            <>
+              {value.state !== 'waiting' && may('operator') && (
+                <Button look="primary" onClick={() => void replay()}>
+                  Send again
+                </Button>
+              )}
+              <Button onClick={reload}>Refresh</Button>
+            </>
+          )
         }
       />
-      <dl class="facts">
-        <dt>Endpoint</dt>
-        <dd class="mono">{url}</dd>
-        <dt>Id</dt>
-        <dd class="mono">{webhook}</dd>
-      </dl>
-      <Card title="Attempts">
-        {attemptLog.length === 0 ? (
-          <p class="inside muted">It has not been sent yet.</p>
-        ) : (
-          <table class="table cards">
-            <TableHead
-              columns={[
-                'What was answered',
-                'Outcome',
-                { number: 'Status' },
-                { number: 'Took' },
-                { number: 'When' },
-              ]}
-            />
-            <tbody>
-              {attemptLog.map(({ number, at, durationMs, outcome, status, answer }) => (
-                <tr key={number}>
-                  <td class="wide">
-                    {answer === '' || answer === null ? <span class="muted">nothing</span> : answer}
-                  </td>
-                  <td>
-                    <span class={`tag ${outcome === 'delivered' ? 'ok' : 'bad'}`}>{outcome}</span>
-                  </td>
-                  <td class="number" data-label={status === null ? undefined : 'status'}>
-                    {status ?? ''}
-                  </td>
-                  <td class="number">{count(durationMs)} ms</td>
-                  <td class="number">{moment(at)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        )}
-      </Card>
-      <Card
-        title="Body"
-        aside={
-          <span class="line-of">
-            <span class="muted small">{bytes(value.bodyBytes)}</span>
-            {body !== null && <CopyButton text={body} />}
-          </span>
-        }
-      >
-        <div class="inside">
-          {body === null ? (
-            <p class="muted">Payloads are hidden from you.</p>
-          ) : (
-            <JsonTree value={parsedJson(body) ?? body} />
+      {value === undefined ? (
+        <>
+          <FailureNotice failed={failed} retry={reload} />
+          {failed?.status === 404 && (
+            <p class="muted">Finished requests are kept for some days, then they are removed.</p>
           )}
-        </div>
-      </Card>
+        </>
+      ) : (
+        <>
+          <dl class="facts">
+            <dt>Endpoint</dt>
+            <dd class="mono">{value.url}</dd>
+            <dt>Id</dt>
+            <dd class="mono">{webhook}</dd>
+          </dl>
+          <Card title="Attempts">
+            <Attempts log={value.attemptLog} />
+          </Card>
+          <Body webhook={value} />
+        </>
+      )}
     </div>
+  );
+}
+
+interface WebhookProps {
+  readonly webhook: Webhook;
+}
+
+function WebhookNews({ webhook }: WebhookProps) {
+  const { state, reason, attempts, createdAt, finishedAt, nextAttemptAt } = webhook;
+  return (
+    <span class="line-of">
+      <span class={`tag ${looks[state]}`}>{state}</span>
+      {reason !== '' ? `${reason}. ` : ''}
+      {counted(attempts, 'attempt')}, created {moment(createdAt)}
+      {nextAttemptAt !== null && `, next ${moment(nextAttemptAt)}`}
+      {finishedAt !== null && `, finished ${moment(finishedAt)}`}.
+    </span>
+  );
+}
+
+function Attempts({ log }: { readonly log: Webhook['attemptLog'] }) {
+  if (log.length === 0) return <p class="inside muted">It has not been sent yet.</p>;
+  return (
+    <table class="table cards">
+      <TableHead
+        columns={[
+          'What was answered',
+          'Outcome',
+          { number: 'Status' },
+          { number: 'Took' },
+          { number: 'When' },
+        ]}
+      />
+      <tbody>
+        {log.map(({ number, at, durationMs, outcome, status, answer }) => (
+          <tr key={number}>
+            <td class="wide">{answer || <span class="muted">nothing</span>}</td>
+            <td>
+              <span class={`tag ${outcome === 'delivered' ? 'ok' : 'bad'}`}>{outcome}</span>
+            </td>
+            <td class="number" data-label={status === null ? undefined : 'status'}>
+              {status}
+            </td>
+            <td class="number">{count(durationMs)} ms</td>
+            <td class="number">{moment(at)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Body({ webhook: { body, bodyBytes } }: WebhookProps) {
+  return (
+    <Card
+      title="Body"
+      aside={
+        <span class="line-of">
+          <span class="muted small">{bytes(bodyBytes)}</span>
+          {body !== null && <CopyButton text={body} />}
+        </span>
+      }
+    >
+      <div class="inside">
+        {body === null ? (
+          <p class="muted">Payloads are hidden from you.</p>
+        ) : (
+          <JsonTree value={parsedJson(body) ?? body} />
+        )}
+      </div>
+    </Card>
   );
 }

@@ -66,7 +66,7 @@ export default function WebhooksPage({ app }: { readonly app: string }) {
       />
       <Endpoints app={app} replayed={reload} />
       <StateChoice states={states} state={state} choose={(chosen) => setQuery({ state: chosen })} />
-      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <FailureNotice failed={failed} retry={reload} />
       {items !== undefined && (
         <section class="card" aria-label="Webhook requests">
           {items.length === 0 ? (

@@ -23,37 +23,13 @@ interface NodeProps {
 function Node({ name, value, path, depth }: NodeProps) {
   const [isOpen, setOpen] = useState(depth < 3);
   const [drawn, setDrawn] = useState(DRAWN);
-  const label = name !== undefined && (
-    <>
-      <button type="button" class="name" title={`Copy ${path}`} onClick={() => void copy(path)}>
-        {name}
-      </button>
-      {': '}
-    </>
-  );
-  if (typeof value !== 'object' || value === null) {
-    return (
-      <div>
-        {label}
-        <Leaf value={value} />
-      </div>
-    );
-  }
-  const entries = Object.entries(value);
+  const entries = typeof value === 'object' ? Object.entries(value ?? {}) : [];
   const isList = Array.isArray(value);
   const [begin, end] = isList ? '[]' : '{}';
-  const size = `${begin}${entries.length === 0 ? '' : ` ${entries.length} `}${end}`;
-  if (entries.length === 0) {
-    return (
-      <div>
-        {label}
-        {size}
-      </div>
-    );
-  }
+  const isBranch = entries.length > 0;
   return (
     <div>
-      {depth > 0 && (
+      {isBranch && depth > 0 && (
         <button
           type="button"
           class="fold"
@@ -64,31 +40,51 @@ function Node({ name, value, path, depth }: NodeProps) {
           {isOpen ? '▾' : '▸'}
         </button>
       )}
-      {label}
-      <span class="muted">{isOpen ? begin : size}</span>
-      {isOpen && (
-        <ul>
-          {entries.slice(0, drawn).map(([key, each]) => (
-            <li key={key}>
-              <Node name={key} value={each} path={childPath(path, key, isList)} depth={depth + 1} />
-            </li>
-          ))}
-          {entries.length > drawn && (
-            <li>
-              <button type="button" onClick={() => setDrawn(drawn * 10)}>
-                … {entries.length - drawn} more
-              </button>
-            </li>
-          )}
-        </ul>
+      {name !== undefined && (
+        <>
+          <button type="button" class="name" title={`Copy ${path}`} onClick={() => void copy(path)}>
+            {name}
+          </button>
+          {': '}
+        </>
       )}
-      {isOpen && <span class="muted">{end}</span>}
+      {isBranch ? (
+        <span class="muted">{isOpen ? begin : `${begin} ${entries.length} ${end}`}</span>
+      ) : (
+        <Leaf value={value} />
+      )}
+      {isBranch && isOpen && (
+        <>
+          <ul>
+            {entries.slice(0, drawn).map(([key, each]) => (
+              <li key={key}>
+                <Node
+                  name={key}
+                  value={each}
+                  path={childPath(path, key, isList)}
+                  depth={depth + 1}
+                />
+              </li>
+            ))}
+            {entries.length > drawn && (
+              <li>
+                <button type="button" onClick={() => setDrawn(drawn * 10)}>
+                  … {entries.length - drawn} more
+                </button>
+              </li>
+            )}
+          </ul>
+          <span class="muted">{end}</span>
+        </>
+      )}
     </div>
   );
 }
 
+/** A value without entries. */
 function Leaf({ value }: { readonly value: unknown }) {
   if (typeof value === 'string') return <span class="string">{JSON.stringify(value)}</span>;
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? '[]' : '{}';
   return <span class={typeof value === 'number' ? 'number' : 'word'}>{String(value)}</span>;
 }
 

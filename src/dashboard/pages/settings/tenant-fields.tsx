@@ -1,0 +1,84 @@
+import { Card } from '../../parts/card.tsx';
+import { Field } from '../../parts/controls.tsx';
+import type { HistoryRule } from './history-rules.tsx';
+import { NumberField } from './number-field.tsx';
+
+/** The settings of an app or instance that the form changes. */
+export interface Editable {
+  readonly name: string;
+  readonly switches: Readonly<Record<string, boolean>>;
+  readonly limits: Readonly<Record<string, number>>;
+  /** Of an app. */
+  readonly history?: readonly HistoryRule[];
+}
+
+/** What a part of the form works on. */
+export interface Editing {
+  readonly edited: Editable;
+  readonly edit: (changed: Partial<Editable>) => void;
+  readonly isReadOnly: boolean;
+  readonly faultOf: (field: string) => string | undefined;
+}
+
+/** A setting that is on or off, in words. */
+export interface Switch {
+  readonly name: string;
+  readonly word: string;
+}
+
+interface FieldsProps extends Editing {
+  readonly noun: string;
+  readonly switches: readonly Switch[];
+  /** What a limit of 0 means. */
+  readonly hint: string;
+}
+
+/** The name, what is allowed, and the limits. */
+export function Fields(props: FieldsProps) {
+  const { noun, switches, hint, edited, edit, isReadOnly, faultOf } = props;
+  return (
+    <>
+      <section class="card" aria-label={`What the ${noun} may do`}>
+        <div class="inside form">
+          <Field label="Name" wrong={faultOf('name')}>
+            {(given) => (
+              <input
+                {...given}
+                disabled={isReadOnly}
+                value={edited.name}
+                onInput={({ currentTarget }) => edit({ name: currentTarget.value })}
+              />
+            )}
+          </Field>
+          {switches.map(({ name, word }) => (
+            <label key={name} class="check">
+              <input
+                type="checkbox"
+                disabled={isReadOnly}
+                checked={edited.switches[name]}
+                onChange={({ currentTarget }) =>
+                  edit({ switches: { ...edited.switches, [name]: currentTarget.checked } })
+                }
+              />
+              {word}
+            </label>
+          ))}
+        </div>
+      </section>
+      <Card title="Limits" aside={<span class="muted small">{hint}</span>}>
+        <div class="inside pair">
+          {Object.entries(edited.limits).map(([name, value]) => (
+            <NumberField
+              key={name}
+              name={name}
+              wrong={faultOf(`limits.${name}`)}
+              disabled={isReadOnly}
+              value={value}
+              change={(number) => edit({ limits: { ...edited.limits, [name]: number } })}
+            />
+          ))}
+        </div>
+      </Card>
+    </>
+  );
+}
