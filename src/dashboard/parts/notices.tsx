@@ -25,15 +25,15 @@ export function Notice({
   );
 }
 
-/** Why a question or an action failed, and what to do, by the status of the answer. */
+/** Why a question or an action failed, if it did, and what to do, by the status of the answer. */
 export function FailureNotice({
   failed,
   retry,
 }: {
-  readonly failed: Failed;
+  readonly failed: Failed | undefined;
   readonly retry?: (() => void) | undefined;
 }) {
-  return (
+  return failed === undefined ? null : (
     <div role="alert">
       <Notice
         level={failed.status === 409 || failed.status === 404 ? 'warn' : 'bad'}
