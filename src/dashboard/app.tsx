@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import { askServerFacts } from './api/server-facts.ts';
-import { type PageComponent, pages } from './pages/table.ts';
+import { type LoadOtherPages, load, type PageComponent, pages } from './pages/table.ts';
 import { commandsOf } from './pages/views.ts';
 import { Button } from './parts/controls.tsx';
 import { Notice } from './parts/notices.tsx';
@@ -12,8 +12,12 @@ import { askApps, knownApps } from './shell/apps.ts';
 import { instances } from './shell/instances.ts';
 import { Shell } from './shell/shell.tsx';
 
+interface AppProps {
+  readonly loadOthers: LoadOtherPages;
+}
+
 /** All pages for a logged-in user. */
-export function App() {
+export function App({ loadOthers }: AppProps) {
   useEffect(() => {
     catchLinks();
     void askServerFacts();
@@ -31,15 +35,15 @@ export function App() {
   return (
     <Shell>
       <Guarded key={path}>
-        <Page path={path} />
+        <Page path={path} loadOthers={loadOthers} />
       </Guarded>
     </Shell>
   );
 }
 
-function Page({ path }: { readonly path: string }) {
-  const page = pages.find(({ pattern }) => match(pattern, path) !== undefined);
-  const values = page === undefined ? undefined : match(page.pattern, path);
+function Page({ path, loadOthers }: AppProps & { readonly path: string }) {
+  const [pattern, name] = pages.find(([each]) => match(each, path) !== undefined) ?? [];
+  const values = pattern === undefined ? undefined : match(pattern, path);
   const [loaded, setLoaded] = useState<{
     readonly of: string;
     readonly Component: PageComponent;
@@ -58,18 +62,18 @@ function Page({ path }: { readonly path: string }) {
     if (instance !== undefined) instances.keep(instance);
   }, [app, instance]);
   useEffect(() => {
-    if (page === undefined) return;
-    page.load().then(
-      (file) => setLoaded({ of: page.pattern, Component: file.default as PageComponent }),
+    if (pattern === undefined || name === undefined) return;
+    load(name, loadOthers).then(
+      (Component) => setLoaded({ of: pattern, Component }),
       () => setLost(true),
     );
-  }, [page]);
+  }, [pattern, name, loadOthers]);
   // Before the page is drawn, which shows them.
   viewCommands.value =
-    page === undefined || values === undefined
+    pattern === undefined || values === undefined
       ? []
-      : commandsOf(page.pattern, values, () => address.peek().query);
-  if (page === undefined || values === undefined) {
+      : commandsOf(pattern, values, () => address.peek().query);
+  if (pattern === undefined || values === undefined) {
     return <Nothing title="There is no such page" says={path} />;
   }
   if (unknown !== false) {
@@ -84,7 +88,7 @@ function Page({ path }: { readonly path: string }) {
       </div>
     );
   }
-  if (loaded?.of !== page.pattern) return <div class="page" aria-busy="true" />;
+  if (loaded?.of !== pattern) return <div class="page" aria-busy="true" />;
   const { Component } = loaded;
   return <Component key={JSON.stringify(values)} {...values} />;
 }

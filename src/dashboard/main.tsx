@@ -1,12 +1,15 @@
-import { type ComponentType, render } from 'preact';
+import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { askSession, session } from './api/session.ts';
+import type { App } from './app.tsx';
 import { LogInPage } from './shell/log-in.tsx';
 import { applyTheme } from './shell/theme.ts';
 
+const loadOthers = () => import('./pages/other-pages.ts');
+
 /** The log-in page. The other pages are loaded after the log-in. */
 function Dashboard() {
-  const [Loaded, setLoaded] = useState<ComponentType | undefined>(undefined);
+  const [Loaded, setLoaded] = useState<typeof App>();
   const [isLost, setLost] = useState(false);
   const isLoggedIn = session.value !== undefined;
   useEffect(() => {
@@ -18,7 +21,7 @@ function Dashboard() {
   }, [isLoggedIn]);
   if (!isLoggedIn) return <LogInPage />;
   if (isLost) return <p role="alert">The dashboard could not be loaded. Reload this page.</p>;
-  return Loaded === undefined ? null : <Loaded />;
+  return Loaded === undefined ? null : <Loaded loadOthers={loadOthers} />;
 }
 
 const place = document.getElementById('dashboard');

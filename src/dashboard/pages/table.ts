@@ -3,50 +3,44 @@ import HomePage from './home/home-page.tsx';
 
 export type PageComponent = ComponentType<Readonly<Record<string, string>>>;
 
-interface Page {
-  /** Below `/dashboard`. `:app` and the like become properties of the page. */
-  readonly pattern: string;
-  readonly load: () => Promise<{ readonly default: unknown }>;
+type OtherPages = typeof import('./other-pages.ts').otherPages;
+type PageName = 'home' | keyof OtherPages;
+
+/** Loads all pages except Home. Handed in, because the file of these pages imports the app. */
+export type LoadOtherPages = () => Promise<{ readonly otherPages: OtherPages }>;
+
+/** Loads a page. Home is there already: it is opened first, and needs little of the others. */
+export async function load(name: PageName, loadOthers: LoadOtherPages): Promise<PageComponent> {
+  const page = name === 'home' ? HomePage : (await loadOthers()).otherPages[name];
+  return page as PageComponent;
 }
 
-type OtherPages = typeof import('./other-pages.ts').otherPages;
-
-const other = (name: keyof OtherPages) => async () => ({
-  default: (await import('./other-pages.ts')).otherPages[name],
-});
-
-/** Every page. Home is in the first bundle: it is opened first, and needs little of the others. */
-export const pages: readonly Page[] = [
-  { pattern: '/', load: async () => ({ default: HomePage }) },
-  { pattern: '/nodes', load: other('nodes') },
-  { pattern: '/log', load: other('log') },
-  { pattern: '/audit', load: other('audit') },
-  { pattern: '/apps/:app/live', load: other('live') },
-  { pattern: '/apps/:app/send', load: other('send') },
-  { pattern: '/apps/:app/connect', load: other('connect') },
-  { pattern: '/apps/:app/channels', load: other('channels') },
-  { pattern: '/apps/:app/channels/:channel', load: other('channel') },
-  { pattern: '/apps/:app/connections', load: other('connections') },
-  {
-    pattern: '/apps/:app/connections/:socket',
-    load: other('connection'),
-  },
-  { pattern: '/apps/:app/problems', load: other('problems') },
-  { pattern: '/apps/:app/webhooks', load: other('webhooks') },
-  { pattern: '/apps/:app/webhooks/:webhook', load: other('webhook') },
-  { pattern: '/apps/:app/keys', load: other('keys') },
-  { pattern: '/apps/:app/settings', load: other('settings') },
-  { pattern: '/push/:instance/live', load: other('live') },
-  { pattern: '/push/:instance/compose', load: other('compose') },
-  { pattern: '/push/:instance/credentials', load: other('credentials') },
-  { pattern: '/push/:instance/settings', load: other('instanceSettings') },
-  { pattern: '/push/:instance/publishes', load: other('publishes') },
-  {
-    pattern: '/push/:instance/publishes/:publish',
-    load: other('publish'),
-  },
-  { pattern: '/push/:instance/devices', load: other('devices') },
-  { pattern: '/push/:instance/devices/:device', load: other('device') },
-  { pattern: '/users/:user', load: other('user') },
-  { pattern: '/apps/:app/usage', load: other('usage') },
+/** Every page: its address below `/dashboard`, where `:app` and the like become properties of the page, and its name. */
+export const pages: readonly (readonly [pattern: string, name: PageName])[] = [
+  ['/', 'home'],
+  ['/nodes', 'nodes'],
+  ['/log', 'log'],
+  ['/audit', 'audit'],
+  ['/apps/:app/live', 'live'],
+  ['/apps/:app/send', 'send'],
+  ['/apps/:app/connect', 'connect'],
+  ['/apps/:app/channels', 'channels'],
+  ['/apps/:app/channels/:channel', 'channel'],
+  ['/apps/:app/connections', 'connections'],
+  ['/apps/:app/connections/:socket', 'connection'],
+  ['/apps/:app/problems', 'problems'],
+  ['/apps/:app/webhooks', 'webhooks'],
+  ['/apps/:app/webhooks/:webhook', 'webhook'],
+  ['/apps/:app/keys', 'keys'],
+  ['/apps/:app/settings', 'settings'],
+  ['/push/:instance/live', 'live'],
+  ['/push/:instance/compose', 'compose'],
+  ['/push/:instance/credentials', 'credentials'],
+  ['/push/:instance/settings', 'instanceSettings'],
+  ['/push/:instance/publishes', 'publishes'],
+  ['/push/:instance/publishes/:publish', 'publish'],
+  ['/push/:instance/devices', 'devices'],
+  ['/push/:instance/devices/:device', 'device'],
+  ['/users/:user', 'user'],
+  ['/apps/:app/usage', 'usage'],
 ];

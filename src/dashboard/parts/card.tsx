@@ -21,3 +21,19 @@ export function Card({ title, aside, children }: CardProps) {
     </section>
   );
 }
+
+interface FactProps {
+  readonly word: string;
+  readonly look?: string;
+  readonly children: ComponentChildren;
+}
+
+/** A line of a list of facts: its name and its value. It is left out without a value. */
+export function Fact({ word, look, children }: FactProps) {
+  return children === false || children == null ? null : (
+    <>
+      <dt>{word}</dt>
+      <dd class={look}>{children}</dd>
+    </>
+  );
+}

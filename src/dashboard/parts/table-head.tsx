@@ -1,3 +1,5 @@
+import type { ComponentChildren } from 'preact';
+
 /** The name of a column. Columns of figures are right-aligned. */
 export type Column = string | { readonly number: string };
 
@@ -26,5 +28,21 @@ export function TableHead({ columns, hasActions = false }: TableHeadProps) {
         )}
       </tr>
     </thead>
+  );
+}
+
+/** A table whose rows are cards on a narrow screen. */
+export function Table({
+  columns,
+  children,
+}: {
+  readonly columns: readonly Column[];
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <table class="table cards">
+      <TableHead columns={columns} />
+      <tbody>{children}</tbody>
+    </table>
   );
 }

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { Failed } from '../api/client.ts';
+import { type Answer, call, Failed, type Given, type OperationName } from '../api/client.ts';
 
 /** A list that is read page by page. */
 export interface Paged<Item> {
@@ -63,3 +63,23 @@ export function usePages<Item>(
     reload: () => void ask([], undefined),
   };
 }
+
+/** Reads the list of that name in the answers of an operation. `cursor` is the parameter that continues it. */
+export function useList<Name extends OperationName, List extends keyof Answer<Name>>(
+  name: Name,
+  list: List,
+  given: Given<Name>,
+  cursor: 'after' | 'before' = 'after',
+): Paged<ItemOf<Answer<Name>[List]>> {
+  return usePages(`${name} ${JSON.stringify(given)}`, async (at) => {
+    const { query } = given as { readonly query?: object };
+    const asked = { ...given, query: { ...query, [cursor]: at } } as Given<Name>;
+    const answer = (await call(name, asked)) as Page<Name, List>;
+    return { items: answer[list], next: answer.next };
+  });
+}
+
+type ItemOf<Items> = Items extends readonly (infer Item)[] ? Item : never;
+type Page<Name extends OperationName, List extends keyof Answer<Name>> = {
+  readonly [Part in List]: readonly ItemOf<Answer<Name>[List]>[];
+} & { readonly next: string | null };

@@ -9,7 +9,7 @@ import { JsonTree } from '../../parts/json/json-tree.tsx';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { AwayServers } from '../../parts/servers.tsx';
-import { TableHead } from '../../parts/table-head.tsx';
+import { Table } from '../../parts/table-head.tsx';
 import { go, inApp, pathTo } from '../../routing/router.ts';
 import { UserLink } from '../../shell/user-link.tsx';
 import { ConnectionTable } from '../connections/connection-table.tsx';
@@ -35,26 +35,26 @@ export default function ChannelPage({
     { path: { id: app, name: channel } },
     { everyMs: POLL_MS },
   );
-  const appPath = inApp(app);
+  const sendPath = inApp(app, 'send');
   return (
     <div class="page">
       <PageHead
         title={channel}
         of={app}
         failed={failed}
-        says={value === undefined ? undefined : sentence(value)}
+        says={value && sentence(value)}
         actions={
           <>
-            <a class="button" href={pathTo(`${appPath}/live`, { channel })}>
+            <a class="button" href={pathTo(inApp(app, 'live'), { channel })}>
               Watch it live
             </a>
             <a
               class="button"
-              href={pathTo(`${appPath}/send`)}
+              href={pathTo(sendPath)}
               onClick={(event) => {
                 event.preventDefault();
                 sendDraft.value = { ...sendDraft.value, channel };
-                go(`${appPath}/send`);
+                go(sendPath);
               }}
             >
               Send here
@@ -62,18 +62,9 @@ export default function ChannelPage({
           </>
         }
       />
-      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <FailureNotice failed={failed} retry={reload} />
       <AwayServers servers={value?.servers} />
-      {value !== undefined && !value.occupied && value.cached === null && (
-        <div class="card">
-          <Empty icon="channel" title="Nobody is subscribed">
-            <p>Names of channels are exact: capitals, dots and dashes count.</p>
-            <a class="button" href={pathTo(`${appPath}/channels`)}>
-              Show all channels in use
-            </a>
-          </Empty>
-        </div>
-      )}
+      {value !== undefined && !value.occupied && value.cached === null && <Nobody app={app} />}
       {value?.cached != null && <Cached cached={value.cached} />}
       <History app={app} channel={channel} />
       {value !== undefined && value.users > 0 && <Members app={app} value={value} />}
@@ -82,7 +73,7 @@ export default function ChannelPage({
           title="Connections"
           aside={
             value.moreConnections && (
-              <a class="small" href={pathTo(`${appPath}/connections`, { channel })}>
+              <a class="small" href={pathTo(inApp(app, 'connections'), { channel })}>
                 Show all
               </a>
             )
@@ -91,6 +82,19 @@ export default function ChannelPage({
           <ConnectionTable app={app} {...value} />
         </Card>
       )}
+    </div>
+  );
+}
+
+function Nobody({ app }: { readonly app: string }) {
+  return (
+    <div class="card">
+      <Empty icon="channel" title="Nobody is subscribed">
+        <p>Names of channels are exact: capitals, dots and dashes count.</p>
+        <a class="button" href={pathTo(inApp(app, 'channels'))}>
+          Show all channels in use
+        </a>
+      </Empty>
     </div>
   );
 }
@@ -133,23 +137,20 @@ function Members({ app, value }: { readonly app: string; readonly value: Channel
       title="Members"
       aside={<Search label="Filter members" value={typed} onInput={setTyped} />}
     >
-      <table class="table cards">
-        <TableHead columns={['User', 'User info']} />
-        <tbody>
-          {fits.slice(0, DRAWN).map(({ userId, userInfo }) => (
-            <tr key={userId}>
-              <td class="name">
-                <div class="cut">
-                  <UserLink user={userId} app={app} channel={value.name} />
-                </div>
-              </td>
-              <td class="wide">
-                <div class="cut mono muted">{userInfo ?? ''}</div>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table columns={['User', 'User info']}>
+        {fits.slice(0, DRAWN).map(({ userId, userInfo }) => (
+          <tr key={userId}>
+            <td class="name">
+              <div class="cut">
+                <UserLink user={userId} app={app} channel={value.name} />
+              </div>
+            </td>
+            <td class="wide">
+              <div class="cut mono muted">{userInfo ?? ''}</div>
+            </td>
+          </tr>
+        ))}
+      </Table>
       {(fits.length > DRAWN || value.users > value.members.length) && (
         <p class="inside muted small">
           {count(Math.min(fits.length, DRAWN))} of {count(value.users)} are shown. The filter looks

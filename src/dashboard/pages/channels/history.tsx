@@ -7,7 +7,7 @@ import { Card } from '../../parts/card.tsx';
 import { Button, CopyButton } from '../../parts/controls.tsx';
 import { Confirm } from '../../parts/dialogs/confirm.tsx';
 import { bytes, counted, duration, preciseTime } from '../../parts/formats.ts';
-import { TableHead } from '../../parts/table-head.tsx';
+import { Table } from '../../parts/table-head.tsx';
 import { say } from '../../parts/toasts.tsx';
 
 type Kept = Answer<'GET /apps/{id}/channels/{name}/history'>;
@@ -41,27 +41,7 @@ export function History({ app, channel }: { readonly app: string; readonly chann
         </>
       }
     >
-      {value.events.length > 0 && (
-        <table class="table cards">
-          <TableHead columns={['At', 'Event', 'Data', 'A client gets after it']} />
-          <tbody>
-            {value.events.map((event, missed) => (
-              <tr key={event.id}>
-                <td class="mono moment" title={event.id}>
-                  {preciseTime(event.atMs)}
-                </td>
-                <td class="name">
-                  <div class="cut">{event.name}</div>
-                </td>
-                <td class="wide">
-                  <div class="cut mono muted">{event.data ?? bytes(event.bytes)}</div>
-                </td>
-                <td data-label="a client gets after it">{counted(missed, 'event')}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      {value.events.length > 0 && <Events events={value.events} />}
       {isForgetting && (
         <Confirm
           title="Forget the history of this channel?"
@@ -78,6 +58,27 @@ export function History({ app, channel }: { readonly app: string; readonly chann
         </Confirm>
       )}
     </Card>
+  );
+}
+
+function Events({ events }: Pick<Kept, 'events'>) {
+  return (
+    <Table columns={['At', 'Event', 'Data', 'A client gets after it']}>
+      {events.map(({ id, atMs, name, data, bytes: size }, missed) => (
+        <tr key={id}>
+          <td class="mono moment" title={id}>
+            {preciseTime(atMs)}
+          </td>
+          <td class="name">
+            <div class="cut">{name}</div>
+          </td>
+          <td class="wide">
+            <div class="cut mono muted">{data ?? bytes(size)}</div>
+          </td>
+          <td data-label="a client gets after it">{counted(missed, 'event')}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

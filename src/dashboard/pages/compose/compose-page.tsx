@@ -1,22 +1,18 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { call, Failed } from '../../api/client.ts';
 import { asCurl, asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
-import { Button, Field, Tabs } from '../../parts/controls.tsx';
-import { Confirm } from '../../parts/dialogs/confirm.tsx';
 import { count, counted } from '../../parts/formats.ts';
-import { parsedObject } from '../../parts/json/json.ts';
-import { FailureNotice, Notice } from '../../parts/notices.tsx';
+import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { address, go, inInstance } from '../../routing/router.ts';
+import { address } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { draft, liveOf, namesOf, withNames } from './draft.ts';
-import { DraftForm } from './draft-form.tsx';
+import { DraftEditor } from './draft-editor.tsx';
 import { type Preview, Previews } from './previews.tsx';
+import { SendDraft } from './send-draft.tsx';
 import { ThisBrowser } from './this-browser.tsx';
 
-/** From how many devices on the number must be typed. */
-const MANY = 100;
 const TYPING_MS = 300;
 
 /** What will they see, and who gets it? */
@@ -27,16 +23,9 @@ export default function ComposePage({ instance }: { readonly instance: string })
     if (users !== undefined) draft.value = withNames(draft.value, 'users', users);
     else if (interests !== undefined) draft.value = withNames(draft.value, 'interests', interests);
   });
-  const [view, setView] = useState<'Form' | 'JSON'>('Form');
-  const [json, setJson] = useState('');
-  const body = draft.value;
-  const isBroken = view === 'JSON' && parsedObject(json) === undefined;
-  const { preview, failed } = usePreview(instance, body);
+  const [isBroken, setBroken] = useState(false);
+  const { preview, failed } = usePreview(instance, draft.value);
   const shown = isBroken ? undefined : preview;
-  const choose = (name: 'Form' | 'JSON') => {
-    if (name === 'JSON') setJson(JSON.stringify(draft.value, null, 2));
-    setView(name);
-  };
   return (
     <div class="page">
       <PageHead
@@ -48,45 +37,13 @@ export default function ComposePage({ instance }: { readonly instance: string })
           { name: 'fanfare', text: () => commandOf(instance) },
         ]}
       />
-      {failed !== undefined && <FailureNotice failed={failed} />}
+      <FailureNotice failed={failed} />
       <div class="compose">
-        <section class="card" aria-label="Publish">
-          <Tabs
-            label="Write it as"
-            names={['Form', 'JSON']}
-            chosen={view}
-            choose={choose}
-            panel="draft"
-          />
-          <div class="inside stack" id="draft" role="tabpanel" aria-label={view}>
-            {view === 'Form' ? (
-              <DraftForm />
-            ) : (
-              <Field
-                label="Body"
-                hint="As backends send it. The form keeps what it has no field for."
-                wrong={isBroken ? 'This is not a JSON object.' : undefined}
-              >
-                {(given) => (
-                  <textarea
-                    {...given}
-                    class="input tall"
-                    spellcheck={false}
-                    value={json}
-                    onInput={({ currentTarget: { value } }) => {
-                      setJson(value);
-                      draft.value = parsedObject(value) ?? draft.value;
-                    }}
-                  />
-                )}
-              </Field>
-            )}
-            <Faults preview={shown} />
-            <Send instance={instance} preview={shown} />
-          </div>
-        </section>
+        <DraftEditor isBroken={isBroken} setBroken={setBroken}>
+          <SendDraft instance={instance} preview={shown} />
+        </DraftEditor>
         <div class="stack">
-          <Previews body={body} preview={shown} />
+          <Previews body={draft.value} preview={shown} />
           <ThisBrowser instance={instance} />
         </div>
       </div>
@@ -151,94 +108,6 @@ function liveWords({ asked, reached, silent, absent }: NonNullable<Preview['live
 function whoIsMissing(): string {
   const { kind, text } = namesOf(draft.value);
   return kind === 'users' ? `none belongs to ${text}` : `none is subscribed to ${text}`;
-}
-
-function Faults({ preview }: { readonly preview: Preview | undefined }) {
-  const faults = preview?.faults ?? [];
-  if (faults.length === 0) return null;
-  return (
-    <Notice level="bad">
-      <p>The server would refuse it.</p>
-      <ul>
-        {faults.map(({ field, rule }) => (
-          <li key={field + rule}>
-            <code>{field}</code> {rule}
-          </li>
-        ))}
-      </ul>
-    </Notice>
-  );
-}
-
-function Send({
-  instance,
-  preview,
-}: {
-  readonly instance: string;
-  readonly preview: Preview | undefined;
-}) {
-  const [failed, setFailed] = useState<Failed>();
-  const [isAsking, setAsking] = useState(false);
-  const [isSending, setSending] = useState(false);
-  // The same draft is sent once, also if the answer to the first click was lost.
-  const key = useRef({ of: '', value: '' });
-  const { devices = 0, more = false } = preview?.audience ?? {};
-  const send = async () => {
-    const text = JSON.stringify(draft.value);
-    if (key.current.of !== text) key.current = { of: text, value: newKey() };
-    setSending(true);
-    try {
-      const { publishId } = await call('POST /instances/{id}/publishes', {
-        path: { id: instance },
-        query: { idempotencyKey: key.current.value },
-        body: draft.value,
-      });
-      go(inInstance(instance, 'publishes', publishId));
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      setFailed(error);
-    } finally {
-      setSending(false);
-    }
-  };
-  const to = `${more ? 'more than ' : ''}${counted(devices, 'device')}`;
-  const isReady = preview !== undefined && preview.faults.length === 0;
-  return (
-    <>
-      <div class="buttons">
-        <Button
-          look="primary"
-          icon="send"
-          disabled={!isReady || isSending || !may('operator')}
-          onClick={() => {
-            if (devices >= MANY) setAsking(true);
-            else void send();
-          }}
-        >
-          {draft.value['sendAt'] === undefined ? 'Send' : 'Schedule'}
-          {isReady ? ` ${draft.value['sendAt'] === undefined ? 'to' : 'for'} ${to}` : ''}
-        </Button>
-        {!may('operator') && <span class="muted small">Sending takes the role operator.</span>}
-      </div>
-      {failed !== undefined && <FailureNotice failed={failed} />}
-      {isAsking && (
-        <Confirm
-          title={`Send to ${to}?`}
-          typed={String(devices)}
-          action={`Send to ${to}`}
-          close={() => setAsking(false)}
-          act={send}
-        >
-          Nobody can take back a notification that a device has shown.
-        </Confirm>
-      )}
-    </>
-  );
-}
-
-/** Pages without TLS have no `randomUUID`. */
-function newKey(): string {
-  return [...crypto.getRandomValues(new Uint32Array(4))].join('-');
 }
 
 function curlOf(instance: string): string {

@@ -26,11 +26,47 @@ const texts: readonly {
 /** The fields that most publishes need. Other fields of the draft stay unchanged. */
 export function DraftForm() {
   const body = draft.value;
-  const { kind, text } = namesOf(body);
+  return (
+    <>
+      <Target />
+      <fieldset class="kinds" aria-label="Platforms">
+        {platforms.map(({ platform, word }) => (
+          <label key={platform} class="check">
+            <input
+              type="checkbox"
+              checked={body[platform] !== undefined}
+              onChange={({ currentTarget: { checked } }) => {
+                draft.value = withPlatform(draft.value, platform, checked);
+              }}
+            />
+            {word}
+          </label>
+        ))}
+      </fieldset>
+      <div class="pair">
+        {texts.map(({ name, label, hint }) => (
+          <TextField
+            key={name}
+            label={label}
+            hint={hint}
+            value={textOf(body, name)}
+            write={(text) => {
+              draft.value = withText(draft.value, name, text);
+            }}
+          />
+        ))}
+        <SendAt />
+      </div>
+    </>
+  );
+}
+
+/** Who gets it. */
+function Target() {
+  const { kind, text } = namesOf(draft.value);
   // What is typed may end in a comma, which the draft does not have.
   const [typed, setTyped] = useState(text);
-  const sendAt = body['sendAt'];
-  const name = (chosen: 'interests' | 'users', names: string) => {
+  const name = (chosen: typeof kind, names: string) => {
     setTyped(names);
     draft.value = withNames(draft.value, chosen, names);
   };
@@ -59,48 +95,27 @@ export function DraftForm() {
         />
       </div>
       {kind === 'users' && <LiveFields />}
-      <fieldset class="kinds" aria-label="Platforms">
-        {platforms.map(({ platform, word }) => (
-          <label key={platform} class="check">
-            <input
-              type="checkbox"
-              checked={body[platform] !== undefined}
-              onChange={({ currentTarget: { checked } }) => {
-                draft.value = withPlatform(draft.value, platform, checked);
-              }}
-            />
-            {word}
-          </label>
-        ))}
-      </fieldset>
-      <div class="pair">
-        {texts.map(({ name: field, label, hint }) => (
-          <TextField
-            key={field}
-            label={label}
-            hint={hint}
-            value={textOf(body, field)}
-            write={(written) => {
-              draft.value = withText(draft.value, field, written);
-            }}
-          />
-        ))}
-        <Field label="When" hint="Empty: at once. Up to 30 days ahead.">
-          {(given) => (
-            <input
-              {...given}
-              type="datetime-local"
-              value={typeof sendAt === 'string' ? localTime(sendAt) : ''}
-              onInput={({ currentTarget: { value } }) => {
-                const { sendAt: _, ...others } = draft.value;
-                draft.value =
-                  value === '' ? others : { ...others, sendAt: new Date(value).toISOString() };
-              }}
-            />
-          )}
-        </Field>
-      </div>
     </>
+  );
+}
+
+function SendAt() {
+  const { sendAt } = draft.value;
+  return (
+    <Field label="When" hint="Empty: at once. Up to 30 days ahead.">
+      {(given) => (
+        <input
+          {...given}
+          type="datetime-local"
+          value={typeof sendAt === 'string' ? localTime(sendAt) : ''}
+          onInput={({ currentTarget: { value } }) => {
+            const { sendAt: _, ...others } = draft.value;
+            draft.value =
+              value === '' ? others : { ...others, sendAt: new Date(value).toISOString() };
+          }}
+        />
+      )}
+    </Field>
   );
 }
 

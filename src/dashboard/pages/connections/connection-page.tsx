@@ -1,16 +1,23 @@
-import { useState } from 'preact/hooks';
-import { call, Failed } from '../../api/client.ts';
+import { type Answer, call } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { Card } from '../../parts/card.tsx';
+import { Card, Fact } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { counted, duration, moment } from '../../parts/formats.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { say } from '../../parts/toasts.tsx';
+import { useOutcome } from '../../parts/use-outcome.ts';
 import { inApp, pathTo } from '../../routing/router.ts';
 import { UserLink } from '../../shell/user-link.tsx';
 import { libraryOf, Waiting } from './connection-table.tsx';
+
+type Connection = Answer<'GET /apps/{id}/connections/{socket}'>;
+
+interface ConnectionProps {
+  readonly app: string;
+  readonly connection: Connection;
+}
 
 const POLL_MS = 3000;
 
@@ -28,16 +35,10 @@ export default function ConnectionPage({
     { path },
     { everyMs: POLL_MS },
   );
-  const [wrong, setWrong] = useState<Failed | undefined>(undefined);
-  const appPath = inApp(app);
+  const { failed: wrong, attempt } = useOutcome();
   const disconnect = async () => {
-    try {
-      await call('DELETE /apps/{id}/connections/{socket}', { path });
-      say('Disconnected. A well-behaved client connects again.');
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      setWrong(error);
-    }
+    await call('DELETE /apps/{id}/connections/{socket}', { path });
+    say('Disconnected. A well-behaved client connects again.');
   };
   return (
     <div class="page">
@@ -45,21 +46,17 @@ export default function ConnectionPage({
         title={`Connection ${socket}`}
         of={app}
         failed={failed}
-        says={
-          value === undefined
-            ? undefined
-            : `${value.user ?? 'Nobody signed in'}, with ${libraryOf(value)}, in ${counted(value.channels, 'channel')}, open for ${duration(Date.now() - value.openedAtMs)}.`
-        }
+        says={value && sentence(value)}
         actions={
           <>
-            <a class="button" href={pathTo(`${appPath}/live`, { socket })}>
+            <a class="button" href={pathTo(inApp(app, 'live'), { socket })}>
               Watch it live
             </a>
             {may('operator') && (
               <Button
                 look="danger"
                 disabled={failed !== undefined}
-                onClick={() => void disconnect()}
+                onClick={() => void attempt(disconnect)}
               >
                 Disconnect
               </Button>
@@ -67,74 +64,72 @@ export default function ConnectionPage({
           </>
         }
       />
-      {failed !== undefined && (
-        <FailureNotice failed={failed} retry={failed.status === 404 ? undefined : reload} />
-      )}
-      {wrong !== undefined && <FailureNotice failed={wrong} />}
+      <FailureNotice failed={failed} retry={failed?.status === 404 ? undefined : reload} />
+      <FailureNotice failed={wrong} />
       {value !== undefined && (
         <div class="two">
-          <Card title="Facts">
-            <dl class="inside facts">
-              <dt>User</dt>
-              <dd>
-                {value.user === null ? (
-                  <span class="muted">not signed in</span>
-                ) : (
-                  <UserLink user={value.user} app={app} />
-                )}
-              </dd>
-              <dt>Waiting for it</dt>
-              <dd>
-                <Waiting bytes={value.waitingBytes} />
-              </dd>
-              <dt>Heard from</dt>
-              <dd>{duration(Date.now() - value.heardAtMs)} ago</dd>
-              <dt>Opened</dt>
-              <dd>{moment(value.openedAtMs)}</dd>
-              <dt>Library</dt>
-              <dd>
-                {libraryOf(value)}
-                {value.client !== null && `, protocol ${value.client.protocol}`}
-              </dd>
-              <dt>Transport</dt>
-              <dd>{value.transport === 'http' ? 'HTTP' : 'WebSocket'}</dd>
-              {value.address !== null && (
-                <>
-                  <dt>Address</dt>
-                  <dd>
-                    <a href={pathTo(`${appPath}/connections`, { address: value.address })}>
-                      {value.address}
-                    </a>
-                  </dd>
-                </>
-              )}
-              {value.watching > 0 && (
-                <>
-                  <dt>Watches</dt>
-                  <dd>{counted(value.watching, 'user')}</dd>
-                </>
-              )}
-              <dt>Server</dt>
-              <dd>{value.server}</dd>
-            </dl>
-          </Card>
-          <Card title="Channels">
-            <ul class="inside stack tight">
-              {value.channelNames.length === 0 && <li class="muted">None yet.</li>}
-              {value.channelNames.map((name) => (
-                <li key={name} class="cut">
-                  <a href={pathTo(`${appPath}/channels/${encodeURIComponent(name)}`)}>{name}</a>
-                </li>
-              ))}
-              {value.channels > value.channelNames.length && (
-                <li class="muted">
-                  … {counted(value.channels - value.channelNames.length, 'more', 'more')}
-                </li>
-              )}
-            </ul>
-          </Card>
+          <Facts app={app} connection={value} />
+          <Channels app={app} connection={value} />
         </div>
       )}
     </div>
+  );
+}
+
+function sentence(connection: Connection): string {
+  const { user, channels, openedAtMs } = connection;
+  const openFor = duration(Date.now() - openedAtMs);
+  return `${user ?? 'Nobody signed in'}, with ${libraryOf(connection)}, in ${counted(channels, 'channel')}, open for ${openFor}.`;
+}
+
+function Facts({ app, connection }: ConnectionProps) {
+  const { user, client, address, watching } = connection;
+  return (
+    <Card title="Facts">
+      <dl class="inside facts">
+        <Fact word="User">
+          {user === null ? (
+            <span class="muted">not signed in</span>
+          ) : (
+            <UserLink user={user} app={app} />
+          )}
+        </Fact>
+        <Fact word="Waiting for it">
+          <Waiting bytes={connection.waitingBytes} />
+        </Fact>
+        <Fact word="Heard from">{duration(Date.now() - connection.heardAtMs)} ago</Fact>
+        <Fact word="Opened">{moment(connection.openedAtMs)}</Fact>
+        <Fact word="Library">
+          {libraryOf(connection)}
+          {client !== null && `, protocol ${client.protocol}`}
+        </Fact>
+        <Fact word="Transport">{connection.transport === 'http' ? 'HTTP' : 'WebSocket'}</Fact>
+        <Fact word="Address">
+          {address !== null && (
+            <a href={pathTo(inApp(app, 'connections'), { address })}>{address}</a>
+          )}
+        </Fact>
+        <Fact word="Watches">{watching > 0 && counted(watching, 'user')}</Fact>
+        <Fact word="Server">{connection.server}</Fact>
+      </dl>
+    </Card>
+  );
+}
+
+function Channels({ app, connection: { channels, channelNames } }: ConnectionProps) {
+  return (
+    <Card title="Channels">
+      <ul class="inside stack tight">
+        {channelNames.length === 0 && <li class="muted">None yet.</li>}
+        {channelNames.map((name) => (
+          <li key={name} class="cut">
+            <a href={pathTo(inApp(app, 'channels', name))}>{name}</a>
+          </li>
+        ))}
+        {channels > channelNames.length && (
+          <li class="muted">… {counted(channels - channelNames.length, 'more', 'more')}</li>
+        )}
+      </ul>
+    </Card>
   );
 }

@@ -1,6 +1,6 @@
 import type { Answer } from '../../api/client.ts';
 import { bytes, duration } from '../../parts/formats.ts';
-import { TableHead } from '../../parts/table-head.tsx';
+import { Table } from '../../parts/table-head.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
 import { UserLink } from '../../shell/user-link.tsx';
 
@@ -38,51 +38,48 @@ export function ConnectionTable({
   const nowMs = Date.now();
   const isOneOfSeveral = servers.length > 1;
   return (
-    <table class="table cards">
-      <TableHead
-        columns={[
-          'Connection',
-          'Library',
-          { number: 'Channels' },
-          { number: 'Waits' },
-          { number: 'Heard' },
-          { number: 'Open' },
-        ]}
-      />
-      <tbody>
-        {connections.map((each) => (
-          <tr key={each.socketId}>
-            <td class="name">
-              <div class="cut">
-                <a class="mono" href={pathTo(inApp(app, 'connections', each.socketId))}>
-                  {each.socketId}
-                </a>
-              </div>
-              <div class="cut muted small">
-                {each.user !== null && <UserLink user={each.user} app={app} />}
-                {[each.user === null ? null : '', each.address, isOneOfSeveral ? each.server : null]
-                  .filter((part) => part !== null)
-                  .join(' · ')}
-              </div>
-            </td>
-            <td>
-              {libraryOf(each)} {each.transport === 'http' && <span class="tag">over HTTP</span>}
-            </td>
-            <td class="number" data-label="channels">
-              {each.channels}
-            </td>
-            <td class="number" data-label="waits">
-              <Waiting bytes={each.waitingBytes} />
-            </td>
-            <td class="number" data-label="heard">
-              {duration(nowMs - each.heardAtMs)} ago
-            </td>
-            <td class="number" data-label="open">
-              {duration(nowMs - each.openedAtMs)}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      columns={[
+        'Connection',
+        'Library',
+        { number: 'Channels' },
+        { number: 'Waits' },
+        { number: 'Heard' },
+        { number: 'Open' },
+      ]}
+    >
+      {connections.map((each) => (
+        <tr key={each.socketId}>
+          <td class="name">
+            <div class="cut">
+              <a class="mono" href={pathTo(inApp(app, 'connections', each.socketId))}>
+                {each.socketId}
+              </a>
+            </div>
+            <div class="cut muted small">
+              {each.user !== null && <UserLink user={each.user} app={app} />}
+              {[each.user === null ? null : '', each.address, isOneOfSeveral ? each.server : null]
+                .filter((part) => part !== null)
+                .join(' · ')}
+            </div>
+          </td>
+          <td>
+            {libraryOf(each)} {each.transport === 'http' && <span class="tag">over HTTP</span>}
+          </td>
+          <td class="number" data-label="channels">
+            {each.channels}
+          </td>
+          <td class="number" data-label="waits">
+            <Waiting bytes={each.waitingBytes} />
+          </td>
+          <td class="number" data-label="heard">
+            {duration(nowMs - each.heardAtMs)} ago
+          </td>
+          <td class="number" data-label="open">
+            {duration(nowMs - each.openedAtMs)}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

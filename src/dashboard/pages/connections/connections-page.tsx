@@ -2,61 +2,50 @@ import { useState } from 'preact/hooks';
 import { type Answer, call } from '../../api/client.ts';
 import { Button, Search } from '../../parts/controls.tsx';
 import { counted } from '../../parts/formats.ts';
-import { More } from '../../parts/more.tsx';
-import { Empty, FailureNotice } from '../../parts/notices.tsx';
+import { PagedCard } from '../../parts/more.tsx';
+import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { AwayServers, namesOf } from '../../parts/servers.tsx';
 import { usePages } from '../../parts/use-pages.ts';
 import { address, go, inApp, pathTo, setQuery } from '../../routing/router.ts';
 import { ConnectionTable } from './connection-table.tsx';
 
+type Servers = Answer<'GET /apps/{id}/connections'>['servers'];
+
+/** The text to search for in each field. Empty where it does not matter. */
+type Filter = Readonly<Record<string, string>>;
+
 const PAGE = '100';
 const fields = ['user', 'channel', 'address'] as const;
 
 /** Which clients are connected, and how do they fare? */
 export default function ConnectionsPage({ app }: { readonly app: string }) {
-  const { query } = address.value;
-  const filter = Object.fromEntries(fields.map((name) => [name, query[name] ?? '']));
-  const [typed, setTyped] = useState(
-    fields.flatMap((name) => (filter[name] === '' ? [] : [`${name}:${filter[name]}`])).join(' '),
-  );
-  const [servers, setServers] = useState<Answer<'GET /apps/{id}/connections'>['servers']>([]);
-  const { items, hasMore, failed, isAsking, more, reload } = usePages(
-    `${app} ${JSON.stringify(filter)}`,
-    async (after) => {
-      const { connections, next, servers } = await call('GET /apps/{id}/connections', {
-        path: { id: app },
-        query: { ...filter, after, limit: PAGE },
-      });
-      setServers(servers);
-      return { items: connections, next };
-    },
-  );
-  const search = (value: string) => {
-    setTyped(value);
-    const named = new Map(
-      value
-        .split(/\s+/)
-        .filter(Boolean)
-        .map((word): [string, string] => {
-          const [, field = 'user', text = word] = /^(user|channel|address):(.*)$/.exec(word) ?? [];
-          return [field, text];
-        }),
-    );
-    setQuery(Object.fromEntries(fields.map((name) => [name, named.get(name) ?? ''])));
+  const filter = filterOf(address.value.query);
+  const [typed, setTyped] = useState(textOf(filter));
+  const [servers, setServers] = useState<Servers>([]);
+  const pages = usePages(`${app} ${JSON.stringify(filter)}`, async (after) => {
+    const { connections, next, servers } = await call('GET /apps/{id}/connections', {
+      path: { id: app },
+      query: { ...filter, after, limit: PAGE },
+    });
+    setServers(servers);
+    return { items: connections, next };
+  });
+  const { items, hasMore, failed, reload } = pages;
+  const search = (text: string) => {
+    setTyped(text);
+    setQuery(filterIn(text));
   };
-  const isFiltered = fields.some((name) => filter[name] !== '');
+  const isFiltered = Object.values(filter).some(Boolean);
+  const fits = `${hasMore ? ' and more' : ''}${isFiltered ? ' fit the filter' : ''}`;
+  const where = servers.length > 1 ? `, on ${namesOf(servers)}` : '';
   return (
     <div class="page">
       <PageHead
         title="Connections"
         of={app}
         failed={failed}
-        says={
-          items === undefined
-            ? undefined
-            : `${counted(items.length, 'connection')}${hasMore ? ' and more' : ''}${isFiltered ? ' fit the filter' : ''}${servers.length > 1 ? `, on ${namesOf(servers)}` : ''}.`
-        }
+        says={items && `${counted(items.length, 'connection')}${fits}${where}.`}
         actions={<Button onClick={reload}>Refresh</Button>}
       />
       <form
@@ -69,32 +58,65 @@ export default function ConnectionsPage({ app }: { readonly app: string }) {
       >
         <Search label="A user, channel:lobby, address:203.0.113.9" value={typed} onInput={search} />
       </form>
-      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
-      <AwayServers servers={servers} />
-      {items !== undefined && (
-        <section class="card" aria-label="Connections">
-          {items.length > 0 ? (
-            <ConnectionTable app={app} connections={items} servers={servers} />
-          ) : isFiltered ? (
-            <Empty icon="connection" title="No connection fits">
-              <p>
-                {hasMore
-                  ? 'Some were searched, and there are more.'
-                  : 'All connections of this app were searched.'}
-              </p>
-              <Button onClick={() => search('')}>Remove the filter</Button>
-            </Empty>
+      <PagedCard
+        label="Connections"
+        pages={pages}
+        above={<AwayServers servers={servers} />}
+        none={
+          isFiltered ? (
+            <NoneFits hasMore={hasMore} drop={() => search('')} />
           ) : (
-            <Empty icon="connection" title="No client is connected">
-              <p>The server listens. What is refused stands under Problems, with its reason.</p>
-              <a class="button" href={pathTo(inApp(app, 'connect'))}>
-                Connect a client
-              </a>
-            </Empty>
-          )}
-        </section>
-      )}
-      <More {...{ hasMore, isAsking, more }} />
+            <NoneConnected app={app} />
+          )
+        }
+      >
+        {(items) => <ConnectionTable app={app} connections={items} servers={servers} />}
+      </PagedCard>
     </div>
+  );
+}
+
+/** Keeps the fields of a filter, all of them, so that the address forgets those that are not named. */
+function filterOf(named: Readonly<Record<string, string | undefined>>): Filter {
+  return Object.fromEntries(fields.map((name) => [name, named[name] ?? '']));
+}
+
+/** A filter as it is typed. */
+function textOf(filter: Filter): string {
+  const named = Object.entries(filter).filter(([, text]) => text !== '');
+  return named.map((each) => each.join(':')).join(' ');
+}
+
+/** Reads a filter as it is typed. A word without a field is a user. */
+function filterIn(typed: string): Filter {
+  const words = typed.split(/\s+/).filter(Boolean);
+  const named = words.map((word) => {
+    const [, field = 'user', text = word] = /^(user|channel|address):(.*)$/.exec(word) ?? [];
+    return [field, text];
+  });
+  return filterOf(Object.fromEntries(named));
+}
+
+function NoneFits({ hasMore, drop }: { readonly hasMore: boolean; readonly drop: () => void }) {
+  return (
+    <Empty icon="connection" title="No connection fits">
+      <p>
+        {hasMore
+          ? 'Some were searched, and there are more.'
+          : 'All connections of this app were searched.'}
+      </p>
+      <Button onClick={drop}>Remove the filter</Button>
+    </Empty>
+  );
+}
+
+function NoneConnected({ app }: { readonly app: string }) {
+  return (
+    <Empty icon="connection" title="No client is connected">
+      <p>The server listens. What is refused stands under Problems, with its reason.</p>
+      <a class="button" href={pathTo(inApp(app, 'connect'))}>
+        Connect a client
+      </a>
+    </Empty>
   );
 }

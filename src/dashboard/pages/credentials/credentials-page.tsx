@@ -1,22 +1,24 @@
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { type Answer, call, Failed } from '../../api/client.ts';
+import { type Answer, call } from '../../api/client.ts';
 import { asFanfare } from '../../api/command.ts';
 import { may } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { Fact } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { moment } from '../../parts/formats.ts';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { AwayServers, namesOf } from '../../parts/servers.tsx';
+import { useOutcome } from '../../parts/use-outcome.ts';
 import { instances } from '../../shell/instances.ts';
-import { CheckResult } from './check-result.tsx';
+import { type CheckAnswers, CheckResult } from './check-result.tsx';
 import { NewCredential } from './new-credential.tsx';
 import { devices, type Gateway, names, stateOf } from './words.ts';
 
 type Instance = Answer<'GET /instances/{id}'>;
 
 const POLL_MS = 10_000;
+const STAND_IN = 'in place of the vendor';
 
 /** Can we still reach Apple, Google, browsers? */
 export default function CredentialsPage({ instance: id }: { readonly instance: string }) {
@@ -40,7 +42,7 @@ export default function CredentialsPage({ instance: id }: { readonly instance: s
             : gateways.map((one) => `${names[one.platform]}: ${stateOf(one).says}`).join(' · ')
         }
       />
-      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <FailureNotice failed={failed} retry={reload} />
       <AwayServers servers={asked.value?.servers} />
       {instance.value !== undefined &&
         gateways?.map((gateway) => (
@@ -61,31 +63,20 @@ export default function CredentialsPage({ instance: id }: { readonly instance: s
   );
 }
 
-function GatewayCard({
-  gateway,
-  instance,
-  reload,
-}: {
+interface GatewayCardProps {
   readonly gateway: Gateway;
   readonly instance: Instance;
   readonly reload: () => void;
-}) {
-  const { platform, configured, pauses, morePauses, acceptedAtMs, refusal } = gateway;
+}
+
+function GatewayCard({ gateway, instance, reload }: GatewayCardProps) {
+  const { platform, configured, acceptedAtMs } = gateway;
   const [isReplacing, setReplacing] = useState(false);
-  const [outcome, setOutcome] = useState<Answer<'POST /instances/{id}/gateways/check'> | Failed>();
-  const [isAsking, setAsking] = useState(false);
+  const { answer: answers, failed, isBusy, attempt, setOutcome } = useOutcome<CheckAnswers>();
   const { look, word } = stateOf(gateway);
   const check = async () => {
-    setAsking(true);
-    try {
-      const given = { path: { id: instance.id }, body: { platform } };
-      setOutcome(await call('POST /instances/{id}/gateways/check', given));
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      setOutcome(error);
-    } finally {
-      setAsking(false);
-    }
+    const given = { path: { id: instance.id }, body: { platform } };
+    setOutcome((await call('POST /instances/{id}/gateways/check', given)).answers);
   };
   const heading = `gateway-${platform}`;
   return (
@@ -97,7 +88,7 @@ function GatewayCard({
         </div>
         <div class="buttons">
           {configured && (
-            <Button disabled={isAsking || !may('operator')} onClick={() => void check()}>
+            <Button disabled={isBusy || !may('operator')} onClick={() => void attempt(check)}>
               Check
             </Button>
           )}
@@ -111,38 +102,19 @@ function GatewayCard({
       <div class="inside stack">
         <dl class="facts">
           <Kept instance={instance} platform={platform} />
-          {configured && (
-            <Fact word="last accepted">
-              {acceptedAtMs === null ? 'nothing since the start' : moment(acceptedAtMs)}
-            </Fact>
-          )}
+          <Fact word="last accepted">
+            {configured &&
+              (acceptedAtMs === null ? 'nothing since the start' : moment(acceptedAtMs))}
+          </Fact>
         </dl>
-        {pauses.map((pause) => (
-          <Notice key={`${pause.origin} ${pause.reason}`} level="bad">
-            <p>
-              Paused since {moment(pause.sinceMs)}
-              {pause.origin !== null && ` for ${pause.origin}`} by {pause.servers.join(', ')}:{' '}
-              {pause.why}.
-            </p>
-            {pause.advice !== null && <p class="advice">{pause.advice}</p>}
-          </Notice>
-        ))}
-        {morePauses > 0 && <p class="muted">{morePauses} more push services are paused.</p>}
-        {pauses.length === 0 && refusal !== null && (
-          <Notice level="warn">
-            <p>
-              Last refusal, {moment(refusal.atMs)}: {refusal.why}.
-            </p>
-            {refusal.advice !== null && <p class="advice">{refusal.advice}</p>}
-          </Notice>
-        )}
+        <Pauses gateway={gateway} />
         <div role="status">
-          {isAsking && <p class="muted">Asking {names[platform]} …</p>}
-          {!isAsking && outcome !== undefined && !(outcome instanceof Failed) && (
-            <CheckResult platform={platform} answers={outcome.answers} />
+          {isBusy && <p class="muted">Asking {names[platform]} …</p>}
+          {!isBusy && answers !== undefined && (
+            <CheckResult platform={platform} answers={answers} />
           )}
         </div>
-        {outcome instanceof Failed && <FailureNotice failed={outcome} />}
+        <FailureNotice failed={failed} />
         {isReplacing && platform !== 'web' && (
           <NewCredential
             platform={platform}
@@ -156,6 +128,32 @@ function GatewayCard({
         )}
       </div>
     </section>
+  );
+}
+
+/** What keeps notifications from the gateway now, or else what it refused last. */
+function Pauses({ gateway: { pauses, morePauses, refusal } }: Pick<GatewayCardProps, 'gateway'>) {
+  return (
+    <>
+      {pauses.map(({ origin, reason, sinceMs, servers, why, advice }) => (
+        <Notice key={`${origin} ${reason}`} level="bad">
+          <p>
+            Paused since {moment(sinceMs)}
+            {origin !== null && ` for ${origin}`} by {servers.join(', ')}: {why}.
+          </p>
+          {advice !== null && <p class="advice">{advice}</p>}
+        </Notice>
+      ))}
+      {morePauses > 0 && <p class="muted">{morePauses} more push services are paused.</p>}
+      {pauses.length === 0 && refusal !== null && (
+        <Notice level="warn">
+          <p>
+            Last refusal, {moment(refusal.atMs)}: {refusal.why}.
+          </p>
+          {refusal.advice !== null && <p class="advice">{refusal.advice}</p>}
+        </Notice>
+      )}
+    </>
   );
 }
 
@@ -174,7 +172,7 @@ function Kept({
         <Fact word="key">{apns.keyId}</Fact>
         <Fact word="from">{apns.privateKeyFile ?? 'the store'}</Fact>
         <Fact word="service">{apns.environment}</Fact>
-        <StandIn origin={apns.origin} />
+        <Fact word={STAND_IN}>{apns.origin}</Fact>
       </>
     );
   }
@@ -182,7 +180,7 @@ function Kept({
     return (
       <>
         <Fact word="from">{fcm.serviceAccountFile ?? 'the store'}</Fact>
-        <StandIn origin={fcm.origin} />
+        <Fact word={STAND_IN}>{fcm.origin}</Fact>
       </>
     );
   }
@@ -208,17 +206,4 @@ function Kept({
     );
   }
   return <Fact word="without it">{devices[platform]} get no notifications.</Fact>;
-}
-
-function StandIn({ origin }: { readonly origin: string | null }) {
-  return origin === null ? null : <Fact word="in place of the vendor">{origin}</Fact>;
-}
-
-function Fact({ word, children }: { readonly word: string; readonly children: ComponentChildren }) {
-  return (
-    <>
-      <dt>{word}</dt>
-      <dd class="breakable">{children}</dd>
-    </>
-  );
 }

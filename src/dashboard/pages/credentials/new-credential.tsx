@@ -4,10 +4,28 @@ import { Code } from '../../parts/code.tsx';
 import { Button, Field, TextField } from '../../parts/controls.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { say } from '../../parts/toasts.tsx';
+import { useOutcome } from '../../parts/use-outcome.ts';
 import { type CheckAnswers, CheckResult } from './check-result.tsx';
+
+type Instance = Answer<'GET /instances/{id}'>;
+type Environment = 'production' | 'sandbox' | 'auto';
+
+/** What Apple needs besides the key. */
+interface AppleFields {
+  readonly teamId: string;
+  readonly keyId: string;
+  readonly environment: Environment;
+}
+
+interface NewCredentialProps {
+  readonly platform: 'apns' | 'fcm';
+  readonly instance: Instance;
+  readonly done: () => void;
+}
 
 /** No credential is larger. */
 const FILE_BYTES_MAX = 16_384;
+const tooLarge = new Failed(0, 'No credential is that large: this is another file.');
 
 const files = {
   apns: { label: 'Key file (.p8)', hint: 'From the Apple developer account, Keys', accept: '.p8' },
@@ -19,39 +37,20 @@ const files = {
 } as const;
 
 /** Takes a credential from its file, and keeps it once the gateway has taken it. */
-export function NewCredential({
-  platform,
-  instance,
-  done,
-}: {
-  readonly platform: 'apns' | 'fcm';
-  readonly instance: Answer<'GET /instances/{id}'>;
-  readonly done: () => void;
-}) {
+export function NewCredential({ platform, instance, done }: NewCredentialProps) {
   const [text, setText] = useState('');
-  const [ids, setIds] = useState({
-    teamId: instance.apns?.teamId ?? '',
-    keyId: instance.apns?.keyId ?? '',
-  });
-  const [environment, setEnvironment] = useState<'production' | 'sandbox' | 'auto'>(
-    instance.apns?.environment ?? 'production',
-  );
-  const [outcome, setOutcome] = useState<CheckAnswers | Failed | 'asking'>();
+  const [apple, setApple] = useState(appleFieldsOf(instance));
+  const { answer: answers, failed, isBusy, attempt, setOutcome } = useOutcome<CheckAnswers>();
   if (instance.source === 'configuration') return <InFile platform={platform} id={instance.id} />;
 
   const path = { id: instance.id };
   const credential =
     platform === 'apns'
-      ? { apns: { ...ids, environment, privateKey: text } }
+      ? { apns: { ...apple, privateKey: text } }
       : { fcm: { serviceAccount: text } };
-  const act = async (action: () => Promise<void>) => {
-    setOutcome('asking');
-    try {
-      await action();
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      setOutcome(error);
-    }
+  const act = (action: () => Promise<void>) => {
+    setOutcome(undefined);
+    void attempt(action);
   };
   const keep = async () => {
     await call('PATCH /instances/{id}', { path, body: credential });
@@ -64,85 +63,107 @@ export function NewCredential({
     if (answers.every(({ result }) => result === 'accepted')) return await keep();
     setOutcome(answers);
   };
-  const answers = Array.isArray(outcome) ? (outcome as CheckAnswers) : undefined;
-  const failed = outcome instanceof Failed ? outcome : undefined;
-  const { label, hint, accept } = files[platform];
+  const take = (file: File | undefined) => {
+    setText('');
+    const isTooLarge = file !== undefined && file.size > FILE_BYTES_MAX;
+    setOutcome(isTooLarge ? tooLarge : undefined);
+    if (file === undefined || isTooLarge) return;
+    // Apple names the file after the key.
+    const keyId = /^AuthKey_(\w{10})\.p8$/.exec(file.name)?.[1];
+    if (keyId !== undefined) setApple({ ...apple, keyId });
+    void file.text().then(setText);
+  };
   return (
     <form
       class="form"
       aria-label="New credential"
       onSubmit={(event) => {
         event.preventDefault();
-        void act(check);
+        act(check);
       }}
     >
-      <Field label={label} hint={hint}>
-        {(given) => (
-          <input
-            {...given}
-            type="file"
-            required
-            accept={accept}
-            onChange={({ currentTarget }) => {
-              const [file] = currentTarget.files ?? [];
-              setOutcome(undefined);
-              setText('');
-              if (file === undefined) return;
-              if (file.size > FILE_BYTES_MAX) {
-                setOutcome(new Failed(0, 'No credential is that large: this is another file.'));
-                return;
-              }
-              // Apple names the file after the key.
-              const keyId = /^AuthKey_(\w{10})\.p8$/.exec(file.name)?.[1];
-              if (keyId !== undefined) setIds({ ...ids, keyId });
-              void file.text().then(setText);
-            }}
-          />
-        )}
-      </Field>
-      {platform === 'apns' && (
-        <div class="pair">
-          {(['teamId', 'keyId'] as const).map((name) => (
-            <TextField
-              key={name}
-              label={name === 'teamId' ? 'Team id' : 'Key id'}
-              required
-              value={ids[name]}
-              write={(text) => setIds({ ...ids, [name]: text })}
-            />
-          ))}
-          <Field label="Service of Apple">
-            {(given) => (
-              <select
-                {...given}
-                value={environment}
-                onChange={({ currentTarget: { value } }) => {
-                  setEnvironment(value as typeof environment);
-                }}
-              >
-                <option>production</option>
-                <option>sandbox</option>
-                <option>auto</option>
-              </select>
-            )}
-          </Field>
-        </div>
-      )}
+      <FileField platform={platform} take={take} />
+      {platform === 'apns' && <AppleFieldset fields={apple} write={setApple} />}
       <div class="buttons">
-        <Button type="submit" look="primary" disabled={text === '' || outcome === 'asking'}>
+        <Button type="submit" look="primary" disabled={text === '' || isBusy}>
           Check and keep
         </Button>
         {answers !== undefined && !answers.some(({ result }) => result === 'refused') && (
-          <Button onClick={() => void act(keep)}>Keep it without an answer</Button>
+          <Button onClick={() => act(keep)}>Keep it without an answer</Button>
         )}
         <span class="muted small">It is never shown again.</span>
       </div>
       <div role="status">
-        {outcome === 'asking' && <p class="muted">Asking the gateway …</p>}
+        {isBusy && <p class="muted">Asking the gateway …</p>}
         {answers !== undefined && <CheckResult platform={platform} answers={answers} />}
       </div>
-      {failed !== undefined && <FailureNotice failed={failed} />}
+      <FailureNotice failed={failed} />
     </form>
+  );
+}
+
+function appleFieldsOf({ apns }: Instance): AppleFields {
+  const { teamId = '', keyId = '', environment = 'production' } = apns ?? {};
+  return { teamId, keyId, environment };
+}
+
+function FileField({
+  platform,
+  take,
+}: {
+  readonly platform: NewCredentialProps['platform'];
+  readonly take: (file: File | undefined) => void;
+}) {
+  const { label, hint, accept } = files[platform];
+  return (
+    <Field label={label} hint={hint}>
+      {(given) => (
+        <input
+          {...given}
+          type="file"
+          required
+          accept={accept}
+          onChange={({ currentTarget }) => take(currentTarget.files?.[0])}
+        />
+      )}
+    </Field>
+  );
+}
+
+function AppleFieldset({
+  fields,
+  write,
+}: {
+  readonly fields: AppleFields;
+  readonly write: (fields: AppleFields) => void;
+}) {
+  return (
+    <div class="pair">
+      {(['teamId', 'keyId'] as const).map((name) => (
+        <TextField
+          key={name}
+          label={name === 'teamId' ? 'Team id' : 'Key id'}
+          required
+          value={fields[name]}
+          write={(text) => write({ ...fields, [name]: text })}
+        />
+      ))}
+      <Field label="Service of Apple">
+        {(given) => (
+          <select
+            {...given}
+            value={fields.environment}
+            onChange={({ currentTarget: { value } }) => {
+              write({ ...fields, environment: value as Environment });
+            }}
+          >
+            <option>production</option>
+            <option>sandbox</option>
+            <option>auto</option>
+          </select>
+        )}
+      </Field>
+    </div>
   );
 }
 

@@ -1,6 +1,6 @@
 import type { Answer } from '../../api/client.ts';
 import { duration, moment } from '../../parts/formats.ts';
-import { TableHead } from '../../parts/table-head.tsx';
+import { Table } from '../../parts/table-head.tsx';
 import { inInstance, pathTo } from '../../routing/router.ts';
 import { platformNames } from '../publishes/words.ts';
 
@@ -19,46 +19,37 @@ export function DeviceTable({
 }) {
   const nowMs = Date.now();
   return (
-    <table class="table cards">
-      <TableHead
-        columns={[
-          'Device',
-          'Platform',
-          'Its gateway',
-          { number: 'Registered' },
-          { number: 'Seen' },
-        ]}
-      />
-      <tbody>
-        {devices.map(({ id, platform, userId, client, accepted, registeredAt, seenAt }) => (
-          <tr key={id}>
-            <td class="name">
-              <div class="cut">
-                <a class="mono" href={pathTo(inInstance(instance, 'devices', id))}>
-                  {id}
-                </a>
-              </div>
-              <div class="cut muted small">{[userId, client].filter(Boolean).join(' · ')}</div>
-            </td>
-            <td>
-              <span class="tag">{platformNames[platform]}</span>
-            </td>
-            <td>
-              {accepted ? (
-                <span class="tag ok">accepts it</span>
-              ) : (
-                <span class="tag">never accepted it</span>
-              )}
-            </td>
-            <td class="number" data-label="registered">
-              {moment(registeredAt)}
-            </td>
-            <td class="number" data-label="seen">
-              {duration(nowMs - Date.parse(seenAt))} ago
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      columns={['Device', 'Platform', 'Its gateway', { number: 'Registered' }, { number: 'Seen' }]}
+    >
+      {devices.map(({ id, platform, userId, client, accepted, registeredAt, seenAt }) => (
+        <tr key={id}>
+          <td class="name">
+            <div class="cut">
+              <a class="mono" href={pathTo(inInstance(instance, 'devices', id))}>
+                {id}
+              </a>
+            </div>
+            <div class="cut muted small">{[userId, client].filter(Boolean).join(' · ')}</div>
+          </td>
+          <td>
+            <span class="tag">{platformNames[platform]}</span>
+          </td>
+          <td>
+            {accepted ? (
+              <span class="tag ok">accepts it</span>
+            ) : (
+              <span class="tag">never accepted it</span>
+            )}
+          </td>
+          <td class="number" data-label="registered">
+            {moment(registeredAt)}
+          </td>
+          <td class="number" data-label="seen">
+            {duration(nowMs - Date.parse(seenAt))} ago
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks';
-import { call } from '../../api/client.ts';
 import { Button, Search } from '../../parts/controls.tsx';
 import { counted } from '../../parts/formats.ts';
-import { More } from '../../parts/more.tsx';
-import { Empty, FailureNotice } from '../../parts/notices.tsx';
+import { PagedCard } from '../../parts/more.tsx';
+import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { usePages } from '../../parts/use-pages.ts';
+import { useList } from '../../parts/use-pages.ts';
 import { address, go, inInstance, pathTo, setQuery } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
 import { platformNames } from '../publishes/words.ts';
@@ -31,83 +30,89 @@ export default function DevicesPage({ instance }: { readonly instance: string })
 function AllDevices({ instance }: { readonly instance: string }) {
   const { user = '', interest = '', id = '', platform = '' } = address.value.query;
   const filter = { user, interest, id, platform };
-  const [typed, setTyped] = useState(
-    id !== '' ? id : interest !== '' ? `interest:${interest}` : user,
-  );
-  const asked = `${instance} ${JSON.stringify(filter)}`;
-  const { items, hasMore, failed, isAsking, more, reload } = usePages(asked, async (after) => {
-    const { devices, next } = await call('GET /instances/{id}/devices', {
-      path: { id: instance },
-      query: { ...filter, after, limit: '100' } as Readonly<Record<string, string | undefined>>,
-    });
-    return { items: devices, next };
+  const pages = useList('GET /instances/{id}/devices', 'devices', {
+    path: { id: instance },
+    query: { ...filter, limit: '100' } as Readonly<Record<string, string | undefined>>,
   });
-  const search = (text: string) => {
-    setTyped(text);
-    const [field, value] = readSearch(text.trim());
-    if (field === undefined) return;
-    setQuery({ user: '', interest: '', id: '', [field]: value });
-  };
+  const { items, hasMore, failed, reload } = pages;
+  const [typed, setTyped] = useState(id || (interest === '' ? user : `interest:${interest}`));
   const drop = () => {
     setTyped('');
     setQuery({ user: '', interest: '', id: '', platform: '' });
   };
   const isFiltered = Object.values(filter).some(Boolean);
+  const many = items && `${counted(items.length, 'device')}${hasMore ? ' and more' : ''}`;
   return (
     <div class="page">
       <PageHead
         title="Devices"
         of={instances.nameOfId(instance)}
         failed={failed}
-        says={
-          items === undefined
-            ? undefined
-            : `${counted(items.length, 'device')}${hasMore ? ' and more' : ''}${sayFilter(filter)}.`
-        }
+        says={many && `${many}${sayFilter(filter)}.`}
         actions={<Button onClick={reload}>Refresh</Button>}
       />
-      <form
-        class="toolbar"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const wanted = typed.trim();
-          if (WHOLE_ID.test(wanted)) go(inInstance(instance, 'devices', wanted));
-        }}
+      <DeviceFilter {...{ instance, platform, typed, setTyped }} />
+      <PagedCard
+        label="Devices"
+        pages={pages}
+        below={
+          user !== '' && (
+            <p>
+              <a href={pathTo(`/users/${encodeURIComponent(user)}`, { instance })}>
+                All about this user
+              </a>
+            </p>
+          )
+        }
+        none={<NoDevices isFiltered={isFiltered} hasMore={hasMore} drop={drop} />}
       >
-        <Search label="A user, interest:news, a device id" value={typed} onInput={search} />
-        <select
-          class="input"
-          aria-label="Platform"
-          value={platform}
-          onChange={({ currentTarget: { value } }) => setQuery({ platform: value })}
-        >
-          <option value="">All platforms</option>
-          {platforms.map((each) => (
-            <option key={each} value={each}>
-              {platformNames[each]}
-            </option>
-          ))}
-        </select>
-      </form>
-      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
-      {items !== undefined && (
-        <section class="card" aria-label="Devices">
-          {items.length > 0 ? (
-            <DeviceTable instance={instance} devices={items} />
-          ) : (
-            <NoDevices isFiltered={isFiltered} hasMore={hasMore} drop={drop} />
-          )}
-        </section>
-      )}
-      {user !== '' && (
-        <p>
-          <a href={pathTo(`/users/${encodeURIComponent(user)}`, { instance })}>
-            All about this user
-          </a>
-        </p>
-      )}
-      <More {...{ hasMore, isAsking, more }} />
+        {(devices) => <DeviceTable instance={instance} devices={devices} />}
+      </PagedCard>
     </div>
+  );
+}
+
+function DeviceFilter({
+  instance,
+  platform,
+  typed,
+  setTyped,
+}: {
+  readonly instance: string;
+  readonly platform: string;
+  readonly typed: string;
+  readonly setTyped: (typed: string) => void;
+}) {
+  const search = (text: string) => {
+    setTyped(text);
+    const [field, value] = readSearch(text.trim());
+    if (field === undefined) return;
+    setQuery({ user: '', interest: '', id: '', [field]: value });
+  };
+  return (
+    <form
+      class="toolbar"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const wanted = typed.trim();
+        if (WHOLE_ID.test(wanted)) go(inInstance(instance, 'devices', wanted));
+      }}
+    >
+      <Search label="A user, interest:news, a device id" value={typed} onInput={search} />
+      <select
+        class="input"
+        aria-label="Platform"
+        value={platform}
+        onChange={({ currentTarget: { value } }) => setQuery({ platform: value })}
+      >
+        <option value="">All platforms</option>
+        {platforms.map((each) => (
+          <option key={each} value={each}>
+            {platformNames[each]}
+          </option>
+        ))}
+      </select>
+    </form>
   );
 }
 

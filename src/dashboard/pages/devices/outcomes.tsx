@@ -1,6 +1,6 @@
 import type { Answer } from '../../api/client.ts';
 import { duration, moment, shortId } from '../../parts/formats.ts';
-import { TableHead } from '../../parts/table-head.tsx';
+import { Table } from '../../parts/table-head.tsx';
 import { Words } from '../../parts/words.tsx';
 import { inInstance, pathTo } from '../../routing/router.ts';
 import { shortDeviceId } from './device-table.tsx';
@@ -78,34 +78,31 @@ export function LastPublishes({
   readonly showDevice?: boolean;
 }) {
   return (
-    <table class="table cards">
-      <TableHead columns={['Publish', 'There', 'What became of it', { number: 'Published' }]} />
-      <tbody>
-        {publishes.map(({ publish, device, createdAt, outcome }) => (
-          <tr key={`${publish}${device}`}>
-            <td class="name">
-              <div class="cut">
-                <a class="mono" href={pathTo(inInstance(instance, 'devices', device), { publish })}>
-                  {shortId(publish)}
-                </a>
+    <Table columns={['Publish', 'There', 'What became of it', { number: 'Published' }]}>
+      {publishes.map(({ publish, device, createdAt, outcome }) => (
+        <tr key={`${publish}${device}`}>
+          <td class="name">
+            <div class="cut">
+              <a class="mono" href={pathTo(inInstance(instance, 'devices', device), { publish })}>
+                {shortId(publish)}
+              </a>
+            </div>
+            {showDevice && <div class="cut muted small mono">{shortDeviceId(device)}</div>}
+          </td>
+          <td>
+            <WhatTag what={outcome.what} />
+          </td>
+          <td class="wide">
+            <Words text={outcome.detail} />
+            {outcome.advice !== null && !reached.includes(outcome.what) && (
+              <div class="muted small">
+                → <Words text={outcome.advice} />
               </div>
-              {showDevice && <div class="cut muted small mono">{shortDeviceId(device)}</div>}
-            </td>
-            <td>
-              <WhatTag what={outcome.what} />
-            </td>
-            <td class="wide">
-              <Words text={outcome.detail} />
-              {outcome.advice !== null && !reached.includes(outcome.what) && (
-                <div class="muted small">
-                  → <Words text={outcome.advice} />
-                </div>
-              )}
-            </td>
-            <td class="number">{moment(createdAt)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            )}
+          </td>
+          <td class="number">{moment(createdAt)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

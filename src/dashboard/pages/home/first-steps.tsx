@@ -3,25 +3,17 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Answer, call, Failed } from '../../api/client.ts';
 import { channelsAddress, serverFacts } from '../../api/server-facts.ts';
 import { may } from '../../api/session.ts';
-import {
-  connectTab,
-  type TabClient,
-  type TabEvent,
-  type TabState,
-} from '../../client/tab-client.ts';
 import { LiveFeed } from '../../live/live-feed.ts';
 import { groupsIn } from '../../live/records.ts';
 import { appSubject } from '../../live/subject.ts';
 import { Code } from '../../parts/code.tsx';
 import { Button, Tabs } from '../../parts/controls.tsx';
-import { preciseTime } from '../../parts/formats.ts';
 import { Icon } from '../../parts/icons.tsx';
-import { Notice } from '../../parts/notices.tsx';
 import { say } from '../../parts/toasts.tsx';
-import { apps } from '../../shell/apps.ts';
 import { sendDraft } from '../send/draft.ts';
 import { SendForm } from '../send/send-form.tsx';
 import { backendSnippets, clientSnippets } from './snippets.ts';
+import { keyOf, type Tab, ThisTab } from './this-tab.tsx';
 
 const HIDDEN_SECRET = 'YOUR-SECRET';
 
@@ -36,55 +28,11 @@ export function FirstSteps({
   /** Called with the first thing that happens. */
   readonly begin?: () => void;
 }) {
-  const key = apps.value?.find(({ id }) => id === app)?.keys[0]?.key ?? '';
-  const [others, setOthers] = useState(0);
-  const [tab, setTab] = useState<{ state: TabState; socket?: string; why?: string } | undefined>();
-  const [heard, setHeard] = useState<readonly TabEvent[]>([]);
+  const [tab, setTab] = useState<Tab>({});
+  // A ref, because the first record of this tab may come before the next rendering.
+  const own = useRef('');
+  const hasOther = useOtherClient({ app, own, begin });
   const [isSent, setSent] = useState(false);
-  const client = useRef<TabClient | undefined>(undefined);
-  const ownSocket = useRef('');
-  const channel = useRef(sendDraft.peek().channel);
-
-  const feed = useMemo(
-    () =>
-      new LiveFeed(appSubject(app), {
-        groups: groupsIn('subscription'),
-        channel: '',
-        socket: '',
-        user: '',
-        text: '',
-      }),
-    [app],
-  );
-  useEffect(() => {
-    const forget = feed.onRecord(({ kind, socket }) => {
-      if (kind !== 'subscribed' || socket === ownSocket.current) return;
-      setOthers((before) => before + 1);
-      begin?.();
-    });
-    const stop = feed.start();
-    return () => {
-      forget();
-      stop();
-    };
-  }, [feed, begin]);
-  useEffect(() => () => client.current?.close(), []);
-
-  const connect = () => {
-    begin?.();
-    setTab({ state: 'connecting' });
-    client.current = connectTab(
-      { key, channel: channel.current },
-      {
-        subscribed: (socket) => {
-          ownSocket.current = socket;
-          setTab({ state: 'connected', socket });
-        },
-        heard: (event) => setHeard((before) => [event, ...before].slice(0, 5)),
-        failed: (why) => setTab({ state: 'failed', why }),
-      },
-    );
-  };
   return (
     <section class="card" aria-label={title}>
       <header>
@@ -92,46 +40,11 @@ export function FirstSteps({
         <span class="muted small">Three steps, two minutes. Each ticks itself.</span>
       </header>
       <ol class="steps">
-        <Step number={1} isDone={others > 0} title="Paste this into a page or an app">
+        <Step number={1} isDone={hasOther} title="Paste this into a page or an app">
           <Snippets app={app} of="client" secret={HIDDEN_SECRET} />
         </Step>
-        <Step
-          number={2}
-          isDone={tab?.state === 'connected'}
-          title="Or connect this browser tab now"
-        >
-          <div class="line-of">
-            <Button
-              look={tab?.state === 'connected' ? '' : 'primary'}
-              icon="connection"
-              disabled={key === '' || tab?.state === 'connecting' || tab?.state === 'connected'}
-              onClick={connect}
-            >
-              Connect this tab
-            </Button>
-            <span role="status" class="muted">
-              {tab?.state === 'connecting' && 'Connecting …'}
-              {tab?.state === 'connected' && (
-                <>
-                  Connected as <span class="mono">{tab.socket}</span>, subscribed to{' '}
-                  {channel.current}.
-                </>
-              )}
-            </span>
-          </div>
-          {tab?.state === 'failed' && <Notice level="bad">{tab.why}</Notice>}
-          {heard.length > 0 && (
-            <dl class="received" aria-label="What this tab received">
-              {heard.map(({ event, data, atMs }) => (
-                <>
-                  <dt class="muted mono">{preciseTime(atMs)}</dt>
-                  <dd>
-                    <strong>{event}</strong> <span class="mono">{data}</span>
-                  </dd>
-                </>
-              ))}
-            </dl>
-          )}
+        <Step number={2} isDone={tab.state === 'connected'} title="Or connect this browser tab now">
+          <ThisTab {...{ app, tab, setTab, own, begin }} />
         </Step>
         <Step number={3} isDone={isSent} title="Send an event">
           <SendForm
@@ -145,6 +58,37 @@ export function FirstSteps({
       </ol>
     </section>
   );
+}
+
+/** Whether another client has subscribed to a channel since the page was opened. */
+function useOtherClient({
+  app,
+  own,
+  begin,
+}: {
+  readonly app: string;
+  /** The socket id of this tab. */
+  readonly own: { readonly current: string };
+  readonly begin: (() => void) | undefined;
+}): boolean {
+  const [hasOther, setHasOther] = useState(false);
+  const feed = useMemo(() => {
+    const all = { channel: '', socket: '', user: '', text: '' };
+    return new LiveFeed(appSubject(app), { groups: groupsIn('subscription'), ...all });
+  }, [app]);
+  useEffect(() => {
+    const forget = feed.onRecord(({ kind, socket }) => {
+      if (kind !== 'subscribed' || socket === own.current) return;
+      setHasOther(true);
+      begin?.();
+    });
+    const stop = feed.start();
+    return () => {
+      forget();
+      stop();
+    };
+  }, [feed, own, begin]);
+  return hasOther;
 }
 
 function Step({
@@ -220,7 +164,7 @@ function Snippets({
   void serverFacts.value;
   const facts = {
     appId: app,
-    key: apps.value?.find(({ id }) => id === app)?.keys[0]?.key ?? 'KEY',
+    key: keyOf(app) || 'KEY',
     secret,
     ...channelsAddress(),
     channel: channel || 'my-channel',

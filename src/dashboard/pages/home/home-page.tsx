@@ -36,7 +36,7 @@ export default function HomePage() {
             : `${counted(conditions.value.checked, 'thing')} checked${onServers(conditions.value.servers)} ${duration(Date.now() - conditions.value.checkedAtMs)} ago.`
         }
       />
-      {failed !== undefined && <FailureNotice failed={failed} retry={live.reload} />}
+      <FailureNotice failed={failed} retry={live.reload} />
       {conditions.value !== undefined && <ConditionList {...conditions.value} />}
       {first !== undefined && (
         <FirstSteps

@@ -5,7 +5,7 @@ import { Card } from '../../parts/card.tsx';
 import { QuotaBar } from '../../parts/charts/charts.tsx';
 import { count } from '../../parts/formats.ts';
 import { Empty } from '../../parts/notices.tsx';
-import { TableHead } from '../../parts/table-head.tsx';
+import { Table } from '../../parts/table-head.tsx';
 import { inApp, inInstance, pathTo } from '../../routing/router.ts';
 import type { ShownApp } from '../../shell/apps.ts';
 import { nameOf } from '../../shell/tenants.ts';
@@ -34,44 +34,41 @@ export function AppsTable({
           </p>
         </Empty>
       ) : (
-        <table class="table cards">
-          <TableHead
-            columns={[
-              'App',
-              { number: 'Connections' },
-              { number: 'Channels' },
-              { number: 'Messages today' },
-              'Quota',
-            ]}
-          />
-          <tbody>
-            {sorted.map((app) => {
-              const now = figures.get(app.id);
-              const quota = app.limits.messagesPerDay;
-              return (
-                <tr key={app.id}>
-                  <td class="name">
-                    <div class="cut">
-                      <a href={pathTo(inApp(app.id, 'live'))}>{nameOf(app)}</a>{' '}
-                      {app.name !== '' && <span class="muted small">{app.id}</span>}
-                    </div>
-                    {!app.enabled && <span class="tag warn">disabled</span>}
-                  </td>
-                  <td class="number" data-label="connections">
-                    {count(now?.connections ?? 0)}
-                  </td>
-                  <td class="number" data-label="channels">
-                    {count(now?.channels ?? 0)}
-                  </td>
-                  <td class="number" data-label="messages">
-                    {count(now?.messagesToday ?? 0)}
-                  </td>
-                  <td>{quota > 0 && <QuotaBar used={counted(now)} of={quota} />}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
+        <Table
+          columns={[
+            'App',
+            { number: 'Connections' },
+            { number: 'Channels' },
+            { number: 'Messages today' },
+            'Quota',
+          ]}
+        >
+          {sorted.map((app) => {
+            const now = figures.get(app.id);
+            const quota = app.limits.messagesPerDay;
+            return (
+              <tr key={app.id}>
+                <td class="name">
+                  <div class="cut">
+                    <a href={pathTo(inApp(app.id, 'live'))}>{nameOf(app)}</a>{' '}
+                    {app.name !== '' && <span class="muted small">{app.id}</span>}
+                  </div>
+                  {!app.enabled && <span class="tag warn">disabled</span>}
+                </td>
+                <td class="number" data-label="connections">
+                  {count(now?.connections ?? 0)}
+                </td>
+                <td class="number" data-label="channels">
+                  {count(now?.channels ?? 0)}
+                </td>
+                <td class="number" data-label="messages">
+                  {count(now?.messagesToday ?? 0)}
+                </td>
+                <td>{quota > 0 && <QuotaBar used={counted(now)} of={quota} />}</td>
+              </tr>
+            );
+          })}
+        </Table>
       )}
     </Card>
   );
@@ -98,41 +95,38 @@ export function InstancesTable({
           </p>
         </Empty>
       ) : (
-        <table class="table cards">
-          <TableHead columns={['Instance', 'Reaches']} />
-          <tbody>
-            {instances.map(({ id, name, apns, fcm, web }) => (
-              <tr key={id}>
-                <td class="name">
-                  <div class="cut">
-                    <a href={pathTo(inInstance(id, 'publishes'))}>{nameOf({ id, name })}</a>
-                  </div>
-                  {name !== '' && <div class="cut muted small mono">{id}</div>}
-                </td>
-                <td>
-                  <span class="line-of">
-                    {apns !== undefined && <span class="tag ok">Apple</span>}
-                    {fcm !== undefined && <span class="tag ok">Android</span>}
-                    {web !== undefined && <span class="tag ok">browsers</span>}
-                    {apns === undefined && fcm === undefined && web === undefined && (
-                      <span class="muted">nothing yet</span>
-                    )}
-                    {(apns === undefined || fcm === undefined) && may('admin') && (
-                      <a class="small" href={pathTo(inInstance(id, 'credentials'))}>
-                        Add {[apns ?? 'Apple', fcm ?? 'Android'].filter(isText).join(' and ')}
-                      </a>
-                    )}
-                    {web !== undefined && may('operator') && (
-                      <a class="small" href={pathTo(inInstance(id, 'compose'))}>
-                        Try it in this browser
-                      </a>
-                    )}
-                  </span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table columns={['Instance', 'Reaches']}>
+          {instances.map(({ id, name, apns, fcm, web }) => (
+            <tr key={id}>
+              <td class="name">
+                <div class="cut">
+                  <a href={pathTo(inInstance(id, 'publishes'))}>{nameOf({ id, name })}</a>
+                </div>
+                {name !== '' && <div class="cut muted small mono">{id}</div>}
+              </td>
+              <td>
+                <span class="line-of">
+                  {apns !== undefined && <span class="tag ok">Apple</span>}
+                  {fcm !== undefined && <span class="tag ok">Android</span>}
+                  {web !== undefined && <span class="tag ok">browsers</span>}
+                  {apns === undefined && fcm === undefined && web === undefined && (
+                    <span class="muted">nothing yet</span>
+                  )}
+                  {(apns === undefined || fcm === undefined) && may('admin') && (
+                    <a class="small" href={pathTo(inInstance(id, 'credentials'))}>
+                      Add {[apns ?? 'Apple', fcm ?? 'Android'].filter(isText).join(' and ')}
+                    </a>
+                  )}
+                  {web !== undefined && may('operator') && (
+                    <a class="small" href={pathTo(inInstance(id, 'compose'))}>
+                      Try it in this browser
+                    </a>
+                  )}
+                </span>
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </Card>
   );
@@ -151,22 +145,19 @@ export function ServersTable({ live }: { readonly live: Live | undefined }) {
         </a>
       }
     >
-      <table class="table cards">
-        <TableHead columns={['Server', { number: 'Connections' }, { number: 'Apps' }]} />
-        <tbody>
-          {live?.servers.map(({ name, connections, apps }) => (
-            <tr key={name}>
-              <td class="name mono">{name}</td>
-              <td class="number" data-label="connections">
-                {count(connections)}
-              </td>
-              <td class="number" data-label="apps">
-                {count(apps.length)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table columns={['Server', { number: 'Connections' }, { number: 'Apps' }]}>
+        {live?.servers.map(({ name, connections, apps }) => (
+          <tr key={name}>
+            <td class="name mono">{name}</td>
+            <td class="number" data-label="connections">
+              {count(connections)}
+            </td>
+            <td class="number" data-label="apps">
+              {count(apps.length)}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </Card>
   );
 }

@@ -28,23 +28,12 @@ export default function LogPage() {
   useEffect(() => feed.start(), [feed]);
   const [typed, setTyped] = useState(text);
   const [heldAt, setHeldAt] = useState<number | undefined>(undefined);
-  const [drawn, setDrawn] = useState(DRAWN);
-  const search = useRef<HTMLDivElement>(null);
 
   const all = feed.lines.value;
   const lines = heldAt === undefined ? all : all.filter(({ atMs }) => atMs <= heldAt);
-  const servers = feed.servers.value;
   const isFiltered = level !== '' || text !== '';
   const pause = () => setHeldAt(heldAt === undefined ? (all.at(-1)?.atMs ?? 0) : undefined);
-  const filterText = (value: string) => {
-    setTyped(value);
-    setQuery({ text: value });
-  };
-  useHotkeys({
-    p: pause,
-    y: () => void copy(location.href),
-    '/': () => search.current?.querySelector('input')?.focus(),
-  });
+  useHotkeys({ p: pause, y: () => void copy(location.href) });
   return (
     <div class="page">
       <PageHead
@@ -61,21 +50,7 @@ export default function LogPage() {
           </Button>
         }
       />
-      <div class="toolbar" ref={search}>
-        <Search label="Words, app=shop" value={typed} hotkey="/" onInput={filterText} />
-        <select
-          class="input"
-          aria-label="Level"
-          value={level}
-          onChange={({ currentTarget: { value } }) => setQuery({ level: value })}
-        >
-          {levels.map(([value, word]) => (
-            <option key={value} value={value}>
-              {word}
-            </option>
-          ))}
-        </select>
-      </div>
+      <LogFilter level={level} typed={typed} setTyped={setTyped} />
       {feed.lost.value !== undefined && (
         <div role="alert">
           <Notice level="warn">
@@ -83,25 +58,91 @@ export default function LogPage() {
           </Notice>
         </div>
       )}
-      <AwayServers servers={servers} />
+      <AwayServers servers={feed.servers.value} />
+      <Lines
+        lines={lines}
+        servers={feed.servers.value}
+        drop={
+          isFiltered
+            ? () => {
+                setTyped('');
+                setQuery({ level: '', text: '' });
+              }
+            : undefined
+        }
+      />
+      {heldAt !== undefined && all.length > lines.length && (
+        <p role="status" class="muted">
+          Paused: {counted(all.length - lines.length, 'newer line')}.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function LogFilter({
+  level,
+  typed,
+  setTyped,
+}: {
+  readonly level: string;
+  readonly typed: string;
+  readonly setTyped: (typed: string) => void;
+}) {
+  const search = useRef<HTMLDivElement>(null);
+  useHotkeys({ '/': () => search.current?.querySelector('input')?.focus() });
+  return (
+    <div class="toolbar" ref={search}>
+      <Search
+        label="Words, app=shop"
+        value={typed}
+        hotkey="/"
+        onInput={(text) => {
+          setTyped(text);
+          setQuery({ text });
+        }}
+      />
+      <select
+        class="input"
+        aria-label="Level"
+        value={level}
+        onChange={({ currentTarget: { value } }) => setQuery({ level: value })}
+      >
+        {levels.map(([value, word]) => (
+          <option key={value} value={value}>
+            {word}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function Lines({
+  lines,
+  servers,
+  drop,
+}: {
+  readonly lines: readonly LogLine[];
+  readonly servers: LogFeed['servers']['value'];
+  /** Removes the filter, if there is one. */
+  readonly drop: (() => void) | undefined;
+}) {
+  const [drawn, setDrawn] = useState(DRAWN);
+  return (
+    <>
       {servers !== undefined && (
         <section class="card" aria-label="Lines, the newest first">
           {lines.length === 0 ? (
-            <Empty icon="log" title={isFiltered ? 'No line fits' : 'Nothing was logged yet'}>
+            <Empty
+              icon="log"
+              title={drop === undefined ? 'Nothing was logged yet' : 'No line fits'}
+            >
               <p>
                 The last 1,000 lines of {namesOf(servers)} were searched. New lines appear here by
                 themselves.
               </p>
-              {isFiltered && (
-                <Button
-                  onClick={() => {
-                    setTyped('');
-                    setQuery({ level: '', text: '' });
-                  }}
-                >
-                  Remove the filter
-                </Button>
-              )}
+              {drop !== undefined && <Button onClick={drop}>Remove the filter</Button>}
             </Empty>
           ) : (
             <ol>
@@ -122,12 +163,7 @@ export default function LogPage() {
       {lines.length > drawn && (
         <Button onClick={() => setDrawn(drawn + DRAWN)}>Show older lines</Button>
       )}
-      {heldAt !== undefined && all.length > lines.length && (
-        <p role="status" class="muted">
-          Paused: {counted(all.length - lines.length, 'newer line')}.
-        </p>
-      )}
-    </div>
+    </>
   );
 }
 

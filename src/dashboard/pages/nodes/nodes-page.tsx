@@ -5,7 +5,7 @@ import { Card } from '../../parts/card.tsx';
 import { bytes, count, counted, duration, moment } from '../../parts/formats.ts';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { TableHead } from '../../parts/table-head.tsx';
+import { Table } from '../../parts/table-head.tsx';
 
 type Node = Answer<'GET /nodes'>['nodes'][number];
 
@@ -22,7 +22,7 @@ export default function NodesPage() {
   return (
     <div class="page">
       <PageHead title="Servers" failed={failed} says={value && sentence(nodes)} />
-      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <FailureNotice failed={failed} retry={reload} />
       {versions.size > 1 && (
         <Notice level="warn">
           <p>
@@ -33,23 +33,20 @@ export default function NodesPage() {
       )}
       {nodes.length > 0 && (
         <section class="card" aria-label="Servers">
-          <table class="table cards">
-            <TableHead
-              columns={[
-                'Server',
-                'State',
-                { number: 'Connections' },
-                { number: 'Events/s' },
-                { number: 'Memory' },
-                { number: 'Up' },
-              ]}
-            />
-            <tbody>
-              {nodes.map((node) => (
-                <Row key={node.name} node={node} />
-              ))}
-            </tbody>
-          </table>
+          <Table
+            columns={[
+              'Server',
+              'State',
+              { number: 'Connections' },
+              { number: 'Events/s' },
+              { number: 'Memory' },
+              { number: 'Up' },
+            ]}
+          >
+            {nodes.map((node) => (
+              <Row key={node.name} node={node} />
+            ))}
+          </Table>
         </section>
       )}
       {nodes.length > 0 && <Threads nodes={nodes} />}

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
-import { type Answer, call, Failed } from '../../api/client.ts';
+import { type Answer, call, type Failed } from '../../api/client.ts';
 import { Card } from '../../parts/card.tsx';
 import { Button, Field } from '../../parts/controls.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
+import { useOutcome } from '../../parts/use-outcome.ts';
 import { address } from '../../routing/router.ts';
 
 const fields = [
@@ -12,35 +13,23 @@ const fields = [
   { name: 'channelData', label: 'channel_data', hint: 'Only for presence channels, unchanged' },
 ] as const;
 
-type Name = (typeof fields)[number]['name'];
+type Given = Readonly<Record<(typeof fields)[number]['name'], string>>;
+type Finding = Answer<'POST /apps/{id}/check-auth'>;
 
 /** Says which part of an authorisation differs, without the secret leaving the server. */
 export function AuthorisationDoctor({ app }: { readonly app: string }) {
-  const [given, setGiven] = useState<Record<Name, string>>({
-    channel: address.value.query['channel'] ?? '',
-    socketId: address.value.query['socket'] ?? '',
+  const { channel = '', socket = '' } = address.value.query;
+  const [given, setGiven] = useState<Given>({
+    channel,
+    socketId: socket,
     auth: '',
     channelData: '',
   });
-  const [outcome, setOutcome] = useState<Answer<'POST /apps/{id}/check-auth'> | Failed>();
-  const [isAsking, setAsking] = useState(false);
-  const failed = outcome instanceof Failed ? outcome : undefined;
+  const { answer, failed, isBusy, attempt, setOutcome } = useOutcome<Finding>();
   const check = async () => {
-    setAsking(true);
     const { channelData, ...rest } = given;
-    try {
-      setOutcome(
-        await call('POST /apps/{id}/check-auth', {
-          path: { id: app },
-          body: { ...rest, ...(channelData === '' ? {} : { channelData }) },
-        }),
-      );
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      setOutcome(error);
-    } finally {
-      setAsking(false);
-    }
+    const body = { ...rest, ...(channelData === '' ? {} : { channelData }) };
+    setOutcome(await call('POST /apps/{id}/check-auth', { path: { id: app }, body }));
   };
   return (
     <Card title="Why is this authorisation refused?">
@@ -48,51 +37,63 @@ export function AuthorisationDoctor({ app }: { readonly app: string }) {
         class="inside form"
         onSubmit={(event) => {
           event.preventDefault();
-          void check();
+          void attempt(check);
         }}
       >
-        <div class="pair">
-          {fields.map(({ name, label, hint }) => (
-            <Field
-              key={name}
-              label={label}
-              hint={hint}
-              wrong={failed?.field === name ? failed.message : undefined}
-            >
-              {(control) => (
-                <input
-                  {...control}
-                  class="input mono"
-                  required={name !== 'channelData'}
-                  autocomplete="off"
-                  spellcheck={false}
-                  value={given[name]}
-                  onInput={({ currentTarget }) => {
-                    setGiven({ ...given, [name]: currentTarget.value });
-                  }}
-                />
-              )}
-            </Field>
-          ))}
-        </div>
+        <AuthorisationFields given={given} write={setGiven} failed={failed} />
         <div class="buttons">
-          <Button type="submit" look="primary" disabled={isAsking}>
+          <Button type="submit" look="primary" disabled={isBusy}>
             Check
           </Button>
           <span class="muted small">The secret stays on the server.</span>
         </div>
         <div role="status">
-          {outcome !== undefined && !(outcome instanceof Failed) && (
-            <Notice level={outcome.ok ? 'ok' : 'bad'}>
-              <p>{outcome.text}</p>
+          {answer !== undefined && (
+            <Notice level={answer.ok ? 'ok' : 'bad'}>
+              <p>{answer.text}</p>
               <p class="advice">
-                What must be signed: <code>{outcome.expected.signed}</code>
+                What must be signed: <code>{answer.expected.signed}</code>
               </p>
             </Notice>
           )}
         </div>
-        {failed !== undefined && failed.field === undefined && <FailureNotice failed={failed} />}
+        {failed?.field === undefined && <FailureNotice failed={failed} />}
       </form>
     </Card>
+  );
+}
+
+function AuthorisationFields({
+  given,
+  write,
+  failed,
+}: {
+  readonly given: Given;
+  readonly write: (given: Given) => void;
+  readonly failed: Failed | undefined;
+}) {
+  return (
+    <div class="pair">
+      {fields.map(({ name, label, hint }) => (
+        <Field
+          key={name}
+          label={label}
+          hint={hint}
+          wrong={failed?.field === name ? failed.message : undefined}
+        >
+          {(control) => (
+            <input
+              {...control}
+              class="input mono"
+              required={name !== 'channelData'}
+              autocomplete="off"
+              spellcheck={false}
+              value={given[name]}
+              onInput={({ currentTarget: { value } }) => write({ ...given, [name]: value })}
+            />
+          )}
+        </Field>
+      ))}
+    </div>
   );
 }

@@ -4,7 +4,7 @@ import { count, counted, duration, moment } from '../../parts/formats.ts';
 import { Empty, FailureNotice } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { AwayServers, namesOf } from '../../parts/servers.tsx';
-import { TableHead } from '../../parts/table-head.tsx';
+import { Table } from '../../parts/table-head.tsx';
 import { Words } from '../../parts/words.tsx';
 import { inApp, pathTo } from '../../routing/router.ts';
 import { AuthorisationDoctor } from './doctor.tsx';
@@ -37,7 +37,7 @@ export default function ProblemsPage({ app }: { readonly app: string }) {
               : `${counted(total, 'refusal')} of ${counted(value.problems.length, 'kind')} since ${namesOf(value.servers)} started, the latest first.`
         }
       />
-      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <FailureNotice failed={failed} retry={reload} />
       <AwayServers servers={value?.servers} />
       {value !== undefined && (
         <section class="card" aria-label="Problems">
@@ -67,43 +67,35 @@ function ProblemTable({
 } & Answer<'GET /apps/{id}/problems'>) {
   const sorted = problems.toSorted((a, b) => b.lastAtMs - a.lastAtMs);
   return (
-    <table class="table cards">
-      <TableHead
-        columns={[
-          'What was refused, and what to do',
-          'Who',
-          { number: 'Times' },
-          { number: 'Last' },
-        ]}
-      />
-      <tbody>
-        {sorted.map((problem) => (
-          <tr key={`${problem.source} ${problem.kind} ${problem.text}`}>
-            <td class="wide">
-              <p>
-                <strong>{problem.text}</strong>
+    <Table
+      columns={['What was refused, and what to do', 'Who', { number: 'Times' }, { number: 'Last' }]}
+    >
+      {sorted.map((problem) => (
+        <tr key={`${problem.source} ${problem.kind} ${problem.text}`}>
+          <td class="wide">
+            <p>
+              <strong>{problem.text}</strong>
+            </p>
+            {problem.advice !== '' && (
+              <p class="muted">
+                <Words text={problem.advice} />
               </p>
-              {problem.advice !== '' && (
-                <p class="muted">
-                  <Words text={problem.advice} />
-                </p>
-              )}
-              <Example app={app} problem={problem} />
-            </td>
-            <td>
-              <span class="tag">{sources[problem.source]}</span>
-            </td>
-            <td class="number" data-label="times">
-              {count(problem.count)}
-            </td>
-            <td class="number" title={`First ${moment(problem.firstAtMs)}`}>
-              {duration(Date.now() - problem.lastAtMs)} ago
-              {servers.length > 1 && <div class="muted small">on {problem.server}</div>}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            )}
+            <Example app={app} problem={problem} />
+          </td>
+          <td>
+            <span class="tag">{sources[problem.source]}</span>
+          </td>
+          <td class="number" data-label="times">
+            {count(problem.count)}
+          </td>
+          <td class="number" title={`First ${moment(problem.firstAtMs)}`}>
+            {duration(Date.now() - problem.lastAtMs)} ago
+            {servers.length > 1 && <div class="muted small">on {problem.server}</div>}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

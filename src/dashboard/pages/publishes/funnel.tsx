@@ -3,7 +3,7 @@ import type { Answer } from '../../api/client.ts';
 import { Card } from '../../parts/card.tsx';
 import { Button } from '../../parts/controls.tsx';
 import { count } from '../../parts/formats.ts';
-import { TableHead } from '../../parts/table-head.tsx';
+import { Table } from '../../parts/table-head.tsx';
 import { lost, platformNames, sumOf, waiting } from './words.ts';
 
 type Details = Answer<'GET /instances/{id}/publishes/{publish}'>;
@@ -70,43 +70,40 @@ function Steps({ publish }: { readonly publish: Details }) {
 function CountsTable({ publish: { platforms: counts } }: { readonly publish: Details }) {
   const used = platforms.filter((platform) => counts[platform].planned > 0);
   return (
-    <table class="table cards">
-      <TableHead
-        columns={[
-          'Platform',
-          { number: 'Planned' },
-          { number: 'Accepted' },
-          { number: 'Waiting' },
-          { number: 'Failed' },
-          { number: 'Removed' },
-          { number: 'Expired' },
-          { number: 'Cancelled' },
-        ]}
-      />
-      <tbody>
-        {(used.length === 0 ? platforms : used).map((platform) => {
-          const of = counts[platform];
-          const figures = {
-            planned: of.planned,
-            accepted: of.accepted,
-            waiting: of.planned - of.accepted - lost(of) - of.cancelled,
-            failed: of.failed,
-            removed: of.pruned,
-            expired: of.expired,
-            cancelled: of.cancelled,
-          };
-          return (
-            <tr key={platform}>
-              <td class="name">{platformNames[platform]}</td>
-              {Object.entries(figures).map(([name, devices]) => (
-                <td key={name} class="number" data-label={name}>
-                  {count(devices)}
-                </td>
-              ))}
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <Table
+      columns={[
+        'Platform',
+        { number: 'Planned' },
+        { number: 'Accepted' },
+        { number: 'Waiting' },
+        { number: 'Failed' },
+        { number: 'Removed' },
+        { number: 'Expired' },
+        { number: 'Cancelled' },
+      ]}
+    >
+      {(used.length === 0 ? platforms : used).map((platform) => {
+        const of = counts[platform];
+        const figures = {
+          planned: of.planned,
+          accepted: of.accepted,
+          waiting: of.planned - of.accepted - lost(of) - of.cancelled,
+          failed: of.failed,
+          removed: of.pruned,
+          expired: of.expired,
+          cancelled: of.cancelled,
+        };
+        return (
+          <tr key={platform}>
+            <td class="name">{platformNames[platform]}</td>
+            {Object.entries(figures).map(([name, devices]) => (
+              <td key={name} class="number" data-label={name}>
+                {count(devices)}
+              </td>
+            ))}
+          </tr>
+        );
+      })}
+    </Table>
   );
 }

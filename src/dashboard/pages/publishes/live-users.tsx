@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
-import { type Answer, call } from '../../api/client.ts';
+import type { Answer } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { Card } from '../../parts/card.tsx';
 import { StateChoice } from '../../parts/controls.tsx';
 import { counted, duration } from '../../parts/formats.ts';
 import { More } from '../../parts/more.tsx';
 import { FailureNotice } from '../../parts/notices.tsx';
-import { TableHead } from '../../parts/table-head.tsx';
-import { usePages } from '../../parts/use-pages.ts';
+import { Table } from '../../parts/table-head.tsx';
+import { useList } from '../../parts/use-pages.ts';
 import { Words } from '../../parts/words.tsx';
 
 type Live = NonNullable<Answer<'GET /instances/{id}/publishes/{publish}'>['live']>;
@@ -56,33 +56,27 @@ function Users({
   readonly path: { readonly id: string; readonly publish: string };
   readonly state: User['state'] | undefined;
 }) {
-  const { items, hasMore, failed, isAsking, more, reload } = usePages(
-    `${path.publish} ${state}`,
-    async (after) => {
-      const query = { state, after };
-      const asked = await call('GET /instances/{id}/publishes/{publish}/users', { path, query });
-      return { items: asked.users, next: asked.next };
-    },
+  const { items, hasMore, failed, isAsking, more, reload } = useList(
+    'GET /instances/{id}/publishes/{publish}/users',
+    'users',
+    { path, query: { state } },
   );
   if (failed !== undefined) return <FailureNotice failed={failed} retry={reload} />;
   return (
     <>
-      <table class="table cards">
-        <TableHead columns={['User', 'In the app', 'Notification']} />
-        <tbody>
-          {items?.map((user) => (
-            <tr key={user.user}>
-              <td class="name">
-                <div class="cut">{user.user}</div>
-              </td>
-              <td class="wide">{inTheApp(user)}</td>
-              <td data-label="notification">
-                {user.notified === null ? 'none' : user.notified ? 'accepted' : 'failed'}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table columns={['User', 'In the app', 'Notification']}>
+        {items?.map((user) => (
+          <tr key={user.user}>
+            <td class="name">
+              <div class="cut">{user.user}</div>
+            </td>
+            <td class="wide">{inTheApp(user)}</td>
+            <td data-label="notification">
+              {user.notified === null ? 'none' : user.notified ? 'accepted' : 'failed'}
+            </td>
+          </tr>
+        ))}
+      </Table>
       {hasMore && (
         <div class="inside">
           <More {...{ hasMore, isAsking, more }} />

@@ -1,15 +1,15 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { call } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { Button, StateChoice } from '../../parts/controls.tsx';
 import { count, counted, moment } from '../../parts/formats.ts';
-import { More } from '../../parts/more.tsx';
-import { Empty, FailureNotice } from '../../parts/notices.tsx';
+import { PagedCard } from '../../parts/more.tsx';
+import { Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { TableHead } from '../../parts/table-head.tsx';
-import { usePages } from '../../parts/use-pages.ts';
+import { Table } from '../../parts/table-head.tsx';
+import { useList } from '../../parts/use-pages.ts';
 import { address, inInstance, pathTo, setQuery } from '../../routing/router.ts';
 import { instances } from '../../shell/instances.ts';
+import { StateTag } from './publish-facts.tsx';
 import { isOver, lost, type Publish, type State, states, targetWords } from './words.ts';
 
 const PAGE = 50;
@@ -19,16 +19,10 @@ const stateNames = Object.keys(states) as State[];
 /** The publishes and their results. */
 export default function PublishesPage({ instance }: { readonly instance: string }) {
   const state = stateNames.find((each) => each === address.value.query['state']);
-  const { items, hasMore, failed, isAsking, more, reload } = usePages(
-    `${instance} ${state}`,
-    async (before) => {
-      const { publishes, next } = await call('GET /instances/{id}/publishes', {
-        path: { id: instance },
-        query: { state, before, limit: String(PAGE) },
-      });
-      return { items: publishes, next };
-    },
-  );
+  const path = { id: instance };
+  const query = { state, limit: String(PAGE) };
+  const pages = useList('GET /instances/{id}/publishes', 'publishes', { path, query }, 'before');
+  const { items, hasMore, failed, reload } = pages;
   const isOnePage = items !== undefined && items.length <= PAGE;
   const isMoving = isOnePage && items.some((each) => !isOver(each.state));
   usePolling(isMoving && failed === undefined, reload);
@@ -55,17 +49,13 @@ export default function PublishesPage({ instance }: { readonly instance: string 
         state={state}
         choose={(chosen) => setQuery({ state: chosen })}
       />
-      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
-      {items !== undefined && (
-        <section class="card" aria-label="Publishes">
-          {items.length === 0 ? (
-            <NoPublishes instance={instance} state={state} hasMore={hasMore} />
-          ) : (
-            <PublishTable instance={instance} publishes={items} />
-          )}
-        </section>
-      )}
-      <More {...{ hasMore, isAsking, more }} />
+      <PagedCard
+        label="Publishes"
+        pages={pages}
+        none={<NoPublishes instance={instance} state={state} hasMore={hasMore} />}
+      >
+        {(publishes) => <PublishTable instance={instance} publishes={publishes} />}
+      </PagedCard>
     </div>
   );
 }
@@ -102,65 +92,57 @@ function PublishTable({
   readonly publishes: readonly Publish[];
 }) {
   return (
-    <table class="table cards">
-      <TableHead
-        columns={[
-          'To',
-          'State',
-          { number: 'Devices' },
-          { number: 'Accepted' },
-          { number: 'Not' },
-          { number: 'Opened' },
-          { number: 'Published' },
-        ]}
-      />
-      <tbody>
-        {publishes.map(({ id, state, target, devices, opened, createdAtMs, sendAtMs, paused }) => (
-          <tr key={id}>
-            <td class="name">
-              <div class="cut">
-                <a href={pathTo(inInstance(instance, 'publishes', id))}>{targetWords(target)}</a>
-              </div>
-              <div class="cut muted small mono">{id}</div>
-            </td>
-            <td>
-              <span class={`tag ${states[state].look}`} title={states[state].means}>
-                {state}
-              </span>
-              {paused && (
-                <>
-                  {' '}
-                  <span
-                    class="tag bad"
-                    title="Devices wait for a gateway that a server has paused."
-                  >
-                    paused
-                  </span>
-                </>
-              )}
-            </td>
-            <td class="number" data-label="devices">
-              {count(devices.planned)}
-            </td>
-            <td class="number" data-label="accepted">
-              {count(devices.accepted)}
-            </td>
-            <td class="number" data-label={lost(devices) > 0 ? 'not' : undefined}>
-              {lost(devices) > 0 ? <span class="bad">{count(lost(devices))}</span> : ''}
-            </td>
-            <td class="number" data-label={opened > 0 ? 'opened' : undefined}>
-              {opened > 0 ? count(opened) : ''}
-            </td>
-            <td class="number">
-              {moment(createdAtMs)}
-              {state === 'scheduled' && sendAtMs !== null && (
-                <div class="muted small">goes out {moment(sendAtMs)}</div>
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      columns={[
+        'To',
+        'State',
+        { number: 'Devices' },
+        { number: 'Accepted' },
+        { number: 'Not' },
+        { number: 'Opened' },
+        { number: 'Published' },
+      ]}
+    >
+      {publishes.map(({ id, state, target, devices, opened, createdAtMs, sendAtMs, paused }) => (
+        <tr key={id}>
+          <td class="name">
+            <div class="cut">
+              <a href={pathTo(inInstance(instance, 'publishes', id))}>{targetWords(target)}</a>
+            </div>
+            <div class="cut muted small mono">{id}</div>
+          </td>
+          <td>
+            <StateTag state={state} />
+            {paused && (
+              <>
+                {' '}
+                <span class="tag bad" title="Devices wait for a gateway that a server has paused.">
+                  paused
+                </span>
+              </>
+            )}
+          </td>
+          <td class="number" data-label="devices">
+            {count(devices.planned)}
+          </td>
+          <td class="number" data-label="accepted">
+            {count(devices.accepted)}
+          </td>
+          <td class="number" data-label={lost(devices) > 0 ? 'not' : undefined}>
+            {lost(devices) > 0 ? <span class="bad">{count(lost(devices))}</span> : ''}
+          </td>
+          <td class="number" data-label={opened > 0 ? 'opened' : undefined}>
+            {opened > 0 ? count(opened) : ''}
+          </td>
+          <td class="number">
+            {moment(createdAtMs)}
+            {state === 'scheduled' && sendAtMs !== null && (
+              <div class="muted small">goes out {moment(sendAtMs)}</div>
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

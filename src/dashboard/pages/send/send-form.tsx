@@ -1,11 +1,11 @@
-import { useState } from 'preact/hooks';
-import { type Answer, call, Failed } from '../../api/client.ts';
+import { type Answer, call, type Failed } from '../../api/client.ts';
 import { may } from '../../api/session.ts';
 import { Button, Field, TextField } from '../../parts/controls.tsx';
 import { counted } from '../../parts/formats.ts';
 import { commandKey } from '../../parts/hotkeys.ts';
 import { parsedJson } from '../../parts/json/json.ts';
 import { FailureNotice } from '../../parts/notices.tsx';
+import { useOutcome } from '../../parts/use-outcome.ts';
 import { inApp, pathTo } from '../../routing/router.ts';
 import { channelsIn, sendDraft } from './draft.ts';
 
@@ -19,79 +19,31 @@ export function SendForm({
   readonly app: string;
   readonly sent?: (sent: Sent) => void;
 }) {
-  const draft = sendDraft.value;
-  const change = (part: Partial<typeof draft>) => {
-    sendDraft.value = { ...sendDraft.value, ...part };
-  };
-  const [outcome, setOutcome] = useState<Sent | Failed | 'sending' | undefined>(undefined);
-  const failed = outcome instanceof Failed ? outcome : undefined;
-  const isNoJson = draft.data.trim() !== '' && parsedJson(draft.data) === undefined;
-
-  const send = async () => {
-    setOutcome('sending');
-    const { channel, event, data } = sendDraft.value;
-    const channels = channelsIn(channel);
-    try {
-      const answer = await call('POST /apps/{id}/events', {
-        path: { id: app },
-        body: { name: event, channels, data },
-      });
-      setOutcome(answer);
-      tell?.(answer);
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      setOutcome(error);
-    }
+  const { answer, failed, isBusy, attempt, setOutcome } = useOutcome<Sent>();
+  const send = () => {
+    setOutcome(undefined);
+    void attempt(async () => {
+      const { channel, event: name, data } = sendDraft.value;
+      const body = { name, channels: channelsIn(channel), data };
+      const sent = await call('POST /apps/{id}/events', { path: { id: app }, body });
+      setOutcome(sent);
+      tell?.(sent);
+    });
   };
   return (
     <form
       class="form"
       onSubmit={(event) => {
         event.preventDefault();
-        void send();
+        send();
       }}
       onKeyDown={(event) => {
-        if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) void send();
+        if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) send();
       }}
     >
-      <div class="pair">
-        <TextField
-          label="Channel"
-          hint="Several with commas between them"
-          wrong={failed?.field?.startsWith('channels') === true ? failed.message : undefined}
-          required
-          value={draft.channel}
-          write={(channel) => change({ channel })}
-        />
-        <TextField
-          label="Event"
-          wrong={failed?.field === 'name' ? failed.message : undefined}
-          required
-          value={draft.event}
-          write={(event) => change({ event })}
-        />
-      </div>
-      <Field
-        label="Data"
-        hint={isNoJson ? 'This is not JSON. It is sent as text.' : 'JSON, or any text'}
-        wrong={failed?.field === 'data' ? failed.message : undefined}
-      >
-        {(given) => (
-          <textarea
-            {...given}
-            spellcheck={false}
-            value={draft.data}
-            onInput={({ currentTarget }) => change({ data: currentTarget.value })}
-          />
-        )}
-      </Field>
+      <EventFields failed={failed} />
       <div class="buttons">
-        <Button
-          type="submit"
-          look="primary"
-          icon="send"
-          disabled={outcome === 'sending' || !may('operator')}
-        >
+        <Button type="submit" look="primary" icon="send" disabled={isBusy || !may('operator')}>
           Send
         </Button>
         <span class="muted small">
@@ -99,12 +51,57 @@ export function SendForm({
         </span>
       </div>
       <div class="result" role="status">
-        {outcome !== undefined && outcome !== 'sending' && !(outcome instanceof Failed) && (
-          <SentTo app={app} sent={outcome} />
-        )}
+        {answer !== undefined && <SentTo app={app} sent={answer} />}
       </div>
-      {failed !== undefined && failed.field === undefined && <FailureNotice failed={failed} />}
+      {failed?.field === undefined && <FailureNotice failed={failed} />}
     </form>
+  );
+}
+
+/** What is sent, and what is wrong with it. */
+function EventFields({ failed }: { readonly failed: Failed | undefined }) {
+  const { channel, event, data } = sendDraft.value;
+  const change = (part: Partial<typeof sendDraft.value>) => {
+    sendDraft.value = { ...sendDraft.value, ...part };
+  };
+  // The server names one of several channels by its place: `channels[1]`.
+  const wrong = (field: string) =>
+    failed?.field?.startsWith(field) === true ? failed.message : undefined;
+  const isNoJson = data.trim() !== '' && parsedJson(data) === undefined;
+  return (
+    <>
+      <div class="pair">
+        <TextField
+          label="Channel"
+          hint="Several with commas between them"
+          wrong={wrong('channels')}
+          required
+          value={channel}
+          write={(channel) => change({ channel })}
+        />
+        <TextField
+          label="Event"
+          wrong={wrong('name')}
+          required
+          value={event}
+          write={(event) => change({ event })}
+        />
+      </div>
+      <Field
+        label="Data"
+        hint={isNoJson ? 'This is not JSON. It is sent as text.' : 'JSON, or any text'}
+        wrong={wrong('data')}
+      >
+        {(given) => (
+          <textarea
+            {...given}
+            spellcheck={false}
+            value={data}
+            onInput={({ currentTarget: { value } }) => change({ data: value })}
+          />
+        )}
+      </Field>
+    </>
   );
 }
 

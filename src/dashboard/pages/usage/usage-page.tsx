@@ -54,7 +54,7 @@ export default function UsagePage({ app }: { readonly app: string }) {
           </Button>
         ))}
       </fieldset>
-      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <FailureNotice failed={failed} retry={reload} />
       {quota > 0 && <Quota app={app} quota={quota} />}
       {value !== undefined &&
         (view.unit === 'day' ? (

@@ -52,7 +52,7 @@ export default function UserPage({ user }: { readonly user: string }) {
           name="instance"
         />
       </div>
-      {failed !== undefined && <FailureNotice failed={failed} retry={reload} />}
+      <FailureNotice failed={failed} retry={reload} />
       {value?.app != null && <InApp user={user} value={value.app} />}
       {value?.push != null && <InInstance user={user} value={value.push} />}
     </div>
