@@ -1,7 +1,7 @@
+import { memberText } from '../runtime/json-slices.ts';
 import type { ChannelText } from './channel-name.ts';
 import { type EventId, parseEventId } from './history/event-id.ts';
 import type { ResumeAnswer, ResumePlace } from './history/resume.ts';
-import { memberText } from '../runtime/json-slices.ts';
 import type { Member } from './ports.ts';
 import { parseSocketId, type SocketId } from './socket-id.ts';
 

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
 import { Failed } from '../api/client.ts';
+import { attempt } from '../api/use-attempt.ts';
 
-/** What came of the actions of a page: the last answer, or the last failure. */
+/** The result of the last action of a page: its answer, or its failure. */
 export interface Outcome<Value> {
   readonly answer: Value | undefined;
   readonly failed: Failed | undefined;
   readonly isBusy: boolean;
-  /** Runs an action. Its failure becomes the outcome; an answer that is to be shown, it puts there itself. */
+  /** Runs an action. A failure becomes the outcome. The action sets an answer itself, if the page shows it. */
   readonly attempt: (action: () => Promise<void>) => Promise<void>;
   readonly setOutcome: (outcome: Value | Failed | undefined) => void;
 }
@@ -14,17 +15,10 @@ export interface Outcome<Value> {
 export function useOutcome<Value extends object>(): Outcome<Value> {
   const [outcome, setOutcome] = useState<Value | Failed>();
   const [isBusy, setBusy] = useState(false);
-  const attempt = async (action: () => Promise<void>) => {
+  const run = (action: () => Promise<void>) => {
     setBusy(true);
-    try {
-      await action();
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      setOutcome(error);
-    } finally {
-      setBusy(false);
-    }
+    return attempt(action, setOutcome).finally(() => setBusy(false));
   };
   const [answer, failed] = outcome instanceof Failed ? [undefined, outcome] : [outcome, undefined];
-  return { answer, failed, isBusy, attempt, setOutcome };
+  return { answer, failed, isBusy, attempt: run, setOutcome };
 }

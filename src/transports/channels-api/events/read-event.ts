@@ -5,8 +5,8 @@ import {
   parseChannelName,
 } from '../../../channels/channel-name.ts';
 import { EVENT_NAME_LENGTH_MAX, isReservedEventName } from '../../../channels/event.ts';
-import { elementTexts, memberText } from '../../../runtime/json-slices.ts';
 import { parseSocketId, type SocketId } from '../../../channels/socket-id.ts';
+import { elementTexts, memberText } from '../../../runtime/json-slices.ts';
 import { textOf } from '../body-text.ts';
 import { ApiRefusal, invalid } from '../problems.ts';
 import { type Attribute, readAttributes, refuseSwitchedOff } from '../queries/attributes.ts';

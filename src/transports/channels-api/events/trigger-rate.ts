@@ -1,7 +1,7 @@
 import type { App } from '../../../channels/app.ts';
 import type { Hub } from '../../../channels/hub.ts';
-import { elementTexts, memberText } from '../../../runtime/json-slices.ts';
 import type { Usage } from '../../../channels/usage/usage.ts';
+import { elementTexts, memberText } from '../../../runtime/json-slices.ts';
 import { textOf } from '../body-text.ts';
 import { ApiRefusal } from '../problems.ts';
 import { rateLimited } from '../refuse-usage.ts';
