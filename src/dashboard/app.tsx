@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import { askServerFacts } from './api/server-facts.ts';
-import { type LoadOtherPages, load, type PageComponent, pages } from './pages/table.ts';
+import { load, type PageComponent, pages } from './pages/table.ts';
 import { commandsOf } from './pages/views.ts';
 import { Button } from './parts/controls.tsx';
 import { Notice } from './parts/notices.tsx';
@@ -12,12 +12,8 @@ import { askApps, knownApps } from './shell/apps.ts';
 import { instances } from './shell/instances.ts';
 import { Shell } from './shell/shell.tsx';
 
-interface AppProps {
-  readonly loadOthers: LoadOtherPages;
-}
-
 /** All pages for a logged-in user. */
-export function App({ loadOthers }: AppProps) {
+export function App() {
   useEffect(() => {
     catchLinks();
     void askServerFacts();
@@ -35,13 +31,13 @@ export function App({ loadOthers }: AppProps) {
   return (
     <Shell>
       <Guarded key={path}>
-        <Page path={path} loadOthers={loadOthers} />
+        <Page path={path} />
       </Guarded>
     </Shell>
   );
 }
 
-function Page({ path, loadOthers }: AppProps & { readonly path: string }) {
+function Page({ path }: { readonly path: string }) {
   const [pattern, name] = pages.find(([each]) => match(each, path) !== undefined) ?? [];
   const values = pattern === undefined ? undefined : match(pattern, path);
   const [loaded, setLoaded] = useState<{
@@ -63,11 +59,11 @@ function Page({ path, loadOthers }: AppProps & { readonly path: string }) {
   }, [app, instance]);
   useEffect(() => {
     if (pattern === undefined || name === undefined) return;
-    load(name, loadOthers).then(
+    load(name).then(
       (Component) => setLoaded({ of: pattern, Component }),
       () => setLost(true),
     );
-  }, [pattern, name, loadOthers]);
+  }, [pattern, name]);
   // Before the page is drawn, which shows them.
   viewCommands.value =
     pattern === undefined || values === undefined

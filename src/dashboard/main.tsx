@@ -5,8 +5,6 @@ import type { App } from './app.tsx';
 import { LogInPage } from './shell/log-in.tsx';
 import { applyTheme } from './shell/theme.ts';
 
-const loadOthers = () => import('./pages/other-pages.ts');
-
 /** The log-in page. The other pages are loaded after the log-in. */
 function Dashboard() {
   const [Loaded, setLoaded] = useState<typeof App>();
@@ -21,7 +19,7 @@ function Dashboard() {
   }, [isLoggedIn]);
   if (!isLoggedIn) return <LogInPage />;
   if (isLost) return <p role="alert">The dashboard could not be loaded. Reload this page.</p>;
-  return Loaded === undefined ? null : <Loaded loadOthers={loadOthers} />;
+  return Loaded === undefined ? null : <Loaded />;
 }
 
 const place = document.getElementById('dashboard');

@@ -51,7 +51,3 @@ export const otherPages = {
   webhook: WebhookPage,
   webhooks: WebhooksPage,
 };
-
-// The bundler then keeps the app in one script with what it shares with these pages: smaller than two scripts,
-// and the app is loaded before any page anyway.
-export { App } from '../app.tsx';

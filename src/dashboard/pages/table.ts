@@ -6,12 +6,9 @@ export type PageComponent = ComponentType<Readonly<Record<string, string>>>;
 type OtherPages = typeof import('./other-pages.ts').otherPages;
 type PageName = 'home' | keyof OtherPages;
 
-/** Loads all pages except Home. Handed in, because the file of these pages imports the app. */
-export type LoadOtherPages = () => Promise<{ readonly otherPages: OtherPages }>;
-
 /** Loads a page. Home is there already: it is opened first, and needs little of the others. */
-export async function load(name: PageName, loadOthers: LoadOtherPages): Promise<PageComponent> {
-  const page = name === 'home' ? HomePage : (await loadOthers()).otherPages[name];
+export async function load(name: PageName): Promise<PageComponent> {
+  const page = name === 'home' ? HomePage : (await import('./other-pages.ts')).otherPages[name];
   return page as PageComponent;
 }
 
