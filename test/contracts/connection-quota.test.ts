@@ -93,7 +93,8 @@ for (const [name, open] of Object.entries(engines)) {
       at(0).release(app);
       expect(await at(1).take(app)).toBe(false);
       at(0).release(app);
-      expect(await placesAt(at(2), app, 2)).toBe(1);
+      // The same loop: another one may ask before Redis knows of the release.
+      expect(await placesAt(at(0), app, 2)).toBe(1);
     });
   });
 }
