@@ -12,7 +12,7 @@ import { ConnectionTable } from './connection-table.tsx';
 
 type Servers = Answer<'GET /apps/{id}/connections'>['servers'];
 
-/** The text to search for in each field. Empty where it does not matter. */
+/** The text to search for in each field. An empty one fits everything. */
 type Filter = Readonly<Record<string, string>>;
 
 const PAGE = '100';
