@@ -26,8 +26,8 @@ export function parseEventId(text: string): EventId | undefined {
 }
 
 /**
- * Makes the id of the event with a given number. The id is one flat string: of a concatenated one, the engine keeps all parts
- * for as long as the event is kept.
+ * Makes the id of the event with a given number. It is written as one flat string: JavaScriptCore would keep the parts of
+ * a concatenated string in memory for as long as the event is kept.
  */
 export function newEventId(number: number): EventId {
   writeHalf();

@@ -79,7 +79,7 @@ async function follow(
     }
     return { message: why, status: 0 };
   } catch {
-    // Also when it was aborted, which the caller knows.
+    // An abort ends it, too. The caller knows of that.
     return broken;
   }
 }

@@ -12,7 +12,7 @@ declare global {
   }
 }
 
-/** Numbers that change when they are parsed and written again have as many digits, or an exponent. */
+/** Matches every number that would change if it were parsed and written again. */
 const MAY_CHANGE = /\d{16}|\d[eE]/;
 
 /**

@@ -108,7 +108,7 @@ function useThisBrowser(instance: string) {
   return { device, isBusy, sent, failed, become, send, leave };
 }
 
-/** Not only the server may refuse an action: the browser as well. */
+/** The browser may refuse an action, too. */
 function refused(error: unknown): never {
   throw new Failed(0, error instanceof Error ? error.message : String(error));
 }

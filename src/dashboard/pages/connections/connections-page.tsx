@@ -76,7 +76,7 @@ export default function ConnectionsPage({ app }: { readonly app: string }) {
   );
 }
 
-/** Keeps the fields of a filter, all of them, so that the address forgets those that are not named. */
+/** Makes a filter with all fields. Those that are not named are empty, so the address drops them. */
 function filterOf(named: Readonly<Record<string, string | undefined>>): Filter {
   return Object.fromEntries(fields.map((name) => [name, named[name] ?? '']));
 }

@@ -11,7 +11,7 @@ import { Notice } from '../../parts/notices.tsx';
 import { apps } from '../../shell/apps.ts';
 import { sendDraft } from '../send/draft.ts';
 
-/** How far this tab has come as a client. */
+/** The progress of this tab as a client. */
 export interface Tab {
   readonly state?: TabState;
   /** Why it failed. */

@@ -81,7 +81,7 @@ function OpenButton({ open }: { readonly open: LiveActionsProps['openFile'] }) {
 /** The largest file that can be opened. No recording is larger. */
 const OPENED_MAX = RECORDING_BYTES + 65_536;
 
-/** Reads a recording, or says that the file is none. */
+/** Reads a recording. Shows a message if the file is not one. */
 export async function readFile(file: File): Promise<Recording | undefined> {
   const recording =
     file.size > OPENED_MAX ? undefined : readRecording(file.name, await file.text());
