@@ -3,18 +3,19 @@ import { jump } from './clock.fixture.ts';
 /** The server as `src/main.ts` runs it, with a clock that is wrong: see `clock.fixture.ts`. */
 
 const RealWorker = globalThis.Worker;
-let background: Worker | undefined;
+// Not the messages of the loop: a preload that listens to these would take those that came before the loop listens.
+const threads = new BroadcastChannel('jumps');
+threads.unref();
 
 globalThis.Worker = class extends RealWorker {
   constructor(url: string | URL, options?: WorkerOptions) {
-    super(url, { ...options, preload: [`${import.meta.dir}/clock-background.fixture.ts`] });
-    if (String(url).includes('/background/')) background = this;
+    super(url, { ...options, preload: [`${import.meta.dir}/clock-thread.fixture.ts`] });
   }
 };
 
 process.on('SIGUSR2', () => {
   jump();
-  background?.postMessage({ jumps: true });
+  threads.postMessage('jump');
 });
 
 // Only now, with the clock wrong already.

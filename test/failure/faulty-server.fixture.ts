@@ -7,16 +7,22 @@ import { ClientAudience } from '../../src/transports/clients/audience.ts';
  * of the product knows of this.
  */
 
-const realWorker = globalThis.Worker;
-let background: Worker | undefined;
-let thread: Worker | undefined;
+const RealWorker = globalThis.Worker;
+const loops: { background?: Worker; realtime?: Worker } = {};
+// Not the messages of the loop: a preload that listens to these would take those that came before the loop listens.
+const threads = new BroadcastChannel('faults');
+threads.unref();
 
-/** Hands out the real thing, remembers it, and puts the faults of the other loops beside it. */
-globalThis.Worker = class extends realWorker {
+/** Is the real thing, remembers it, and puts the faults of the other loops beside it. */
+globalThis.Worker = class extends RealWorker {
   constructor(url: string | URL, options?: WorkerOptions) {
-    super(url, { ...options, preload: [`${import.meta.dir}/faulty-thread.fixture.ts`] });
-    if (String(url).includes('/background/')) background = this;
-    if (String(url).includes('/realtime/')) thread = this;
+    const loop = (['background', 'realtime'] as const).find((name) =>
+      String(url).includes(`/${name}/`),
+    );
+    const preload = [`${import.meta.dir}/faulty-thread.fixture.ts`];
+    const env = { ...Bun.env, FAULTY_LOOP: String(loop) } as Record<string, string>;
+    super(url, { ...options, ...(loop !== undefined && { preload, env }) });
+    if (loop !== undefined) loops[loop] = this;
   }
 };
 
@@ -25,13 +31,13 @@ function fail(): never {
 }
 
 const faults: Readonly<Record<string, () => void>> = {
-  'background ends': () => background?.terminate(),
-  'background throws': () => background?.postMessage({ fault: 'throws' }),
-  'background rejects': () => background?.postMessage({ fault: 'rejects' }),
-  'thread ends': () => thread?.terminate(),
-  'thread throws': () => thread?.postMessage({ fault: 'throws' }),
-  'thread rejects': () => thread?.postMessage({ fault: 'rejects' }),
-  'thread hangs': () => thread?.postMessage({ fault: 'hangs' }),
+  'background ends': () => loops.background?.terminate(),
+  'background throws': () => threads.postMessage({ loop: 'background', fault: 'throws' }),
+  'background rejects': () => threads.postMessage({ loop: 'background', fault: 'rejects' }),
+  'thread ends': () => loops.realtime?.terminate(),
+  'thread throws': () => threads.postMessage({ loop: 'realtime', fault: 'throws' }),
+  'thread rejects': () => threads.postMessage({ loop: 'realtime', fault: 'rejects' }),
+  'thread hangs': () => threads.postMessage({ loop: 'realtime', fault: 'hangs' }),
   'realtime throws': () => {
     throw new Error('a fault of the test');
   },
