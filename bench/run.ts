@@ -42,8 +42,8 @@ async function benchScenarios(args: string[]): Promise<number> {
     floor: options.beside === undefined ? floor : fanfareOf(options.beside),
     effort: { runs: options.runs, ...(options.quick ? quick : thorough) },
     isQuick: options.quick,
-    tell: (line) => console.error(line),
-    tellStep: (server, step) => {
+    log: (line) => console.error(line),
+    logStep: (server, step) => {
       if (options.verbose) console.error(printStep(server, step));
     },
   };

@@ -11,8 +11,8 @@ export interface Bench {
   /** Whether an impression is enough. */
   readonly isQuick: boolean;
   /** Receives progress messages, for people. */
-  readonly tell: (line: string) => void;
-  readonly tellStep: (server: string, step: TriedStep) => void;
+  readonly log: (line: string) => void;
+  readonly logStep: (server: string, step: TriedStep) => void;
 }
 
 /** The result of a scenario: for people, and for programs. */

@@ -127,7 +127,7 @@ describe('a reason', () => {
 
 it('docs/push-troubleshooting.md has every kind of timeline entry with its meaning', async () => {
   const text = await Bun.file(join(ROOT, '../docs/push-troubleshooting.md')).text();
-  for (const [what, says] of Object.entries(timelineWhats)) {
-    expect(text).toContain(`| \`${what}\` | ${says} |`);
+  for (const [what, send] of Object.entries(timelineWhats)) {
+    expect(text).toContain(`| \`${what}\` | ${send} |`);
   }
 });

@@ -38,7 +38,7 @@ export interface EventCosts {
   /** On a node of a cluster, with no subscriber there. */
   readonly published: readonly number[];
   /** On another node, with one subscriber; includes the delivery. `undefined`: the channels had no subscribers. */
-  readonly heard: readonly number[] | undefined;
+  readonly received: readonly number[] | undefined;
 }
 
 /** Measures what several servers over one Redis cost, compared with one server. */
@@ -100,7 +100,7 @@ async function measureLatency(
   return await inRounds(roundsOf(bench), ['loop', 'redis'], (key) =>
     tryUntilWhole(async () => {
       const step = await tryStep(subjects[key], load, LATENCY_RATE, STEP_SECONDS);
-      bench.tellStep(`latency, ${key}`, step);
+      bench.logStep(`latency, ${key}`, step);
       const { p50Ms, p99Ms, cutShort } = step.result;
       return { p50Ms, p99Ms, isWhole: !cutShort };
     }),
@@ -122,7 +122,7 @@ async function measureCosts(bench: Bench, shared: Shared): Promise<readonly Even
   };
   const steps = {
     trigger: await add({ rate: EVENT_RATE, to: loop, watched: [loop] }),
-    cluster: await add({ rate: EVENT_RATE, to: node, heardAt: other, watched: [node, other] }),
+    cluster: await add({ rate: EVENT_RATE, to: node, receiver: other, watched: [node, other] }),
     busyTrigger: await add({ rate: BUSY_RATE, to: loop, watched: [loop] }),
     busyPublish: await add({ rate: BUSY_RATE, to: node, watched: [node] }),
   };
@@ -138,13 +138,13 @@ async function measureCosts(bench: Bench, shared: Shared): Promise<readonly Even
       eventsPerSecond: EVENT_RATE,
       trigger: of(found.trigger),
       published: of(found.cluster),
-      heard: of(found.cluster, 1),
+      received: of(found.cluster, 1),
     },
     {
       eventsPerSecond: BUSY_RATE,
       trigger: of(found.busyTrigger),
       published: of(found.busyPublish),
-      heard: undefined,
+      received: undefined,
     },
   ];
 }
@@ -154,7 +154,7 @@ interface Flow {
   readonly rate: number;
   readonly to: FanfareServer;
   /** The server of the only subscriber of each channel. `undefined`: the channels have no subscribers. */
-  readonly heardAt?: FanfareServer;
+  readonly receiver?: FanfareServer;
   readonly watched: readonly FanfareServer[];
 }
 
@@ -162,15 +162,15 @@ interface Flow {
 type Step = () => Promise<number[]>;
 
 async function startFlow(
-  { pinning, tellStep }: Bench,
-  { rate, to, heardAt, watched }: Flow,
+  { pinning, logStep }: Bench,
+  { rate, to, receiver, watched }: Flow,
 ): Promise<{ step: Step; stop: () => PromiseLike<void> }> {
   const load = startLoad(pinning.load);
   const stop = () => load[Symbol.asyncDispose]();
   await load.call('connect', {
-    app: (heardAt ?? to).app,
+    app: (receiver ?? to).app,
     publishTo: to.app,
-    crowd: { channels: CHANNELS, subscribersEach: heardAt === undefined ? 0 : 1 },
+    crowd: { channels: CHANNELS, subscribersEach: receiver === undefined ? 0 : 1 },
     publishers: PUBLISHERS,
     staysAwake: pinning.areApart,
   });
@@ -182,7 +182,7 @@ async function startFlow(
     const found = await run(STEP_SECONDS);
     const events = (WARMUP_SECONDS + STEP_SECONDS) * rate;
     const us = watches.map((used) => (used().serverSeconds / events) * 1e6);
-    tellStep(`processor time, ${watched.length} servers`, found);
+    logStep(`processor time, ${watched.length} servers`, found);
     const { refused, firstRefusal, cutShort } = found.result;
     if (refused > 0) throw new Error(`a trigger was refused: ${firstRefusal}`);
     return { us, isWhole: !cutShort };

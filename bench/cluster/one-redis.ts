@@ -32,7 +32,7 @@ export interface OneRedis {
   readonly memory: { readonly members: number; readonly channels: number };
 }
 
-export async function measureOneRedis({ tell }: Pick<Bench, 'tell'>): Promise<OneRedis> {
+export async function measureOneRedis({ log }: Pick<Bench, 'log'>): Promise<OneRedis> {
   await using parts = new AsyncDisposableStack();
   const redis = parts.use(await startRedis());
   const watch = parts.use(new RedisWatch(redis.url));
@@ -59,7 +59,7 @@ export async function measureOneRedis({ tell }: Pick<Bench, 'tell'>): Promise<On
     const seconds = (performance.now() - startMs) / 1000;
     const cpuSeconds = (await watch.cpuSeconds()) - cpuBefore;
     const all = counts.reduce((sum, count) => sum + count, 0);
-    tell(`${name}: ${Math.round(all / seconds)}/s`);
+    log(`${name}: ${Math.round(all / seconds)}/s`);
     const redisUs = (cpuSeconds / all) * 1e6;
     return { name, perSecond: all / seconds, redisUs, redisShare: cpuSeconds / seconds };
   };
@@ -67,12 +67,12 @@ export async function measureOneRedis({ tell }: Pick<Bench, 'tell'>): Promise<On
   const rates: Rate[] = [];
   for (const node of [one, two]) await node.call('listen', ROOMS);
   rates.push(await busy('joins and leaves, 2 nodes', 'churn', [one, two], ROOMS));
-  const heardByOne: Channels = { prefix: 'heard-by-one', count: 1000 };
-  await one.call('listen', heardByOne);
-  rates.push(await busy('publishes, 4 nodes, heard by 1', 'publish', nodes, heardByOne));
-  const heardByAll: Channels = { prefix: 'heard-by-all', count: 1000 };
-  for (const node of nodes) await node.call('listen', heardByAll);
-  rates.push(await busy('publishes, 4 nodes, heard by 4', 'publish', nodes, heardByAll));
+  const receivedByOne: Channels = { prefix: 'received-by-one', count: 1000 };
+  await one.call('listen', receivedByOne);
+  rates.push(await busy('publishes, 4 nodes, received by 1', 'publish', nodes, receivedByOne));
+  const receivedByAll: Channels = { prefix: 'received-by-all', count: 1000 };
+  for (const node of nodes) await node.call('listen', receivedByAll);
+  rates.push(await busy('publishes, 4 nodes, received by 4', 'publish', nodes, receivedByAll));
 
   const growth = async (work: () => Promise<unknown>) => {
     const before = await watch.memoryBytes();
@@ -84,7 +84,7 @@ export async function measureOneRedis({ tell }: Pick<Bench, 'tell'>): Promise<On
     one.call('fill', { channels: stored, membersEach: MEMBERS_EACH }),
   );
   const channels = await growth(() => two.call('listen', { prefix: 'stored', count: STORED }));
-  tell('100,000 members and 100,000 channels are stored');
+  log('100,000 members and 100,000 channels are stored');
 
   const deadRooms: Channels = { prefix: 'presence-dead', count: DEAD_MEMBERS / MEMBERS_EACH };
   await two.call('listen', deadRooms);
@@ -95,7 +95,7 @@ export async function measureOneRedis({ tell }: Pick<Bench, 'tell'>): Promise<On
   process.kill(dying.pid, 'SIGKILL');
   await allGone;
   const seconds = (performance.now() - killedMs) / 1000;
-  tell(`${DEAD_MEMBERS} members of a dead node are gone after ${seconds.toFixed(1)} s`);
+  log(`${DEAD_MEMBERS} members of a dead node are gone after ${seconds.toFixed(1)} s`);
   const slowestScriptMs = await watch.slowestMs();
   return { rates, deadNode: { seconds, slowestScriptMs }, memory: { members, channels } };
 }

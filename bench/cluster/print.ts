@@ -4,7 +4,7 @@ import type { ClusterFigures } from './cluster.ts';
 const ADDED_P50_MS_MAX = 1;
 const ADDED_P99_MS_MAX = 5;
 const PUBLISHED_RATIO_MAX = 1.3;
-const HEARD_RATIO_MAX = 0.6;
+const RECEIVED_RATIO_MAX = 0.6;
 const JOINS_MIN = 20_000;
 const GONE_SECONDS_MAX = 15;
 const SCRIPT_MS_MAX = 10;
@@ -51,7 +51,7 @@ function printLatency({ latencyRate, latency }: ClusterFigures): string[] {
 function printCosts({ costs }: ClusterFigures): string[] {
   const rows: string[][] = [];
   const verdicts: string[] = [];
-  for (const { eventsPerSecond, trigger, published, heard } of costs) {
+  for (const { eventsPerSecond, trigger, published, received } of costs) {
     const rate = `${whole(eventsPerSecond)}/s`;
     rows.push([`${rate}, trigger on one loop without a subscriber`, tenths(median(trigger))]);
     const add = (name: string, each: readonly number[], ratioMax: number) => {
@@ -62,7 +62,8 @@ function printCosts({ costs }: ClusterFigures): string[] {
       verdicts.push(verdict(target, middle <= ratioMax));
     };
     add('published by a node', published, PUBLISHED_RATIO_MAX);
-    if (heard !== undefined) add('received by one client of another node', heard, HEARD_RATIO_MAX);
+    if (received !== undefined)
+      add('received by one client of another node', received, RECEIVED_RATIO_MAX);
   }
   return [
     'processor time of one event; with a subscriber, the delivery is included',

@@ -66,9 +66,7 @@ export async function measureConnect(
       });
     };
     const run = await leastDisturbed(measureOnce, othersIn);
-    bench.tell(
-      `${name}, run ${number}, ${bench[role].name}: ${whole(run.perSecond)} connections/s`,
-    );
+    bench.log(`${name}, run ${number}, ${bench[role].name}: ${whole(run.perSecond)} connections/s`);
     return run;
   });
   return { scenario, serverName: bench.server.name, ...compared };

@@ -63,7 +63,7 @@ export async function measureIdle(bench: Bench, scenario: IdleScenario): Promise
       channelsEach,
       settleSeconds,
     });
-    bench.tell(`${name}, run ${number}, ${bench[role].name}: ${whole(run.bytesEach)} bytes each`);
+    bench.log(`${name}, run ${number}, ${bench[role].name}: ${whole(run.bytesEach)} bytes each`);
     return run;
   });
   return { scenario, serverName: bench.server.name, ...compared };

@@ -81,7 +81,7 @@ async function measureBeside(bench: Bench): Promise<FallbackFigures['beside']> {
     const found = await inRounds(roundsOf(bench), keys, async (key): Promise<Beside> => {
       await seat(subject, key === 'alone' ? NOBODY : SOME);
       const step = await tryStep(subject, { dataBytes: DATA_BYTES }, rate, STEP_SECONDS);
-      bench.tellStep(`${rate}/s ${key}`, step);
+      bench.logStep(`${rate}/s ${key}`, step);
       const { p99Ms, fallback } = step.result;
       return {
         p99Ms,
@@ -109,7 +109,7 @@ async function measureCosts(bench: Bench): Promise<FallbackFigures['costs']> {
     const subject = subjects.get(kind);
     if (subject === undefined) throw new Error(`no server for ${kind}`);
     const step = await tryStep(subject, { dataBytes: DATA_BYTES }, KIND_RATE, STEP_SECONDS);
-    bench.tellStep(kind, step);
+    bench.logStep(kind, step);
     if (step.cpu === undefined) throw new Error('the server is no process of ours');
     const { delivered, fallback, p99Ms } = step.result;
     return {
@@ -221,10 +221,10 @@ function printMemory({ before, rounds }: SessionMemory): string[] {
     `memory of the server with sessions, half streaming and half polling; ${mebibytes(before)} MiB before`,
     ...align([
       ['MiB', 'full', 'after events', 'empty again'],
-      ...rounds.map(({ full, heard, empty }, round) => [
+      ...rounds.map(({ full, received, empty }, round) => [
         `round ${round + 1}`,
         mebibytes(full),
-        mebibytes(heard),
+        mebibytes(received),
         mebibytes(empty),
       ]),
     ]),

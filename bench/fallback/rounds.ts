@@ -22,7 +22,7 @@ export interface SessionMemory {
   readonly before: number;
   readonly rounds: readonly {
     readonly full: number;
-    readonly heard: number;
+    readonly received: number;
     readonly empty: number;
   }[];
 }
@@ -51,10 +51,10 @@ export function sessionRounds(task: SessionRounds): SessionMemory {
         publishers.send(triggerRequest(app, name, eventData(event, DATA_BYTES)));
       }
     }
-    const heard = settled();
+    const received = settled();
     if (publishers.refusedCount > 0) throw new Error(`refused: ${publishers.firstRefusal}`);
     crowd.gather({ streaming: 0, polling: 0 }, names);
-    return { full, heard, empty: settled() };
+    return { full, received, empty: settled() };
   });
   return { before, rounds };
 }

@@ -58,7 +58,7 @@ export async function measureIngest(bench: Bench): Promise<Ingest[]> {
       for (const { role, found } of await measureRun(bench, eventsEach)) {
         runs[role].push(found);
         const { requestsPerSecond } = found.result;
-        bench.tell(
+        bench.log(
           `ingest, ${eventsEach} each, run ${run}, ${bench[role].name}: ${whole(requestsPerSecond)} requests/s`,
         );
       }

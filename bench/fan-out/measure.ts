@@ -75,7 +75,7 @@ export async function compareFanOut(bench: Bench, scenario: FanOut): Promise<Com
     ] as const) {
       runs[role].push(figure);
       const each = whole(figure.deliveriesPerSecond);
-      bench.tell(`${scenario.name}, run ${run}, ${bench[role].name}: ${each} deliveries/s`);
+      bench.log(`${scenario.name}, run ${run}, ${bench[role].name}: ${each} deliveries/s`);
     }
   }
   return {
@@ -111,7 +111,7 @@ async function measureFanOut(
     /** Where an earlier run of the same server ended. */
     readonly before: FanOutFigure | undefined;
   },
-  { effort, tellStep }: Pick<Bench, 'effort' | 'tellStep'>,
+  { effort, logStep }: Pick<Bench, 'effort' | 'logStep'>,
 ): Promise<FanOutFigure> {
   const { name, scenario, turns, before } = subject;
   const held: TriedStep[] = [];
@@ -123,7 +123,7 @@ async function measureFanOut(
       const step = await turns.run(() =>
         tryStep(subject, scenario, publishesPerSecond, effort.stepSeconds),
       );
-      tellStep(name, step);
+      logStep(name, step);
       if (step.isHeld) {
         held.push(step);
         return true;

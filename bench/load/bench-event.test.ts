@@ -24,11 +24,11 @@ it('reads the numbers of events once it has seen one, and of nothing else', () =
 
 it('reads the number of a member from its join and, raised, from its departure', () => {
   const reader = new SequenceReader(11);
-  const told = (event: string, userId: string) =>
+  const memberEvent = (event: string, userId: string) =>
     JSON.stringify({ event, channel: 'presence-a', data: JSON.stringify({ user_id: userId }) });
   const read = (text: string) => reader.read(Buffer.from(text), 0, text.length);
-  const coming = (userId: string) => told('pusher_internal:member_added', userId);
-  const going = (userId: string) => told('pusher_internal:member_removed', userId);
+  const coming = (userId: string) => memberEvent('pusher_internal:member_added', userId);
+  const going = (userId: string) => memberEvent('pusher_internal:member_removed', userId);
 
   reader.learn('pusher_internal:member_added', coming('seat-1'));
   expect(read(coming('seat-1'))).toBe(-1);

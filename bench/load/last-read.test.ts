@@ -8,7 +8,7 @@ describe('the last read', () => {
   beforeEach(() => {
     last = new LastRead();
   });
-  function reads(bytes: Buffer, sequences: readonly number[], spoiled = false): void {
+  function read(bytes: Buffer, sequences: readonly number[], spoiled = false): void {
     last.begin();
     for (const sequence of sequences) last.add(sequence);
     if (spoiled) last.spoil();
@@ -19,15 +19,15 @@ describe('the last read', () => {
   }
 
   it('returns the events of the last read if it had the same bytes', () => {
-    reads(READ, [4, 5]);
+    read(READ, [4, 5]);
     expect(last.sequencesIn(READ, READ.length)).toEqual([4, 5]);
-    reads(READ, [6]);
+    read(READ, [6]);
     expect(last.sequencesIn(Buffer.concat([READ, READ]), READ.length)).toEqual([6]);
   });
 
   it('returns nothing if the bytes are different, longer or shorter', () => {
     expect(last.sequencesIn(READ, READ.length)).toBeUndefined();
-    reads(READ, [4, 5]);
+    read(READ, [4, 5]);
     const changed = Buffer.from(READ);
     changed[READ.length - 1] = 0;
     expect(last.sequencesIn(changed, changed.length)).toBeUndefined();
@@ -37,9 +37,9 @@ describe('the last read', () => {
   });
 
   it('returns nothing if the last read contained something else too, or has not ended', () => {
-    reads(READ, [4, 5], true);
+    read(READ, [4, 5], true);
     expect(last.sequencesIn(READ, READ.length)).toBeUndefined();
-    reads(READ, [4, 5]);
+    read(READ, [4, 5]);
     last.begin();
     last.add(4);
     expect(last.sequencesIn(READ, READ.length)).toBeUndefined();

@@ -38,14 +38,14 @@ it('reports each event once and in order, wherever the reads of alternating conn
   fc.assert(
     fc.property(crowds, fc.boolean(), (all, isScolded) => {
       let now = 0;
-      const heard: number[][] = all.map(() => []);
+      const received: number[][] = all.map(() => []);
       let scoldings = 0;
       const audience: Audience = {
         sequences: new SequenceReader(),
         lastRead: new LastRead(),
         subscribed: () => undefined,
         read: () => undefined,
-        arrived: (sequence) => void heard[now]?.push(sequence),
+        arrived: (sequence) => void received[now]?.push(sequence),
         scolded: () => void scoldings++,
         lost: () => undefined,
       };
@@ -69,7 +69,7 @@ it('reports each event once and in order, wherever the reads of alternating conn
           one.at += read.length;
         }
       }
-      expect(heard).toEqual(all.map(() => sequences));
+      expect(received).toEqual(all.map(() => sequences));
       expect(scoldings).toBe(isScolded ? all.length : 0);
     }),
     { numRuns: 300 },

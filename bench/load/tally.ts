@@ -20,14 +20,14 @@ export class Tally {
   readonly latency = new Histogram();
   readonly schedule: Schedule;
   readonly #limitMs: number;
-  readonly #heard: Uint32Array;
+  readonly #received: Uint32Array;
   #delivered = 0;
   #overLimit = 0;
 
   constructor(schedule: Schedule, limitMs: number) {
     this.schedule = schedule;
     this.#limitMs = limitMs;
-    this.#heard = new Uint32Array(schedule.events);
+    this.#received = new Uint32Array(schedule.events);
   }
 
   /** Deliveries so far, warm-up included. */
@@ -43,8 +43,8 @@ export class Tally {
   arrived(sequence: number, nowMs: number): void {
     const index = sequence - this.schedule.firstSequence;
     // A straggler of an earlier step, which has counted it as missing.
-    if (index < 0 || index >= this.#heard.length) return;
-    this.#heard[index] = (this.#heard[index] ?? 0) + 1;
+    if (index < 0 || index >= this.#received.length) return;
+    this.#received[index] = (this.#received[index] ?? 0) + 1;
     this.#delivered += 1;
     if (index < this.schedule.warmupEvents) return;
     const latencyMs = nowMs - dueMs(this.schedule, index);
@@ -56,9 +56,9 @@ export class Tally {
   faults(events: number, copies: number): { missing: number; duplicated: number } {
     let missing = 0;
     let duplicated = 0;
-    for (const heard of this.#heard.subarray(0, events)) {
-      missing += Math.max(0, copies - heard);
-      duplicated += Math.max(0, heard - copies);
+    for (const received of this.#received.subarray(0, events)) {
+      missing += Math.max(0, copies - received);
+      duplicated += Math.max(0, received - copies);
     }
     return { missing, duplicated };
   }

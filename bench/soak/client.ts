@@ -4,15 +4,15 @@ import { upgradeRequest } from '../load/raw-web-socket.ts';
 import { subscribeMessage } from '../load/subscribe-message.ts';
 
 /** A message to a client, parsed. */
-export interface Told {
+export interface SoakMessage {
   readonly event: string;
   readonly channel?: string;
   readonly data?: unknown;
 }
 
 /** Receives what clients receive. */
-export interface Ear {
-  told(client: SoakClient, message: Told): void;
+export interface Receiver {
+  received(client: SoakClient, message: SoakMessage): void;
   /** The server closed the connection. */
   lost(client: SoakClient, why: string): void;
 }
@@ -22,7 +22,7 @@ export class SoakClient {
   /** Its user in presence channels. */
   readonly userId: string;
   private readonly app: AppAddress;
-  private readonly ear: Ear;
+  private readonly receiver: Receiver;
   private readonly scanner = new FrameScanner();
   private readonly established = Promise.withResolvers<void>();
   private handshake: Buffer | undefined = Buffer.alloc(0);
@@ -31,15 +31,15 @@ export class SoakClient {
   private leaving = false;
   private why = 'no close frame';
 
-  private constructor(app: AppAddress, userId: string, ear: Ear) {
+  private constructor(app: AppAddress, userId: string, receiver: Receiver) {
     this.app = app;
     this.userId = userId;
-    this.ear = ear;
+    this.receiver = receiver;
   }
 
   /** Settles when the server has confirmed the connection. */
-  static async connect(app: AppAddress, userId: string, ear: Ear): Promise<SoakClient> {
-    const client = new SoakClient(app, userId, ear);
+  static async connect(app: AppAddress, userId: string, receiver: Receiver): Promise<SoakClient> {
+    const client = new SoakClient(app, userId, receiver);
     client.socket = await Bun.connect({
       hostname: app.host,
       port: app.port,
@@ -56,19 +56,19 @@ export class SoakClient {
 
   subscribe(channel: string): void {
     const userId = channel.startsWith('presence-') ? this.userId : undefined;
-    this.says(subscribeMessage(this.app, this.socketId, channel, userId));
+    this.send(subscribeMessage(this.app, this.socketId, channel, userId));
   }
 
   unsubscribe(channel: string): void {
-    this.says({ event: 'pusher:unsubscribe', data: { channel } });
+    this.send({ event: 'pusher:unsubscribe', data: { channel } });
   }
 
   ping(): void {
-    this.says({ event: 'pusher:ping', data: {} });
+    this.send({ event: 'pusher:ping', data: {} });
   }
 
   whisper(channel: string, text: string): void {
-    this.says({ event: 'client-chat', channel, data: text });
+    this.send({ event: 'client-chat', channel, data: text });
   }
 
   /** Disconnects with a close handshake. */
@@ -84,7 +84,7 @@ export class SoakClient {
     this.socket?.terminate();
   }
 
-  private says(message: object): void {
+  private send(message: object): void {
     this.socket?.write(clientMessage(message));
   }
 
@@ -100,14 +100,14 @@ export class SoakClient {
   frame(opcode: number, bytes: Buffer, start: number, end: number): void {
     if (opcode === opcodes.close) this.why = bytes.toString('utf8', start + 2, end);
     if (opcode !== opcodes.text || this.leaving) return;
-    const message: Told = JSON.parse(bytes.toString('utf8', start, end));
+    const message: SoakMessage = JSON.parse(bytes.toString('utf8', start, end));
     if (message.event === 'pusher:connection_established') {
       this.socketId = JSON.parse(String(message.data)).socket_id;
       this.established.resolve();
     } else if (message.event === 'pusher:ping') {
-      this.says({ event: 'pusher:pong', data: {} });
+      this.send({ event: 'pusher:pong', data: {} });
     } else {
-      this.ear.told(this, message);
+      this.receiver.received(this, message);
     }
   }
 
@@ -115,6 +115,6 @@ export class SoakClient {
     if (this.leaving) return;
     this.leaving = true;
     this.established.reject(new Error(this.why));
-    this.ear.lost(this, this.why);
+    this.receiver.lost(this, this.why);
   }
 }

@@ -2,7 +2,7 @@ import type { Random } from '../../testing/random.ts';
 import type { AppAddress } from '../bench-app.ts';
 import { EVENT_NAME } from '../load/bench-event.ts';
 import { eventBody, signedTarget } from '../load/trigger-request.ts';
-import { type Ear, SoakClient, type Told } from './client.ts';
+import { type Receiver, SoakClient, type SoakMessage } from './client.ts';
 import { Expectations } from './expectations.ts';
 
 /** A channel, as the clients know it. */
@@ -42,7 +42,7 @@ export interface Deeds {
  * Clients that connect, disconnect, subscribe and chat at random, with exact knowledge of what each must receive.
  * Only one action at a time runs in a channel; those in different channels run concurrently.
  */
-export class Crowd implements Ear {
+export class Crowd implements Receiver {
   readonly deeds: Deeds = {
     connected: 0,
     disconnected: 0,
@@ -109,19 +109,19 @@ export class Crowd implements Ear {
     this.visitors.length = 0;
   }
 
-  told(client: SoakClient, { event, channel, data }: Told): void {
+  received(client: SoakClient, { event, channel, data }: SoakMessage): void {
     switch (event) {
       case 'pusher_internal:subscription_succeeded':
-        return this.expectations.heard(confirmation(client, channel, idsOf(data)), client);
+        return this.expectations.received(confirmation(client, channel, idsOf(data)), client);
       case 'pusher_internal:member_added':
       case 'pusher_internal:member_removed': {
         const { user_id: userId } = JSON.parse(String(data));
-        return this.expectations.heard(`${event} ${channel} ${userId}`, client);
+        return this.expectations.received(`${event} ${channel} ${userId}`, client);
       }
       case 'pusher:pong':
-        return this.expectations.heard(`pong for ${client.userId}`, client);
+        return this.expectations.received(`pong for ${client.userId}`, client);
       default:
-        return this.expectations.heard(`${event} ${channel} ${data}`, client);
+        return this.expectations.received(`${event} ${channel} ${data}`, client);
     }
   }
 
@@ -173,34 +173,34 @@ export class Crowd implements Ear {
     room.members.add(client);
     rooms.add(room);
     this.deeds.subscribed++;
-    const told = [
+    const announced = [
       this.expectations.expect(confirmation(client, room.name, this.usersOf(room)), [client]),
       this.news('added', room, client, others),
     ];
     client.subscribe(room.name);
-    await Promise.all(told);
+    await Promise.all(announced);
   }
 
   private async leave({ client, rooms }: Visitor, room: Room): Promise<void> {
-    const told = this.gone(client, room);
+    const announced = this.gone(client, room);
     rooms.delete(room);
     // An unsubscription has no answer, but a message sent after it has.
     const done = this.expectations.expect(`pong for ${client.userId}`, [client]);
     client.unsubscribe(room.name);
     client.ping();
-    await Promise.all([told, done]);
+    await Promise.all([announced, done]);
   }
 
   /** A client disconnects, and another one connects. */
   private async replace(visitor: Visitor): Promise<void> {
     const { client, rooms } = visitor;
-    const told = [...rooms].map((room) => this.gone(client, room));
+    const announced = [...rooms].map((room) => this.gone(client, room));
     rooms.clear();
     this.deeds.disconnected++;
     if (this.random.next() < 0.5) client.close();
     else client.drop();
     visitor.client = await this.connect();
-    await Promise.all(told);
+    await Promise.all(announced);
   }
 
   private gone(client: SoakClient, room: Room): Promise<void> {
@@ -221,20 +221,20 @@ export class Crowd implements Ear {
 
   private async trigger(room: Room): Promise<void> {
     const data = `event-${this.events++}`;
-    const told = this.expectations.expect(`${EVENT_NAME} ${room.name} ${data}`, room.members);
+    const announced = this.expectations.expect(`${EVENT_NAME} ${room.name} ${data}`, room.members);
     this.deeds.triggered++;
     const why = await this.post(room.name, data);
     if (why !== undefined) this.expectations.fault(`an event was not taken: ${why}`);
-    await told;
+    await announced;
   }
 
   private async whisper({ client }: Visitor, room: Room): Promise<void> {
     const data = `whisper-${this.events++}`;
     const others = [...room.members].filter((member) => member !== client);
-    const told = this.expectations.expect(`client-chat ${room.name} ${data}`, others);
+    const announced = this.expectations.expect(`client-chat ${room.name} ${data}`, others);
     this.deeds.whispered++;
     client.whisper(room.name, data);
-    await told;
+    await announced;
   }
 
   /** Returns the fault, if any. */

@@ -3,7 +3,7 @@ export class Expectations<Hearer> {
   /** Descriptions of the first faults. */
   readonly faults: string[] = [];
   /** How many expected deliveries there were. */
-  heardCount = 0;
+  receivedCount = 0;
   private readonly open = new Map<string, { left: Set<Hearer>; all: () => void }>();
   private readonly waitMaxMs: number;
 
@@ -15,24 +15,24 @@ export class Expectations<Hearer> {
   async expect(what: string, hearers: Iterable<Hearer>): Promise<void> {
     const left = new Set(hearers);
     if (left.size === 0) return;
-    const heard = Promise.withResolvers<void>();
-    this.open.set(what, { left, all: heard.resolve });
+    const received = Promise.withResolvers<void>();
+    this.open.set(what, { left, all: received.resolve });
     const timer = setTimeout(() => {
       this.fault(`${left.size} never heard: ${what}`);
-      heard.resolve();
+      received.resolve();
     }, this.waitMaxMs);
-    await heard.promise;
+    await received.promise;
     clearTimeout(timer);
     this.open.delete(what);
   }
 
   /** Records a delivery. A duplicate, or one that is not for this client, is a fault. */
-  heard(what: string, hearer: Hearer): void {
+  received(what: string, hearer: Hearer): void {
     const expected = this.open.get(what);
     if (expected === undefined || !expected.left.delete(hearer)) {
       return this.fault(`heard by somebody whom it was not for, or twice: ${what}`);
     }
-    this.heardCount++;
+    this.receivedCount++;
     if (expected.left.size === 0) expected.all();
   }
 

@@ -111,7 +111,7 @@ function reportOf({ deeds, expectations, connections }: Crowd, elapsedMs: number
     `${residentMegabytes(pid).toFixed(1)} MB`,
     `${connections} connections`,
     ...Object.entries(deeds).map(([what, times]) => `${times} ${what}`),
-    `${expectations.heardCount} received`,
+    `${expectations.receivedCount} received`,
   ].join(', ');
 }
 

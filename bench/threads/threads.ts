@@ -98,13 +98,13 @@ async function measureEfficiency(bench: Bench, name: string): Promise<Efficiency
     const step = await tryStep(subjects.of(threads), fanOut, publishesPerSecond, STEP_SECONDS);
     const { result, cpu, isHeld } = step;
     if (cpu === undefined) throw new Error('the server is no process of ours');
-    bench.tellStep(`${name}, ${counted(threads)}`, step);
+    bench.logStep(`${name}, ${counted(threads)}`, step);
     const deliveriesPerCpuSecond = result.delivered / cpu.serverSeconds;
     return { deliveriesPerCpuSecond, isDisturbed: cpu.others > OTHERS_MAX, isHeld };
   });
   for (const threads of COUNTS) {
     const each = whole(median(perCpuSecond(steps, threads)));
-    bench.tell(`${name}, ${counted(threads)}: ${each} deliveries per CPU second`);
+    bench.log(`${name}, ${counted(threads)}: ${each} deliveries per CPU second`);
   }
   return { name, publishesPerSecond, steps };
 }
@@ -115,7 +115,7 @@ async function measureLatency(bench: Bench): Promise<ByThreads<Latency>> {
   return await inRounds(roundsOf(bench), counts, async (threads): Promise<Latency> => {
     const load = { dataBytes: DATA_BYTES };
     const step = await tryStep(subjects.of(threads), load, IDLE_RATE, IDLE_SECONDS);
-    bench.tellStep(`latency, ${counted(threads)}`, step);
+    bench.logStep(`latency, ${counted(threads)}`, step);
     const { p50Ms, p99Ms } = step.result;
     return { p50Ms, p99Ms };
   });

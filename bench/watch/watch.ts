@@ -55,7 +55,7 @@ export async function measureWatch(bench: Bench): Promise<WatchFigures> {
   return await inRounds(rounds, WATCHERS, async (count): Promise<Run> => {
     await using watchers = await Watchers.open(running, count);
     const step = await tryStep(subject, load, TRIGGERS_PER_SECOND, SECONDS);
-    bench.tellStep(`${count} watchers`, step);
+    bench.logStep(`${count} watchers`, step);
     const { result, cpu } = step;
     if (cpu === undefined) throw new Error('the server is no process of ours');
     return {

@@ -9,20 +9,20 @@ import { ScriptedServer } from './scripted-server.fixture.ts';
 async function inNews({ server, ...options }: { server: ScriptedServer } & ResumeOptions) {
   const pusher = server.client();
   const resumed = resume(pusher, options);
-  const heard = new Inbox<readonly [event: string, data?: unknown]>('The channel');
+  const received = new Inbox<readonly [event: string, data?: unknown]>('The channel');
   const bind = () =>
     pusher.subscribe('news').bind_global((event: string, data?: unknown) => {
-      if (!event.startsWith('pusher:')) heard.put([event, data]);
+      if (!event.startsWith('pusher:')) received.put([event, data]);
     });
   const channel = bind();
   await server.subscribes.next();
   server.confirms('news', { ok: true, id: '5-a', missed: 0 });
   /** Sends an event and settles when the channel has it, and all that was sent before. */
   const sends = async (id: string, event = 'e') => {
-    server.says(event, 'news', {}, id);
-    await heard.first(([name]) => name === event);
+    server.send(event, 'news', {}, id);
+    await received.first(([name]) => name === event);
   };
-  return { pusher, channel, heard, sends, places: resumed.places };
+  return { pusher, channel, received, sends, places: resumed.places };
 }
 
 describe('the place of a channel', () => {
@@ -52,8 +52,8 @@ describe('the place of a channel', () => {
     const { sends, places } = await inNews({ server });
     await sends('6-b');
     await sends('7-c');
-    server.says('client-wave', 'news', {});
-    server.says('e', 'other', {}, '9-x');
+    server.send('client-wave', 'news', {});
+    server.send('e', 'other', {}, '9-x');
 
     expect(await server.cuts()).toMatchObject({ resume_after_id: '7-c' });
     expect(places()).toEqual({ news: '7-c' });
@@ -90,7 +90,7 @@ describe('the place of a channel', () => {
         resolve();
       });
     });
-    server.says('last', 'news', {}, '6-b');
+    server.send('last', 'news', {}, '6-b');
     await gone;
     pusher.connect();
 
@@ -113,11 +113,11 @@ describe('the place of a channel', () => {
 
   it('cannot be forged by the data of an event', async () => {
     using server = new ScriptedServer();
-    const { heard } = await inNews({ server });
-    server.says('e', 'news', { text: '","id":"9-z"}', id: '9-z' });
-    server.says('client-e', 'news', { id: '9-z' });
-    await heard.next();
-    await heard.next();
+    const { received } = await inNews({ server });
+    server.send('e', 'news', { text: '","id":"9-z"}', id: '9-z' });
+    server.send('client-e', 'news', { id: '9-z' });
+    await received.next();
+    await received.next();
 
     expect(await server.cuts()).toMatchObject({ resume_after_id: '5-a' });
   });
@@ -224,12 +224,12 @@ describe('a gap', () => {
   it('is reported to the channel and to the page, and the channel goes on from the newest event', async () => {
     using server = new ScriptedServer();
     const gaps = new Inbox<string>('The page');
-    const { heard } = await inNews({ server, onGap: (name) => gaps.put(name) });
+    const { received } = await inNews({ server, onGap: (name) => gaps.put(name) });
     await server.cuts();
     server.confirms('news', { ok: false, id: '90-q', missed: 0, why: 'forgotten' });
 
     expect(await gaps.next()).toBe('news');
-    expect(await heard.next()).toEqual(['fanfare:gap', undefined]);
+    expect(await received.next()).toEqual(['fanfare:gap', undefined]);
     expect(await server.cuts()).toMatchObject({
       resume_after_id: '90-q',
       resume_socket_ids: ['2.1', '3.1'],
@@ -285,13 +285,13 @@ describe('the plugin', () => {
     const gaps: string[] = [];
     const pusher = server.client();
     const { places } = resume(pusher, { onGap: (name) => gaps.push(name) });
-    const heard = new Inbox<string>('The channel');
-    pusher.subscribe('news').bind('e', () => heard.put('e'));
+    const received = new Inbox<string>('The channel');
+    pusher.subscribe('news').bind('e', () => received.put('e'));
     await server.subscribes.next();
     for (let connection = 0; connection < 2; connection++) {
       server.confirms('news');
-      server.says('e', 'news', {});
-      expect(await heard.next()).toBe('e');
+      server.send('e', 'news', {});
+      expect(await received.next()).toBe('e');
       expect(await server.cuts()).toMatchObject({ channel: 'news', resume_after_id: '' });
     }
     expect(places()).toEqual({});
@@ -316,12 +316,12 @@ describe('the plugin', () => {
     const pusher = server.client();
     await new Promise((resolve) => pusher.connection.bind('connected', resolve));
     resume(pusher);
-    const heard = new Inbox<string>('The channel');
-    pusher.subscribe('news').bind('e', () => heard.put('e'));
+    const received = new Inbox<string>('The channel');
+    pusher.subscribe('news').bind('e', () => received.put('e'));
     await server.subscribes.next();
     server.confirms('news', { ok: true, id: '5-a', missed: 0 });
-    server.says('e', 'news', {}, '6-b');
-    await heard.next();
+    server.send('e', 'news', {}, '6-b');
+    await received.next();
 
     expect(await server.cuts()).toMatchObject({ resume_after_id: '6-b' });
   });

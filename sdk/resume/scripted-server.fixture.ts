@@ -34,13 +34,13 @@ export class ScriptedServer implements Disposable {
       open: (socket) => {
         this.sockets.push(socket);
         const data = { socket_id: `${this.sockets.length}.1`, activity_timeout: 120 };
-        this.says('pusher:connection_established', undefined, data);
+        this.send('pusher:connection_established', undefined, data);
       },
       message: (_, text) => {
         const { event, data } = JSON.parse(String(text));
         if (event === 'pusher:subscribe') this.subscribes.put(data);
         if (event === 'pusher:signin') {
-          this.says('pusher:signin_success', undefined, { user_data: data.user_data });
+          this.send('pusher:signin_success', undefined, { user_data: data.user_data });
         }
       },
     },
@@ -61,13 +61,13 @@ export class ScriptedServer implements Disposable {
   }
 
   /** Sends a frame on the newest connection. */
-  says(event: string, channel: string | undefined, data: object, id?: string): void {
+  send(event: string, channel: string | undefined, data: object, id?: string): void {
     this.sockets.at(-1)?.send(JSON.stringify({ event, channel, data: JSON.stringify(data), id }));
   }
 
   confirms(channel: string, resume?: ResumeAnswer): void {
     const data = resume === undefined ? {} : { resume };
-    this.says('pusher_internal:subscription_succeeded', channel, data);
+    this.send('pusher_internal:subscription_succeeded', channel, data);
   }
 
   /** Closes the newest connection, so that the client comes back at once; gives its next subscription. */

@@ -11,7 +11,7 @@ import {
 } from './hub.fixture.ts';
 import type { Session, Subscription } from './subscribing/session.ts';
 
-function says(hub: FakeHub, session: Session, channel: string, data = '"d"'): void {
+function send(hub: FakeHub, session: Session, channel: string, data = '"d"'): void {
   void relay(hub, session, {
     type: 'client-event',
     event: 'client-x',
@@ -35,7 +35,7 @@ describe('a client event', () => {
     const hub = hubWith();
     const session = speakerIn('private-x');
 
-    says(hub, session, 'private-x');
+    send(hub, session, 'private-x');
 
     expect<unknown>(hub.audience.sent).toEqual([
       {
@@ -61,7 +61,7 @@ describe('a client event', () => {
     const hub = hubWith();
     const session = speakerIn(channel);
 
-    says(hub, session, channel);
+    send(hub, session, channel);
 
     expect(hub.audience.sent).toHaveLength(taken ? 1 : 0);
     expect(session.peer.received()).toEqual(taken ? [] : ['pusher:error']);
@@ -71,7 +71,7 @@ describe('a client event', () => {
     const hub = hubWith();
     const session = speakerIn('private-x', 'joining');
 
-    says(hub, session, 'private-x');
+    send(hub, session, 'private-x');
 
     expect(hub.audience.sent).toEqual([]);
     expect(JSON.parse(session.peer.frames[0] ?? '').data.message).toBe(
@@ -84,20 +84,20 @@ describe('a client event', () => {
     const session = speakerIn('private-x');
     const other = speakerIn('private-x');
 
-    for (let count = 0; count < 20; count++) says(hub, session, 'private-elsewhere');
+    for (let count = 0; count < 20; count++) send(hub, session, 'private-elsewhere');
     expect(session.peer.received()).toHaveLength(20);
-    for (let count = 0; count < 11; count++) says(hub, session, 'private-x');
+    for (let count = 0; count < 11; count++) send(hub, session, 'private-x');
     expect(hub.audience.sent).toHaveLength(10);
     expect(JSON.parse(session.peer.frames[0] ?? '').data).toEqual({
       code: 4301,
       message: 'Client event rejected due to rate limit',
     });
-    says(hub, other, 'private-x');
+    send(hub, other, 'private-x');
     expect(hub.audience.sent).toHaveLength(11);
 
     hub.clock.advance(100);
-    says(hub, session, 'private-x');
-    says(hub, session, 'private-x');
+    send(hub, session, 'private-x');
+    send(hub, session, 'private-x');
     expect(hub.audience.sent).toHaveLength(12);
   });
 
@@ -108,7 +108,7 @@ describe('a client event', () => {
     const session = speakerIn('private-x', 'joined', appWith({ webhooks }));
     hub.memory.publish = () => Promise.reject(new Error('no answer')) as never;
 
-    says(hub, session, 'private-x');
+    send(hub, session, 'private-x');
     await settled();
 
     expect(JSON.parse(session.peer.frames[0] ?? '')).toEqual({
@@ -127,7 +127,7 @@ describe('a client event', () => {
   it('is never remembered', () => {
     const hub = hubWith();
 
-    says(hub, speakerIn('private-cache-x'), 'private-cache-x');
+    send(hub, speakerIn('private-cache-x'), 'private-cache-x');
 
     expect(hub.memory.cached(appWith(), channelName('private-cache-x'))).toBeUndefined();
   });

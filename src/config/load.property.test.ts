@@ -25,8 +25,8 @@ function expectAnswer(loaded: LoadedConfig): void {
   for (const problem of loaded.problems) {
     expect(problem.path).not.toBe('');
     // Bun's YAML parser gives a key that is no text, as in `? {} : 1`, this name.
-    const told = formatProblem(problem).replaceAll('[object Object]', '');
-    expect(told).not.toMatch(/\n|undefined|\[object/);
+    const shown = formatProblem(problem).replaceAll('[object Object]', '');
+    expect(shown).not.toMatch(/\n|undefined|\[object/);
   }
 }
 

@@ -37,7 +37,7 @@ export class NearNames {
     for (const record of events) {
       // A client is often alone in its channel, so client events are left out.
       if (record.kind !== 'api' || record.receivers !== 0) continue;
-      if (this.tellRemembered(appId, record)) continue;
+      if (this.sendRemembered(appId, record)) continue;
       if (this.waiting.length < WAITING_MAX) this.waiting.push({ appId, record });
     }
     if (!this.isSearching && this.waiting.length > 0) void this.search();
@@ -48,11 +48,11 @@ export class NearNames {
     const { timers, find } = this.options;
     for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
       const { appId, record } = next;
-      if (this.tellRemembered(appId, record)) continue;
+      if (this.sendRemembered(appId, record)) continue;
       // If the realtime loop does not answer, there is no suggestion.
       const near = await find(appId, record.channel ?? '').catch(() => undefined);
       this.remember(`${appId}/${record.channel}`, near);
-      this.tell(appId, record, near);
+      this.send(appId, record, near);
       const { promise, resolve } = Promise.withResolvers<void>();
       timers.after(PAUSE_MS, resolve);
       await promise;
@@ -60,10 +60,10 @@ export class NearNames {
     this.isSearching = false;
   }
 
-  private tellRemembered(appId: string, record: StreamRecord): boolean {
+  private sendRemembered(appId: string, record: StreamRecord): boolean {
     const known = this.remembered.get(`${appId}/${record.channel}`);
     if (known === undefined || known.untilMs <= this.options.timers.now()) return false;
-    this.tell(appId, record, known.near);
+    this.send(appId, record, known.near);
     return true;
   }
 
@@ -75,7 +75,7 @@ export class NearNames {
     this.remembered.set(key, { near, untilMs: this.options.timers.now() + REMEMBERED_MS });
   }
 
-  private tell(appId: string, { n }: StreamRecord, near: string | undefined): void {
+  private send(appId: string, { n }: StreamRecord, near: string | undefined): void {
     if (near !== undefined) this.options.found(appId, { n, near });
   }
 }

@@ -113,7 +113,7 @@ describe('an admin listener without a configured password', () => {
 
   it('serves the page of the dashboard to everybody, to log in on, under each of its addresses', async () => {
     await using http = await RawHttp.open({ port: server.adminPort });
-    const get = (target: string, headers = {}) => http.asks({ method: 'GET', target, headers });
+    const get = (target: string, headers = {}) => http.request({ method: 'GET', target, headers });
     expect((await get('/')).headers.get('location')).toBe('/dashboard');
     const pages = new Set<string>();
     for (const target of ['/dashboard', '/dashboard/', '/dashboard/apps/x%2Fy/live?kinds=api']) {
@@ -146,12 +146,12 @@ describe('an admin listener without a configured password', () => {
 
   it('recognises nginx with its default configuration as a proxy', async () => {
     await using http = await RawHttp.open({ port: server.adminPort });
-    http.writes(
+    http.write(
       `GET /metrics HTTP/1.0\r\nHost: 127.0.0.1:${server.adminPort}\r\nConnection: close\r\n\r\n`,
     );
-    expect((await http.reads()).status).toBe(401);
+    expect((await http.read()).status).toBe(401);
     await using direct = await RawHttp.open({ port: server.adminPort });
-    expect((await direct.asks({ method: 'GET', target: '/metrics' })).status).toBe(200);
+    expect((await direct.request({ method: 'GET', target: '/metrics' })).status).toBe(200);
   });
 
   it('answers only health checks through a proxy or from a page in a browser', async () => {

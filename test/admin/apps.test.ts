@@ -22,7 +22,7 @@ describe('the apps of the admin API', () => {
     expect(app.id).toMatch(/^\d+$/);
     expect(await statusOf(app)).toBe(200);
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
-    await client.subscribes('news');
+    await client.subscribe('news');
   });
 
   it('may bring an id and keys of their own, so that an app can move here', async () => {

@@ -109,33 +109,33 @@ describe('the admin listener reads a body', () => {
     await using server = await listening();
     await using http = await RawHttp.open({ port: server.port });
     const body = '{"a":"b"}';
-    http.writes(post({ ...JSON_TYPE, expect: '100-continue' }, body.length));
+    http.write(post({ ...JSON_TYPE, expect: '100-continue' }, body.length));
     // Without a 100 before it.
-    expect((await http.reads()).status).toBe(401);
+    expect((await http.read()).status).toBe(401);
     await using allowed = await RawHttp.open({ port: server.port });
-    allowed.writes(post({ ...JSON_TYPE, authorization, expect: '100-continue' }, body.length));
-    expect((await allowed.reads()).status).toBe(100);
-    allowed.writes(body);
-    expect(await allowed.reads()).toMatchObject({ status: 200, body });
+    allowed.write(post({ ...JSON_TYPE, authorization, expect: '100-continue' }, body.length));
+    expect((await allowed.read()).status).toBe(100);
+    allowed.write(body);
+    expect(await allowed.read()).toMatchObject({ status: 200, body });
   });
 
   it('of at most 64 KiB, and of a refused one only what its sender needs to read the answer', async () => {
     await using server = await listening({ restMs: 300 });
     for (const headers of [JSON_TYPE, { ...JSON_TYPE, authorization }]) {
       await using http = await RawHttp.open({ port: server.port });
-      http.writes(post(headers, 1_000_000_000));
-      http.writes('x'.repeat(100_000));
-      expect((await http.reads()).status).toBe('authorization' in headers ? 413 : 401);
-      await http.ends();
+      http.write(post(headers, 1_000_000_000));
+      http.write('x'.repeat(100_000));
+      expect((await http.read()).status).toBe('authorization' in headers ? 413 : 401);
+      await http.untilEnd();
     }
     await using chunked = await RawHttp.open({ port: server.port });
     const chunks = Array.from({ length: 70 }, () => 'x'.repeat(1000));
     const headers = { ...JSON_TYPE, authorization };
-    const answer = await chunked.asks({ method: 'POST', target: '/echo', headers, chunks });
+    const answer = await chunked.request({ method: 'POST', target: '/echo', headers, chunks });
     expect(answer.status).toBe(413);
     await using most = await RawHttp.open({ port: server.port });
     const body = JSON.stringify('x'.repeat(65_534));
-    expect(await most.asks({ method: 'POST', target: '/echo', headers, body })).toMatchObject({
+    expect(await most.request({ method: 'POST', target: '/echo', headers, body })).toMatchObject({
       status: 200,
       body,
     });
@@ -144,23 +144,23 @@ describe('the admin listener reads a body', () => {
   it('that comes in time', async () => {
     await using server = await listening({ headMs: 200, requestMs: 300 });
     await using http = await RawHttp.open({ port: server.port });
-    http.writes(post({ ...JSON_TYPE, authorization }, 1000));
-    const dripping = setInterval(() => http.writes('x'), 20);
-    const { status, body } = await http.reads();
+    http.write(post({ ...JSON_TYPE, authorization }, 1000));
+    const dripping = setInterval(() => http.write('x'), 20);
+    const { status, body } = await http.read();
     clearInterval(dripping);
     expect([status, body]).toEqual([408, '{"error":"The request was not complete in time"}\n']);
-    await http.ends();
+    await http.untilEnd();
     expect(server.refused).toEqual(['too-slow']);
   });
 
   it('to its end', async () => {
     await using server = await listening();
     await using http = await RawHttp.open({ port: server.port });
-    http.writes(post({ ...JSON_TYPE, authorization }, 1000));
-    http.writes('half');
+    http.write(post({ ...JSON_TYPE, authorization }, 1000));
+    http.write('half');
     await http[Symbol.asyncDispose]();
     await using next = await RawHttp.open({ port: server.port });
-    expect((await next.asks({ method: 'GET', target: '/healthz' })).status).toBe(200);
+    expect((await next.request({ method: 'GET', target: '/healthz' })).status).toBe(200);
     expect(server.log.lines.filter((line) => line.startsWith('error'))).toEqual([]);
   });
 });
@@ -170,11 +170,11 @@ describe('the admin listener ends connections', () => {
     await using server = await listening({ headMs: 200, requestMs: 300 });
     for (const said of ['', 'GET / HTTP/1.1\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nA: ']) {
       await using http = await RawHttp.open({ port: server.port });
-      if (said !== '') http.writes(said);
-      const dripping = setInterval(() => said !== '' && http.writes('x'), 20);
-      expect((await http.reads()).status).toBe(408);
+      if (said !== '') http.write(said);
+      const dripping = setInterval(() => said !== '' && http.write('x'), 20);
+      expect((await http.read()).status).toBe(408);
       clearInterval(dripping);
-      await http.ends();
+      await http.untilEnd();
     }
   });
 
@@ -186,23 +186,23 @@ describe('the admin listener ends connections', () => {
       [`GET / HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     ] as const) {
       await using http = await RawHttp.open({ port: server.port });
-      http.writes(said);
-      expect((await http.reads()).status).toBe(status);
-      await http.ends();
+      http.write(said);
+      expect((await http.read()).status).toBe(status);
+      await http.untilEnd();
     }
     await using hostless = await RawHttp.open({ port: server.port });
-    hostless.writes('GET /healthz HTTP/1.1\r\n\r\n');
-    expect((await hostless.reads()).status).toBe(400);
+    hostless.write('GET /healthz HTTP/1.1\r\n\r\n');
+    expect((await hostless.read()).status).toBe(400);
     expect(server.refused).toEqual(['not-http', 'not-http', 'not-http']);
   });
 
   it('that send requests without end', async () => {
     await using server = await listening({ requestRate: { perSecond: 0.001, burst: 20 } });
     await using http = await RawHttp.open({ port: server.port });
-    http.writes('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000));
-    for (let n = 0; n < 20; n++) expect((await http.reads()).status).toBe(200);
-    expect((await http.reads()).status).toBe(429);
-    await http.ends();
+    http.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000));
+    for (let n = 0; n < 20; n++) expect((await http.read()).status).toBe(200);
+    expect((await http.read()).status).toBe(429);
+    await http.untilEnd();
     expect(server.refused).toEqual(['too-many-requests']);
   });
 
@@ -231,7 +231,7 @@ describe('the admin listener ends connections', () => {
     await closed(await connectFrom('127.0.0.2', server.port));
     expect(server.refused).toEqual(['too-many-connections']);
     await using other = await RawHttp.open({ port: server.port });
-    expect((await other.asks({ method: 'GET', target: '/healthz' })).status).toBe(200);
+    expect((await other.request({ method: 'GET', target: '/healthz' })).status).toBe(200);
     open[0]?.destroy();
     // There is room for another once the server has noticed the end of one.
     while (!(await answersFrom('127.0.0.2', server.port)));
@@ -244,7 +244,7 @@ describe('the admin listener ends connections', () => {
     for (let n = 0; n < 5; n++) many.push(await connectFrom('127.0.0.2', server.port));
     const few = await connectFrom('127.0.0.3', server.port);
     await using honest = await RawHttp.open({ port: server.port });
-    expect((await honest.asks({ method: 'GET', target: '/healthz' })).status).toBe(200);
+    expect((await honest.request({ method: 'GET', target: '/healthz' })).status).toBe(200);
     await closed(many[0] ?? few);
     expect(few.destroyed).toBe(false);
     for (const socket of [...many, few]) socket.destroy();
@@ -272,7 +272,9 @@ it('the admin listener limits the requests in flight of one address', async () =
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
   await using other = await RawHttp.open({ port: server.port });
   const via = { via: '1.1 proxy' };
-  expect((await other.asks({ method: 'GET', target: '/healthz', headers: via })).status).toBe(200);
+  expect((await other.request({ method: 'GET', target: '/healthz', headers: via })).status).toBe(
+    200,
+  );
   server.open();
   for (const answer of await Promise.all(slow)) expect(await answer.text()).toBe('at last');
   expect((await ask('/healthz')).status).toBe(200);

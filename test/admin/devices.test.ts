@@ -306,10 +306,10 @@ describe('a user in the admin API', () => {
     await planned(at, publish, 1);
     await using client = await app.connect();
     await using other = await app.connect();
-    client.says(app.signIn(client, { id: 'ann' }));
-    expect((await client.hears()).event).toBe('pusher:signin_success');
-    await client.subscribes('lobby');
-    await other.subscribes('lobby');
+    client.send(app.signIn(client, { id: 'ann' }));
+    expect((await client.receive()).event).toBe('pusher:signin_success');
+    await client.subscribe('lobby');
+    await other.subscribe('lobby');
     const show = (query: string) => admin(server, 'GET', `/users/ann${query}`);
     const both = await show(`?app=${app.id}&instance=${at.id.toUpperCase()}`);
     expect(both.json).toMatchObject({
@@ -332,7 +332,7 @@ describe('a user in the admin API', () => {
     // Who has not signed in is known as a member of a presence channel.
     await using guest = await app.connect();
     const member = JSON.stringify({ user_id: 'ann' });
-    await guest.subscribes('presence-room', app.auth(guest, 'presence-room', member));
+    await guest.subscribe('presence-room', app.auth(guest, 'presence-room', member));
     const { json } = await show(`?app=${app.id}&channel=presence-room`);
     const { connections } = (json as { app: { connections: { socketId: string }[] } }).app;
     expect(connections.map(({ socketId }) => socketId).toSorted()).toEqual(

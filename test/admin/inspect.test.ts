@@ -27,13 +27,13 @@ describe('the admin API shows', () => {
       [bob, 'bob'],
     ] as const) {
       const member = JSON.stringify({ user_id: id, user_info: { name: id } });
-      client.says({
+      client.send({
         event: 'pusher:subscribe',
         data: { channel, ...app.auth(client, channel, member) },
       });
       // With the reply, the subscription is there.
-      for (let heard = await client.hears(); ; heard = await client.hears()) {
-        if (heard.event === 'pusher_internal:subscription_succeeded') break;
+      for (let received = await client.receive(); ; received = await client.receive()) {
+        if (received.event === 'pusher_internal:subscription_succeeded') break;
       }
     }
     await app.trigger({ name: 'news', channel, data: '"hello"' });
@@ -71,9 +71,9 @@ describe('the admin API shows', () => {
     const path = `/app/${app.key}?protocol=7&client=js&version=8.4.0`;
     const clients = await Promise.all(Array.from({ length: 8 }, () => app.connect({ path })));
     const [first, second] = clients as [(typeof clients)[0], (typeof clients)[0]];
-    await first.subscribes('a');
-    first.says(app.signIn(first, { id: 'ada' }));
-    expect((await first.hears()).event).toBe('pusher:signin_success');
+    await first.subscribe('a');
+    first.send(app.signIn(first, { id: 'ada' }));
+    expect((await first.receive()).event).toBe('pusher:signin_success');
     const list = async (query: string) => (await ask(app, `/connections${query}`)).json as Listed;
     const found: string[] = [];
     for (let next: string | null = ''; next !== null; ) {

@@ -18,9 +18,9 @@ describe('the admin API shows', () => {
     const other = await newApp(server);
     await using one = await app.connect();
     await using two = await app.connect();
-    await one.subscribes('a');
-    await two.subscribes('a');
-    await two.subscribes('b');
+    await one.subscribe('a');
+    await two.subscribe('a');
+    await two.subscribe('b');
     await app.trigger({ name: 'e', channel: 'a', data: 'x' });
     const none = { connections: 0, channels: 0, messagesToday: 0, clientMessagesToday: 0 };
     // The trigger, and each of its two deliveries.
@@ -44,9 +44,9 @@ describe('the admin API shows', () => {
   it('the occupied channels of an app with their counts', async () => {
     const app = await newApp(server);
     await using client = await app.connect();
-    for (const name of ['a-1', 'a-2', 'a-3', 'b-1']) await client.subscribes(name);
+    for (const name of ['a-1', 'a-2', 'a-3', 'b-1']) await client.subscribe(name);
     const members = JSON.stringify({ user_id: 'ada' });
-    await client.subscribes('presence-x', app.auth(client, 'presence-x', members));
+    await client.subscribe('presence-x', app.auth(client, 'presence-x', members));
     const ask = async (query: string) =>
       (await admin(server, 'GET', `/apps/${app.id}/channels${query}`)).json;
     expect(await ask('?prefix=presence-')).toEqual({

@@ -27,8 +27,8 @@ it('the admin API shows what all threads have logged, as the log has it', async 
   const app = await newApp(server, { enabled: true });
   const clients = await Promise.all(Array.from({ length: 8 }, () => app.connect()));
   for (const client of clients) {
-    client.says({ event: 'pusher:subscribe', data: { channel: 'private-x', auth: 'wrong' } });
-    await client.hears();
+    client.send({ event: 'pusher:subscribe', data: { channel: 'private-x', auth: 'wrong' } });
+    await client.receive();
   }
   // A thread passes its lines on within 100 ms, and the log leaves out what is repeated.
   const { lines } = await eventually(

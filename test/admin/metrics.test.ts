@@ -105,8 +105,8 @@ describe('/metrics', () => {
       for (let count = 0; count < 2; count++) {
         const client = await RawClient.connect(server);
         clients.push(client);
-        client.says(message);
-        await client.hears();
+        client.send(message);
+        await client.receive();
       }
     });
     expect(counted).toEqual({
@@ -118,7 +118,7 @@ describe('/metrics', () => {
     });
     const delivered = await changed(server, async () => {
       await trigger(server, { name: 'e', channels: ['a', 'nobody'], data: 'x' });
-      for (const client of clients) await client.hears();
+      for (const client of clients) await client.receive();
     });
     const frame = '{"event":"e","data":"x","channel":"a"}';
     expect(delivered).toEqual({
@@ -199,12 +199,12 @@ describe('/metrics', () => {
   it('counts the errors sent to clients', async () => {
     const counted = await changed(server, async () => {
       await using client = await RawClient.connect(server);
-      client.says('not json');
-      await client.hears();
-      client.says({ event: 'pusher:subscribe', data: { channel: 'private-x', auth: 'no' } });
-      await client.hears();
-      client.says({ event: 'client-x', channel: 'private-x', data: {} });
-      await client.hears();
+      client.send('not json');
+      await client.receive();
+      client.send({ event: 'pusher:subscribe', data: { channel: 'private-x', auth: 'no' } });
+      await client.receive();
+      client.send({ event: 'client-x', channel: 'private-x', data: {} });
+      await client.receive();
     });
     expect(counted).toMatchObject({
       'fanfare_client_problems_total{problem="malformed-message"}': 1,
@@ -253,7 +253,7 @@ describe('on a server with a small buffer', () => {
 
   it('a client that reads too slowly is counted', async () => {
     await using deaf = await RawClient.open(small, { deaf: true });
-    deaf.says({ event: 'pusher:subscribe', data: { channel: 'a' } });
+    deaf.send({ event: 'pusher:subscribe', data: { channel: 'a' } });
     await until(small, 'fanfare_channels', 1);
     const data = 'x'.repeat(10_000);
     for (let round = 0; round < 2_000; round++) {
@@ -276,7 +276,7 @@ describe('on a server with a small buffer', () => {
     });
     const app = await newApp(small, { webhooks: [to('/good'), to('/bad')] });
     await using client = await app.connect();
-    await client.subscribes('a');
+    await client.subscribe('a');
     await until(small, 'fanfare_webhook_attempts_total{outcome="delivered"}', 1);
     await until(small, 'fanfare_outbox_requests', 1);
     const metrics = await metricsOf(small);

@@ -57,7 +57,7 @@ beforeAll(async () => {
   endpoint = startWebhookEndpoint();
   app = await makeApp(server, { webhooks: [endpoint.webhook] });
   client = await RawClient.connect(server, { path: pathOf(7, app.key) });
-  await client.subscribes('a');
+  await client.subscribe('a');
   await trigger(server, { name: 'e', channel: 'a', data: 'x' });
   const [found] = await webhooksOf(server, `app=${app.id}&state=delivered`, 1);
   webhook = found?.id ?? '';

@@ -29,8 +29,8 @@ it('the admin API groups what clients do wrong on all threads', async () => {
   const clients = await Promise.all(Array.from({ length: 6 }, () => app.connect()));
   const auth = `${app.key}:${'0123456789abcdef'.repeat(4)}`;
   for (const client of clients) {
-    client.says({ event: 'pusher:subscribe', data: { channel: 'private-a', auth } });
-    expect((await client.hears()).event).toStartWith('pusher');
+    client.send({ event: 'pusher:subscribe', data: { channel: 'private-a', auth } });
+    expect((await client.receive()).event).toStartWith('pusher');
   }
   const [group, ...others] = await problemsOf(app);
   expect(others).toEqual([]);

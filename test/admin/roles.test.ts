@@ -42,7 +42,7 @@ beforeAll(async () => {
   const made = await admin(server, 'POST', '/instances', { body: {} });
   instance = (made.json as { id: string }).id;
   await using client = await RawClient.connect(server);
-  await client.subscribes('a');
+  await client.subscribe('a');
   [{ id: webhook } = { id: '' }] = await webhooksOf(server, `app=${APP.id}&state=delivered`, 1);
 });
 afterAll(async () => {
@@ -63,7 +63,7 @@ async function as(
   { body, from = PROXY }: Asked = {},
 ): Promise<{ status: number; text: string; json: unknown }> {
   await using http = await RawHttp.open({ port: server.adminPort }, { from });
-  const answer = await http.asks({
+  const answer = await http.request({
     method,
     target: path.startsWith('//') ? path.slice(1) : `/api/v1${path}`,
     headers: {

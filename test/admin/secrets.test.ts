@@ -103,10 +103,10 @@ beforeAll(async () => {
   publish = await published(server, TO_USERS);
   client = await RawClient.connect(server);
   const auth = channelAuth(client.socketId, CHANNEL);
-  await client.subscribes(CHANNEL, auth);
+  await client.subscribe(CHANNEL, auth);
   const userData = JSON.stringify({ id: 'ann', user_info: { name: 'Ann' } });
   const signIn = hmac(`${client.socketId}::user::${userData}`);
-  client.says({
+  client.send({
     event: 'pusher:signin',
     data: { auth: `${APP.key}:${signIn}`, user_data: userData },
   });
@@ -242,7 +242,7 @@ describe('no secret is', () => {
     const { auth } = channelAuth(client.socketId, 'private-other');
     secrets.set('the signature of another subscription', auth.split(':')[1] ?? '');
     const subscription = server.logsNext(/Subscription refused/);
-    client.says({ event: 'pusher:subscribe', data: { channel: 'private-x', auth } });
+    client.send({ event: 'pusher:subscribe', data: { channel: 'private-x', auth } });
     expectNoSecret('log', await subscription);
     const target = signedTarget('GET', `/apps/${APP.id}/channels`);
     secrets.set('the signature of another request', target.split('auth_signature=')[1] ?? '');
@@ -276,17 +276,17 @@ describe('no secret is', () => {
         headers: { authorization: `Bearer ${server.adminPassword}` },
         signal: watching.signal,
       });
-      let heard = '';
+      let received = '';
       const decoder = new TextDecoder();
       const reader = response.body?.getReader();
       // What happens is in the stream once what happened last is in it.
       let hasBegun = ofLog;
-      while (!heard.includes(last)) {
+      while (!received.includes(last)) {
         const { value, done = true } = (await reader?.read()) ?? {};
         if (done) break;
-        heard += decoder.decode(value, { stream: true });
+        received += decoder.decode(value, { stream: true });
         // Whatever server it happens at must know of the stream.
-        const watched = new Set(heard.match(/"name":"[^"]+","away"/g));
+        const watched = new Set(received.match(/"name":"[^"]+","away"/g));
         if (hasBegun || watched.size < server.nodes.length) continue;
         hasBegun = true;
         if (id === INSTANCE.id) {
@@ -300,17 +300,17 @@ describe('no secret is', () => {
         const { auth } = channelAuth(other.socketId, CHANNEL);
         secrets.set('the signature of a sign-in in the stream', signIn);
         secrets.set('the signature of a subscription in the stream', auth.split(':')[1] ?? '');
-        other.says({
+        other.send({
           event: 'pusher:signin',
           data: { auth: `${APP.key}:${signIn}`, user_data: userData },
         });
-        other.says({ event: 'pusher:subscribe', data: { channel: CHANNEL, auth } });
-        other.says({ event: 'pusher:subscribe', data: { channel: 'private-x', auth } });
+        other.send({ event: 'pusher:subscribe', data: { channel: CHANNEL, auth } });
+        other.send({ event: 'pusher:subscribe', data: { channel: 'private-x', auth } });
         secrets.set('the signature of a request in the stream', await triggers('the last event'));
       }
       watching.abort();
-      expect(heard).toContain(last);
-      expectNoSecret(path, heard);
+      expect(received).toContain(last);
+      expectNoSecret(path, received);
     }
   });
 });

@@ -27,7 +27,7 @@ describe('an event that an operator sends', () => {
   it('reaches all subscribers but the excluded one, and reports how many there are', async () => {
     const app = await newApp(server);
     const clients = await Promise.all(Array.from({ length: 8 }, () => app.connect()));
-    for (const client of clients) await client.subscribes('orders');
+    for (const client of clients) await client.subscribe('orders');
     const socketId = clients[0]?.socketId;
     expect(await sends(app, event(['orders', 'nobody'], { socketId }))).toMatchObject({
       status: 200,
@@ -38,17 +38,17 @@ describe('an event that an operator sends', () => {
         ],
       },
     });
-    const heard = { event: 'created', channel: 'orders', data: '{"id":17}' };
-    for (const client of clients.slice(1)) expect(await client.hears()).toEqual(heard);
-    await clients[0]?.hearsNothing();
+    const received = { event: 'created', channel: 'orders', data: '{"id":17}' };
+    for (const client of clients.slice(1)) expect(await client.receive()).toEqual(received);
+    await clients[0]?.receiveNothing();
     for (const client of clients) await client[Symbol.asyncDispose]();
   });
 
   it('that nobody receives names the channel that was probably meant', async () => {
     const app = await newApp(server);
     await using client = await app.connect();
-    for (const channel of ['orders.1', 'room']) await client.subscribes(channel);
-    await client.subscribes('private-user.1', app.auth(client, 'private-user.1'));
+    for (const channel of ['orders.1', 'room']) await client.subscribe(channel);
+    await client.subscribe('private-user.1', app.auth(client, 'private-user.1'));
     const { json } = await sends(
       app,
       event(['private-user-1', 'private-room', 'other', 'ordrs.1']),
@@ -123,7 +123,7 @@ describe('fanfare send', () => {
   it('sends an event through the running server', async () => {
     const app = await newApp(server);
     await using client = await app.connect();
-    await client.subscribes('orders');
+    await client.subscribe('orders');
     const url = `http://127.0.0.1:${server.adminPort}`;
     const run = (...args: string[]) =>
       fanfare(server.directory, [
@@ -138,7 +138,7 @@ describe('fanfare send', () => {
       exitCode: 0,
       stdout: '1 connection received it on orders.\n',
     });
-    expect(await client.hears()).toEqual({ event: 'created', channel: 'orders', data: '{}' });
+    expect(await client.receive()).toEqual({ event: 'created', channel: 'orders', data: '{}' });
     expect((await run(app.id, 'order', 'created', '{}')).stdout).toBe(
       '0 connections received it on order. Did you mean orders?\n',
     );

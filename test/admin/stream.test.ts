@@ -39,11 +39,11 @@ describe('the live stream of an app', () => {
   it('shows an event with its receivers on all threads, and one that nobody received with the channel that was meant', async () => {
     const app = await newApp(server);
     const clients = await Promise.all(Array.from({ length: 8 }, () => app.connect()));
-    for (const client of clients) await client.subscribes('orders.1');
+    for (const client of clients) await client.subscribe('orders.1');
     await using stream = await LiveStream.open(server, app.id);
     const except = clients[0]?.socketId;
     await app.trigger({ name: 'made', channel: 'orders.1', data: '{"id":17}', socket_id: except });
-    const record = await stream.shows({ kind: 'api', receivers: 7 });
+    const record = await stream.record({ kind: 'api', receivers: 7 });
     expect(record).toEqual({
       n: expect.any(Number),
       node: server.nodes[0] === undefined ? '' : expect.any(String),
@@ -58,14 +58,14 @@ describe('the live stream of an app', () => {
       key: app.key,
     });
     await app.trigger({ name: 'made', channel: 'orders-1', data: 'x'.repeat(5000) });
-    const unheard = await stream.shows({ channel: 'orders-1', near: 'orders.1' });
+    const unheard = await stream.record({ channel: 'orders-1', near: 'orders.1' });
     expect(unheard).toMatchObject({ receivers: 0, bytes: 5000, data: 'x'.repeat(1024) });
     const counted = () =>
       (stream.events.get('counts') ?? []).reduce<number>(
         (sum, counts) => sum + (Object(counts).kinds.api ?? 0),
         0,
       );
-    await stream.tells('counts', () => counted() === 2);
+    await stream.event('counts', () => counted() === 2);
     expectDescribed(stream);
     for (const client of clients) await client[Symbol.asyncDispose]();
   });
@@ -75,20 +75,20 @@ describe('the live stream of an app', () => {
     await using stream = await LiveStream.open(server, app.id);
     const client = await app.connect();
     const socket = client.socketId;
-    client.says(app.signIn(client, ann));
-    await client.hears();
+    client.send(app.signIn(client, ann));
+    await client.receive();
     const room = 'presence-cache-room';
-    await client.subscribes(room, app.auth(client, room, memberData));
-    await client.hears();
-    client.says({ event: 'client-typing', channel: room, data: { text: 'Hi' } });
-    client.says({ event: 'pusher:unsubscribe', data: { channel: room } });
-    client.says({ event: 'unknown' });
-    await client.hears();
-    await client.subscribes('public');
+    await client.subscribe(room, app.auth(client, room, memberData));
+    await client.receive();
+    client.send({ event: 'client-typing', channel: room, data: { text: 'Hi' } });
+    client.send({ event: 'pusher:unsubscribe', data: { channel: room } });
+    client.send({ event: 'unknown' });
+    await client.receive();
+    await client.subscribe('public');
     await client[Symbol.asyncDispose]();
-    await stream.shows({ kind: 'disconnected' });
-    await stream.shows({ kind: 'count', count: 1 });
-    await stream.shows({ kind: 'vacated', channel: 'public' });
+    await stream.record({ kind: 'disconnected' });
+    await stream.record({ kind: 'count', count: 1 });
+    await stream.record({ kind: 'vacated', channel: 'public' });
     expectDescribed(stream);
     const ofClient = stream.records.filter((record) => record['socket'] === socket);
     expect(ofClient.map(({ kind }) => kind)).toEqual([
@@ -122,21 +122,21 @@ describe('the live stream of an app', () => {
     await using stream = await LiveStream.open(server, app.id);
     await using client = await app.connect();
     const { auth } = app.auth(client, 'private-other');
-    client.says({ event: 'pusher:subscribe', data: { channel: 'private-x', auth } });
-    const refused = await stream.shows({ kind: 'refused', channel: 'private-x' });
+    client.send({ event: 'pusher:subscribe', data: { channel: 'private-x', auth } });
+    const refused = await stream.record({ kind: 'refused', channel: 'private-x' });
     expect(refused).toMatchObject({
       socket: client.socketId,
       reason: expect.stringContaining(`hex digest of ${client.socketId}:private-x`),
       advice: expect.stringContaining('Compare'),
     });
     const other = await app.connect();
-    other.says(app.signIn(other, ann));
-    await other.hears();
+    other.send(app.signIn(other, ann));
+    await other.receive();
     const third = await app.connect().catch((error: Error) => error);
     expect(third).toBeInstanceOf(Error);
-    await stream.shows({ kind: 'error', code: 4004 });
+    await stream.record({ kind: 'error', code: 4004 });
     await app.post('/users/ann/terminate_connections', {});
-    await stream.shows({ kind: 'terminated', code: 4009, user: 'ann' });
+    await stream.record({ kind: 'terminated', code: 4009, user: 'ann' });
     expect(JSON.stringify(stream.records)).not.toContain(String(auth).split(':')[1] ?? 'none');
     expect(JSON.stringify(stream.records)).not.toContain(app.secret);
   });
@@ -148,9 +148,9 @@ describe('the live stream of an app', () => {
     const app = await newApp(server, { webhooks });
     await using stream = await LiveStream.open(server, app.id, '?kinds=webhook');
     await using client = await app.connect();
-    await client.subscribes('news');
+    await client.subscribe('news');
     const { host } = new URL(endpoint.url);
-    expect(await stream.shows({ kind: 'webhook' })).toMatchObject({
+    expect(await stream.record({ kind: 'webhook' })).toMatchObject({
       host,
       status: 503,
       outcome: 'refused',
@@ -162,7 +162,7 @@ describe('the live stream of an app', () => {
   it('shows only what is asked for', async () => {
     const app = await newApp(server, { clientEvents: true });
     await using client = await app.connect();
-    await client.subscribes('private-a', app.auth(client, 'private-a'));
+    await client.subscribe('private-a', app.auth(client, 'private-a'));
     const queries = {
       channel: '?channel=private-a',
       prefix: '?prefix=priv',
@@ -179,17 +179,17 @@ describe('the live stream of an app', () => {
     ) as Record<keyof typeof queries, LiveStream>;
     await app.trigger({ name: 'e', channel: 'public', data: 'find me' });
     await app.trigger({ name: 'e', channel: 'private-a', data: '1' });
-    client.says({ event: 'client-e', channel: 'private-a', data: '2' });
-    await client.hears();
+    client.send({ event: 'client-e', channel: 'private-a', data: '2' });
+    await client.receive();
     for (const stream of [streams.channel, streams.prefix]) {
       // They may come from two realtime threads.
-      await stream.shows({ kind: 'api' });
-      await stream.shows({ kind: 'client' });
+      await stream.record({ kind: 'api' });
+      await stream.record({ kind: 'client' });
       expect(stream.kinds().toSorted()).toEqual(['api', 'client']);
     }
-    await streams.socket.shows({ kind: 'client' });
+    await streams.socket.record({ kind: 'client' });
     expect(streams.socket.kinds()).toEqual(['client']);
-    await streams.text.shows({ kind: 'api', channel: 'public' });
+    await streams.text.record({ kind: 'api', channel: 'public' });
     expect(streams.text.kinds()).toEqual(['api']);
     // These are as many as an app may have.
     await expect(LiveStream.open(server, app.id)).rejects.toThrow('429');
@@ -200,7 +200,7 @@ describe('the live stream of an app', () => {
     const app = await newApp(server);
     await using stream = await LiveStream.open(server, app.id);
     await app.trigger({ name: 'e', channel: 'private-encrypted-x', data: '{"ciphertext":"abc"}' });
-    const record = await stream.shows({ kind: 'api' });
+    const record = await stream.record({ kind: 'api' });
     expect(record['bytes']).toBe(20);
     expect(record).not.toHaveProperty('data');
   });
@@ -209,7 +209,7 @@ describe('the live stream of an app', () => {
     const app = await newApp(server);
     await using stream = await LiveStream.open(server, app.id);
     await admin(server, 'POST', `/apps/${app.id}/disable`);
-    expect(await stream.tells('end')).toEqual({ why: 'app-gone' });
+    expect(await stream.event('end')).toEqual({ why: 'app-gone' });
     await stream.ended;
     await expect(LiveStream.open(server, app.id)).rejects.toThrow('409');
     await expect(LiveStream.open(server, 'nobody')).rejects.toThrow('404');
@@ -239,11 +239,11 @@ it('a live stream of a server that hides payloads has no data, and ends when the
   const app = await newApp(hiding);
   await using stream = await LiveStream.open(hiding, app.id);
   await app.trigger({ name: 'e', channel: 'news', data: 'personal' });
-  expect(await stream.shows({ kind: 'api' })).toMatchObject({ bytes: 8, event: 'e' });
-  expect(await stream.tells('hello')).toMatchObject({ payloads: 'hide' });
+  expect(await stream.record({ kind: 'api' })).toMatchObject({ bytes: 8, event: 'e' });
+  expect(await stream.event('hello')).toMatchObject({ payloads: 'hide' });
   expect(JSON.stringify([...stream.events])).not.toContain('personal');
   const stopped = hiding.stop();
-  expect(await stream.tells('end')).toEqual({ why: 'stopping' });
+  expect(await stream.event('end')).toEqual({ why: 'stopping' });
   await stopped;
 });
 
@@ -262,7 +262,7 @@ describe('fanfare tail', () => {
   const tailOf = async (...args: readonly string[]) => {
     const app = await newApp(server);
     await using client = await app.connect();
-    await client.subscribes('orders.1');
+    await client.subscribe('orders.1');
     const opened = server.logsNext(/Live stream opened/);
     const ended = start(app, ...args);
     await opened;
@@ -270,7 +270,7 @@ describe('fanfare tail', () => {
     await using stream = await LiveStream.open(server, app.id);
     await app.trigger({ name: 'made\u202e', channel: 'orders-1', data: 'Hello' });
     await app.trigger({ name: 'made', channel: 'other', data: '' });
-    await stream.shows({ near: 'orders.1' });
+    await stream.record({ near: 'orders.1' });
     await admin(server, 'DELETE', `/apps/${app.id}`);
     return await ended;
   };

@@ -77,7 +77,7 @@ describe('the URL of a webhook', () => {
   it('is called with its secrets, which neither the webhook log nor the server log shows', async () => {
     const app = await makeApp(server, { webhooks: [{ url: whole(), events: EVENTS }] });
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
-    await client.subscribes('a');
+    await client.subscribe('a');
     const [webhook] = await webhooksOf(server, `app=${app.id}&limit=1`, 1);
     await server.logged(/Webhook attempted/);
     expect(asked).toContain(`Basic ${btoa(`user:${PASSWORD}`)} ?token=${TOKEN}`);

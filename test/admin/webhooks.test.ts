@@ -17,7 +17,7 @@ describe('the webhook log of the admin API', () => {
     using endpoint = startWebhookEndpoint();
     const app = await makeApp(server, { webhooks: [endpoint.webhook] });
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
-    await client.subscribes('a');
+    await client.subscribe('a');
     const [webhook] = await webhooksOf(server, `app=${app.id}&state=delivered`, 1);
     const id = webhook?.id ?? '';
     const { status, json } = await admin(server, 'GET', `/webhooks/${id}`);
@@ -54,7 +54,7 @@ describe('the webhook log of the admin API', () => {
     endpoint.answerWith(500);
     const app = await makeApp(server, { webhooks: [endpoint.webhook] });
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
-    await client.subscribes('a');
+    await client.subscribe('a');
     const [webhook] = await webhooksOf(server, `app=${app.id}&state=waiting`, 1);
     expect(await admin(server, 'POST', `/webhooks/${webhook?.id}/replay`)).toMatchObject({
       status: 409,
@@ -69,7 +69,7 @@ describe('the webhook log of the admin API', () => {
     const webhook = { ...endpoint.webhook, batching: false };
     const app = await makeApp(server, { webhooks: [webhook] });
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
-    for (const name of ['a', 'b', 'c', 'd', 'e']) await client.subscribes(name);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await client.subscribe(name);
     const all = await webhooksOf(server, `app=${app.id}&state=delivered`, 5);
     const ids = all.map(({ id }) => id);
     expect(ids).toEqual(ids.toSorted().toReversed());
@@ -112,7 +112,7 @@ describe('the webhook addresses of the admin API', () => {
     const url = `${endpoint.url}?token=geheim`;
     const app = await makeApp(server, { webhooks: [{ ...endpoint.webhook, url }] });
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
-    await client.subscribes('a');
+    await client.subscribe('a');
     const [found] = await eventually(
       () => endpointsOf(app.id),
       (all) => all[0]?.waiting === 1,
@@ -152,7 +152,7 @@ describe('the webhook addresses of the admin API', () => {
     using endpoint = startWebhookEndpoint();
     const app = await makeApp(server, { webhooks: [{ ...endpoint.webhook, batching: false }] });
     await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
-    for (const name of ['a', 'b', 'c']) await client.subscribes(name);
+    for (const name of ['a', 'b', 'c']) await client.subscribe(name);
     await webhooksOf(server, `app=${app.id}&state=delivered`, 3);
     const replay = async (body: object) =>
       (await admin(server, 'POST', '/webhook-replays', { body: { app: app.id, ...body } })).json;

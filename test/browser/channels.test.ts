@@ -95,7 +95,7 @@ describe('a page', () => {
   new Pusher('${APP.key}', {
     ...${JSON.stringify(optionsFor(server))},
     channelAuthorization: { customHandler: (_, answer) => answer(null, { auth: '${APP.key}:forged' }) },
-  }).subscribe('private-orders').bind_global((event, data) => tell(event, data));
+  }).subscribe('private-orders').bind_global((event, data) => report(event, data));
 </script>`),
     );
 
@@ -149,7 +149,7 @@ describe('two tabs', () => {
   });
 
   it('send each other client events, with the user id of the sender', async () => {
-    const bindMove = `channel.bind('client-move', (data, metadata) => tell('move', data, metadata));`;
+    const bindMove = `channel.bind('client-move', (data, metadata) => report('move', data, metadata));`;
     const ann = await tabIn('presence-game', 'ann', bindMove);
     await ann.reports.next();
     const bob = await tabIn('presence-game', 'bob', bindMove);

@@ -1,7 +1,7 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { Inbox } from '../../testing/inbox.ts';
 
-/** A tab of the browser, with the reports that its page has sent with `tell(...)`. */
+/** A tab of the browser, with the reports that its page has sent with `report(...)`. */
 export interface Tab {
   readonly page: Page;
   readonly reports: Inbox<readonly unknown[]>;
@@ -27,7 +27,7 @@ export async function startChromium(
   await prepare(context);
   await keepProcess(context);
   const tabs = new Map<Page, Inbox<readonly unknown[]>>();
-  await context.exposeBinding('tell', ({ page }, ...args: unknown[]) => {
+  await context.exposeBinding('report', ({ page }, ...args: unknown[]) => {
     tabs.get(page)?.put(args);
   });
   return {

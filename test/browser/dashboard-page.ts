@@ -85,8 +85,8 @@ export async function lookFaults(page: Page): Promise<readonly string[]> {
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );
     if (sideways !== 0) faults.push(`${width}: scrolls sideways by ${sideways}`);
-    const says = page.getByRole('main').locator('h1 + p');
-    if (!(await says.isVisible()) || (await says.textContent()) === '') {
+    const send = page.getByRole('main').locator('h1 + p');
+    if (!(await send.isVisible()) || (await send.textContent()) === '') {
       faults.push(`${width}: no first line that answers the question of the page`);
     }
   }

@@ -97,7 +97,7 @@ it('records what happens, opens it again, makes a test of it, and sends it to an
   await page.reload();
   await page.getByLabel('Recording').setInputFiles(recording);
   await using listener = await other.connect();
-  await listener.subscribes('my-channel');
+  await listener.subscribe('my-channel');
   await page.getByRole('button', { name: 'Send again' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('combobox', { name: 'To the app' }).selectOption(other.id);
@@ -106,7 +106,7 @@ it('records what happens, opens it again, makes a test of it, and sends it to an
   await dialog.getByRole('button', { name: 'Send again' }).click();
   await page.getByText('Sent 2 of 2.').waitFor();
   for (const data of ['{"id":1}', 'text']) {
-    expect(await listener.hears()).toMatchObject({ event: 'order', channel: 'my-channel', data });
+    expect(await listener.receive()).toMatchObject({ event: 'order', channel: 'my-channel', data });
   }
   const { json } = await admin({ ...server, adminPassword: PASSWORD }, 'GET', '/audit');
   expect((json as { entries: object[] }).entries).toContainEqual(

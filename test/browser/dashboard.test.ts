@@ -218,7 +218,7 @@ it('tests a webhook endpoint and shows what it answered, as text', async () => {
 
   // How long its attempts took, once there are any.
   await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
-  await client.subscribes('a');
+  await client.subscribe('a');
   await eventually(
     async () => {
       const { json } = await admin(owner, 'GET', `/webhook-endpoints?app=${app.id}`);

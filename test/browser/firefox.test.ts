@@ -163,12 +163,12 @@ describe.each(TRANSPORTS)('pusher-js in Firefox over %s', (transport) => {
       [channel, 'event', 3],
     ];
     // A client that polled in that moment has no new connection.
-    const heard: unknown[] = [];
-    while (heard.length < missed.length) {
+    const received: unknown[] = [];
+    while (received.length < missed.length) {
       const [one] = (await taken(1)) as unknown[][];
-      if (one?.[1] === 'event') heard.push(one);
+      if (one?.[1] === 'event') received.push(one);
     }
-    expect(heard).toEqual(missed);
+    expect(received).toEqual(missed);
     await site.library.trigger(channel, 'event', 4);
     expect(await taken(1)).toEqual([[channel, 'event', 4]]);
     await site.steps.run('clients.cid.disconnect()');

@@ -134,7 +134,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
 </script>`;
     const { page, reports } = await browser.open(
       site.publish(`<!doctype html>
-<script>onmessage = ({ data }) => tell(...data);</script>
+<script>onmessage = ({ data }) => report(...data);</script>
 <iframe sandbox="allow-scripts" srcdoc="${Bun.escapeHTML(sandboxed)}"></iframe>`),
     );
     expect(await reports.next()).toEqual(['null']);
@@ -149,8 +149,8 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
   it('a worker is authorised, receives events and sends client events', async () => {
     const channel = named('private-chat');
     using bob = connect(server, { backend: site, user: 'bob' });
-    const heard = bob.subscribe(channel);
-    await heard.subscribed();
+    const received = bob.subscribe(channel);
+    await received.subscribed();
     const options = optionsFor(server, { backend: site, user: 'ann', enabledTransports });
     const worker = `
       importScripts('${site.origin}/pusher.worker.min.js');
@@ -162,17 +162,17 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
 <script>
   const script = new Blob([${JSON.stringify(worker)}], { type: 'text/javascript' });
   const worker = new Worker(URL.createObjectURL(script));
-  worker.onmessage = ({ data }) => tell(...data);
+  worker.onmessage = ({ data }) => report(...data);
 </script>`),
     );
     expect(await reports.next()).toEqual(['pusher:subscription_succeeded', {}]);
 
     await site.library.trigger(channel, 'event', 'hello');
     expect(await reports.next()).toEqual(['event', 'hello']);
-    expect(await heard.next()).toEqual(['event', 'hello']);
+    expect(await received.next()).toEqual(['event', 'hello']);
     await page.evaluate(`worker.postMessage('from a worker')`);
 
-    expect(await heard.next()).toEqual(['client-said', 'from a worker']);
+    expect(await received.next()).toEqual(['client-said', 'from a worker']);
     await page.close();
   });
 });

@@ -19,20 +19,20 @@ it('serves Laravel Echo in a page: channels, presence and whispers', async () =>
     wsHost: '127.0.0.1', wsPort: ${server.port}, forceTLS: false, enabledTransports: ['ws', 'wss'],
     authEndpoint: '${site.authEndpoint}', auth: { headers: { 'x-user': '${user}' } },
   });
-  echo.channel('orders').listen('OrderShipped', (order) => tell('shipped', order));
-  echo.private('user.1').listen('.greeted', (greeting) => tell('greeted', greeting));
-  echo.encryptedPrivate('diary').listen('.entry', (entry) => tell('entry', entry));
+  echo.channel('orders').listen('OrderShipped', (order) => report('shipped', order));
+  echo.private('user.1').listen('.greeted', (greeting) => report('greeted', greeting));
+  echo.encryptedPrivate('diary').listen('.entry', (entry) => report('entry', entry));
   const room = echo.join('room')
-    .here((users) => tell('here', users))
-    .joining((user) => tell('joining', user))
-    .leaving((user) => tell('leaving', user))
-    .listenForWhisper('typing', (whisper) => tell('typing', whisper));
+    .here((users) => report('here', users))
+    .joining((user) => report('joining', user))
+    .leaving((user) => report('leaving', user))
+    .listenForWhisper('typing', (whisper) => report('typing', whisper));
   const wanted = ['orders', 'private-user.1', 'private-encrypted-diary', 'presence-room'];
   for (const name of wanted) {
-    echo.connector.pusher.channel(name).bind('pusher:subscription_succeeded', () => tell('in', name));
+    echo.connector.pusher.channel(name).bind('pusher:subscription_succeeded', () => report('in', name));
   }
 </script>`);
-  const heardBy = async ({ reports }: Awaited<ReturnType<typeof browser.open>>, what: string) =>
+  const receivedBy = async ({ reports }: Awaited<ReturnType<typeof browser.open>>, what: string) =>
     (await reports.first(([first]) => first === what))[1];
   const enter = async (user: string) => {
     const tab = await browser.open(pageOf(user));
@@ -49,17 +49,17 @@ it('serves Laravel Echo in a page: channels, presence and whispers', async () =>
   const ann = await enter('ann');
   expect(ann.here).toEqual([{ name: 'ANN' }]);
   await site.library.trigger('orders', 'App\\Events\\OrderShipped', { order: 7 });
-  expect(await heardBy(ann, 'shipped')).toEqual({ order: 7 });
+  expect(await receivedBy(ann, 'shipped')).toEqual({ order: 7 });
   await site.library.trigger('private-user.1', 'greeted', { by: 'the backend' });
-  expect(await heardBy(ann, 'greeted')).toEqual({ by: 'the backend' });
+  expect(await receivedBy(ann, 'greeted')).toEqual({ by: 'the backend' });
   await site.library.trigger('private-encrypted-diary', 'entry', { text: 'nobody knows' });
-  expect(await heardBy(ann, 'entry')).toEqual({ text: 'nobody knows' });
+  expect(await receivedBy(ann, 'entry')).toEqual({ text: 'nobody knows' });
 
   const bob = await enter('bob');
   expect(bob.here).toEqual([{ name: 'ANN' }, { name: 'BOB' }]);
-  expect(await heardBy(ann, 'joining')).toEqual({ name: 'BOB' });
+  expect(await receivedBy(ann, 'joining')).toEqual({ name: 'BOB' });
   await bob.page.evaluate(`void room.whisper('typing', { name: 'Bob' })`);
-  expect(await heardBy(ann, 'typing')).toEqual({ name: 'Bob' });
+  expect(await receivedBy(ann, 'typing')).toEqual({ name: 'Bob' });
   await bob.page.close();
-  expect(await heardBy(ann, 'leaving')).toEqual({ name: 'BOB' });
+  expect(await receivedBy(ann, 'leaving')).toEqual({ name: 'BOB' });
 });

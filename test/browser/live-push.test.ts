@@ -11,12 +11,12 @@ import { startSite } from './site.ts';
 
 /** Reports that it is signed in. The lines about being away are those of docs/live-push.md. */
 const SCRIPT = `
-  const tellServer = () => pusher.send_event('fanfare:away', { away: document.hidden });
-  document.addEventListener('visibilitychange', tellServer);
-  pusher.connection.bind('connected', tellServer);
-  pusher.user.bind_global((event, data) => tell(event, data));
+  const sendState = () => pusher.send_event('fanfare:away', { away: document.hidden });
+  document.addEventListener('visibilitychange', sendState);
+  pusher.connection.bind('connected', sendState);
+  pusher.user.bind_global((event, data) => report(event, data));
   pusher.connection.bind('message', ({ event, channel }) => {
-    if (event === 'pusher_internal:subscription_succeeded' && channel.startsWith('#')) tell('signed in');
+    if (event === 'pusher_internal:subscription_succeeded' && channel.startsWith('#')) report('signed in');
   });
   pusher.signin();`;
 
@@ -60,7 +60,7 @@ it('reaches a page in front, and notifies users of pages that are hidden, busy o
   expect(await publishes(60)).toMatchObject({ reached: 1, notified: 0 });
 
   const busy = page.evaluate(
-    "tell('busy'); const until = performance.now() + 3_000; while (performance.now() < until);",
+    "report('busy'); const until = performance.now() + 3_000; while (performance.now() < until);",
   );
   await reports.first(([what]) => what === 'busy');
   expect(await publishes(1)).toMatchObject({ silent: 1, notified: 1 });

@@ -27,7 +27,7 @@ export function pageWith(
   function listen(name) {
     const channel = pusher.subscribe(name);
     channel.bind_global((event, data) => {
-      tell(name, event, data.me ? { count: data.count, me: data.me, members: data.members } : data);
+      report(name, event, data.me ? { count: data.count, me: data.me, members: data.members } : data);
     });
     return channel;
   }

@@ -36,13 +36,13 @@ const page = (user: string, script: string) => `<!doctype html>
 </script>`;
 
 const watch = `
-  const onGap = (name) => tell(name, 'gap');
+  const onGap = (name) => report(name, 'gap');
   function watchAll(pusher) {
     resume(pusher, { onGap });
     for (const name of ${JSON.stringify(CHANNELS)}) {
       pusher.subscribe(name)
-        .bind('pusher:subscription_succeeded', () => tell(name, 'in'))
-        .bind('e', (data) => tell(name, data));
+        .bind('pusher:subscription_succeeded', () => report(name, 'in'))
+        .bind('e', (data) => report(name, data));
     }
   }`;
 
@@ -64,7 +64,7 @@ function echoPage(user: string, broadcaster: 'reverb' | 'pusher'): string {
 }
 
 /** Waits until a tab has reported this many events of each channel, and returns them by channel; `except` does not count. */
-async function told(
+async function reported(
   { reports }: Tab,
   many: number,
   except?: string,
@@ -79,8 +79,8 @@ async function told(
   return byChannel;
 }
 
-const each = (...heard: string[]): Record<string, unknown[]> =>
-  Object.fromEntries(CHANNELS.map((name) => [name, heard]));
+const each = (...received: string[]): Record<string, unknown[]> =>
+  Object.fromEntries(CHANNELS.map((name) => [name, received]));
 
 const send = async (text: string) => {
   for (const channel of CHANNELS) await site.library.trigger(channel, 'e', text);
@@ -95,9 +95,9 @@ it('gives pages what they missed, once and in order, over every transport and in
     echoPage('eve', 'pusher'),
   ];
   const tabs = await Promise.all(pages.map((html) => browser.open(site.publish(html))));
-  for (const tab of tabs) expect(await told(tab, 1)).toEqual(each('in'));
+  for (const tab of tabs) expect(await reported(tab, 1)).toEqual(each('in'));
   await send('first');
-  for (const tab of tabs) expect(await told(tab, 1)).toEqual(each('first'));
+  for (const tab of tabs) expect(await reported(tab, 1)).toEqual(each('first'));
 
   // A client that comes back waits until the events are there.
   network.stall();
@@ -106,7 +106,7 @@ it('gives pages what they missed, once and in order, over every transport and in
   await send('third');
   network.resume();
   // A client that polled in that moment has no new connection, and is not confirmed again.
-  for (const tab of tabs) expect(await told(tab, 2, 'in')).toEqual(each('second', 'third'));
+  for (const tab of tabs) expect(await reported(tab, 2, 'in')).toEqual(each('second', 'third'));
   await send('last');
-  for (const tab of tabs) expect(await told(tab, 1, 'in')).toEqual(each('last'));
+  for (const tab of tabs) expect(await reported(tab, 1, 'in')).toEqual(each('last'));
 });

@@ -11,14 +11,14 @@ it('signs pages in, sends events to their users, reports who comes and goes, and
   using site = startSite(server);
   await using browser = await startChromium();
   const script = `
-    pusher.user.bind_global((event, data) => tell('user', event, data));
+    pusher.user.bind_global((event, data) => report('user', event, data));
     for (const event of ['online', 'offline']) {
-      pusher.user.watchlist.bind(event, (data) => tell('watchlist', data));
+      pusher.user.watchlist.bind(event, (data) => report('watchlist', data));
     }
     pusher.connection.bind('message', ({ event, channel }) => {
-      if (event === 'pusher_internal:subscription_succeeded' && channel.startsWith('#')) tell('signed in');
+      if (event === 'pusher_internal:subscription_succeeded' && channel.startsWith('#')) report('signed in');
     });
-    pusher.connection.bind('disconnected', () => tell('disconnected'));
+    pusher.connection.bind('disconnected', () => report('disconnected'));
     pusher.signin();`;
   const watchlist = (user: string, status: 'online' | 'offline') => [
     'watchlist',

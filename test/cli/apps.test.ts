@@ -41,7 +41,7 @@ describe('fanfare apps, beside a running server', () => {
   it('makes an app that the server serves', async () => {
     const app = await created('--name', 'shop', '--client-events');
     await using client = await app.connect();
-    await client.subscribes('news');
+    await client.subscribe('news');
 
     const listed = await fanfare(directory.path, ['apps', 'list']);
     expect(listed.stdout).toContain(`${app.id}  enabled   ${app.key}  shop`);
@@ -60,7 +60,7 @@ describe('fanfare apps, beside a running server', () => {
     expect(await fanfare(directory.path, ['apps', 'disable', app.id])).toMatchObject({
       exitCode: 0,
     });
-    expect(await client.hears()).toEqual({
+    expect(await client.receive()).toEqual({
       event: 'pusher:error',
       data: { code: 4003, message: 'Application disabled' },
     });

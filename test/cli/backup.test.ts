@@ -29,9 +29,9 @@ function keepBusy(server: Fanfare) {
     let said = 0;
     for (; !over; said++) {
       const channel = `busy-${said}`;
-      await client.subscribes(channel);
+      await client.subscribe(channel);
       await trigger(server, { name: 'e', channel, data: 'x' });
-      expect(await client.hears()).toMatchObject({ event: 'e' });
+      expect(await client.receive()).toMatchObject({ event: 'e' });
     }
     return said;
   };
@@ -90,7 +90,7 @@ describe('fanfare backup', () => {
     const delivered = await webhooksOf(restored, `app=${APP.id}&limit=1`, 1);
     expect(delivered[0]?.app).toBe(APP.id);
     await using client = await RawClient.connect(restored);
-    await client.subscribes('news');
+    await client.subscribe('news');
     expect(await restored.stop()).toBe(0);
   }, 180_000);
 

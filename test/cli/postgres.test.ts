@@ -32,11 +32,11 @@ async function firstApp(
 /** Expects that a client of an app gets an event of its backend. */
 async function talks(server: Fanfare, app: Pair, channel = 'news'): Promise<void> {
   await using client = await RawClient.connect(server, { path: pathOf(7, app.key) });
-  await client.subscribes(channel);
+  await client.subscribe(channel);
   const body = JSON.stringify({ name: 'e', channel, data: 'x' });
   const answer = await api(server, 'POST', `/apps/${app.id}/events`, { ...app, body });
   expect(answer.status).toBe(200);
-  expect(await client.hears()).toMatchObject({ event: 'e', data: 'x' });
+  expect(await client.receive()).toMatchObject({ event: 'e', data: 'x' });
 }
 
 /** Settles when a server serves an app: it looks for changes of the store twice a second. */

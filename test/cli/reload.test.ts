@@ -23,22 +23,22 @@ describe('SIGHUP', () => {
     const args = configure(directory.path, {});
     await using server = await spawnFanfare(args, directory.path);
     await using client = await RawClient.connect(server);
-    await client.subscribes('news');
+    await client.subscribe('news');
 
     configure(directory.path, { app: { clientEvents: true }, moreApps: [OTHER] });
     server.process.kill('SIGHUP');
     await server.logged(/Apps changed/);
 
     await using other = await RawClient.connect(server, { path: pathOf(7, 'other-key') });
-    await other.subscribes('news');
+    await other.subscribe('news');
     await trigger(server, { name: 'e', channel: 'news', data: 'd' });
-    expect(await client.hears()).toEqual({ event: 'e', channel: 'news', data: 'd' });
-    await other.hearsNothing();
+    expect(await client.receive()).toEqual({ event: 'e', channel: 'news', data: 'd' });
+    await other.receiveNothing();
 
     configure(directory.path, {});
     server.process.kill('SIGHUP');
     expect(await other.closed).toMatchObject({ code: 4003 });
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it.each([1, 3])('is over only when all of %i realtime loops serve it', async (threads) => {
@@ -141,19 +141,19 @@ async function openClient(port: number) {
   const socket = new WebSocket(`wss://127.0.0.1:${port}${pathOf(7)}`, {
     tls: { rejectUnauthorized: false },
   });
-  const heard: { event: string; data: string }[] = [];
+  const received: { event: string; data: string }[] = [];
   let wake: (() => void) | undefined;
   socket.addEventListener('message', ({ data }) => {
-    heard.push(JSON.parse(data));
+    received.push(JSON.parse(data));
     wake?.();
   });
   const next = async () => {
-    while (heard.length === 0) {
+    while (received.length === 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
       wake = resolve;
       await promise;
     }
-    const first = heard.shift();
+    const first = received.shift();
     if (first === undefined) throw new Error('Nothing was heard');
     return first;
   };

@@ -232,9 +232,9 @@ describe('stopping', () => {
       (status) => status === 503,
     );
     // Both old and new connections are served.
-    await client.subscribes('news');
+    await client.subscribe('news');
     await using late = await RawClient.connect(server);
-    await late.subscribes('news');
+    await late.subscribe('news');
     // A second signal ends the delay, too. One that follows within half a second counts as the first.
     await eventually(
       async () => {
@@ -255,7 +255,7 @@ describe('stopping', () => {
     // The drain continues after both signals: two connections are closed every 100 ms.
     await clients[19]?.closed;
     expect(server.process.exitCode).toBeNull();
-    await last?.hearsNothing();
+    await last?.receiveNothing();
     expect(await server.stop('SIGINT')).toBe(0);
   });
 

@@ -26,7 +26,7 @@ afterAll(async () => {
 async function delivered(to: Fanfare) {
   const app = await makeApp(to, { webhooks: [endpoint.webhook] });
   await using client = await RawClient.connect(to, { path: pathOf(7, app.key) });
-  await client.subscribes('a');
+  await client.subscribe('a');
   const [webhook] = await webhooksOf(to, `app=${app.id}&state=delivered`, 1);
   return { app, id: webhook?.id ?? '' };
 }

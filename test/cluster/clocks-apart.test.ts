@@ -48,7 +48,7 @@ describe('servers whose clocks are a minute apart', () => {
     }
     redis.close();
     expect(scene.accepted.length).toBeGreaterThan(100);
-    await scene.allHeard();
+    await scene.allReceived();
     await scene.settles();
   }, 180_000);
 
@@ -59,7 +59,7 @@ describe('servers whose clocks are a minute apart', () => {
       await scene.appAt(server).trigger({ name: 'last', channel, data: 'x' });
       const [person] = scene.peopleAt(1 - server);
       await person?.view.enters(channel);
-      await person?.view.hears(channel, 'last');
+      await person?.view.receive(channel, 'last');
     }
   }, 180_000);
 });
@@ -93,7 +93,7 @@ it('servers that are restarted one after the other lose nothing for those who st
     isOver = true;
     await Promise.all(publishing);
     expect(scene.accepted.length).toBeGreaterThan(20);
-    await scene.allHeard(staying);
+    await scene.allReceived(staying);
     await scene.settles();
   }
   const came = scene.reported.filter((change) => change.startsWith('+'));

@@ -74,7 +74,7 @@ export async function startCluster(
 
 /** Lets a client enter the room as a user. */
 export async function enters(app: TestApp, client: AppClient, userId: string): Promise<void> {
-  await client.subscribes(ROOM, app.auth(client, ROOM, JSON.stringify({ user_id: userId })));
+  await client.subscribe(ROOM, app.auth(client, ROOM, JSON.stringify({ user_id: userId })));
 }
 
 /** The users of the room, as one server sees it. */

@@ -2,7 +2,7 @@ import { expect, it } from 'bun:test';
 import { chmodSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, type HeardEvent } from '../../testing/clients/official-client.ts';
+import { connect, type HandledEvent } from '../../testing/clients/official-client.ts';
 import { eventually } from '../../testing/eventually.ts';
 
 const DEMO = join(import.meta.dir, '../../examples/cluster/run.ts');
@@ -50,7 +50,7 @@ async function startDemo() {
   };
 }
 
-const isRemoved = ([event]: HeardEvent) => event === 'pusher:member_removed';
+const isRemoved = ([event]: HandledEvent) => event === 'pusher:member_removed';
 
 it('npm run cluster-demo shows an event and the members of three servers, also when one is killed, and leaves nothing behind', async () => {
   await using demo = await startDemo();
@@ -59,30 +59,30 @@ it('npm run cluster-demo shows an event and the members of three servers, also w
 
   const backend = { authEndpoint: `${demo.page}/auth`, userAuthEndpoint: '' };
   using ann = connect(demo, { backend });
-  const annHears = ann.subscribe('presence-room');
-  await annHears.subscribed();
+  const annReceives = ann.subscribe('presence-room');
+  await annReceives.subscribed();
   using bob = connect(demo, { backend });
-  const bobHears = bob.subscribe('presence-room');
-  await bobHears.subscribed();
-  const [event, member] = (await annHears.next()) as [string, Member];
-  const annsNode = Object(annHears.channel).members.me.info.node;
+  const bobReceives = bob.subscribe('presence-room');
+  await bobReceives.subscribed();
+  const [event, member] = (await annReceives.next()) as [string, Member];
+  const annsNode = Object(annReceives.channel).members.me.info.node;
   expect(event).toBe('pusher:member_added');
   expect(member.id).toBe(bob.pusher.connection.socket_id);
   expect(member.info.node).not.toBe(annsNode);
 
   const answer = await demo.post('/events', { id: '1', text: 'hello', sentAtMs: '5' });
   const { by } = (await answer.json()) as { by: number };
-  const heard: HeardEvent = ['message', { id: '1', text: 'hello', sentAtMs: 5, by }];
-  expect(await annHears.next()).toEqual(heard);
-  expect(await bobHears.next()).toEqual(heard);
+  const received: HandledEvent = ['message', { id: '1', text: 'hello', sentAtMs: 5, by }];
+  expect(await annReceives.next()).toEqual(received);
+  expect(await bobReceives.next()).toEqual(received);
 
   // No other page of the same browser may do this.
   const path = `/kill/${member.info.node}`;
   expect((await demo.post(path, {}, { origin: 'http://example.com' })).status).toBe(403);
   expect((await demo.post(path)).status).toBe(200);
-  const [, back] = (await annHears.next()) as [string, Member];
+  const [, back] = (await annReceives.next()) as [string, Member];
   expect(back.info.node).not.toBe(member.info.node);
-  const [, gone] = (await annHears.first(isRemoved)) as [string, Member];
+  const [, gone] = (await annReceives.first(isRemoved)) as [string, Member];
   expect(gone.id).toBe(member.id);
   expect((await demo.post(`/start/${member.info.node}`)).status).toBe(200);
   const state = Object(await (await fetch(`${demo.page}/state`)).json());

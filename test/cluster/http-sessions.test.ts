@@ -16,7 +16,7 @@ it('a session over HTTP may be reached through every server, and begins anew if 
   const session = crypto.randomUUID().slice(0, 8);
   const [here, there] = [home, other].map((server) => new SessionRequests(server, { session }));
   if (here === undefined || there === undefined) throw new Error('There are two');
-  await here.pollsOpen();
+  await here.pollOpen();
   // Each request of a page has a number of its own.
   while (there.skip() < 10);
 
@@ -27,9 +27,9 @@ it('a session over HTTP may be reached through every server, and begins anew if 
   );
   using stream = await there.stream();
   await trigger(other, { name: 'headline', channel: CHANNEL, data: 'one' });
-  let heard = await stream.messages();
-  while (heard.length === 0) heard = await stream.messages();
-  expect(heard[0]).toEqual({ event: 'headline', channel: CHANNEL, data: 'one' });
+  let received = await stream.messages();
+  while (received.length === 0) received = await stream.messages();
+  expect(received[0]).toEqual({ event: 'headline', channel: CHANNEL, data: 'one' });
   expect(await there.send({ event: 'pusher:ping' })).toBe(204);
   expect((await stream.messages())[0]?.event).toBe('pusher:pong');
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { makeApp } from '../../testing/clients/admin-api.ts';
-import { askPush } from '../../testing/clients/push-requests.ts';
+import { requestPush } from '../../testing/clients/push-requests.ts';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { isLong } from '../../testing/long-run.ts';
@@ -20,7 +20,7 @@ describe.skipIf(!isLong)('a server that is killed with work in hand', () => {
     'leaves it to another one, which delivers all of it',
     async () => {
       await using store = await throwAwayPostgres();
-      const heard: string[] = [];
+      const received: string[] = [];
       let isOpen = false;
       using endpoint = Bun.serve({
         hostname: '127.0.0.1',
@@ -29,7 +29,7 @@ describe.skipIf(!isLong)('a server that is killed with work in hand', () => {
           // The first ones are never answered: they are in flight when their server ends.
           if (!isOpen) await new Promise(() => undefined);
           const { events } = (await request.json()) as { events: { channel: string }[] };
-          heard.push(...events.map(({ channel }) => channel));
+          received.push(...events.map(({ channel }) => channel));
           return new Response();
         },
       });
@@ -44,7 +44,7 @@ describe.skipIf(!isLong)('a server that is killed with work in hand', () => {
       const webhook = { url: endpoint.url.href, events: ['channel_occupied'], batching: false };
       const app = new TestApp(other, await makeApp(other, { webhooks: [webhook] }));
       await using client = await app.connect();
-      for (const channel of CHANNELS) await client.subscribes(channel);
+      for (const channel of CHANNELS) await client.subscribe(channel);
       await eventually(
         () => endpoint.pendingRequests,
         (requests) => requests > 0,
@@ -52,7 +52,7 @@ describe.skipIf(!isLong)('a server that is killed with work in hand', () => {
 
       const { arrivals, script } = site.apns;
       script.latencyMs = 1_000;
-      const { json } = await askPush(other, instance.requests.publish(newsFor('apns')));
+      const { json } = await requestPush(other, instance.requests.publish(newsFor('apns')));
       await arrivals.reaches(DEVICES / 4);
       const killedAtMs = performance.now();
       await other.stop('SIGKILL');
@@ -66,9 +66,9 @@ describe.skipIf(!isLong)('a server that is killed with work in hand', () => {
       for (;;) {
         const { state } = await site.status(instance, publishId);
         if (state === 'finished') took.push ||= since();
-        if (CHANNELS.every((channel) => heard.includes(channel))) took.webhooks ||= since();
+        if (CHANNELS.every((channel) => received.includes(channel))) took.webhooks ||= since();
         if (took.push > 0 && took.webhooks > 0) break;
-        if (since() * 1000 > WAIT_MAX_MS) throw new Error(JSON.stringify({ state, heard }));
+        if (since() * 1000 > WAIT_MAX_MS) throw new Error(JSON.stringify({ state, received }));
         await Bun.sleep(500);
       }
       const times = timesOf(arrivals.list().map(({ token }) => token));
@@ -76,7 +76,7 @@ describe.skipIf(!isLong)('a server that is killed with work in hand', () => {
       // Only what was sent before the end may be sent again.
       expect(arrivals.count).toBeLessThanOrEqual(DEVICES + inFlight);
       expect(Math.max(...times.values())).toBeLessThanOrEqual(2);
-      expect(heard.toSorted()).toEqual(CHANNELS.toSorted());
+      expect(received.toSorted()).toEqual(CHANNELS.toSorted());
       console.log(`seconds until another server had done it: ${JSON.stringify(took)}`);
     },
     WAIT_MAX_MS + 30_000,

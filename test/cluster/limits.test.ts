@@ -35,7 +35,7 @@ function appsOf(name: keyof typeof APPS): readonly [TestApp, TestApp] {
 
 async function refusalAt({ port, key }: TestApp): Promise<number | undefined> {
   await using client = await RawClient.open({ port }, { path: `/app/${key}?protocol=7` });
-  expect(await client.hears()).toMatchObject({ event: 'pusher:error' });
+  expect(await client.receive()).toMatchObject({ event: 'pusher:error' });
   return (await client.closed).code;
 }
 
@@ -58,15 +58,15 @@ describe('two servers together', () => {
     const [one, two] = appsOf('authorised');
     await using ann = await one.connect();
     await using bob = await two.connect();
-    ann.says(one.signIn(ann, { id: 'ann' }));
-    expect(await ann.hears()).toMatchObject({ event: 'pusher:signin_success' });
+    ann.send(one.signIn(ann, { id: 'ann' }));
+    expect(await ann.receive()).toMatchObject({ event: 'pusher:signin_success' });
     await eventually(
       async () => (await figuresAt(0, 'authorised')).connections,
       (connections) => connections === 2,
     );
-    bob.says(two.signIn(bob, { id: 'bob' }));
+    bob.send(two.signIn(bob, { id: 'bob' }));
     expect(await bob.closed).toMatchObject({ code: 4004 });
-    await ann.hearsNothing();
+    await ann.receiveNothing();
   });
 
   it('accept as many messages of an app as it may have in a day, and about a second more', async () => {
@@ -107,9 +107,9 @@ describe('two servers together', () => {
     await using first = await one.connect();
     await using second = await two.connect();
     await using third = await two.connect();
-    await first.subscribes('a');
-    await second.subscribes('a');
-    await third.subscribes('b');
+    await first.subscribe('a');
+    await second.subscribe('a');
+    await third.subscribe('b');
     await one.trigger({ name: 'e', channel: 'a', data: 'x' });
     for (const server of [0, 1]) {
       // The other server reports what it has within a second.

@@ -94,9 +94,9 @@ describe('any server of a cluster', () => {
     await using own = await here.connect();
     await using ada = await there.connect();
     await using other = await there.connect();
-    ada.says(there.signIn(ada, { id: 'ada' }));
-    expect((await ada.hears()).event).toBe('pusher:signin_success');
-    await other.subscribes('news');
+    ada.send(there.signIn(ada, { id: 'ada' }));
+    expect((await ada.receive()).event).toBe('pusher:signin_success');
+    await other.subscribe('news');
 
     const path = `/apps/${here.id}`;
     const found: string[] = [];
@@ -136,9 +136,9 @@ describe('any server of a cluster', () => {
       webhooks: [{ url: backend.url, events: ['channel_occupied'] }],
     });
     await using client = await there.connect();
-    client.says({ event: 'client-x', channel: 'private-x', data: '' });
-    expect((await client.hears()).event).toBe('pusher:error');
-    await client.subscribes('news');
+    client.send({ event: 'client-x', channel: 'private-x', data: '' });
+    expect((await client.receive()).event).toBe('pusher:error');
+    await client.subscribe('news');
     const { problems } = await eventually(
       () =>
         ask<{ problems: readonly { server: string; count: number }[] }>(

@@ -39,7 +39,7 @@ describe.skipIf(!isLong).each([1, 2])('two servers with %d threads each', (threa
     await published;
     cluster.servers[1]?.process.kill('SIGCONT');
     await scene.settles();
-    await scene.allHeard();
+    await scene.allReceived();
     await scene.reports(far.map(({ userId }) => `+${userId}`));
     for (const { view } of near) {
       for (const { userId } of far) {
@@ -77,7 +77,7 @@ describe.skipIf(!isLong).each([1, 2])('two servers with %d threads each', (threa
         () => scene.publish(1, `again-${seconds}`),
         (status) => status === 200,
       );
-      await scene.allHeard();
+      await scene.allReceived();
       await scene.reports(seconds > 15 ? far.map(({ userId }) => `+${userId}`) : []);
       if (seconds < 10) expect(scene.people.map(({ view }) => view.changes.length)).toEqual(before);
     },
@@ -100,7 +100,7 @@ describe.skipIf(!isLong).each([1, 2])('two servers with %d threads each', (threa
     await Bun.sleep(12_000);
     await scene.settles();
     expect(await scene.publish(0, 'after')).toBe(200);
-    await scene.allHeard();
+    await scene.allReceived();
     await scene.reports([]);
     expect(scene.people.map(({ view }) => view.changes.length)).toEqual(before);
   }, 120_000);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
 import { admin } from '../../testing/clients/admin-api.ts';
-import { askPush } from '../../testing/clients/push-requests.ts';
+import { requestPush } from '../../testing/clients/push-requests.ts';
 import { type ThrowAwayDatabase, throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
@@ -50,7 +50,7 @@ afterAll(async () => {
 
 /** Publishes at a server, and returns the id. */
 async function publishAt(server: Fanfare, body: object): Promise<string> {
-  const { status, json } = await askPush(server, instance.requests.publish(body));
+  const { status, json } = await requestPush(server, instance.requests.publish(body));
   expect(status).toBe(200);
   return String(json['publishId']);
 }
@@ -58,7 +58,7 @@ async function publishAt(server: Fanfare, body: object): Promise<string> {
 /** Cancels a publish at a server, and returns its status. */
 async function cancelledAt(server: Fanfare, publishId: string): Promise<object> {
   const request = { ...instance.requests.readPublish(publishId), method: 'DELETE' };
-  const { status, json } = await askPush(server, request);
+  const { status, json } = await requestPush(server, request);
   expect(status).toBe(200);
   return json;
 }
@@ -148,13 +148,13 @@ describe('two servers on one PostgreSQL', () => {
       const body = { ...newsFor('web'), webhookUrl: endpoint.url };
       ids.push(await publishAt(server, body));
     }
-    const heard: string[] = [];
-    while (heard.length < 2 * ids.length) {
+    const received: string[] = [];
+    while (received.length < 2 * ids.length) {
       const { publishId, status } = JSON.parse((await endpoint.requests.next()).body);
-      heard.push(`${publishId} ${status}`);
+      received.push(`${publishId} ${status}`);
     }
     const wanted = ids.flatMap((id) => [`${id} STARTED`, `${id} FINISHED`]);
-    expect(heard.toSorted()).toEqual(wanted.toSorted());
+    expect(received.toSorted()).toEqual(wanted.toSorted());
     await using sql = new SQL(store.url, { max: 1 });
     await eventually(
       () => sql`SELECT 1 FROM untold_ends`,

@@ -15,14 +15,14 @@ describe('while Redis does not answer', () => {
     await using bob = await two.connect();
     await enters(one, ann, 'ann');
     await enters(two, bob, 'bob');
-    await ann.hears();
+    await ann.receive();
     redis.signal('SIGSTOP');
     const refused = await one.post('/events', { name: 'lost', channel: ROOM, data: 'x' });
     expect(refused.status).toBe(503);
     expect(refused.headers.get('retry-after')).toBe('1');
     expect((await two.api('GET', `/channels/${ROOM}/users`)).status).toBe(503);
-    ann.says({ event: 'client-wave', channel: ROOM, data: {} });
-    expect(await ann.hears()).toMatchObject({ event: 'pusher:error', data: { code: 4301 } });
+    ann.send({ event: 'client-wave', channel: ROOM, data: {} });
+    expect(await ann.receive()).toMatchObject({ event: 'pusher:error', data: { code: 4301 } });
     const ready = await admin(cluster.servers[0] as Fanfare, 'GET', '//readyz');
     expect(ready.status).toBe(200);
     expect(ready.text).toMatch(/^ready\n(.*\n)*realtime: engine away since \d{4}-\S+: \S/);
@@ -33,9 +33,9 @@ describe('while Redis does not answer', () => {
     );
     for (const client of [ann, bob]) {
       // What was refused may have been sent after all: its reply is what was lost.
-      let heard = Object(await client.hears());
-      if (heard.event === 'lost') heard = Object(await client.hears());
-      expect(heard.event).toBe('back');
+      let received = Object(await client.receive());
+      if (received.event === 'lost') received = Object(await client.receive());
+      expect(received.event).toBe('back');
     }
     // The other server may be back a moment later.
     await eventually(
@@ -55,9 +55,9 @@ describe('while Redis does not answer', () => {
     );
     await one.trigger({ name: 'after', channel: ROOM, data: 'x' });
     for (const client of [ann, bob]) {
-      let heard = Object(await client.hears());
-      while (heard.event === 'back') heard = Object(await client.hears());
-      expect(heard.event).toBe('after');
+      let received = Object(await client.receive());
+      while (received.event === 'back') received = Object(await client.receive());
+      expect(received.event).toBe('after');
     }
   }, 90_000);
 });

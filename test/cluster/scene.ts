@@ -123,14 +123,15 @@ export class Scene implements AsyncDisposable {
   }
 
   /** Waits until these people have received all accepted events, once and in one order. */
-  async allHeard(people: readonly Person[] = this.people): Promise<void> {
+  async allReceived(people: readonly Person[] = this.people): Promise<void> {
     const accepted = new Set(this.accepted);
     // One that was refused may have been sent, if only the answer was lost.
-    const heardBy = ({ view }: Person) => view.eventsOf(ROOM).filter((name) => accepted.has(name));
+    const receivedBy = ({ view }: Person) =>
+      view.eventsOf(ROOM).filter((name) => accepted.has(name));
     const sorted = this.accepted.toSorted();
     for (const person of people) {
-      await becomes(() => heardBy(person).toSorted(), sorted);
-      expect(heardBy(person)).toEqual(heardBy(people[0] ?? person));
+      await becomes(() => receivedBy(person).toSorted(), sorted);
+      expect(receivedBy(person)).toEqual(receivedBy(people[0] ?? person));
     }
   }
 

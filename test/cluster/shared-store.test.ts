@@ -53,12 +53,12 @@ it('two servers send the webhooks of both, each once', async () => {
   for (let n = 0; n < 30; n++) {
     for (const [place, client] of clients.entries()) {
       channels.push(`channel-${place}-${n}`);
-      await client.subscribes(`channel-${place}-${n}`);
+      await client.subscribe(`channel-${place}-${n}`);
     }
   }
-  const heard: string[] = [];
-  while (heard.length < channels.length) heard.push((await backend.events.next()).channel);
-  expect(heard.toSorted()).toEqual(channels.toSorted());
+  const received: string[] = [];
+  while (received.length < channels.length) received.push((await backend.events.next()).channel);
+  expect(received.toSorted()).toEqual(channels.toSorted());
   await using sql = new SQL(cluster.store.url, { max: 1 });
   const rows: readonly object[] = await eventually(
     () => sql`SELECT state, attempts FROM outbox_requests
@@ -79,15 +79,15 @@ describe('a server serves what was changed at another one:', () => {
     const app = await madeAtTheOther();
     await using client = await app.connect();
     const channel = 'private-room';
-    await client.subscribes(channel, app.auth(client, channel));
+    await client.subscribe(channel, app.auth(client, channel));
     await new TestApp(one, app).trigger({ name: 'e', channel, data: 'x' });
-    expect(await client.hears()).toEqual({ event: 'e', channel, data: 'x' });
+    expect(await client.receive()).toEqual({ event: 'e', channel, data: 'x' });
 
     const webhook = { url: backend.url, events: ['client_event'], batching: false };
     await changes('PATCH', `/apps/${app.id}`, { clientEvents: true, webhooks: [webhook] });
     await eventually(
       async () => {
-        client.says({ event: 'client-wave', channel, data: {} });
+        client.send({ event: 'client-wave', channel, data: {} });
         await client.serverSettled();
         return backend.asked();
       },

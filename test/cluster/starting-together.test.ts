@@ -3,11 +3,11 @@ import { SQL } from 'bun';
 import { inDialect } from '../../src/stores/database/dialect.ts';
 import { migrations } from '../../src/stores/database/migrations.ts';
 import {
-  askPush,
   markedPublish,
   newMarker,
   PushConnection,
   PushRequests,
+  requestPush,
 } from '../../testing/clients/push-requests.ts';
 import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -85,9 +85,9 @@ it.each(['an empty database', 'a database of the release before'])(
     expect(made.map(({ number }) => number)).toEqual(migrations.map((_, index) => index + 1));
     const requests = new PushRequests();
     const request = requests.publish(markedPublish(newMarker()), { idempotencyKey: 'one' });
-    const heard = await Promise.all(servers.map((server) => askPush(server, request)));
-    expect(new Set(heard.map(({ json }) => json['publishId'])).size).toBe(1);
-    expect(heard.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const received = await Promise.all(servers.map((server) => requestPush(server, request)));
+    expect(new Set(received.map(({ json }) => json['publishId'])).size).toBe(1);
+    expect(received.map(({ status }) => status)).toEqual([200, 200, 200]);
   },
   60_000,
 );
@@ -115,15 +115,15 @@ it('a server works beside a newer release that has added to every table', async 
     const webhook = { url: backend.url, events: ['channel_occupied'], batching: false };
     const app = await newApp(server, { webhooks: [webhook] });
     await using client = await app.connect();
-    await client.subscribes('news');
+    await client.subscribe('news');
     expect(await backend.events.next()).toMatchObject({ channel: 'news' });
     await using connection = await PushConnection.open(server);
-    const { id } = await connection.does(requests.registerFcm(`fcm:${server.port}`));
-    await connection.does(requests.setInterests(String(id), ['news']));
+    const { id } = await connection.requestOk(requests.registerFcm(`fcm:${server.port}`));
+    await connection.requestOk(requests.setInterests(String(id), ['news']));
     const publish = requests.publish(markedPublish(newMarker()), { idempotencyKey: newMarker() });
-    const { publishId } = await connection.does(publish);
+    const { publishId } = await connection.requestOk(publish);
     const { state } = await eventually(
-      () => connection.does(requests.readPublish(String(publishId))),
+      () => connection.requestOk(requests.readPublish(String(publishId))),
       (status) => status['state'] === 'finished',
     );
     expect(state).toBe('finished');

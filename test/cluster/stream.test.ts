@@ -29,12 +29,12 @@ describe('a live stream of a cluster', () => {
     const clients = await Promise.all(
       [here, here, there, there, there].map((app) => app.connect()),
     );
-    for (const client of clients) await client.subscribes('news');
+    for (const client of clients) await client.subscribe('news');
     await there.trigger({ name: 'e', channel: 'news', data: 'Hello' });
-    const { node } = await stream.shows({ kind: 'api', receivers: 5, data: 'Hello' });
-    expect(node).not.toBe(Object(await stream.tells('hello')).node);
+    const { node } = await stream.record({ kind: 'api', receivers: 5, data: 'Hello' });
+    expect(node).not.toBe(Object(await stream.event('hello')).node);
     await there.trigger({ name: 'e', channel: 'newz', data: '' });
-    await stream.shows({ channel: 'newz', receivers: 0, near: 'news' });
+    await stream.record({ channel: 'newz', receivers: 0, near: 'news' });
     expect(stream.kinds().filter((kind) => kind === 'api')).toHaveLength(2);
     for (const client of clients) await client[Symbol.asyncDispose]();
   });
@@ -50,15 +50,15 @@ describe('a live stream of a cluster', () => {
       [here, 'bob'],
     ] as const) {
       const client = await app.connect();
-      await client.subscribes(room, app.auth(client, room, member(user)));
-      await client.subscribes('public');
+      await client.subscribe(room, app.auth(client, room, member(user)));
+      await client.subscribe('public');
       if (user === 'ann') continue;
-      client.says({ event: 'pusher:unsubscribe', data: { channel: room } });
-      await stream.shows({ kind: 'member-removed', user: 'bob' });
+      client.send({ event: 'pusher:unsubscribe', data: { channel: room } });
+      await stream.record({ kind: 'member-removed', user: 'bob' });
     }
-    for (const count of [1, 2, 3]) await stream.shows({ kind: 'count', count });
-    for (const channel of [room, 'public']) await stream.shows({ kind: 'occupied', channel });
-    await stream.shows({ kind: 'member-added', user: 'ann' });
+    for (const count of [1, 2, 3]) await stream.record({ kind: 'count', count });
+    for (const channel of [room, 'public']) await stream.record({ kind: 'occupied', channel });
+    await stream.record({ kind: 'member-added', user: 'ann' });
     const changes = stream.records
       .filter(({ kind }) => /^(occupied|vacated|member-.*)$/.test(kind))
       .map(({ kind, channel, user = '' }) => `${kind} ${channel} ${user}`.trim());
@@ -78,6 +78,6 @@ describe('a live stream of a cluster', () => {
     await stream[Symbol.asyncDispose]();
     await using again = await LiveStream.open(cluster.servers[1] ?? Object(null), there.id);
     await there.trigger({ name: 'e', channel: 'news', data: '' });
-    expect(await again.shows({ kind: 'api' })).toMatchObject({ channel: 'news' });
+    expect(await again.record({ kind: 'api' })).toMatchObject({ channel: 'news' });
   });
 });

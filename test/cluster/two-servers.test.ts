@@ -15,7 +15,7 @@ describe('two servers', () => {
       await using bob = await two.connect();
       await enters(one, ann, 'ann');
       await enters(two, bob, 'bob');
-      expect(await ann.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
+      expect(await ann.receive()).toMatchObject({ event: 'pusher_internal:member_added' });
       expect(await usersAt(one)).toEqual(['ann', 'bob']);
       expect(await usersAt(two)).toEqual(['ann', 'bob']);
 
@@ -25,14 +25,14 @@ describe('two servers', () => {
       }
       for (const client of [ann, bob]) {
         for (const event of names) {
-          expect(await client.hears()).toEqual({ event, channel: ROOM, data: 'x' });
+          expect(await client.receive()).toEqual({ event, channel: ROOM, data: 'x' });
         }
       }
       await one.trigger({ name: 'not-for-bob', channel: ROOM, data: 'x', socket_id: bob.socketId });
-      expect(await ann.hears()).toMatchObject({ event: 'not-for-bob' });
-      bob.says({ event: 'pusher:unsubscribe', data: { channel: ROOM } });
-      expect(await ann.hears()).toMatchObject({ event: 'pusher_internal:member_removed' });
-      await bob.hearsNothing();
+      expect(await ann.receive()).toMatchObject({ event: 'not-for-bob' });
+      bob.send({ event: 'pusher:unsubscribe', data: { channel: ROOM } });
+      expect(await ann.receive()).toMatchObject({ event: 'pusher_internal:member_removed' });
+      await bob.receiveNothing();
     },
   );
 
@@ -41,16 +41,16 @@ describe('two servers', () => {
     const [one, two] = servers.apps as [TestApp, TestApp];
     await one.trigger({ name: 'last', channel: 'cache-x', data: 'x' });
     await using ann = await two.connect();
-    await ann.subscribes('cache-x');
-    expect(await ann.hears()).toEqual({ event: 'last', channel: 'cache-x', data: 'x' });
+    await ann.subscribe('cache-x');
+    expect(await ann.receive()).toEqual({ event: 'last', channel: 'cache-x', data: 'x' });
 
-    ann.says(two.signIn(ann, { id: 'ann', watchlist: ['bob'] }));
-    expect(await ann.hears()).toMatchObject({ event: 'pusher:signin_success' });
-    expect(await ann.hears()).toMatchObject({ event: 'pusher_internal:watchlist_events' });
+    ann.send(two.signIn(ann, { id: 'ann', watchlist: ['bob'] }));
+    expect(await ann.receive()).toMatchObject({ event: 'pusher:signin_success' });
+    expect(await ann.receive()).toMatchObject({ event: 'pusher_internal:watchlist_events' });
     await using bob = await one.connect();
-    bob.says(one.signIn(bob, { id: 'bob' }));
-    expect(await bob.hears()).toMatchObject({ event: 'pusher:signin_success' });
-    expect(JSON.stringify(await ann.hears())).toContain('online');
+    bob.send(one.signIn(bob, { id: 'bob' }));
+    expect(await bob.receive()).toMatchObject({ event: 'pusher:signin_success' });
+    expect(JSON.stringify(await ann.receive())).toContain('online');
     expect((await one.post('/users/ann/terminate_connections', {})).status).toBe(200);
     expect(await ann.closed).toMatchObject({ code: 4009 });
   });

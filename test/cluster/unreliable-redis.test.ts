@@ -113,12 +113,12 @@ it('what was answered 200 is received by all, once and in one order, while one s
   }
 
   const hint = `TEST_SEED=${seed}`;
-  const heard = CHANNELS.flatMap((channel) => {
+  const received = CHANNELS.flatMap((channel) => {
     const names = subscribers[0]?.eventsOf(channel).filter((name) => name !== 'end') ?? [];
     return names.map((name) => `${channel} ${name}`);
   });
-  const known = new Set(heard);
-  expect(known.size, `${hint}: an event came twice`).toBe(heard.length);
+  const known = new Set(received);
+  expect(known.size, `${hint}: an event came twice`).toBe(received.length);
   for (const { accepted } of publishers) {
     expect(accepted.length, hint).toBeGreaterThan(10);
     expect(

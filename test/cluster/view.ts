@@ -29,7 +29,7 @@ export class View implements AsyncDisposable {
 
   static async open(app: TestApp): Promise<View> {
     const view = new View(app, await app.connect());
-    view.client.handsOver((text) => {
+    view.client.handOver((text) => {
       const { event, channel = '', data } = JSON.parse(text);
       view.take(event, channel, data);
     });
@@ -43,20 +43,20 @@ export class View implements AsyncDisposable {
     const channelData = userId === undefined ? undefined : JSON.stringify({ user_id: userId });
     const isPublic = !/^(private|presence)-/.test(channel);
     const auth = isPublic ? {} : this.app.auth(this.client, channel, channelData);
-    this.client.says({ event: 'pusher:subscribe', data: { channel, ...auth } });
+    this.client.send({ event: 'pusher:subscribe', data: { channel, ...auth } });
     const closed = this.client.closed.then(({ code }) => {
       throw new Error(`The connection was closed with ${code} instead of a subscription`);
     });
     await Promise.race([confirmed.promise, closed]);
   }
 
-  leaves(channel: string): void {
-    this.client.says({ event: 'pusher:unsubscribe', data: { channel } });
+  leave(channel: string): void {
+    this.client.send({ event: 'pusher:unsubscribe', data: { channel } });
     this.members.delete(channel);
   }
 
   async signsIn(id: string, watchlist: readonly string[] = []): Promise<void> {
-    this.client.says(this.app.signIn(this.client, { id, watchlist }));
+    this.client.send(this.app.signIn(this.client, { id, watchlist }));
     await this.signedIn.promise;
   }
 
@@ -69,7 +69,7 @@ export class View implements AsyncDisposable {
   }
 
   /** Settles when an event was received. */
-  async hears(channel: string, name: string): Promise<void> {
+  async receive(channel: string, name: string): Promise<void> {
     await eventually(
       () => this.eventsOf(channel).at(-1),
       () => this.eventsOf(channel).includes(name),
@@ -83,7 +83,7 @@ export class View implements AsyncDisposable {
   private take(event: string, channel: string, data: string): void {
     switch (event) {
       case 'pusher:ping':
-        return this.client.says({ event: 'pusher:pong', data: {} });
+        return this.client.send({ event: 'pusher:pong', data: {} });
       case 'pusher:signin_success':
         return this.signedIn.resolve();
       case 'pusher_internal:subscription_succeeded': {

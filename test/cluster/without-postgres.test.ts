@@ -43,10 +43,10 @@ describe('two servers with an SQLite store each', () => {
     await using bob = await two.connect();
     await enters(one, ann, 'ann');
     await enters(two, bob, 'bob');
-    expect(await ann.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
+    expect(await ann.receive()).toMatchObject({ event: 'pusher_internal:member_added' });
     expect(await usersAt(one)).toEqual(['ann', 'bob']);
     await two.trigger({ name: 'e', channel: ROOM, data: 'x' });
-    expect(await ann.hears()).toMatchObject({ event: 'e' });
+    expect(await ann.receive()).toMatchObject({ event: 'e' });
     const added = [await backend.events.next(), await backend.events.next()];
     expect(added.map((event) => event['user_id']).toSorted()).toEqual(['ann', 'bob']);
     expect(backend.asked()).toBe(2);

@@ -61,22 +61,22 @@ export class InstalledApp implements AsyncDisposable {
 
   async addInterest(name: string): Promise<Decision> {
     this.interests.add(name);
-    return await this.does('add interest', (id) => this.sdk.addInterest(id, name));
+    return await this.perform('add interest', (id) => this.sdk.addInterest(id, name));
   }
 
   async removeInterest(name: string): Promise<Decision> {
     this.interests.delete(name);
-    return await this.does('remove interest', (id) => this.sdk.removeInterest(id, name));
+    return await this.perform('remove interest', (id) => this.sdk.removeInterest(id, name));
   }
 
   async setInterests(names: readonly string[]): Promise<Decision> {
     this.interests.clear();
     for (const name of names) this.interests.add(name);
-    return await this.does('set interests', (id) => this.sdk.setInterests(id, names));
+    return await this.perform('set interests', (id) => this.sdk.setInterests(id, names));
   }
 
   async setUser(userId: string, token = this.fetchUserToken(userId)): Promise<Decision> {
-    const decision = await this.does('set user', (id) => this.sdk.setUser(id, token));
+    const decision = await this.perform('set user', (id) => this.sdk.setUser(id, token));
     if (decision === 'done') this.userId = userId;
     return decision;
   }
@@ -86,18 +86,18 @@ export class InstalledApp implements AsyncDisposable {
     const { setToken } = this.sdk;
     if (setToken === undefined) throw new Error('This SDK never reports a new token');
     this.pushToken = pushToken;
-    return await this.does('set token', (id) => setToken(id, pushToken));
+    return await this.perform('set token', (id) => setToken(id, pushToken));
   }
 
   async report(report: Omit<MobileReport, 'deviceId' | 'userId'>): Promise<Decision> {
     const { userId } = this;
-    return await this.does('report', (deviceId) =>
+    return await this.perform('report', (deviceId) =>
       this.sdk.report({ ...report, deviceId, userId }),
     );
   }
 
   async stop(): Promise<Decision> {
-    const decision = await this.does('delete', (id) => this.sdk.delete(id));
+    const decision = await this.perform('delete', (id) => this.sdk.delete(id));
     this.interests.clear();
     this.userId = undefined;
     return decision;
@@ -116,7 +116,10 @@ export class InstalledApp implements AsyncDisposable {
     return this.connection[Symbol.asyncDispose]();
   }
 
-  private async does(job: MobileJob, request: (deviceId: string) => Transcript): Promise<Decision> {
+  private async perform(
+    job: MobileJob,
+    request: (deviceId: string) => Transcript,
+  ): Promise<Decision> {
     const { decision } = await this.settle(job, request);
     return decision;
   }

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { PushRequests, requestPush } from '../../testing/clients/push-requests.ts';
 import { type Fanfare, type FanfareOptions, startFanfare } from '../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 
@@ -13,7 +13,7 @@ export function startPush(options: FanfareOptions = {}): Promise<Fanfare> {
 
 /** The device as the API shows it; `undefined` if it does not exist. */
 export async function deviceOf(server: Fanfare, id: string): Promise<unknown> {
-  const { status, json } = await askPush(server, requests.readDevice(id));
+  const { status, json } = await requestPush(server, requests.readDevice(id));
   if (status === 200) return json;
   expect([status, json['error']]).toEqual([404, 'Device not found']);
   return undefined;
@@ -22,7 +22,10 @@ export async function deviceOf(server: Fanfare, id: string): Promise<unknown> {
 /** One page of a device's interests, and the cursor of the next. */
 export async function pageOf(server: Fanfare, id: string, query = '') {
   const request = requests.readInterests(id);
-  const { status, json } = await askPush(server, { ...request, target: request.target + query });
+  const { status, json } = await requestPush(server, {
+    ...request,
+    target: request.target + query,
+  });
   expect(status).toBe(200);
   return json as {
     interests: readonly string[];

@@ -23,7 +23,7 @@ export class JsonProcess<T> implements Disposable {
     void this.read();
   }
 
-  says(value: unknown): void {
+  send(value: unknown): void {
     this.process.stdin.write(`${JSON.stringify(value)}\n`);
     this.process.stdin.flush();
   }

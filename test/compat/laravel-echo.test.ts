@@ -44,29 +44,29 @@ for (const broadcaster of ['pusher', 'reverb'] as const) {
   describe(`Echo's broadcaster "${broadcaster}"`, () => {
     it('receives the events of a public channel, in the namespace of the app', async () => {
       using echo = echoFor(broadcaster);
-      const heard = new Inbox<unknown>('Echo');
+      const received = new Inbox<unknown>('Echo');
       echo
         .channel('orders')
-        .subscribed(() => heard.put('subscribed'))
-        .listen('OrderShipped', (data: unknown) => heard.put(data))
-        .listen('.order.paid', (data: unknown) => heard.put(data));
-      expect(await heard.next()).toBe('subscribed');
+        .subscribed(() => received.put('subscribed'))
+        .listen('OrderShipped', (data: unknown) => received.put(data))
+        .listen('.order.paid', (data: unknown) => received.put(data));
+      expect(await received.next()).toBe('subscribed');
 
       await backend.library.trigger('orders', 'App\\Events\\OrderShipped', { order: 7 });
       await backend.library.trigger('orders', 'order.paid', { order: 8 });
 
-      expect(await heard.next()).toEqual({ order: 7 });
-      expect(await heard.next()).toEqual({ order: 8 });
+      expect(await received.next()).toEqual({ order: 7 });
+      expect(await received.next()).toEqual({ order: 8 });
     });
 
     it('receives the events and the notifications of a private channel', async () => {
       using echo = echoFor(broadcaster, 'ann');
-      const heard = new Inbox<unknown>('Echo');
+      const received = new Inbox<unknown>('Echo');
       echo
         .private('App.Models.User.1')
-        .subscribed(() => heard.put('subscribed'))
-        .notification((notification: unknown) => heard.put(notification));
-      expect(await heard.next()).toBe('subscribed');
+        .subscribed(() => received.put('subscribed'))
+        .notification((notification: unknown) => received.put(notification));
+      expect(await received.next()).toBe('subscribed');
 
       await backend.library.trigger(
         'private-App.Models.User.1',
@@ -74,108 +74,108 @@ for (const broadcaster of ['pusher', 'reverb'] as const) {
         { id: 'n1', type: 'InvoicePaid' },
       );
 
-      expect(await heard.next()).toEqual({ id: 'n1', type: 'InvoicePaid' });
+      expect(await received.next()).toEqual({ id: 'n1', type: 'InvoicePaid' });
     });
 
     it('is notified that a private channel is refused', async () => {
       using echo = echoFor(broadcaster);
-      const heard = new Inbox<unknown>('Echo');
-      echo.private('orders').error((error: unknown) => heard.put(error));
+      const received = new Inbox<unknown>('Echo');
+      echo.private('orders').error((error: unknown) => received.put(error));
 
-      expect(await heard.next()).toMatchObject({ type: 'AuthError', status: 403 });
+      expect(await received.next()).toMatchObject({ type: 'AuthError', status: 403 });
     });
 
     it('decrypts the events of an encrypted channel', async () => {
       using echo = echoFor(broadcaster, 'ann');
-      const heard = new Inbox<unknown>('Echo');
+      const received = new Inbox<unknown>('Echo');
       echo
         .encryptedPrivate('diary')
-        .subscribed(() => heard.put('subscribed'))
-        .listen('.entry', (data: unknown) => heard.put(data));
-      expect(await heard.next()).toBe('subscribed');
+        .subscribed(() => received.put('subscribed'))
+        .listen('.entry', (data: unknown) => received.put(data));
+      expect(await received.next()).toBe('subscribed');
 
       await backend.library.trigger('private-encrypted-diary', 'entry', { text: 'nobody knows' });
 
-      expect(await heard.next()).toEqual({ text: 'nobody knows' });
+      expect(await received.next()).toEqual({ text: 'nobody knows' });
     });
 
     it('is notified who is in a presence channel, who joins and who leaves', async () => {
       using ann = echoFor(broadcaster, 'ann');
-      const heardByAnn = new Inbox<readonly [what: string, who: unknown]>('Ann');
+      const receivedByAnn = new Inbox<readonly [what: string, who: unknown]>('Ann');
       ann
         .join('room')
-        .here((users: unknown) => heardByAnn.put(['here', users]))
-        .joining((user: unknown) => heardByAnn.put(['joining', user]))
-        .leaving((user: unknown) => heardByAnn.put(['leaving', user]));
-      expect(await heardByAnn.next()).toEqual(['here', [{ name: 'ANN' }]]);
+        .here((users: unknown) => receivedByAnn.put(['here', users]))
+        .joining((user: unknown) => receivedByAnn.put(['joining', user]))
+        .leaving((user: unknown) => receivedByAnn.put(['leaving', user]));
+      expect(await receivedByAnn.next()).toEqual(['here', [{ name: 'ANN' }]]);
 
       using bob = echoFor(broadcaster, 'bob');
-      const heardByBob = new Inbox<unknown>('Bob');
-      bob.join('room').here((users: unknown) => heardByBob.put(users));
-      expect(await heardByBob.next()).toEqual([{ name: 'ANN' }, { name: 'BOB' }]);
-      expect(await heardByAnn.next()).toEqual(['joining', { name: 'BOB' }]);
+      const receivedByBob = new Inbox<unknown>('Bob');
+      bob.join('room').here((users: unknown) => receivedByBob.put(users));
+      expect(await receivedByBob.next()).toEqual([{ name: 'ANN' }, { name: 'BOB' }]);
+      expect(await receivedByAnn.next()).toEqual(['joining', { name: 'BOB' }]);
 
       bob.leave('room');
-      expect(await heardByAnn.next()).toEqual(['leaving', { name: 'BOB' }]);
+      expect(await receivedByAnn.next()).toEqual(['leaving', { name: 'BOB' }]);
     });
 
     it('sends whispers to the others in a private channel', async () => {
       using ann = echoFor(broadcaster, 'ann');
       using bob = echoFor(broadcaster, 'bob');
-      const heard = new Inbox<unknown>('Bob');
+      const received = new Inbox<unknown>('Bob');
       const both = new Inbox<unknown>('Both');
       const channelOfAnn = ann.private('chat').subscribed(() => both.put('Ann is in'));
       bob
         .private('chat')
         .subscribed(() => both.put('Bob is in'))
-        .listenForWhisper('typing', (data: unknown) => heard.put(data));
+        .listenForWhisper('typing', (data: unknown) => received.put(data));
       await both.next();
       await both.next();
 
       channelOfAnn.whisper('typing', { name: 'Ann' });
 
-      expect(await heard.next()).toEqual({ name: 'Ann' });
+      expect(await received.next()).toEqual({ name: 'Ann' });
     });
 
     it('does not receive events that exclude its socket id, as toOthers() does', async () => {
       using ann = echoFor(broadcaster);
-      const heard = new Inbox<unknown>('Ann');
+      const received = new Inbox<unknown>('Ann');
       ann
         .channel('news')
-        .subscribed(() => heard.put('subscribed'))
-        .listen('.posted', (data: unknown) => heard.put(data));
-      await heard.next();
+        .subscribed(() => received.put('subscribed'))
+        .listen('.posted', (data: unknown) => received.put(data));
+      await received.next();
 
       await backend.library.trigger('news', 'posted', 'by Ann', {
         socket_id: ann.socketId() ?? '',
       });
       await backend.library.trigger('news', 'posted', 'by nobody');
 
-      expect(await heard.next()).toBe('by nobody');
+      expect(await received.next()).toBe('by nobody');
     });
 
     it('receives nothing from a channel that it has left', async () => {
       using echo = echoFor(broadcaster, 'ann');
-      const heard = new Inbox<unknown>('Echo');
+      const received = new Inbox<unknown>('Echo');
       for (const channel of [echo.channel('left'), echo.private('left')]) {
         channel
-          .subscribed(() => heard.put('subscribed'))
-          .listen('.event', (data: unknown) => heard.put(data));
+          .subscribed(() => received.put('subscribed'))
+          .listen('.event', (data: unknown) => received.put(data));
       }
-      await heard.next();
-      await heard.next();
+      await received.next();
+      await received.next();
 
       echo.leave('left');
       echo
         .channel('entered')
-        .subscribed(() => heard.put('entered'))
-        .listen('.event', (data: unknown) => heard.put(data));
-      expect(await heard.next()).toBe('entered');
+        .subscribed(() => received.put('entered'))
+        .listen('.event', (data: unknown) => received.put(data));
+      expect(await received.next()).toBe('entered');
       await backend.library.trigger(['left', 'private-left', 'entered'], 'event', 'to all');
       await backend.library.trigger('entered', 'event', 'the last');
 
-      expect(await heard.next()).toBe('to all');
-      expect(await heard.next()).toBe('the last');
+      expect(await received.next()).toBe('to all');
+      expect(await received.next()).toBe('the last');
     });
   });
 }

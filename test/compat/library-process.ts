@@ -138,7 +138,7 @@ export class LibraryProcess implements Disposable {
   private async call<T>(method: string, ...args: unknown[]): Promise<T> {
     // A missing option must not arrive as null.
     const given = args.slice(0, args.findLastIndex((arg) => arg !== undefined) + 1);
-    this.process.says({ method, args: given });
+    this.process.send({ method, args: given });
     const outcome = await this.process.printed.next();
     if ('error' in outcome) throw new CallFailed(outcome.error);
     return outcome.value as T;

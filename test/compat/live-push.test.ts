@@ -4,7 +4,7 @@ import { type AppBackend, startAppBackend } from '../../testing/servers/app-back
 import { APP, type Fanfare } from '../../testing/servers/fanfare.ts';
 import { INSTANCE, startPush } from '../protocol/push/exchange.ts';
 import { EVENT, planned, registers } from '../protocol/push/publishes/live-users.ts';
-import { type Heard, userInNode } from './client-process.ts';
+import { type ReceivedEvent, userInNode } from './client-process.ts';
 import type { JsonProcess } from './json-process.ts';
 import { PushLibraryProcess } from './push-library-process.ts';
 
@@ -35,7 +35,7 @@ async function publishes(users: readonly string[], live: object = {}) {
   return { ...became, notified: platforms.fcm.planned };
 }
 
-async function inNode(user: string): Promise<JsonProcess<Heard>> {
+async function inNode(user: string): Promise<JsonProcess<ReceivedEvent>> {
   const client = userInNode(optionsFor(server, { backend, user }));
   await client.printed.first(([, event]) => event === 'signed in');
   return client;
@@ -45,7 +45,7 @@ it('reaches users of pusher-js in Node and in Bun, and notifies others', async (
   for (const user of ['ann', 'bob', 'cid']) await registers(server, user);
   using ann = await inNode('ann');
   using bob = connect(server, { backend, user: 'bob' });
-  const heard = await bob.signedIn();
+  const received = await bob.signedIn();
   expect(await publishes(['ann', 'bob', 'cid'], { waitSeconds: 60 })).toMatchObject({
     state: 'done',
     reached: 2,
@@ -54,7 +54,7 @@ it('reaches users of pusher-js in Node and in Bun, and notifies others', async (
     notified: 1,
   });
   expect(await ann.printed.next()).toEqual(['user', EVENT.event, EVENT.data]);
-  expect(await heard.next()).toEqual([EVENT.event, EVENT.data]);
+  expect(await received.next()).toEqual([EVENT.event, EVENT.data]);
 });
 
 it('notifies a user whose pusher-js is stopped, and reaches the user again when it continues', async () => {

@@ -46,7 +46,7 @@ it('carries every kind of channel between a backend and clients in Node', async 
     'pusher:member_added',
     { id: 'bob', info: { name: 'BOB' } },
   ]);
-  ann.says(['presence-room', 'client-wave', { from: 'ann' }]);
+  ann.send(['presence-room', 'client-wave', { from: 'ann' }]);
   expect(await bob.printed.first(([, event]) => event === 'client-wave')).toEqual([
     'presence-room',
     'client-wave',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import PushNotifications from '@pusher/push-notifications-server';
-import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { PushRequests, requestPush } from '../../testing/clients/push-requests.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
 import { INSTANCE } from '../../testing/servers/push-server.ts';
 import { InstalledApp } from './installed-app.ts';
@@ -68,7 +68,7 @@ describe('an app on Android', () => {
     await app.start(token);
     await app.setUser('carl');
     await app.addInterest('news');
-    await askPush(server, requests.deleteUser('carl'));
+    await requestPush(server, requests.deleteUser('carl'));
     app.takeConversation();
 
     expect(await app.refreshToken(nextToken)).toBe('done');

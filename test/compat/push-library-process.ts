@@ -82,7 +82,7 @@ export class PushLibraryProcess implements Disposable {
   }
 
   private async call(method: string, ...args: unknown[]): Promise<unknown> {
-    this.process.says({ setup: this.setup, method, args });
+    this.process.send({ setup: this.setup, method, args });
     const { value, error, warnings } = await this.process.printed.next();
     this.warnings = warnings;
     if (error !== undefined) throw new Error(error);

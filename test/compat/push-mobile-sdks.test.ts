@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import PushNotifications from '@pusher/push-notifications-server';
-import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { PushRequests, requestPush } from '../../testing/clients/push-requests.ts';
 import type { Fanfare } from '../../testing/servers/fanfare.ts';
 import { INSTANCE } from '../../testing/servers/push-server.ts';
 import { holdStore } from '../failure/store-trouble.ts';
@@ -32,7 +32,7 @@ const fetchUserToken = (userId: string) => String(backend.generateToken(userId)[
 
 async function publishTo(interest: string): Promise<string> {
   const body = { interests: [interest], apns: { aps: { alert: 'Hi' } }, fcm: { data: { a: 'b' } } };
-  const { status, json } = await askPush(server, requests.publish(body));
+  const { status, json } = await requestPush(server, requests.publish(body));
   expect(status).toBe(200);
   return String(json['publishId']);
 }
@@ -40,7 +40,7 @@ async function publishTo(interest: string): Promise<string> {
 /** Waits until a publish is planned for `count` devices. Their reports count from then on. */
 async function planned(publishId: string, devices: number): Promise<void> {
   for (;;) {
-    const { json } = await askPush(server, requests.readPublish(publishId));
+    const { json } = await requestPush(server, requests.readPublish(publishId));
     const platforms = Object.values(json['platforms'] as Record<string, { planned: number }>);
     if (platforms.reduce((sum, counts) => sum + counts.planned, 0) >= devices) return;
   }
@@ -48,7 +48,7 @@ async function planned(publishId: string, devices: number): Promise<void> {
 
 /** The numbers of devices that reported a delivery and an opening. */
 async function reportsOf(publishId: string): Promise<readonly unknown[]> {
-  const { json } = await askPush(server, requests.readPublish(publishId));
+  const { json } = await requestPush(server, requests.readPublish(publishId));
   return [json['delivered'], json['opened']];
 }
 
@@ -114,7 +114,7 @@ describe.each(sdks)('an app on %s', (system, sdk) => {
     expect(await reportsOf(publishId)).toEqual([1, 1]);
 
     // The backend removes the user and with it the device. The SDK gets 404 and registers another device.
-    expect((await askPush(server, requests.deleteUser('zoë/7 +1'))).status).toBe(200);
+    expect((await requestPush(server, requests.deleteUser('zoë/7 +1'))).status).toBe(200);
     app.takeConversation();
     expect(await app.addInterest('weather')).toBe('done');
     expect(app.takeConversation()).toEqual([

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
-import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { PushRequests, requestPush } from '../../testing/clients/push-requests.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { INSTANCE, instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { type OtherSdk, otherSdks, USER } from './push-other-sdks.ts';
@@ -32,7 +32,7 @@ async function send(request: Transcript) {
 
 /** Registers a device without a user. */
 async function register(): Promise<string> {
-  const { status, json } = await askPush(server, requests.registerFcm(crypto.randomUUID()));
+  const { status, json } = await requestPush(server, requests.registerFcm(crypto.randomUUID()));
   expect(status).toBe(200);
   return String(json['id']);
 }
@@ -40,13 +40,13 @@ async function register(): Promise<string> {
 /** Registers a device of a user. */
 async function registerFor(userId: string): Promise<string> {
   const id = await register();
-  expect((await askPush(server, requests.setUser(id, userId))).status).toBe(200);
+  expect((await requestPush(server, requests.setUser(id, userId))).status).toBe(200);
   return id;
 }
 
 /** The user of a device; `undefined` if the device does not exist. */
 async function userOf(deviceId: string): Promise<unknown> {
-  const { status, json } = await askPush(server, requests.readDevice(deviceId));
+  const { status, json } = await requestPush(server, requests.readDevice(deviceId));
   return status === 404 ? undefined : json['userId'];
 }
 
@@ -69,7 +69,7 @@ describe.each(otherSdks.map((sdk) => [sdk.name, sdk] as const))('%s', (_, sdk) =
       expect(headers.get('content-length')).toBe(String(body.length));
       expect(body).toMatch(/^\{"publishId":"pubid-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"\}\n$/);
       const { publishId } = JSON.parse(body);
-      expect((await askPush(server, requests.readPublish(publishId))).json).toMatchObject({
+      expect((await requestPush(server, requests.readPublish(publishId))).json).toMatchObject({
         publishId,
       });
     });
@@ -95,14 +95,14 @@ describe.each(otherSdks.map((sdk) => [sdk.name, sdk] as const))('%s', (_, sdk) =
 
   it('makes a token that signs a user in', async () => {
     const id = await register();
-    const { status, json } = await askPush(server, {
+    const { status, json } = await requestPush(server, {
       method: 'PUT',
       target: `/device_api/v1/instances/${INSTANCE.id}/devices/fcm/${id}/user`,
       headers: { authorization: `Bearer ${tokenOf(sdk)}` },
     });
     expect([status, json]).toEqual([200, {}]);
     expect(await userOf(id)).toBe(USER);
-    await askPush(server, requests.deleteUser(USER));
+    await requestPush(server, requests.deleteUser(USER));
   });
 
   it('deletes a user with all devices and no other user, and can repeat that', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { PushRequests, requestPush } from '../../testing/clients/push-requests.ts';
 import { changeStore } from '../../testing/databases/change-store.ts';
 import { untrusted } from '../../testing/servers/certificates.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
@@ -71,14 +71,14 @@ function unhurried(): object {
 }
 
 async function register(token: string, of = requests): Promise<string> {
-  const { status, json } = await askPush(server, of.registerFcm(token));
+  const { status, json } = await requestPush(server, of.registerFcm(token));
   expect(status).toBe(200);
   return String(json['id']);
 }
 
 /** The user of a device; `undefined` if the device does not exist. */
 async function userOf(deviceId: string): Promise<unknown> {
-  const { status, json } = await askPush(server, requests.readDevice(deviceId));
+  const { status, json } = await requestPush(server, requests.readDevice(deviceId));
   if (status === 404) return undefined;
   expect(status).toBe(200);
   return json['userId'];
@@ -87,7 +87,7 @@ async function userOf(deviceId: string): Promise<unknown> {
 /** The status of a publish that a call returned. */
 async function statusOf(accepted: unknown): Promise<unknown> {
   const { publishId } = accepted as { publishId: string };
-  const { status, json } = await askPush(server, requests.readPublish(publishId));
+  const { status, json } = await requestPush(server, requests.readPublish(publishId));
   expect(status).toBe(200);
   expect(json).toMatchObject({ publishId });
   return json;
@@ -110,7 +110,7 @@ for (const [runtime, command] of [
     async function registerFor(userId: string, pushToken: string): Promise<string> {
       const id = await register(`${runtime}-${pushToken}`);
       const token = await library.generateToken(userId);
-      const { status } = await askPush(server, {
+      const { status } = await requestPush(server, {
         method: 'PUT',
         target: `/device_api/v1/instances/${INSTANCE.id}/devices/fcm/${id}/user`,
         headers: { authorization: `Bearer ${token}` },

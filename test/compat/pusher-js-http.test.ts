@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import {
   connect as connectClient,
-  type HeardEvent,
+  type HandledEvent,
   optionsFor,
 } from '../../testing/clients/official-client.ts';
 import { type AppBackend, startAppBackend } from '../../testing/servers/app-backend.ts';
@@ -31,9 +31,9 @@ describe.each(TRANSPORTS)('pusher-js over %s', (transport) => {
   it('misses nothing of 2,000 events in a hurry, in their order', async () => {
     using client = connectClient(server, forced);
     const channel = `hurry-${transport}`;
-    const heard = client.subscribe(channel);
-    await heard.subscribed();
-    const errors: HeardEvent[] = [];
+    const received = client.subscribe(channel);
+    await received.subscribed();
+    const errors: HandledEvent[] = [];
     client.pusher.connection.bind('error', (error: unknown) => errors.push(['error', error]));
     // Together more than 16 times what a client reads of one response.
     const text = '€'.repeat(2000);
@@ -48,7 +48,7 @@ describe.each(TRANSPORTS)('pusher-js over %s', (transport) => {
     for (const batch of batches) await backend.library.triggerBatch(batch);
 
     for (let number = 0; number < 2000; number++) {
-      const [, data] = await heard.next();
+      const [, data] = await received.next();
       expect((data as { number: number }).number).toBe(number);
     }
     expect(errors).toEqual([]);
@@ -57,12 +57,12 @@ describe.each(TRANSPORTS)('pusher-js over %s', (transport) => {
 
   it('gets one event that is longer than what it reads of one response', async () => {
     using client = connectClient(server, forced);
-    const heard = client.subscribe(`long-${transport}`);
-    await heard.subscribed();
+    const received = client.subscribe(`long-${transport}`);
+    await received.subscribed();
     const text = 'x'.repeat(290_000);
     for (const name of ['a', 'b', 'c'])
       await backend.library.trigger(`long-${transport}`, name, text);
-    for (const name of ['a', 'b', 'c']) expect(await heard.next()).toEqual([name, text]);
+    for (const name of ['a', 'b', 'c']) expect(await received.next()).toEqual([name, text]);
   });
 
   it('does the same in Node, on a private channel', async () => {
@@ -80,16 +80,16 @@ describe.each(TRANSPORTS)('pusher-js over %s', (transport) => {
   it('learns that the server has forgotten its session, and subscribes again', async () => {
     await using restarted = await startFanfare({ onlyOne: 'restart' });
     using client = connectClient(restarted, forced);
-    const heard = client.subscribe('news');
-    await heard.subscribed();
+    const received = client.subscribe('news');
+    await received.subscribed();
     const { port } = restarted;
     await restarted.stop('SIGKILL');
     await using again = await startFanfare({ channels: { port }, onlyOne: 'restart' });
     using ofAgain = startAppBackend(again);
 
-    await heard.subscribed();
+    await received.subscribed();
     await ofAgain.library.trigger('news', 'headline', 'here again');
 
-    expect(await heard.next()).toEqual(['headline', 'here again']);
+    expect(await received.next()).toEqual(['headline', 'here again']);
   });
 });

@@ -30,20 +30,20 @@ describe('public channels', () => {
   it('deliver an event to all subscribers', async () => {
     using ann = connect(server);
     using bob = connect(server);
-    const heardByAnn = ann.subscribe('news');
-    const heardByBob = bob.subscribe('news');
-    await Promise.all([heardByAnn.subscribed(), heardByBob.subscribed()]);
+    const receivedByAnn = ann.subscribe('news');
+    const receivedByBob = bob.subscribe('news');
+    await Promise.all([receivedByAnn.subscribed(), receivedByBob.subscribed()]);
 
     await backend.library.trigger('news', 'headline', { text: 'Fanfare!' });
 
-    expect(await heardByAnn.next()).toEqual(['headline', { text: 'Fanfare!' }]);
-    expect(await heardByBob.next()).toEqual(['headline', { text: 'Fanfare!' }]);
+    expect(await receivedByAnn.next()).toEqual(['headline', { text: 'Fanfare!' }]);
+    expect(await receivedByBob.next()).toEqual(['headline', { text: 'Fanfare!' }]);
   });
 
   it('deliver the data exactly as the backend sent it', async () => {
     using client = connect(server);
-    const heard = client.subscribe('exact');
-    await heard.subscribed();
+    const received = client.subscribe('exact');
+    await received.subscribed();
 
     const values = [
       { text: 'quotes " and \\ and \n and \u2028, 日本語, 🎺', nested: { list: [1, 2.5, null] } },
@@ -54,24 +54,24 @@ describe('public channels', () => {
     ];
     for (const value of values) await backend.library.trigger('exact', 'event', value);
 
-    for (const value of values) expect(await heard.next()).toEqual(['event', value]);
+    for (const value of values) expect(await received.next()).toEqual(['event', value]);
   });
 
   it('do not deliver to the socket id that the backend excludes', async () => {
     using ann = connect(server);
     using bob = connect(server);
-    const heardByAnn = ann.subscribe('chat');
-    const heardByBob = bob.subscribe('chat');
-    await Promise.all([heardByAnn.subscribed(), heardByBob.subscribed()]);
+    const receivedByAnn = ann.subscribe('chat');
+    const receivedByBob = bob.subscribe('chat');
+    await Promise.all([receivedByAnn.subscribed(), receivedByBob.subscribed()]);
 
     await backend.library.trigger('chat', 'said', 'by Ann', {
       socket_id: ann.pusher.connection.socket_id,
     });
     await backend.library.trigger('chat', 'said', 'by nobody');
 
-    expect(await heardByAnn.next()).toEqual(['said', 'by nobody']);
-    expect(await heardByBob.next()).toEqual(['said', 'by Ann']);
-    expect(await heardByBob.next()).toEqual(['said', 'by nobody']);
+    expect(await receivedByAnn.next()).toEqual(['said', 'by nobody']);
+    expect(await receivedByBob.next()).toEqual(['said', 'by Ann']);
+    expect(await receivedByBob.next()).toEqual(['said', 'by nobody']);
   });
 
   it('deliver nothing after an unsubscription, and deliver again after a new subscription', async () => {
@@ -123,18 +123,18 @@ describe('public channels', () => {
 describe('private channels', () => {
   it('accept clients that the backend authorises', async () => {
     using ann = connectAs('ann');
-    const heard = ann.subscribe('private-orders');
-    expect(await heard.subscribed()).toEqual({});
+    const received = ann.subscribe('private-orders');
+    expect(await received.subscribed()).toEqual({});
 
     await backend.library.trigger('private-orders', 'paid', { order: 7 });
-    expect(await heard.next()).toEqual(['paid', { order: 7 }]);
+    expect(await received.next()).toEqual(['paid', { order: 7 }]);
   });
 
   it('notify their handlers that the backend refused', async () => {
     using stranger = connect(server, { backend });
-    const heard = stranger.subscribe('private-orders');
+    const received = stranger.subscribe('private-orders');
 
-    const [event, data] = await heard.next();
+    const [event, data] = await received.next();
 
     expect(event).toBe('pusher:subscription_error');
     expect(data).toMatchObject({ type: 'AuthError', status: 403 });
@@ -147,10 +147,10 @@ describe('private channels', () => {
         customHandler: (_, answer) => answer(null, { auth: `${APP.key}:${'0'.repeat(64)}` }),
       },
     });
-    const heard = forger.subscribe('private-orders');
+    const received = forger.subscribe('private-orders');
     const socketId = await forger.connected();
 
-    const [event, data] = await heard.next();
+    const [event, data] = await received.next();
     expect(event).toBe('pusher:subscription_error');
     expect(data).toEqual({
       type: 'AuthError',
@@ -178,12 +178,12 @@ describe('private channels', () => {
 describe('encrypted channels', () => {
   it('decrypt events that the server library encrypted', async () => {
     using ann = connectAs('ann');
-    const heard = ann.subscribe('private-encrypted-diary');
-    await heard.subscribed();
+    const received = ann.subscribe('private-encrypted-diary');
+    await received.subscribed();
 
     await backend.library.trigger('private-encrypted-diary', 'entry', { text: 'nobody knows' });
 
-    expect(await heard.next()).toEqual(['entry', { text: 'nobody knows' }]);
+    expect(await received.next()).toEqual(['entry', { text: 'nobody knows' }]);
   });
 
   it('show the server only ciphertext', async () => {
@@ -192,11 +192,11 @@ describe('encrypted channels', () => {
       eavesdropper.socketId,
       'private-encrypted-diary',
     );
-    await eavesdropper.subscribes('private-encrypted-diary', { auth });
+    await eavesdropper.subscribe('private-encrypted-diary', { auth });
 
     await backend.library.trigger('private-encrypted-diary', 'entry', { text: 'nobody knows' });
 
-    const { data } = await eavesdropper.hears();
+    const { data } = await eavesdropper.receive();
     expect(Object.keys(JSON.parse(String(data)))).toEqual(['nonce', 'ciphertext']);
     expect(data).not.toContain('nobody knows');
   });
@@ -302,19 +302,19 @@ describe('cache channels', () => {
       await backend.library.trigger(name, 'score', { home: 0 });
       await backend.library.trigger(name, 'score', { home: 1 });
       using ann = connectAs('ann');
-      const heard = ann.subscribe(name);
-      await heard.subscribed();
+      const received = ann.subscribe(name);
+      await received.subscribed();
 
-      expect(await heard.next()).toEqual(['score', { home: 1 }]);
+      expect(await received.next()).toEqual(['score', { home: 1 }]);
     });
 
     it(`${prefix}… notify a subscriber that nothing is cached`, async () => {
       const name = `${prefix}nothing`;
       using ann = connectAs('ann');
-      const heard = ann.subscribe(name);
-      await heard.subscribed();
+      const received = ann.subscribe(name);
+      await received.subscribed();
 
-      expect(await heard.next()).toEqual(['pusher:cache_miss', {}]);
+      expect(await received.next()).toEqual(['pusher:cache_miss', {}]);
     });
   }
 
@@ -369,9 +369,9 @@ describe('client events', () => {
 
   it('are refused in a public channel', async () => {
     using ann = connectAs('ann');
-    const heard = ann.subscribe('public-game');
-    await heard.subscribed();
-    heard.channel.trigger('client-move', { to: 'e4' });
+    const received = ann.subscribe('public-game');
+    await received.subscribed();
+    received.channel.trigger('client-move', { to: 'e4' });
 
     const [, error] = await ann.connection.first(([event]) => event === 'error');
     expect(error).toMatchObject({
@@ -385,9 +385,9 @@ describe('client events', () => {
 
   it('are refused if the app does not allow them', async () => {
     using ann = connect(server, { key: 'no-client-events' });
-    const heard = ann.subscribe('news');
-    await heard.subscribed();
-    heard.channel.trigger('client-move', { to: 'e4' });
+    const received = ann.subscribe('news');
+    await received.subscribed();
+    received.channel.trigger('client-move', { to: 'e4' });
 
     const [, error] = await ann.connection.first(([event]) => event === 'error');
     expect(error).toMatchObject({

@@ -48,7 +48,7 @@ for (const [runtime, command] of [
             user === undefined ? undefined : { user_id: user },
           )
         : undefined;
-      await client.subscribes(channel, auth);
+      await client.subscribe(channel, auth);
       return client;
     }
 
@@ -61,7 +61,7 @@ for (const [runtime, command] of [
           body: {},
         });
 
-        expect(await client.hears()).toEqual({
+        expect(await client.receive()).toEqual({
           event: 'headline',
           channel: 'news',
           data: '{"text":"Fanfare!"}',
@@ -75,8 +75,16 @@ for (const [runtime, command] of [
 
         await library.trigger(channels, 'event', 'to all');
 
-        expect(await first.hears()).toEqual({ event: 'event', channel: 'many-0', data: 'to all' });
-        expect(await last.hears()).toEqual({ event: 'event', channel: 'many-99', data: 'to all' });
+        expect(await first.receive()).toEqual({
+          event: 'event',
+          channel: 'many-0',
+          data: 'to all',
+        });
+        expect(await last.receive()).toEqual({
+          event: 'event',
+          channel: 'many-99',
+          data: 'to all',
+        });
       });
 
       it('does not send to the socket id that it excludes', async () => {
@@ -85,8 +93,8 @@ for (const [runtime, command] of [
 
         await library.trigger('chat', 'said', 'by Ann', { socket_id: ann.socketId });
 
-        expect(await bob.hears()).toMatchObject({ data: 'by Ann' });
-        await ann.hearsNothing();
+        expect(await bob.receive()).toMatchObject({ data: 'by Ann' });
+        await ann.receiveNothing();
       });
 
       it('returns the requested attributes of each channel', async () => {
@@ -109,9 +117,9 @@ for (const [runtime, command] of [
 
         await library.trigger('private-encrypted-diary', 'entry', { text: 'nobody knows' });
 
-        const heard = await client.hears();
-        expect(heard.event).toBe('entry');
-        expect(Object.keys(JSON.parse(String(heard.data)))).toEqual(['nonce', 'ciphertext']);
+        const received = await client.receive();
+        expect(received.event).toBe('entry');
+        expect(Object.keys(JSON.parse(String(received.data)))).toEqual(['nonce', 'ciphertext']);
       });
     });
 
@@ -129,7 +137,7 @@ for (const [runtime, command] of [
 
         expect(answer).toEqual({ status: 200, body: {} });
         for (let index = 0; index < 10; index++) {
-          expect(await client.hears()).toEqual({
+          expect(await client.receive()).toEqual({
             event: `event-${index}`,
             channel: 'batch',
             data: `{"index":${index}}`,
@@ -157,7 +165,7 @@ for (const [runtime, command] of [
           { channel: 'batch-chat', name: 'said', data: 'by nobody' },
         ]);
 
-        expect(await ann.hears()).toMatchObject({ data: 'by nobody' });
+        expect(await ann.receive()).toMatchObject({ data: 'by nobody' });
       });
 
       it('encrypts events for encrypted channels', async () => {
@@ -166,7 +174,7 @@ for (const [runtime, command] of [
           { channel: 'private-encrypted-batch', name: 'entry', data: { text: 'nobody knows' } },
         ]);
 
-        expect((await client.hears()).data).toMatch(/^\{"nonce":".{32}","ciphertext":".+"\}$/);
+        expect((await client.receive()).data).toMatch(/^\{"nonce":".{32}","ciphertext":".+"\}$/);
       });
     });
 
@@ -274,7 +282,11 @@ for (const [runtime, command] of [
       });
 
       expect(answer).toEqual({ status: 200, body: {} });
-      expect(await client.hears()).toEqual({ event: 'event', channel: 'posted', data: 'by hand' });
+      expect(await client.receive()).toEqual({
+        event: 'event',
+        channel: 'posted',
+        data: 'by hand',
+      });
     });
 
     describe('authorizeChannel', () => {
@@ -290,7 +302,7 @@ for (const [runtime, command] of [
         );
 
         expect(Buffer.from(String(shared_secret), 'base64')).toHaveLength(32);
-        await client.subscribes('private-encrypted-diary', { auth });
+        await client.subscribe('private-encrypted-diary', { auth });
       });
 
       it('authorises a client for a presence channel as a user', async () => {
@@ -301,7 +313,7 @@ for (const [runtime, command] of [
           { user_id: 'zoë "z"', user_info: { name: 'Zoë' } },
         );
 
-        const { data } = await client.subscribes('presence-room', { auth, channel_data });
+        const { data } = await client.subscribe('presence-room', { auth, channel_data });
 
         expect(JSON.parse(String(data))).toEqual({
           presence: { count: 1, ids: ['zoë "z"'], hash: { 'zoë "z"': { name: 'Zoë' } } },
@@ -405,7 +417,7 @@ for (const [runtime, command] of [
           'The data content of this event exceeds the allowed maximum (10240 bytes).',
         );
         expect((await batch)[0]).toBe(413);
-        await client.hearsNothing();
+        await client.receiveNothing();
       });
 
       it('has 400 if a batch has too many events', async () => {

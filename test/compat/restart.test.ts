@@ -41,8 +41,8 @@ for (const [signal, what] of [
       for (const channel of CHANNELS) {
         await library.trigger(channel, 'event', { after: what });
         for (const client of [ann, bob]) {
-          const heard = await client.printed.first(([, event]) => event === 'event');
-          expect(heard).toEqual([channel, 'event', { after: what }]);
+          const received = await client.printed.first(([, event]) => event === 'event');
+          expect(received).toEqual([channel, 'event', { after: what }]);
         }
       }
       const users = await library.get({
@@ -50,7 +50,7 @@ for (const [signal, what] of [
         params: { info: 'user_count' },
       });
       expect(await users.json()).toEqual({ occupied: true, user_count: 2 });
-      ann.says(['presence-room', 'client-wave', { from: 'ann' }]);
+      ann.send(['presence-room', 'client-wave', { from: 'ann' }]);
       const wave = await bob.printed.first(([, event]) => event === 'client-wave');
       expect(wave).toEqual(['presence-room', 'client-wave', { from: 'ann' }]);
     },

@@ -34,8 +34,8 @@ export class TranscriptConnection implements AsyncDisposable {
   }
 
   async sends({ method, bytes }: Transcript): Promise<RawAnswer> {
-    this.http.writes(bytes);
-    return await this.http.reads(method);
+    this.http.write(bytes);
+    return await this.http.read(method);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -11,7 +11,7 @@ import { Inbox } from '../../testing/inbox.ts';
 import { type AppBackend, startAppBackend } from '../../testing/servers/app-backend.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { restart } from '../../testing/servers/restart.ts';
-import { type Heard, userInNode } from './client-process.ts';
+import { type ReceivedEvent, userInNode } from './client-process.ts';
 import type { JsonProcess } from './json-process.ts';
 import { LibraryProcess } from './library-process.ts';
 
@@ -44,19 +44,19 @@ describe('signin of pusher-js', () => {
   it('can be called before there is a connection, and more than once', async () => {
     using ann = connectAs('ann-early');
     ann.pusher.signin();
-    const heard = await ann.signedIn();
+    const received = await ann.signedIn();
     ann.pusher.signin();
     await backend.library.sendToUser('ann-early', 'note', 1);
-    expect(await heard.next()).toEqual(['note', 1]);
+    expect(await received.next()).toEqual(['note', 1]);
     expect(backend.signedIn.filter((user) => user === 'ann-early')).toHaveLength(1);
   });
 
   it('notifies its handlers that the backend refused, and the connection stays open', async () => {
     using stranger = connect(server, { backend });
-    const heard = new Inbox<unknown>('The stranger');
-    stranger.pusher.user.bind('pusher:signin_error', (error: unknown) => heard.put(error));
+    const received = new Inbox<unknown>('The stranger');
+    stranger.pusher.user.bind('pusher:signin_error', (error: unknown) => received.put(error));
     stranger.pusher.signin();
-    expect(await heard.next()).toMatchObject({ type: 'AuthError', status: 403 });
+    expect(await received.next()).toMatchObject({ type: 'AuthError', status: 403 });
     await stranger.subscribe('public-for-strangers').subscribed();
   });
 
@@ -81,13 +81,13 @@ describe('signin of pusher-js', () => {
 
   it('is repeated with each new connection', async () => {
     using ann = connectAs('ann-again');
-    const heard = await ann.signedIn();
+    const received = await ann.signedIn();
     ann.pusher.disconnect();
     ann.pusher.connect();
     await ann.connection.first(isUserChannelEntered);
     expect(backend.signedIn.filter((user) => user === 'ann-again')).toHaveLength(2);
     await backend.library.sendToUser('ann-again', 'note', 'after');
-    expect(await heard.next()).toEqual(['note', 'after']);
+    expect(await received.next()).toEqual(['note', 'after']);
   });
 });
 
@@ -96,14 +96,14 @@ describe('sendToUser', () => {
     using first = connectAs('ann-to');
     using second = connectAs('ann-to');
     using other = connectAs('bob-to');
-    const heard = [await first.signedIn(), await second.signedIn()];
-    const heardByOther = await other.signedIn();
+    const received = [await first.signedIn(), await second.signedIn()];
+    const receivedByOther = await other.signedIn();
 
     await backend.library.sendToUser('ann-to', 'note', { text: 'Fanfare! 🎺' });
     await backend.library.sendToUser('bob-to', 'note', 'for Bob');
 
-    for (const one of heard) expect(await one.next()).toEqual(['note', { text: 'Fanfare! 🎺' }]);
-    expect(await heardByOther.next()).toEqual(['note', 'for Bob']);
+    for (const one of received) expect(await one.next()).toEqual(['note', { text: 'Fanfare! 🎺' }]);
+    expect(await receivedByOther.next()).toEqual(['note', 'for Bob']);
   });
 
   it('succeeds if the user has no connection', async () => {
@@ -141,7 +141,7 @@ describe('terminateUserConnections', () => {
     using ann = connectAs('ann-ends');
     using other = connectAs('ann-stays');
     await ann.signedIn();
-    const heardByOther = await other.signedIn();
+    const receivedByOther = await other.signedIn();
 
     const answer = await backend.library.terminateUserConnections('ann-ends');
     expect([answer.status, await answer.text()]).toEqual([200, '{}']);
@@ -154,7 +154,7 @@ describe('terminateUserConnections', () => {
     using later = connectAs('later');
     await later.signedIn();
     await backend.library.sendToUser('ann-stays', 'note', 1);
-    expect(await heardByOther.next()).toEqual(['note', 1]);
+    expect(await receivedByOther.next()).toEqual(['note', 1]);
     expect(ann.pusher.connection.state).toBe('disconnected');
     // It can connect again when the app calls connect().
     ann.pusher.connect();
@@ -175,28 +175,28 @@ describe('subscription counts in pusher-js', () => {
   it('arrive as pusher:subscription_count, and are kept in the channel', async () => {
     using ann = connect(server);
     using bob = connect(server);
-    const heard = ann.subscribe('counted');
-    await heard.subscribed();
-    expect(await heard.next()).toEqual(['pusher:subscription_count', { subscription_count: 1 }]);
-    expect(heard.channel).toHaveProperty('subscriptionCount', 1);
-    const heardByBob = bob.subscribe('counted');
-    await heardByBob.subscribed();
-    expect(await heardByBob.next()).toEqual([
+    const received = ann.subscribe('counted');
+    await received.subscribed();
+    expect(await received.next()).toEqual(['pusher:subscription_count', { subscription_count: 1 }]);
+    expect(received.channel).toHaveProperty('subscriptionCount', 1);
+    const receivedByBob = bob.subscribe('counted');
+    await receivedByBob.subscribed();
+    expect(await receivedByBob.next()).toEqual([
       'pusher:subscription_count',
       { subscription_count: 2 },
     ]);
-    expect(await heard.next()).toEqual(['pusher:subscription_count', { subscription_count: 2 }]);
-    expect(heard.channel).toHaveProperty('subscriptionCount', 2);
+    expect(await received.next()).toEqual(['pusher:subscription_count', { subscription_count: 2 }]);
+    expect(received.channel).toHaveProperty('subscriptionCount', 2);
     bob.pusher.unsubscribe('counted');
-    expect(await heard.next()).toEqual(['pusher:subscription_count', { subscription_count: 1 }]);
+    expect(await received.next()).toEqual(['pusher:subscription_count', { subscription_count: 1 }]);
   });
 
   it('never arrive in presence channels', async () => {
     using ann = connectAs('ann-counted');
-    const heard = ann.subscribe('presence-counted');
-    await heard.subscribed();
+    const received = ann.subscribe('presence-counted');
+    await received.subscribed();
     await backend.library.trigger('presence-counted', 'event', 1);
-    expect(await heard.next()).toEqual(['event', 1]);
+    expect(await received.next()).toEqual(['event', 1]);
   });
 });
 
@@ -225,15 +225,15 @@ for (const broadcaster of ['pusher', 'reverb'] as const) {
     using _echo = { [Symbol.dispose]: () => echo.disconnect() };
     const { pusher } = echo.connector;
     const entered = new Inbox<readonly [string, unknown]>('Echo');
-    const heard = new Inbox<unknown>("Echo's user");
+    const received = new Inbox<unknown>("Echo's user");
     pusher.connection.bind_global((event: string, data: unknown) => entered.put([event, data]));
-    pusher.user.bind('note', (data: unknown) => heard.put(data));
+    pusher.user.bind('note', (data: unknown) => received.put(data));
     echo.connector.signin();
     await entered.first(isUserChannelEntered);
 
     await backend.library.sendToUser(user, 'note', { to: user });
 
-    expect(await heard.next()).toEqual({ to: user });
+    expect(await received.next()).toEqual({ to: user });
   });
 }
 
@@ -246,22 +246,22 @@ for (const [runtime, command] of [
     await using client = await RawClient.connect(server);
     const id = `ann-in-${runtime}`;
     const data = await library.authenticateUser(client.socketId, { id, user_info: { age: 7 } });
-    client.says({ event: 'pusher:signin', data });
-    expect(await client.hears()).toEqual({
+    client.send({ event: 'pusher:signin', data });
+    expect(await client.receive()).toEqual({
       event: 'pusher:signin_success',
       data: JSON.stringify({ user_data: data.user_data }),
     });
     const channel = `#server-to-user-${id}`;
-    await client.subscribes(channel);
+    await client.subscribe(channel);
     expect(await library.sendToUser(id, 'note', { a: 1 })).toEqual({ status: 200, body: {} });
-    expect(await client.hears()).toEqual({ event: 'note', channel, data: '{"a":1}' });
+    expect(await client.receive()).toEqual({ event: 'note', channel, data: '{"a":1}' });
     expect(await library.terminateUserConnections(id)).toEqual({ status: 200, body: {} });
     expect(await client.closed).toMatchObject({ code: 4009 });
   });
 }
 
 describe('pusher-js in Node', () => {
-  const signedIn = (client: JsonProcess<Heard>) =>
+  const signedIn = (client: JsonProcess<ReceivedEvent>) =>
     client.printed.first(([channel, what]) => channel === 'user' && what === 'signed in');
 
   it('signs in, receives events for its user and of its watchlist, and ends when it is terminated', async () => {

@@ -17,7 +17,7 @@ for (const [runtime, command] of [
     await using server = await startWithWebhooks([{ url: endpoint.url, events: ['member_added'] }]);
     await using ann = await RawClient.connect(server);
     const channel = 'presence-room';
-    await ann.subscribes(channel, channelAuth(ann.socketId, channel, '{"user_id":"zoë 🎺"}'));
+    await ann.subscribe(channel, channelAuth(ann.socketId, channel, '{"user_id":"zoë 🎺"}'));
     const { headers, body, timeMs, events } = await endpoint.requests.next();
     using library = LibraryProcess.open(command, server);
 

@@ -79,10 +79,10 @@ export function authorityContract(
         await at(2).join(app, room, 'ann');
         await at(1).leave(app, room, 'ann');
         await cluster.settled();
-        expect(at(0).heard(app, room)).toEqual(['member_added ann']);
+        expect(at(0).received(app, room)).toEqual(['member_added ann']);
         await at(2).leave(app, room, 'ann');
         await cluster.settled();
-        expect(at(0).heard(app, room)).toEqual(['member_removed ann']);
+        expect(at(0).received(app, room)).toEqual(['member_removed ann']);
       }
     });
 
@@ -102,7 +102,7 @@ export function authorityContract(
           cached: undefined,
         });
         await cluster.settled();
-        expect(at(2).heardAfterEntry(app, room)).toEqual([]);
+        expect(at(2).receivedAfterEntry(app, room)).toEqual([]);
         expect(await at(0).authority.members(app, channel(room))).toHaveLength(2);
       }
     });
@@ -134,7 +134,7 @@ export function authorityContract(
         });
         expect(await at(2).join(app, room, 'ann')).not.toBe('full');
         await cluster.settled();
-        expect(at(0).heard(app, room).join()).not.toContain('dan');
+        expect(at(0).received(app, room).join()).not.toContain('dan');
       }
     });
 
@@ -159,7 +159,7 @@ export function authorityContract(
       for (const room of ROOMS) {
         await Promise.all(loops.map((loop, n) => loop.join(app, room, `user-${n % 3}`)));
         await cluster.settled();
-        for (const loop of loops) loop.heard(app, room);
+        for (const loop of loops) loop.received(app, room);
         const except = parseSocketId('7.7');
         await Promise.all(
           Array.from({ length: 60 }, (_, n) =>
@@ -167,11 +167,11 @@ export function authorityContract(
           ),
         );
         await cluster.settled();
-        const [first = [], ...others] = loops.map((loop) => loop.heard(app, room));
+        const [first = [], ...others] = loops.map((loop) => loop.received(app, room));
         expect(first.toSorted()).toEqual(
           Array.from({ length: 60 }, (_, n) => (n === 5 ? 'e5 but 7.7' : `e${n}`)).toSorted(),
         );
-        for (const heard of others) expect(heard).toEqual(first);
+        for (const received of others) expect(received).toEqual(first);
       }
     });
 
@@ -184,7 +184,7 @@ export function authorityContract(
       const burst = Array.from({ length: 10 }, (_, n) => at(1).publish(app, room, `f${n}`));
       await Promise.all(burst);
       await cluster.settled();
-      expect(at(2).heardAfterEntry(app, room)).toEqual(
+      expect(at(2).receivedAfterEntry(app, room)).toEqual(
         ['e', 'f'].flatMap((letter) => Array.from({ length: 10 }, (_, n) => `${letter}${n}`)),
       );
     });
@@ -201,10 +201,10 @@ export function authorityContract(
         await Promise.all([...published, joined]);
         await cluster.settled();
         const all = at(0)
-          .heard(app, room)
+          .received(app, room)
           .filter((event) => event.startsWith('e'));
         const after = at(1)
-          .heardAfterEntry(app, room)
+          .receivedAfterEntry(app, room)
           .filter((event) => event.startsWith('e'));
         expect(all).toHaveLength(40);
         expect(after).toEqual(all.slice(all.length - after.length));
@@ -217,10 +217,10 @@ export function authorityContract(
       await at(1).join(app, 'news');
       await at(1).leave(app, 'news');
       await cluster.settled();
-      at(1).heard(app, 'news');
+      at(1).received(app, 'news');
       await at(0).publish(app, 'news', 'e');
       await cluster.settled();
-      expect(at(1).heard(app, 'news')).toEqual([]);
+      expect(at(1).received(app, 'news')).toEqual([]);
       expect(await at(1).authority.counts(app, channel('news'))).toEqual({
         subscriptions: 0,
         users: 0,
@@ -233,11 +233,11 @@ export function authorityContract(
       await at(0).join(app, 'news');
       await at(1).join(app, 'news');
       await cluster.settled();
-      expect(at(1).heardAfterEntry(app, 'news')).toEqual(['count 2']);
-      expect(at(0).heard(app, 'news')).toEqual(['count 1', 'count 2']);
+      expect(at(1).receivedAfterEntry(app, 'news')).toEqual(['count 2']);
+      expect(at(0).received(app, 'news')).toEqual(['count 1', 'count 2']);
       await at(0).leave(app, 'news');
       await cluster.settled();
-      expect(at(1).heard(app, 'news').at(-1)).toBe('count 1');
+      expect(at(1).received(app, 'news').at(-1)).toBe('count 1');
     });
 
     it('sends a subscription count to each newcomer, also if several enter a loop at the same moment', async () => {
@@ -246,7 +246,7 @@ export function authorityContract(
       for (const text of ['news', 'sports', 'weather']) {
         await Promise.all([1, 2, 3].map(() => at(1).join(app, text)));
         await cluster.settled();
-        expect(at(1).heardAfterEntry(app, text).at(-1)).toBe('count 3');
+        expect(at(1).receivedAfterEntry(app, text).at(-1)).toBe('count 3');
       }
     });
 
@@ -257,14 +257,14 @@ export function authorityContract(
       await cluster.settled();
       await cluster.advance(6000);
       await cluster.settled();
-      expect(at(0).heard(app, 'news').at(-1)).toBe('count 105');
+      expect(at(0).received(app, 'news').at(-1)).toBe('count 105');
       await Promise.all(Array.from({ length: 10 }, (_, n) => at(n).join(app, 'news')));
       await at(1).leave(app, 'news');
       await cluster.settled();
-      expect(at(0).heard(app, 'news').length).toBeLessThanOrEqual(1);
+      expect(at(0).received(app, 'news').length).toBeLessThanOrEqual(1);
       await cluster.advance(5000);
       await cluster.settled();
-      expect(at(0).heard(app, 'news')).toEqual(['count 114']);
+      expect(at(0).received(app, 'news')).toEqual(['count 114']);
     });
 
     it('reports to webhooks once for all loops, and never a user who returns within 3 s elsewhere', async () => {
@@ -434,7 +434,7 @@ export function authorityContract(
       await at(0).join(app, 'news');
       await at(1).publish(other, 'news', 'e');
       await cluster.settled();
-      expect(at(0).heard(app, 'news')).toEqual(['count 1']);
+      expect(at(0).received(app, 'news')).toEqual(['count 1']);
       expect(await at(1).authority.counts(other, channel('news'))).toEqual({
         subscriptions: 0,
         users: 0,

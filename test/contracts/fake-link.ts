@@ -44,7 +44,7 @@ export class FakeLink implements RedisLink, RedisEngineServer {
     return this;
   }
 
-  hears(stream: string, payload: string): void {
+  receive(stream: string, payload: string): void {
     this.listener?.onMessage(stream, payload);
   }
 

@@ -114,8 +114,8 @@ export function historyContract(
         await Promise.all([...missed, ...later]);
         await settled();
         const got = (shown(history)?.events ?? '').split(' ').filter((one) => one !== '');
-        const heard = at(n).heardAfterEntry(app, text);
-        expect([...got, ...heard].toSorted()).toEqual(['a', 'b', 'c', 'd']);
+        const received = at(n).receivedAfterEntry(app, text);
+        expect([...got, ...received].toSorted()).toEqual(['a', 'b', 'c', 'd']);
       }
     });
 
@@ -258,8 +258,8 @@ export function historyContract(
           await at(2).publish(app, text, 'none');
           await publish(1, text, 'a', other);
           await settled();
-          expect(at(n).heard(app, text)).toEqual(['a-0', 'A-2', 'none', 'none']);
-          expect(at(n).heard(other, text)).toEqual(['a-1']);
+          expect(at(n).received(app, text)).toEqual(['a-0', 'A-2', 'none', 'none']);
+          expect(at(n).received(other, text)).toEqual(['a-1']);
         }
       }
     });
@@ -272,11 +272,11 @@ export function historyContract(
       await advance(299_000);
       await publish();
       await settled();
-      expect(at(0).heard(app, 'news')).toEqual(['e']);
+      expect(at(0).received(app, 'news')).toEqual(['e']);
       await advance(2000);
       await publish();
       await settled();
-      expect(at(0).heard(app, 'news')).toEqual(['e']);
+      expect(at(0).received(app, 'news')).toEqual(['e']);
     });
 
     it('accepts no place of another app', async () => {

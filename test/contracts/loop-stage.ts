@@ -11,7 +11,7 @@ import { channel } from './values.ts';
 
 /** The subscribers of one loop, of whom only the number counts; remembers what they are sent, by topic. */
 export class RecordingAudience implements Pick<Audience, 'send'> {
-  readonly heard = new Map<string, string[]>();
+  readonly received = new Map<string, string[]>();
   private readonly subscribers = new Map<string, number>();
 
   enter(topic: string): void {
@@ -25,10 +25,12 @@ export class RecordingAudience implements Pick<Audience, 'send'> {
   send(topic: string, makeFrame: () => string, { except }: SendOptions = {}): number {
     const subscribers = this.subscribers.get(topic) ?? 0;
     if (subscribers === 0) return 0;
-    const heard = this.heard.get(topic) ?? [];
-    this.heard.set(topic, heard);
+    const received = this.received.get(topic) ?? [];
+    this.received.set(topic, received);
     const text = textOf(makeFrame());
-    heard.push(except === undefined || text.startsWith('member_') ? text : `${text} but ${except}`);
+    received.push(
+      except === undefined || text.startsWith('member_') ? text : `${text} but ${except}`,
+    );
     return subscribers;
   }
 }
@@ -92,7 +94,7 @@ export class LoopStage {
     const entry = { app, channel: channel(text), held: subscriptions, member, socketId, history };
     const isIn = await this.authority.join(entry, (entered) => {
       found = entered;
-      this.entryAt.set(shared.topic, this.audience.heard.get(shared.topic)?.length ?? 0);
+      this.entryAt.set(shared.topic, this.audience.received.get(shared.topic)?.length ?? 0);
       this.audience.enter(shared.topic);
     });
     if (isIn && found !== undefined) return found;
@@ -164,23 +166,23 @@ export class LoopStage {
   }
 
   /** What was sent to a channel since this was last asked. */
-  heard(app: App, text: string): readonly string[] {
+  received(app: App, text: string): readonly string[] {
     const topic = topicOf(app, channel(text));
     this.entryAt.delete(topic);
-    return this.audience.heard.get(topic)?.splice(0) ?? [];
+    return this.audience.received.get(topic)?.splice(0) ?? [];
   }
 
   /** What of this the last newcomer of the loop got. */
-  heardAfterEntry(app: App, text: string): readonly string[] {
+  receivedAfterEntry(app: App, text: string): readonly string[] {
     const topic = topicOf(app, channel(text));
-    return (this.audience.heard.get(topic) ?? []).slice(this.entryAt.get(topic) ?? 0);
+    return (this.audience.received.get(topic) ?? []).slice(this.entryAt.get(topic) ?? 0);
   }
 
   /** Changes of watched users since this was last asked. */
   watched(): readonly string[] {
     const watched: string[] = [];
-    for (const [name, heard] of this.audience.heard) {
-      if (name.includes('/#watch-')) watched.push(...heard.splice(0));
+    for (const [name, received] of this.audience.received) {
+      if (name.includes('/#watch-')) watched.push(...received.splice(0));
     }
     return watched;
   }

@@ -80,9 +80,9 @@ class Node implements Pick<Audience, 'send'> {
   }
 
   send(topic: Topic, makeFrame: () => string, { except }: SendOptions = {}): number {
-    const heard = [...(this.byTopic.get(topic) ?? [])].filter((one) => one.socketId !== except);
-    for (const client of heard) client.receive(makeFrame());
-    return heard.length;
+    const received = [...(this.byTopic.get(topic) ?? [])].filter((one) => one.socketId !== except);
+    for (const client of received) client.receive(makeFrame());
+    return received.length;
   }
 
   /** Returns whether it has entered, and its connection has not ended meanwhile. */

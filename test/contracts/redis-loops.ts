@@ -156,7 +156,7 @@ export class RedisLoops implements OpenCluster {
       log: this.log,
       serverName: `server-${this.all.length}`,
     });
-    const heard = audience ?? parts.broadcaster.audience;
+    const received = audience ?? parts.broadcaster.audience;
     const servers: RedisServer[] = [];
     const listeners: RedisListener[] = [];
     const engine = await RedisEngine.open({
@@ -165,7 +165,7 @@ export class RedisLoops implements OpenCluster {
       log: silent,
       meter: parts.meter,
       webhooks: parts.webhooks,
-      broadcaster: { ...parts.broadcaster, audience: heard },
+      broadcaster: { ...parts.broadcaster, audience: received },
       terminate: parts.terminate,
       allApps: () => this.apps,
       historyBytes: parts.historyBytes,
@@ -186,7 +186,7 @@ export class RedisLoops implements OpenCluster {
     loop = {
       engine,
       terminated: parts.terminated,
-      audience: heard,
+      audience: received,
       usage: parts.broadcaster.usage,
       servers,
       gap() {

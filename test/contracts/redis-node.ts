@@ -82,15 +82,15 @@ export class Node implements Pick<Audience, 'send'> {
   send(topic: Topic, makeFrame: () => string, { except }: SendOptions = {}): number {
     if (topic.includes('/#watch-')) return this.watched(makeFrame());
     const inside = this.byTopic.get(topic) ?? [];
-    const heard = [...inside].filter(({ socketId }) => socketId !== except);
-    for (const client of heard) {
+    const received = [...inside].filter(({ socketId }) => socketId !== except);
+    for (const client of received) {
       try {
         client.receive(makeFrame());
       } catch (error) {
         this.problems.push(error);
       }
     }
-    return heard.length;
+    return received.length;
   }
 
   async join(text: string, userId: string | undefined): Promise<void> {

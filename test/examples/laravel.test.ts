@@ -102,19 +102,19 @@ describe('the example of Laravel', async () => {
       ),
     });
     expect(page.success).toBe(true);
-    const heard = new Inbox<unknown>('The page');
+    const received = new Inbox<unknown>('The page');
     const window: { Echo?: import('laravel-echo').default<'pusher'> } = {};
     Object.assign(globalThis, { window });
     await import(join(directory.path, 'bootstrap.js'));
     const { Echo } = window;
     Echo?.channel('orders')
-      .subscribed(() => heard.put('subscribed'))
-      .listen('OrderShipped', (data: unknown) => heard.put(data));
-    expect(await heard.next()).toBe('subscribed');
+      .subscribed(() => received.put('subscribed'))
+      .listen('OrderShipped', (data: unknown) => received.put(data));
+    expect(await received.next()).toBe('subscribed');
 
     await backend.trigger('orders', 'App\\Events\\OrderShipped', { order: 7 });
 
-    expect(await heard.next()).toEqual({ order: 7 });
+    expect(await received.next()).toEqual({ order: 7 });
     Echo?.disconnect();
   });
 });

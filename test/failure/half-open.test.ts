@@ -13,24 +13,24 @@ it('detects that clients have vanished without closing, and notifies the members
   const join = async (userId: string) => {
     const client = await RawClient.connect(server);
     const data = JSON.stringify({ user_id: userId });
-    await client.subscribes(CHANNEL, channelAuth(client.socketId, CHANNEL, data));
+    await client.subscribe(CHANNEL, channelAuth(client.socketId, CHANNEL, data));
     return client;
   };
   const vanishing: Awaited<ReturnType<typeof join>>[] = [];
   await using watcher = await join('watcher');
   for (let n = 0; n < MEMBERS; n++) vanishing.push(await join(`gone-${n}`));
   for (let n = 0; n < MEMBERS; n++) {
-    expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
+    expect(await watcher.receive()).toMatchObject({ event: 'pusher_internal:member_added' });
   }
   const beganMs = performance.now();
 
   // No FIN, no RST, and nothing is read: their cable is cut.
-  for (const client of vanishing) client.listensNoMore();
+  for (const client of vanishing) client.pauseReading();
 
   const left = new Set<unknown>();
   while (left.size < MEMBERS) {
-    const { event, data } = await watcher.hears();
-    if (event === 'pusher:ping') watcher.says({ event: 'pusher:pong', data: {} });
+    const { event, data } = await watcher.receive();
+    if (event === 'pusher:ping') watcher.send({ event: 'pusher:pong', data: {} });
     else if (event === 'pusher_internal:member_removed') left.add(JSON.parse(String(data)).user_id);
   }
 
@@ -40,7 +40,7 @@ it('detects that clients have vanished without closing, and notifies the members
   const users = await api(server, 'GET', `/apps/${APP.id}/channels/${CHANNEL}/users`);
   expect(await users.json()).toEqual({ users: [{ id: 'watcher' }] });
   for (const client of vanishing) {
-    client.listensAgain();
+    client.resumeReading();
     expect(await client.closed).toMatchObject({ code: 4201 });
   }
 });

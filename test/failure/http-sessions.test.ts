@@ -129,7 +129,7 @@ it(
         number++;
         return pages.map(({ last }) => last);
       },
-      (heard) => heard.every((last) => last >= number - 2),
+      (received) => received.every((last) => last >= number - 2),
     );
 
     expect(pages.flatMap(({ faults }) => faults)).toEqual([]);

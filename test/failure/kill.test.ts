@@ -35,7 +35,7 @@ interface Answered {
 
 /** A webhook endpoint that accepts nothing until `open` is called. */
 function endpoint() {
-  const heard = new Set<string>();
+  const received = new Set<string>();
   let isOpen = false;
   const http = Bun.serve({
     hostname: '127.0.0.1',
@@ -43,7 +43,7 @@ function endpoint() {
     async fetch(request) {
       if (!isOpen) return new Response('later', { status: 503 });
       const { events } = (await request.json()) as { events: { channel: string }[] };
-      for (const { channel } of events) heard.add(channel);
+      for (const { channel } of events) received.add(channel);
       return new Response();
     },
   });
@@ -53,7 +53,7 @@ function endpoint() {
       isOpen = true;
     },
     /** The channels of which no event has arrived. */
-    missing: (channels: readonly string[]) => channels.filter((channel) => !heard.has(channel)),
+    missing: (channels: readonly string[]) => channels.filter((channel) => !received.has(channel)),
     [Symbol.asyncDispose]: () => http.stop(true),
   };
 }
@@ -81,10 +81,10 @@ async function load(server: Fanfare, round: number) {
   const run = async () => {
     for (let n = 0; ; n++) {
       const channel = `round-${round}-${n}`;
-      await client.subscribes(channel);
+      await client.subscribe(channel);
       occupied.push({ what: channel, atMs: Date.now() });
       await trigger(server, { name: 'e', channel, data: 'x' });
-      await client.hears();
+      await client.receive();
       triggered.push({ what: channel, atMs: Date.now() });
       await Bun.sleep(LOAD_PAUSE_MS);
     }

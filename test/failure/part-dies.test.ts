@@ -81,12 +81,12 @@ describe('a server of which a part dies', () => {
   ])('ends one connection whose message fails, and no other: %s, %p', async (fault, code) => {
     await using server = await startFaulty(fault);
     await using other = await RawClient.connect(server);
-    await other.subscribes('news');
+    await other.subscribe('news');
     await using unlucky = await RawClient.connect(server);
     server.process.kill('SIGUSR2');
     await server.logged(/^subscribing fails/);
 
-    unlucky.says({ event: 'pusher:subscribe', data: { channel: 'news' } });
+    unlucky.send({ event: 'pusher:subscribe', data: { channel: 'news' } });
 
     expect(await unlucky.closed).toMatchObject({ code });
     expect(JSON.parse(await server.logged(/A message failed inside/))).toMatchObject({
@@ -95,6 +95,6 @@ describe('a server of which a part dies', () => {
       error: expect.stringContaining('a fault of the test'),
     });
     await trigger(server, { name: 'e', channel: 'news', data: 'still here' });
-    expect(await other.hears()).toMatchObject({ event: 'e', data: 'still here' });
+    expect(await other.receive()).toMatchObject({ event: 'e', data: 'still here' });
   });
 });

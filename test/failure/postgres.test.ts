@@ -75,7 +75,7 @@ describe('a server whose PostgreSQL', () => {
         'store: the database cannot be reached (',
       );
       await using late = await RawClient.connect(server);
-      await late.subscribes('while-it-was-away');
+      await late.subscribe('while-it-was-away');
       const before = Date.now();
       while (Date.now() - before < 2500) await talk.say();
       expect(await readiness(server)).toStartWith('503');
@@ -84,9 +84,9 @@ describe('a server whose PostgreSQL', () => {
       expect(await becomes(server, /^200/, talk.say)).toBe('200 ready\n');
       await server.logged(/The store works again/);
       while (!endpoint.bodies.join().includes('while-it-was-away')) await talk.say();
-      const told = complaints(server);
-      expect(told).toContain('The store does not work');
-      expect(told).toEqual([...new Set(told)]);
+      const complaining = complaints(server);
+      expect(complaining).toContain('The store does not work');
+      expect(complaining).toEqual([...new Set(complaining)]);
 
       expect(await server.stop()).toBe(0);
       expect(await usageIn(postgres.url)).toBeGreaterThanOrEqual(talk.messages);
@@ -152,15 +152,15 @@ describe('a server whose PostgreSQL', () => {
       for (let round = 0; round < 3; round++) {
         for (let n = 0; n < 40; n++) {
           const channel = `round-${round}-${n}`;
-          await client.subscribes(channel);
+          await client.subscribe(channel);
           channels.push(channel);
         }
         postgres.kill();
         await postgres.start();
       }
       await becomes(server, /^200/, async () => undefined);
-      const heard = () => endpoint.bodies.join();
-      while (!channels.every((channel) => heard().includes(`"${channel}"`))) await Bun.sleep(20);
+      const received = () => endpoint.bodies.join();
+      while (!channels.every((channel) => received().includes(`"${channel}"`))) await Bun.sleep(20);
       await webhooksOf(server, 'state=waiting', 0);
       await using sql = new SQL(postgres.url, { max: 1 });
       const rows: { body: string }[] = await sql`SELECT body FROM outbox_requests`;

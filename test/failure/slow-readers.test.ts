@@ -13,7 +13,7 @@ const EVENTS_MAX = 1000;
 
 async function subscriber(server: Fanfare, channels: readonly string[]) {
   const client = await RawClient.connect(server);
-  for (const channel of channels) await client.subscribes(channel);
+  for (const channel of channels) await client.subscribe(channel);
   return client;
 }
 
@@ -31,10 +31,10 @@ it(
     await using healthyBoth = await subscriber(server, ['hot', 'quiet']);
     // These read nothing either, but are sent too little to be slow.
     await using quietOnly = await subscriber(server, ['quiet']);
-    quietOnly.listensNoMore();
+    quietOnly.pauseReading();
     const slow: Awaited<ReturnType<typeof subscriber>>[] = [];
     for (let n = 0; n < SLOW; n++) slow.push(await subscriber(server, ['hot', 'quiet']));
-    for (const client of slow) client.listensNoMore();
+    for (const client of slow) client.pauseReading();
     let allClosed = false;
     const last = server.logged(new RegExp(`read too slowly.*"closedSoFar":${SLOW}\\b`)).then(() => {
       allClosed = true;
@@ -47,10 +47,10 @@ it(
       if (hot % 10 === 0)
         await trigger(server, { name: 'e', channel: 'quiet', data: `${quiet++}` });
       // Readers that read are in step; what they read is compared below, in the order in which it came.
-      const { data } = await healthyHot.hears();
+      const { data } = await healthyHot.receive();
       expect(String(data)).toStartWith(`${hot - 1}:`);
       if (hot % 10 === 0) {
-        expect(await healthyQuiet.hears()).toMatchObject({
+        expect(await healthyQuiet.receive()).toMatchObject({
           channel: 'quiet',
           data: `${quiet - 1}`,
         });
@@ -65,19 +65,20 @@ it(
     expect(new Set(closed.map((line) => JSON.parse(line).connection))).toEqual(
       new Set(slow.map(({ socketId }) => socketId)),
     );
-    const heard = { hot: 0, quiet: 0 };
-    while (heard.hot < hot || heard.quiet < quiet) {
-      const { channel, data } = await healthyBoth.hears();
-      if (channel === 'hot') expect(String(data)).toStartWith(`${heard.hot++}:`);
-      else expect(String(data)).toBe(`${heard.quiet++}`);
+    const received = { hot: 0, quiet: 0 };
+    while (received.hot < hot || received.quiet < quiet) {
+      const { channel, data } = await healthyBoth.receive();
+      if (channel === 'hot') expect(String(data)).toStartWith(`${received.hot++}:`);
+      else expect(String(data)).toBe(`${received.quiet++}`);
     }
-    quietOnly.listensAgain();
-    for (let n = 0; n < quiet; n++) expect(await quietOnly.hears()).toMatchObject({ data: `${n}` });
+    quietOnly.resumeReading();
+    for (let n = 0; n < quiet; n++)
+      expect(await quietOnly.receive()).toMatchObject({ data: `${n}` });
     for (const client of [healthyHot, healthyQuiet, healthyBoth, quietOnly]) {
-      await client.hearsNothing();
+      await client.receiveNothing();
     }
     for (const client of slow) {
-      client.listensAgain();
+      client.resumeReading();
       // No close frame: there was no room for one.
       expect(await client.closed).toMatchObject({ code: undefined });
     }

@@ -21,7 +21,7 @@ class Member {
   static async join(server: Fanfare, channel: string, userId: string): Promise<Member> {
     const client = await RawClient.connect(server);
     const data = JSON.stringify({ user_id: userId });
-    const { data: list } = await client.subscribes(
+    const { data: list } = await client.subscribe(
       channel,
       channelAuth(client.socketId, channel, data),
     );
@@ -32,9 +32,9 @@ class Member {
 
   /** Reads everything that was sent to it before now, and returns the members that it knows then. */
   async knows(): Promise<string[]> {
-    this.client.says({ event: 'pusher:ping', data: {} });
+    this.client.send({ event: 'pusher:ping', data: {} });
     for (;;) {
-      const { event, data } = await this.client.hears();
+      const { event, data } = await this.client.receive();
       if (event === 'pusher:pong') return [...this.known].sort();
       const { user_id: userId } = JSON.parse(String(data));
       if (event === 'pusher_internal:member_added') {

@@ -33,7 +33,7 @@ export async function becomes(server: Fanfare, wanted: RegExp, meanwhile: () => 
 /** Triggers events that one client must receive, each as soon as the one before was received. */
 export async function chat(server: Fanfare) {
   const client = await RawClient.connect(server);
-  await client.subscribes('news');
+  await client.subscribe('news');
   let said = 0;
   return {
     /** One request and one delivery: two messages of the app's usage. */
@@ -41,7 +41,7 @@ export async function chat(server: Fanfare) {
       const data = String(said++);
       await Bun.sleep(PAUSE_MS);
       await trigger(server, { name: 'e', channel: 'news', data });
-      expect(await client.hears()).toMatchObject({ event: 'e', data });
+      expect(await client.receive()).toMatchObject({ event: 'e', data });
     },
     get messages() {
       return said * 2;

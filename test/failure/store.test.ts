@@ -51,7 +51,7 @@ describe('a server whose store', () => {
         // It stays so, over several attempts to write.
         for (let n = 0; n < 3; n++) {
           await using passing = await RawClient.connect(server);
-          await passing.subscribes(`passing-${n}`);
+          await passing.subscribe(`passing-${n}`);
           const before = Date.now();
           while (Date.now() - before < 1200) await talk.say();
           expect(await readiness(server)).toStartWith('503');
@@ -59,9 +59,9 @@ describe('a server whose store', () => {
       }
       expect(await becomes(server, /^200/, talk.say)).toBe('200 ready\n');
       await server.logged(/The store works again/);
-      const told = complaints(server);
-      expect(told).toContain('Usage cannot be written to the store');
-      expect(told).toEqual([...new Set(told)]);
+      const complaining = complaints(server);
+      expect(complaining).toContain('Usage cannot be written to the store');
+      expect(complaining).toEqual([...new Set(complaining)]);
 
       expect(await server.stop()).toBe(0);
       expect(usageIn(server.directory)).toBeGreaterThanOrEqual(talk.messages);
@@ -89,9 +89,9 @@ describe('a server whose store', () => {
 
       await limitFileSize(server, 'unlimited');
       expect(await becomes(server, /^200/, talk.say)).toBe('200 ready\n');
-      const told = complaints(server);
-      expect(told).toContain('Usage cannot be written to the store');
-      expect(told).toEqual([...new Set(told)]);
+      const complaining = complaints(server);
+      expect(complaining).toContain('Usage cannot be written to the store');
+      expect(complaining).toEqual([...new Set(complaining)]);
 
       expect(await server.stop()).toBe(0);
       expect(usageIn(server.directory)).toBeGreaterThanOrEqual(talk.messages);
@@ -112,8 +112,8 @@ describe('a server whose store', () => {
       );
       const before = Date.now();
       while (Date.now() - before < 1500) await talk.say();
-      const told = complaints(server);
-      expect(told).toEqual([...new Set(told)]);
+      const complaining = complaints(server);
+      expect(complaining).toEqual([...new Set(complaining)]);
 
       await expect(restart(server, 'SIGKILL')).rejects.toThrow(/(damaged|cannot be opened)/);
     },

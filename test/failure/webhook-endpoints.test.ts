@@ -17,20 +17,20 @@ const appWith = (id: string, url: string) => ({
 
 /** An endpoint that keeps what it receives. */
 function endpoint(port = 0) {
-  const heard = new Inbox<string>('the endpoint');
+  const received = new Inbox<string>('the endpoint');
   const http = Bun.serve({
     hostname: '127.0.0.1',
     port,
     async fetch(request) {
       const { events } = (await request.json()) as { events: { channel: string }[] };
-      for (const { channel } of events) heard.put(channel);
+      for (const { channel } of events) received.put(channel);
       return new Response();
     },
   });
   return {
     port: Number(http.port),
     url: `http://127.0.0.1:${http.port}/`,
-    heard,
+    received,
     [Symbol.asyncDispose]: () => http.stop(true),
   };
 }
@@ -67,16 +67,16 @@ async function occupy(server: Fanfare, app: string, channel: string): Promise<Ra
   const client = await RawClient.connect(server, {
     path: `/app/${app}-key?protocol=7&client=js&version=8.6.0`,
   });
-  await client.subscribes(channel);
+  await client.subscribe(channel);
   return client;
 }
 
 /** The server delivers events to clients. */
 async function delivers(server: Fanfare): Promise<void> {
   await using client = await RawClient.connect(server);
-  await client.subscribes('news');
+  await client.subscribe('news');
   await trigger(server, { name: 'e', channel: 'news', data: 'x' });
-  expect(await client.hears()).toMatchObject({ event: 'e', data: 'x' });
+  expect(await client.receive()).toMatchObject({ event: 'e', data: 'x' });
 }
 
 /** The most memory that the server ever had. Linux only. */
@@ -100,7 +100,7 @@ describe('a server whose webhook endpoint', () => {
 
       await using back = endpoint(port);
 
-      expect([await back.heard.next(), await back.heard.next()].sort()).toEqual(['a', 'b']);
+      expect([await back.received.next(), await back.received.next()].sort()).toEqual(['a', 'b']);
     },
     LONG_MS,
   );
@@ -117,7 +117,7 @@ describe('a server whose webhook endpoint', () => {
 
       await using _one = await occupy(server, 'shop', 'fast');
 
-      expect(await good.heard.next()).toBe('fast');
+      expect(await good.received.next()).toBe('fast');
       await delivers(server);
       await server.logged(/Webhook attempted.*"outcome":"timeout"/);
       for (const client of clients) await client[Symbol.asyncDispose]();

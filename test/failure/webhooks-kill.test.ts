@@ -52,7 +52,7 @@ function run(store: string, url: string, first?: number) {
 it('delivers after kill -9 everything that was accepted more than 250 ms before', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'fanfare-kill-'));
   stops.defer(() => rm(folder, { recursive: true }));
-  const heard = { '/single': new Set<number>(), '/batched': new Set<number>() };
+  const received = { '/single': new Set<number>(), '/batched': new Set<number>() };
   let up = false;
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -61,7 +61,7 @@ it('delivers after kill -9 everything that was accepted more than 250 ms before'
       if (!up) return new Response('later', { status: 503 });
       const { events } = (await request.json()) as { events: { channel: string }[] };
       const path = new URL(request.url).pathname === '/single' ? '/single' : '/batched';
-      for (const { channel } of events) heard[path].add(Number(channel));
+      for (const { channel } of events) received[path].add(Number(channel));
       return new Response();
     },
   });
@@ -84,8 +84,8 @@ it('delivers after kill -9 everything that was accepted more than 250 ms before'
 
   up = true;
   run(store, url);
-  await until(() => safe.every((number) => heard['/single'].has(number)));
-  await until(() => safe.every((number) => heard['/batched'].has(number)));
+  await until(() => safe.every((number) => received['/single'].has(number)));
+  await until(() => safe.every((number) => received['/batched'].has(number)));
 }, 180_000);
 
 async function until(holds: () => boolean): Promise<void> {

@@ -48,8 +48,8 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
     while (!isOver()) {
       for (let n = 0; n < 50; n++) {
         const channel = options['channel'] ?? `storm-${toggles}`;
-        client.says({ event: 'pusher:subscribe', data: { channel } });
-        client.says({ event: 'pusher:unsubscribe', data: { channel } });
+        client.send({ event: 'pusher:subscribe', data: { channel } });
+        client.send({ event: 'pusher:unsubscribe', data: { channel } });
         toggles++;
       }
       await Bun.sleep(1);
@@ -65,7 +65,7 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
       const client = await RawClient.connect(options, { path: options.path });
       clients.push(client);
       for (let n = 0; n < 1000; n++) {
-        client.says({ event: 'pusher:subscribe', data: { channel: `many-${subscribed++}` } });
+        client.send({ event: 'pusher:subscribe', data: { channel: `many-${subscribed++}` } });
       }
       await Bun.sleep(5);
     }
@@ -92,11 +92,11 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
     const one = async () => {
       while (!isOver()) {
         const { promise, resolve } = Promise.withResolvers<void>();
-        let heard = 0;
+        let received = 0;
         const socket = connect(options.port, '127.0.0.1', () => void socket.write(burst));
         socket.on('data', (data) => {
-          heard += data.length;
-          if (heard > 60_000) resolve();
+          received += data.length;
+          if (received > 60_000) resolve();
         });
         socket.on('error', () => undefined);
         socket.on('close', () => resolve());
@@ -150,7 +150,7 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
   },
 
   /** Sends requests whose target is expensive to read before the sender is known. */
-  async requests() {
+  async sendRequest() {
     const target = String(options['target']);
     const perSecond = Number(options['perSecond'] ?? 0);
     let sent = 0;

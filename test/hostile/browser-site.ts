@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { makeSelfSigned } from '../../src/certificates/self-signed.ts';
 import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import { readWebToken } from '../../src/push/requests/web-subscription.ts';
-import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { PushRequests, requestPush } from '../../testing/clients/push-requests.ts';
 import { configOf, type Fanfare, spawnFanfare } from '../../testing/servers/fanfare.ts';
 import { pushSettings } from '../../testing/servers/push-server.ts';
 import { fillStore, type StoredRow } from '../failure/push/delivery-rows.ts';
@@ -134,7 +134,7 @@ export class BrowserSite implements AsyncDisposable {
     const requests = this.requests[instance];
     if (requests === undefined) throw new Error(`There is no instance ${instance}`);
     const body = { interests: [interest], web: { notification: { title: 'Hello' } } };
-    const { status, json } = await askPush(this.server, requests.publish(body));
+    const { status, json } = await requestPush(this.server, requests.publish(body));
     if (status !== 200) throw new Error(`${status} ${JSON.stringify(json)}`);
   }
 

@@ -18,7 +18,7 @@ describe('a client is served as usual while a client of another app', () => {
       moreApps: [{ ...LOUD, subscriptionCounts: true, clientEvents: true }],
     });
     honest = await RawClient.connect(server);
-    await honest.subscribes('mine');
+    await honest.subscribe('mine');
   });
   afterAll(async () => {
     await honest[Symbol.asyncDispose]();
@@ -68,7 +68,7 @@ describe('a client is served as usual while a client of another app', () => {
 
   it('has done all of that: events still arrive', async () => {
     await trigger(server, { name: 'e', channel: 'mine', data: 'still here' });
-    expect(await honest.hears()).toMatchObject({ event: 'e', data: 'still here' });
+    expect(await honest.receive()).toMatchObject({ event: 'e', data: 'still here' });
   });
 });
 
@@ -78,17 +78,17 @@ describe('a page of a real client', () => {
     for (let visit = 0; visit < 2; visit++) {
       await using client = await RawClient.connect(server);
       for (let n = 0; n < 1000; n++) {
-        client.says({ event: 'pusher:subscribe', data: { channel: `c-${n}` } });
+        client.send({ event: 'pusher:subscribe', data: { channel: `c-${n}` } });
       }
       for (let n = 0; n < 1000; n++) {
-        expect(await client.hears()).toMatchObject({
+        expect(await client.receive()).toMatchObject({
           event: 'pusher_internal:subscription_succeeded',
           channel: `c-${n}`,
         });
       }
-      client.says({ event: 'pusher:subscribe', data: { channel: 'one-too-many' } });
+      client.send({ event: 'pusher:subscribe', data: { channel: 'one-too-many' } });
       // Refused because of its rate or, if that has room again by now, because of its number of channels.
-      expect(await client.hears()).toMatchObject({ event: 'pusher:error' });
+      expect(await client.receive()).toMatchObject({ event: 'pusher:error' });
     }
   });
 });
@@ -103,9 +103,9 @@ describe('a client that reconnects repeatedly', () => {
     });
     const visit = async () => {
       await using client = await RawClient.connect(server);
-      for (let n = 0; n < 1000; n++) client.says({ event: 'pusher:ping', data: {} });
+      for (let n = 0; n < 1000; n++) client.send({ event: 'pusher:ping', data: {} });
       for (let n = 0; n < 1000; n++) {
-        expect(await client.hears()).toMatchObject({ event: 'pusher:pong' });
+        expect(await client.receive()).toMatchObject({ event: 'pusher:pong' });
       }
     };
     await visit();
@@ -122,20 +122,20 @@ describe('a client that sends too much', () => {
     await using server = await startFanfare({ channels: { framesPerSecond: 10 } });
     await using client = await RawClient.connect(server);
     // The burst is twice the rate of 10 per second plus the limit of channels; each second adds 10.
-    for (let n = 0; n < 2060; n++) client.says({ event: 'pusher:ping', data: {} });
-    let heard = await client.hears();
+    for (let n = 0; n < 2060; n++) client.send({ event: 'pusher:ping', data: {} });
+    let received = await client.receive();
     let pongs = 0;
-    for (; heard.event === 'pusher:pong'; heard = await client.hears()) pongs++;
+    for (; received.event === 'pusher:pong'; received = await client.receive()) pongs++;
     expect(pongs).toBeGreaterThanOrEqual(2000);
-    expect(heard).toEqual({
+    expect(received).toEqual({
       event: 'pusher:error',
       data: {
         code: 4301,
         message: 'Message rejected due to rate limit: at most 10 per second',
       },
     });
-    const again = setInterval(() => client.says({ event: 'pusher:ping', data: {} }), 200);
-    expect(await client.hears()).toMatchObject({ event: 'pusher:pong' });
+    const again = setInterval(() => client.send({ event: 'pusher:ping', data: {} }), 200);
+    expect(await client.receive()).toMatchObject({ event: 'pusher:pong' });
     clearInterval(again);
   });
 
@@ -145,26 +145,30 @@ describe('a client that sends too much', () => {
     });
     await using client = await RawClient.connect(server);
     const toggle = () => {
-      client.says({ event: 'pusher:subscribe', data: { channel: 'a' } });
-      client.says({ event: 'pusher:unsubscribe', data: { channel: 'a' } });
+      client.send({ event: 'pusher:subscribe', data: { channel: 'a' } });
+      client.send({ event: 'pusher:unsubscribe', data: { channel: 'a' } });
     };
     // The burst is 20; each second adds 2.
     for (let n = 0; n < 60; n++) toggle();
-    let heard = await client.hears();
+    let received = await client.receive();
     let subscribed = 0;
-    for (; heard.event === 'pusher_internal:subscription_succeeded'; heard = await client.hears()) {
+    for (
+      ;
+      received.event === 'pusher_internal:subscription_succeeded';
+      received = await client.receive()
+    ) {
       subscribed++;
     }
     expect(subscribed).toBeGreaterThanOrEqual(20);
     const message = 'Subscription rejected due to rate limit: at most 2 per second';
-    expect(heard).toEqual({ event: 'pusher:error', data: { code: 4301, message } });
-    expect(await client.hears()).toEqual({
+    expect(received).toEqual({ event: 'pusher:error', data: { code: 4301, message } });
+    expect(await client.receive()).toEqual({
       event: 'pusher:subscription_error',
       channel: 'a',
       data: JSON.stringify({ type: 'LimitReached', error: message, status: 4301 }),
     });
     // Unsubscribing is never refused; this client is just not subscribed.
-    expect(await client.hears()).toMatchObject({ event: 'pusher:error', data: { code: null } });
+    expect(await client.receive()).toMatchObject({ event: 'pusher:error', data: { code: null } });
     await server.logged(new RegExp(message));
   });
 });

@@ -50,15 +50,15 @@ describe('2,000 silent and 500 half-sent connections', () => {
   it.concurrent('do not keep others from being served, and are closed within 60 s', async () => {
     await using server = await startFanfare();
     await using honest = await RawClient.connect(server);
-    await honest.subscribes('a');
+    await honest.subscribe('a');
     const silent = hold(server.port, 2000, '');
     const half = hold(server.port, 500, 'GET /app/x HTTP/1.1\r\nHost: ');
 
     const tookMs = await until(async () => {
       await trigger(server, { name: 'e', channel: 'a', data: 'x' });
-      expect(await honest.hears()).toMatchObject({ event: 'e' });
+      expect(await honest.receive()).toMatchObject({ event: 'e' });
       await using newcomer = await RawClient.connect(server);
-      await newcomer.hearsNothing();
+      await newcomer.receiveNothing();
       return silent.ended() + half.ended() === 2500;
     }, 180_000);
 
@@ -81,7 +81,7 @@ describe('a server that may have 500 open files', () => {
       openFilesLimit: 500,
     });
     await using honest = await RawClient.connect(server);
-    await honest.subscribes('a');
+    await honest.subscribe('a');
 
     for (let attack = 0; attack < runs(1, 3); attack++) {
       const flood = hold(server.port, 700, '');
@@ -89,7 +89,7 @@ describe('a server that may have 500 open files', () => {
       const cpuBefore = cpuSeconds(server);
       const beganMs = performance.now();
       await until(async () => {
-        await honest.pings();
+        await honest.ping();
         return performance.now() - beganMs > 3000;
       }, 60_000);
       // A loop that spins takes all of a core.
@@ -101,7 +101,7 @@ describe('a server that may have 500 open files', () => {
         return client !== undefined;
       }, 60_000);
       await trigger(server, { name: 'e', channel: 'a', data: 'x' });
-      expect(await honest.hears()).toMatchObject({ event: 'e' });
+      expect(await honest.receive()).toMatchObject({ event: 'e' });
       flood.destroy();
     }
   }, 180_000);
@@ -115,7 +115,7 @@ describe('a server that may have 500 open files', () => {
       const client = await RawClient.connect(server).catch(() => undefined);
       if (client === undefined) return;
       honest.push(client);
-      await client.subscribes('a');
+      await client.subscribe('a');
       void client.closed.then(() => ended++);
     };
     for (let n = 0; n < 10; n++) await join();
@@ -133,7 +133,7 @@ describe('a server that may have 500 open files', () => {
     }
     expect(ended).toBe(0);
     await trigger(server, { name: 'e', channel: 'a', data: 'x' });
-    for (const client of honest) expect(await client.hears()).toMatchObject({ event: 'e' });
+    for (const client of honest) expect(await client.receive()).toMatchObject({ event: 'e' });
     for (const client of honest) await client[Symbol.asyncDispose]();
   }, 180_000);
 
@@ -143,16 +143,16 @@ describe('a server that may have 500 open files', () => {
     let refused: number | undefined;
     while (refused === undefined && loud.length < 600) {
       const client = await RawClient.open(server, { path: LOUD_PATH });
-      const { event, data } = await client.hears();
+      const { event, data } = await client.receive();
       if (event === 'pusher:error') refused = (data as { code: number }).code;
       loud.push(client);
     }
     expect(refused).toBe(4100);
     // Connections of another app are accepted; the app with most connections loses some.
     await using honest = await RawClient.connect(server);
-    await honest.subscribes('a');
+    await honest.subscribe('a');
     await trigger(server, { name: 'e', channel: 'a', data: 'x' });
-    expect(await honest.hears()).toMatchObject({ event: 'e' });
+    expect(await honest.receive()).toMatchObject({ event: 'e' });
     const [closed] = await firstClosed(loud, 1);
     expect(await closed?.closed).toMatchObject({ code: 4100 });
     await server.logged(/Connection closed: the server is full.*"app":"loud"/);
@@ -172,9 +172,12 @@ describe('a server with a limit of ten connections', () => {
     await using two = await RawClient.connect(server);
     const closed = await firstClosed(loud, 2);
     const left = loud.filter((client) => !closed.includes(client));
-    expect(await closed[0]?.hears()).toMatchObject({ event: 'pusher:error', data: { code: 4100 } });
+    expect(await closed[0]?.receive()).toMatchObject({
+      event: 'pusher:error',
+      data: { code: 4100 },
+    });
     expect(await closed[1]?.closed).toMatchObject({ code: 4100 });
-    for (const client of [one, two, ...left]) await client.hearsNothing();
+    for (const client of [one, two, ...left]) await client.receiveNothing();
     for (const client of loud) await client[Symbol.asyncDispose]();
   });
 
@@ -190,7 +193,7 @@ describe('a server with a limit of ten connections', () => {
     await using honest = await from('192.0.2.2');
     const [closed] = await firstClosed(loud, 1);
     expect(await closed?.closed).toMatchObject({ code: 4100 });
-    await honest.hearsNothing();
+    await honest.receiveNothing();
     const line = await server.logged(/Connection closed: the server is full/);
     expect(JSON.parse(line)).toMatchObject({ address: '192.0.2.1' });
     for (const client of loud) await client[Symbol.asyncDispose]();
@@ -211,10 +214,13 @@ describe('a server with a limit of ten connections', () => {
     const loud: RawClient[] = [];
     for (let n = 0; n < 20; n++) loud.push(await from(`2001:db8:0:${n}::1`, LOUD_PATH));
     for (const client of school) {
-      expect(await client.hears()).toMatchObject({ event: 'pusher:connection_established' });
-      await client.hearsNothing();
+      expect(await client.receive()).toMatchObject({ event: 'pusher:connection_established' });
+      await client.receiveNothing();
     }
-    expect(await loud[19]?.hears()).toMatchObject({ event: 'pusher:error', data: { code: 4100 } });
+    expect(await loud[19]?.receive()).toMatchObject({
+      event: 'pusher:error',
+      data: { code: 4100 },
+    });
     for (const client of [...school, ...loud]) await client[Symbol.asyncDispose]();
   });
 });

@@ -48,7 +48,7 @@ beforeAll(async () => {
     moreApps: [{ ...LOUD, limits: { eventDataBytes: 1_000_000 } }],
   });
   honest = await RawClient.connect(server, { transport: 'ws' });
-  await honest.subscribes('mine');
+  await honest.subscribe('mine');
   session = new SessionRequests(server);
   stream = await session.stream();
   await stream.opens();
@@ -95,7 +95,7 @@ async function strikeUntil(
 const connectionOf = async (address: string) => {
   const connection = await RawHttp.open(server);
   const posts = (target: string, framing = 'Content-Length: 0\r\n\r\n') =>
-    connection.writes(
+    connection.write(
       `POST ${target} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${address}\r\n${framing}`,
     );
   return Object.assign(connection, { posts });
@@ -109,10 +109,10 @@ async function figure(name: string): Promise<number> {
 /** Both clients of the other app still get what is published. */
 async function expectServed(): Promise<void> {
   await trigger(server, { name: 'e', channel: 'mine', data: 'still here' });
-  expect(await honest.hears()).toMatchObject({ event: 'e', data: 'still here' });
-  let heard = await stream.messages();
-  while (heard.length === 0) heard = await stream.messages();
-  expect(heard).toMatchObject([{ event: 'e', data: 'still here' }]);
+  expect(await honest.receive()).toMatchObject({ event: 'e', data: 'still here' });
+  let received = await stream.messages();
+  while (received.length === 0) received = await stream.messages();
+  expect(received).toMatchObject([{ event: 'e', data: 'still here' }]);
 }
 
 describe('clients of another app and address are served as usual while a stranger', () => {
@@ -150,7 +150,7 @@ describe('clients of another app and address are served as usual while a strange
     // The address of another stranger is not stopped.
     await using other = await connectionOf('192.0.2.4');
     other.posts(loud('other', 'xhr'));
-    expect((await other.reads('POST')).body).toBe('o\n');
+    expect((await other.read('POST')).body).toBe('o\n');
     await expectServed();
   });
 
@@ -198,9 +198,9 @@ describe('clients of the same app at other addresses are served as usual while a
     const number = session.skip();
     connection.posts(`${pathname}/xhr_send?n=${number}`, 'Transfer-Encoding: chunked\r\n\r\n');
     const ping = { event: 'pusher:ping', data: { text: 'x'.repeat(2000) } };
-    connection.writes(chunkBytes(JSON.stringify([JSON.stringify(ping)])));
-    connection.writes('0\r\n\r\n');
-    expect((await connection.reads('POST')).status).toBe(204);
+    connection.write(chunkBytes(JSON.stringify([JSON.stringify(ping)])));
+    connection.write('0\r\n\r\n');
+    expect((await connection.read('POST')).status).toBe(204);
     expect(await stream.messages()).toMatchObject([{ event: 'pusher:pong' }]);
     await expectServed();
   });
@@ -218,7 +218,7 @@ describe('a client whose message does not arrive in full', () => {
     const { pathname } = new URL(broken.base);
     await using connection = await connectionOf('192.0.2.9');
     connection.posts(`${pathname}/xhr_send?n=2`, framing);
-    connection.finishes();
+    connection.endWriting();
     let line = await lines.line();
     while (!line.startsWith('c')) line = await lines.line();
     expect(line).toStartWith('c[4100,"A message did not arrive in full');
@@ -231,7 +231,7 @@ describe('what waits for all clients', () => {
     const idle: SessionRequests[] = [];
     for (let n = 0; n < 12; n++) {
       const one = new SessionRequests(server, { key: 'loud-key' });
-      await one.pollsOpen();
+      await one.pollOpen();
       const confirmed = one.poll();
       await one.send(subscribe('shared'));
       await confirmed;

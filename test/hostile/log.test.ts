@@ -201,9 +201,9 @@ describe('a log without a reader', () => {
     await using client = await RawClient.connect({ port });
     for (let at = 0; at < 10; at++) {
       const startMs = performance.now();
-      await client.subscribes(`news-${at}`);
+      await client.subscribe(`news-${at}`);
       await trigger({ port }, { name: 'e', channel: `news-${at}`, data: 'x' });
-      expect(await client.hears()).toMatchObject({ event: 'e' });
+      expect(await client.receive()).toMatchObject({ event: 'e' });
       expect((await endpoint.events.next()).channel).toBe(`news-${at}`);
       expect(performance.now() - startMs).toBeLessThan(8_000);
       // Each refusal is logged.
@@ -233,9 +233,9 @@ describe('the log while strangers send bad requests', () => {
     for (let round = 0; round < ROUNDS; round++) {
       await using client = await RawClient.connect(server);
       for (let count = 0; count < 50; count++) {
-        client.says({ event: 'pusher:subscribe', data: { channel: 'private-a', auth: 'wrong' } });
+        client.send({ event: 'pusher:subscribe', data: { channel: 'private-a', auth: 'wrong' } });
       }
-      for (let count = 0; count < 50; count++) await client.hears();
+      for (let count = 0; count < 50; count++) await client.receive();
       for (let address = 0; address < ADDRESSES; address++) {
         const sender = `2001:db8:${round.toString(16)}:${address.toString(16)}::1`;
         socket.write(`GET /x HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ${sender}\r\n\r\n`);

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
-import { askPush, PushRequests } from '../../testing/clients/push-requests.ts';
+import { PushRequests, requestPush } from '../../testing/clients/push-requests.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { Inbox } from '../../testing/inbox.ts';
 import { sampleMachineDelay } from '../../testing/machine-delay.ts';
@@ -35,18 +35,18 @@ const attacker = instanceOf('b');
 
 /** An endpoint that is notified which channels were occupied, and when. Milliseconds. */
 function endpoint() {
-  const heard = new Inbox<{ readonly channel: string; readonly atMs: number }>('the endpoint');
+  const received = new Inbox<{ readonly channel: string; readonly atMs: number }>('the endpoint');
   const http = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     async fetch(request) {
       const { events } = (await request.json()) as { events: { channel: string }[] };
-      for (const { channel } of events) heard.put({ channel, atMs: performance.now() });
+      for (const { channel } of events) received.put({ channel, atMs: performance.now() });
       return new Response();
     },
   });
   stops.defer(() => http.stop(true));
-  return { port: Number(http.port), heard };
+  return { port: Number(http.port), received };
 }
 
 const appWith = (id: string, urls: readonly string[]) => ({
@@ -60,7 +60,7 @@ interface Site {
   readonly server: Fanfare;
   readonly names: NameServer;
   readonly apns: FakeApns;
-  readonly heard: ReturnType<typeof endpoint>['heard'];
+  readonly received: ReturnType<typeof endpoint>['received'];
 }
 
 /** A server that asks a name server which is silent for names below `black-hole.test`. */
@@ -92,7 +92,7 @@ async function start(deadWebhooks: readonly string[] = []): Promise<Site> {
       origin: `http://${host}:${port}`,
     },
   }));
-  const { port: webhookPort, heard } = endpoint();
+  const { port: webhookPort, received } = endpoint();
   const server = stops.use(
     await startFanfare({
       program: join(import.meta.dir, 'name-server.fixture.ts'),
@@ -107,7 +107,7 @@ async function start(deadWebhooks: readonly string[] = []): Promise<Site> {
       },
     }),
   );
-  return { server, names, apns, heard };
+  return { server, names, apns, received };
 }
 
 function settingsOf({ id, secretKey }: ReturnType<typeof instanceOf>) {
@@ -126,8 +126,8 @@ async function measure(site: Site, client: RawClient, prefix: string): Promise<n
     const lines = () => site.server.output.stderr.split('hooks.shop.test').length;
     const before = lines();
     const startMs = performance.now();
-    await client.subscribes(`${prefix}-${at}`);
-    const { channel, atMs } = await site.heard.next();
+    await client.subscribe(`${prefix}-${at}`);
+    const { channel, atMs } = await site.received.next();
     expect(channel).toBe(`${prefix}-${at}`);
     while (lines() === before) await Bun.sleep(5);
     tookMs.push(atMs - startMs, performance.now() - atMs);
@@ -139,21 +139,21 @@ async function measure(site: Site, client: RawClient, prefix: string): Promise<n
 async function notify({ server, apns }: Site, at: 0 | 1): Promise<number> {
   const requests = new PushRequests(instanceOf('cd'.charAt(at)));
   const token = randomToken();
-  const registered = await askPush(server, {
+  const registered = await requestPush(server, {
     ...requests.registerFcm(token),
     target: requests.registerFcm(token).target.replace(/fcm$/, 'apns'),
     body: JSON.stringify({ token, bundleIdentifier: 'com.example.app' }),
   });
   const id = String(registered.json['id']);
   expect(registered.status).toBe(200);
-  expect((await askPush(server, requests.addInterest(id, 'news'))).status).toBe(200);
+  expect((await requestPush(server, requests.addInterest(id, 'news'))).status).toBe(200);
   const arrived = Promise.withResolvers<number>();
   apns.arrivals.listen((arrival) => {
     if (arrival.token === token) arrived.resolve(performance.now());
   });
   const startMs = performance.now();
   const body = { interests: ['news'], apns: { aps: { alert: 'Hello' } } };
-  expect((await askPush(server, requests.publish(body))).status).toBe(200);
+  expect((await requestPush(server, requests.publish(body))).status).toBe(200);
   return (await arrived.promise) - startMs;
 }
 
@@ -188,7 +188,7 @@ describe('names whose name servers never answer', () => {
           web: { notification: { title: 'x' } },
           webhookUrl: `http://h${at}.black-hole.test/`,
         };
-        expect((await askPush(site.server, requests.publish(body))).status).toBe(200);
+        expect((await requestPush(site.server, requests.publish(body))).status).toBe(200);
       }
       await until(() => deadNames(site) >= 2);
 
@@ -208,7 +208,7 @@ describe('names whose name servers never answer', () => {
 
       const rival = await connect(site.server, 'rival');
       const startMs = performance.now();
-      for (let at = 0; at < 50; at++) await rival.subscribes(`rival-${at}`);
+      for (let at = 0; at < 50; at++) await rival.subscribe(`rival-${at}`);
       await until(() => deadNames(site) === 2);
 
       await expectQuiet(quietMs, () => measure(site, client, 'attack'));

@@ -57,7 +57,7 @@ async function pingUntil(client: RawClient, end: Promise<unknown>): Promise<Late
   end.then(over, over);
   while (!isOver || took.length < PINGS_MIN) {
     const began = performance.now();
-    await client.pings();
+    await client.ping();
     took.push(performance.now() - began);
     await Bun.sleep(BETWEEN_PINGS_MS);
   }

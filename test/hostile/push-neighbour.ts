@@ -31,7 +31,7 @@ export async function publishFor(
   const endMs = performance.now() + ms;
   while (performance.now() < endMs || latenciesMs.length < PUBLISHES_MIN) {
     const beganMs = performance.now();
-    const { status } = await connection.asks({
+    const { status } = await connection.request({
       method: 'POST',
       target: `/publish_api/v1/instances/${instance.id}/publishes/interests`,
       headers: {

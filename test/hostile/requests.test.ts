@@ -75,7 +75,7 @@ describe('bodies', () => {
   it('of strangers are not kept', async () => {
     const before = residentBytes(server);
     const sockets = await uploads(200, '/apps/3/events?auth_key=nope', 1_000_000);
-    await honest.hearsNothing();
+    await honest.receiveNothing();
     expect(residentBytes(server) - before).toBeLessThan(60_000_000);
     for (const socket of sockets) socket.destroy();
   });
@@ -143,9 +143,9 @@ describe('questions of another tenant', () => {
     for (let c = 0; c < 100; c++) {
       const client = await RawClient.connect(server, { path: pathOf(7, 'loud-key') });
       for (let n = 0; n < 1000; n++) {
-        client.says({ event: 'pusher:subscribe', data: { channel: `many-${c}-${n}` } });
+        client.send({ event: 'pusher:subscribe', data: { channel: `many-${c}-${n}` } });
       }
-      for (let n = 0; n < 1000; n++) await client.hearsText();
+      for (let n = 0; n < 1000; n++) await client.receiveText();
       clients.push(client);
     }
     const list = (query: Readonly<Record<string, string>> = {}) =>

@@ -1,9 +1,9 @@
 import { expect, it } from 'bun:test';
 import {
-  askPush,
   markedPublish,
   newMarker,
   PushRequests,
+  requestPush,
 } from '../../testing/clients/push-requests.ts';
 import { sampleMachineDelay } from '../../testing/machine-delay.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
@@ -25,7 +25,7 @@ async function publishLatencies(server: Fanfare, count: number): Promise<readonl
   const latencies: number[] = [];
   for (let published = 0; published < count; published++) {
     const startedMs = performance.now();
-    const { status } = await askPush(server, honest.publish(markedPublish(newMarker())));
+    const { status } = await requestPush(server, honest.publish(markedPublish(newMarker())));
     expect(status).toBe(200);
     latencies.push(performance.now() - startedMs);
   }
@@ -48,7 +48,7 @@ it('an instance whose devices write thousands of rows at a time does not hold up
   let attacking = true;
   let writes = 0;
   const writers = Array.from({ length: WRITERS }, async (_, writer) => {
-    const { json } = await askPush(server, hostile.registerFcm(`token:${writer}`));
+    const { json } = await requestPush(server, hostile.registerFcm(`token:${writer}`));
     for (let round = 0; attacking; round++) {
       const interests = Array.from({ length: 5000 }, (__, n) => `i${writer}-${round}-${n}`);
       const { target, method, headers, body } = hostile.setInterests(String(json['id']), interests);

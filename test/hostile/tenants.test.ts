@@ -32,7 +32,7 @@ describe('webhooks of an app', () => {
     const sentAtMs = new Map<string, number>();
     for (let n = 0; n < 60; n++) {
       const channel = `quiet-${n}`;
-      await honest.subscribes(channel);
+      await honest.subscribe(channel);
       sentAtMs.set(channel, Date.now());
       await Bun.sleep(50);
     }
@@ -71,11 +71,11 @@ describe('webhooks of an app', () => {
       config: { webhooks: { allowPrivateAddresses: true, timeoutSeconds: 10 } },
     });
     await using loud = await RawClient.connect(server, { path: LOUD_PATH });
-    for (let n = 0; n < 10; n++) await loud.subscribes(`loud-${n}`);
+    for (let n = 0; n < 10; n++) await loud.subscribe(`loud-${n}`);
     while (silent.pendingRequests < 64) await Bun.sleep(20);
     await using honest = await RawClient.connect(server);
     const beganMs = Date.now();
-    await honest.subscribes('quiet');
+    await honest.subscribe('quiet');
     expect((await mine.requests.next()).events).toMatchObject([{ channel: 'quiet' }]);
     expect(Date.now() - beganMs).toBeLessThan(8_000);
   }, 180_000);
@@ -95,8 +95,8 @@ describe('the cached event of a cache channel', () => {
       expect(status).toBe(200);
     }
     await using client = await RawClient.connect(server);
-    await client.subscribes('cache-gold');
-    expect(await client.hears()).toMatchObject({ event: 'price', data: '1' });
+    await client.subscribe('cache-gold');
+    expect(await client.receive()).toMatchObject({ event: 'price', data: '1' });
   }, 180_000);
 });
 
@@ -115,12 +115,12 @@ describe('the daily quota', () => {
     await using client = await RawClient.connect(server);
     for (let n = 0; n < 200; n++) {
       for (const channel of [`c-${n}`, 'cache-x', 'cache-missed']) {
-        client.says({ event: 'pusher:subscribe', data: { channel } });
-        client.says({ event: 'pusher:unsubscribe', data: { channel } });
+        client.send({ event: 'pusher:subscribe', data: { channel } });
+        client.send({ event: 'pusher:unsubscribe', data: { channel } });
       }
     }
-    client.says({ event: 'pusher:ping', data: {} });
-    while ((await client.hears()).event !== 'pusher:pong');
+    client.send({ event: 'pusher:ping', data: {} });
+    while ((await client.receive()).event !== 'pusher:pong');
     for (let n = 1; n < 50; n++) await trigger(server, { name: 'e', channel: 'a', data: 'x' });
     const { status } = await api(server, 'POST', `/apps/${APP.id}/events`, {
       body: JSON.stringify({ name: 'e', channel: 'a', data: 'x' }),
@@ -136,18 +136,19 @@ describe('a member who joins and leaves all the time', () => {
     const ann = JSON.stringify({ user_id: 'ann' });
     const bob = JSON.stringify({ user_id: 'bob' });
     await using watcher = await RawClient.connect(server);
-    await watcher.subscribes(channel, channelAuth(watcher.socketId, channel, ann));
+    await watcher.subscribe(channel, channelAuth(watcher.socketId, channel, ann));
     await using restless = await RawClient.connect(server);
     const auth = channelAuth(restless.socketId, channel, bob);
     for (let n = 0; n < 500; n++) {
-      restless.says({ event: 'pusher:subscribe', data: { channel, ...auth } });
-      restless.says({ event: 'pusher:unsubscribe', data: { channel } });
+      restless.send({ event: 'pusher:subscribe', data: { channel, ...auth } });
+      restless.send({ event: 'pusher:unsubscribe', data: { channel } });
     }
-    const told: string[] = [];
-    for (let n = 0; n < 11; n++) told.push((await watcher.hears()).event.split('_').at(-1) ?? '');
+    const changes: string[] = [];
+    for (let n = 0; n < 11; n++)
+      changes.push((await watcher.receive()).event.split('_').at(-1) ?? '');
     // Five times joined and left, and the final state a second later.
-    expect(told).toEqual([...Array(5).fill(['added', 'removed']).flat(), 'removed']);
-    await watcher.hearsNothing();
+    expect(changes).toEqual([...Array(5).fill(['added', 'removed']).flat(), 'removed']);
+    await watcher.receiveNothing();
   });
 });
 
@@ -159,12 +160,12 @@ describe('clients that read nothing', () => {
       moreApps: [{ id: 'loud', keys: [LOUD_KEY] }],
     });
     await using honest = await RawClient.connect(server);
-    await honest.subscribes('mine');
+    await honest.subscribe('mine');
     const deaf: RawClient[] = [];
     for (let n = 0; n < 100; n++) {
       const client = await RawClient.connect(server, { path: LOUD_PATH });
-      await client.subscribes('flood');
-      client.listensNoMore();
+      await client.subscribe('flood');
+      client.pauseReading();
       deaf.push(client);
     }
     const before = residentBytes(server);
@@ -178,7 +179,7 @@ describe('clients that read nothing', () => {
     expect(most).toBeLessThan(5 * limit);
     await server.logged(/Connection closed: it read too slowly/);
     await trigger(server, { name: 'e', channel: 'mine', data: 'x' });
-    expect(await honest.hears()).toMatchObject({ event: 'e' });
+    expect(await honest.receive()).toMatchObject({ event: 'e' });
     for (const client of deaf) await client[Symbol.asyncDispose]();
   }, 180_000);
 });
@@ -192,14 +193,14 @@ describe('subscriptions', () => {
       moreApps: [{ id: 'loud', keys: [LOUD_KEY] }],
     });
     await using loud = await RawClient.connect(server, { path: LOUD_PATH });
-    for (let n = 0; n < 200; n++) await loud.subscribes(`c-${n}`);
-    loud.says({ event: 'pusher:subscribe', data: { channel: 'one-more' } });
-    expect(await loud.hears()).toMatchObject({ event: 'pusher:error' });
+    for (let n = 0; n < 200; n++) await loud.subscribe(`c-${n}`);
+    loud.send({ event: 'pusher:subscribe', data: { channel: 'one-more' } });
+    expect(await loud.receive()).toMatchObject({ event: 'pusher:error' });
     await using honest = await RawClient.connect(server);
-    await honest.subscribes('a');
+    await honest.subscribe('a');
     expect(await loud.closed).toMatchObject({ code: 4100 });
     await trigger(server, { name: 'e', channel: 'a', data: 'x' });
-    expect(await honest.hears()).toMatchObject({ event: 'e' });
+    expect(await honest.receive()).toMatchObject({ event: 'e' });
   });
 
   it('of one app close no more connections of another app than necessary', async () => {
@@ -211,16 +212,16 @@ describe('subscriptions', () => {
     const honest: RawClient[] = [];
     for (let n = 0; n < 10; n++) {
       const client = await RawClient.connect(server);
-      for (let channel = 0; channel < 100; channel++) await client.subscribes(`c-${n}-${channel}`);
+      for (let channel = 0; channel < 100; channel++) await client.subscribe(`c-${n}-${channel}`);
       honest.push(client);
     }
     let ended = 0;
     for (const client of honest) void client.closed.then(() => ended++);
     await using loud = await RawClient.connect(server, { path: LOUD_PATH });
     for (let n = 0; n < 150; n++) {
-      loud.says({ event: 'pusher:subscribe', data: { channel: `c-${n}` } });
+      loud.send({ event: 'pusher:subscribe', data: { channel: `c-${n}` } });
     }
-    for (let n = 0; n < 150; n++) await loud.hears();
+    for (let n = 0; n < 150; n++) await loud.receive();
     await Bun.sleep(100);
     expect(ended).toBe(2);
     for (const client of honest) await client[Symbol.asyncDispose]();
@@ -234,8 +235,8 @@ describe('the log', () => {
     const { quiet, attacked } = await compare(honest, async () => {
       await using loud = await RawClient.connect(server, { path: LOUD_PATH });
       for (let n = 0; n < 1500; n++) {
-        loud.says({ event: 'pusher:subscribe', data: { channel: `private-${n}`, auth: 'x:y' } });
-        loud.says({ event: 'pusher:signin', data: { auth: 'x:y', user_data: '{}' } });
+        loud.send({ event: 'pusher:subscribe', data: { channel: `private-${n}`, auth: 'x:y' } });
+        loud.send({ event: 'pusher:signin', data: { auth: 'x:y', user_data: '{}' } });
       }
       for (let n = 0; n < 300; n++) {
         await fetch(`http://127.0.0.1:${server.port}/apps/none/events?n=${n}`);
@@ -244,7 +245,7 @@ describe('the log', () => {
       }
     });
     expect(attacked.median).toBeLessThan(quiet.median + 150);
-    honest.says({ event: 'pusher:subscribe', data: { channel: 'private-mine', auth: 'x:y' } });
+    honest.send({ event: 'pusher:subscribe', data: { channel: 'private-mine', auth: 'x:y' } });
     await server.logged(/Subscription refused.*private-mine/);
     const lines = server.output.stderr.split('\n').filter((line) => line.includes('refused'));
     expect(lines.length).toBeLessThan(600);

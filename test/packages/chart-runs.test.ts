@@ -109,7 +109,7 @@ describe('the server, run with what the chart renders', () => {
     const objects = objectsOf(archive, { example: 'single', values });
     await using server = await run(objects, given.secrets);
     await using client = await RawClient.connect(server, { path: '/app/shop-key?protocol=7' });
-    expect(await client.subscribes('news')).toBeDefined();
+    expect(await client.subscribe('news')).toBeDefined();
     const metrics = (headers: Record<string, string>) =>
       fetch(`http://127.0.0.1:${server.adminPort}/metrics`, { headers });
     expect((await metrics({})).status).toBe(401);

@@ -115,12 +115,12 @@ describe('the container images', () => {
       expect(status).toMatch(/^CapEff:\t0+$/m);
 
       await using client = await RawClient.connect(container.server);
-      await client.subscribes('news');
+      await client.subscribe('news');
       const body = JSON.stringify({ name: 'e', channel: 'news', data: 'x' });
       expect((await api(container.server, 'POST', `/apps/${APP.id}/events`, { body })).status).toBe(
         200,
       );
-      expect(await client.hears()).toMatchObject({ event: 'e', channel: 'news', data: 'x' });
+      expect(await client.receive()).toMatchObject({ event: 'e', channel: 'news', data: 'x' });
 
       for (const args of [['health'], ['health', '--ready'], ['apps', 'list']]) {
         const { exitCode, output } = container.exec(['/usr/bin/fanfare', ...args]);

@@ -88,11 +88,11 @@ describe('the binary', () => {
 
   it('carries an event from a backend to a client, over two threads', async () => {
     await using client = await RawClient.connect(server);
-    await client.subscribes('news');
+    await client.subscribe('news');
     const body = JSON.stringify({ name: 'e', channel: 'news', data: 'x' });
     const answer = await api(server, 'POST', `/apps/${APP.id}/events`, { body });
     expect(answer.status).toBe(200);
-    expect(await client.hears()).toMatchObject({ event: 'e', channel: 'news', data: 'x' });
+    expect(await client.receive()).toMatchObject({ event: 'e', channel: 'news', data: 'x' });
   });
 
   it('has the dashboard inside', async () => {

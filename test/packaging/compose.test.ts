@@ -63,7 +63,7 @@ it.each(['single.yaml', 'postgres.yaml', 'cluster.yaml'])(
     for (const server of await Promise.all(starting)) {
       parts.use(server);
       await using client = await RawClient.connect(server, { path: pathOf(7, 'app-key') });
-      await client.subscribes('news');
+      await client.subscribe('news');
     }
   },
 );

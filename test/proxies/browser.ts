@@ -10,13 +10,13 @@ export type Transport = (typeof transports)[number];
 /** A page with the web build of pusher-js. */
 export interface PusherPage extends AsyncDisposable {
   /** Connects through a proxy by one of these transports and subscribes. Returns which one it was. */
-  subscribes(options: {
+  subscribe(options: {
     readonly proxy: RunningProxy;
     readonly transports: readonly Transport[];
     readonly channel: string;
   }): Promise<string>;
   /** Waits for the next event of a channel that was or will be subscribed to. */
-  hears(channel: string): Promise<unknown>;
+  receive(channel: string): Promise<unknown>;
 }
 
 /** What the page runs. Each channel has a client of its own. */
@@ -64,9 +64,9 @@ export async function openPusherPage(): Promise<PusherPage> {
   await page.goto(site.url.href);
   const running = parts.move();
   return {
-    subscribes: ({ proxy: { port }, transports, channel }) =>
+    subscribe: ({ proxy: { port }, transports, channel }) =>
       page.evaluate(`subscribes(${JSON.stringify({ port, transports, channel })})`),
-    hears: (channel) => page.evaluate(`boxOf(${JSON.stringify(channel)}).promise`),
+    receive: (channel) => page.evaluate(`boxOf(${JSON.stringify(channel)}).promise`),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

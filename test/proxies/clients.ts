@@ -60,7 +60,7 @@ export async function opensWebSocket(proxy: RunningProxy): Promise<Client> {
 }
 
 /** Opens a session, subscribes, and fails unless both are answered. */
-export async function opensSession(
+export async function openSession(
   proxy: RunningProxy,
   transport: FallbackTransport,
   channel = 'news',
@@ -71,14 +71,14 @@ export async function opensSession(
     timeoutMs: STEP_MS,
   });
   for (const event of ['pusher:connection_established', 'pusher_internal:subscription_succeeded']) {
-    const heard = await session.receives((message) => message.event === event, STEP_MS);
-    if (heard.kind !== 'message') {
+    const received = await session.receives((message) => message.event === event, STEP_MS);
+    if (received.kind !== 'message') {
       session[Symbol.dispose]();
       throw new Error(
-        `${transport}: ${JSON.stringify({ event, heard, refusal: session.refusal })}`,
+        `${transport}: ${JSON.stringify({ event, received, refusal: session.refusal })}`,
       );
     }
-    if (event === 'pusher:connection_established') await session.says(subscribe(channel));
+    if (event === 'pusher:connection_established') await session.send(subscribe(channel));
   }
   return session;
 }
@@ -135,7 +135,10 @@ export async function diagnose(
 }
 
 /** Sends a request to the name that stands for push.example.com. */
-export async function askPush({ port, ca }: RunningProxy, request: RawRequest): Promise<Response> {
+export async function requestPush(
+  { port, ca }: RunningProxy,
+  request: RawRequest,
+): Promise<Response> {
   return await fetch(`https://127.0.0.1:${port}${request.target}`, {
     method: request.method,
     headers: { ...request.headers },
@@ -188,10 +191,10 @@ export function streamOverHttp2({ port, ca }: RunningProxy) {
     waiting.wake();
   });
   return {
-    says: (...messages: object[]) =>
+    send: (...messages: object[]) =>
       void post('xhr_send', JSON.stringify(messages.map((one) => JSON.stringify(one)))),
     /** Waits until the stream contains a text. */
-    hears: (part: string) => waiting.until(() => text.includes(part), part),
+    receive: (part: string) => waiting.until(() => text.includes(part), part),
     [Symbol.dispose]: () => connection.destroy(),
   };
 }

@@ -5,7 +5,7 @@ import { trigger } from '../../testing/clients/sign.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import { instanceSettings, pushSettings } from '../../testing/servers/push-server.ts';
 import { openPusherPage, type PusherPage, transports } from './browser.ts';
-import { askFrom, askPush, diagnose, streamOverHttp2 } from './clients.ts';
+import { askFrom, diagnose, requestPush, streamOverHttp2 } from './clients.ts';
 import { changed, example } from './examples.ts';
 import { type ProxyName, proxyNames, type RunningProxy, startProxy } from './proxies.ts';
 
@@ -84,19 +84,19 @@ describe.each(proxyNames)('%s', (name) => {
     const channel = `${name}-${transport}`;
     const options = { proxy: proxyOf(name), transports: [transport], channel };
     // With TLS, too, pusher-js calls it ws.
-    expect(await page.subscribes(options)).toBe(transport === 'wss' ? 'ws' : transport);
+    expect(await page.subscribe(options)).toBe(transport === 'wss' ? 'ws' : transport);
     await trigger(server, { name: 'headline', channel, data: '"extra"' });
-    expect(await page.hears(channel)).toBe('extra');
+    expect(await page.receive(channel)).toBe('extra');
   });
 
   it('passes streams on at once over HTTP/2', async () => {
     const channel = `http2-${name}`;
     using stream = streamOverHttp2(proxyOf(name));
-    await stream.hears('pusher:connection_established');
-    stream.says({ event: 'pusher:subscribe', data: { channel } });
-    await stream.hears('subscription_succeeded');
+    await stream.receive('pusher:connection_established');
+    stream.send({ event: 'pusher:subscribe', data: { channel } });
+    await stream.receive('subscription_succeeded');
     await trigger(server, { name: 'headline', channel, data: 'extra' });
-    await stream.hears('headline');
+    await stream.receive('headline');
   });
 
   it('passes the address of the client to the server, whatever the client sends', async () => {
@@ -122,25 +122,25 @@ describe.each(proxyNames)('%s', (name) => {
   it('passes devices, their interests and publishes on', async () => {
     const proxy = proxyOf(name);
     const requests = new PushRequests();
-    const registered = await askPush(proxy, requests.registerWeb(`at-${name}`));
+    const registered = await requestPush(proxy, requests.registerWeb(`at-${name}`));
     expect(registered.status).toBe(200);
     const { id } = (await registered.json()) as { id: string };
     // The longest list that a device may have: 815 kB.
     const interests = Array.from({ length: 5000 }, (_, n) => `${n}-`.padEnd(160, 'x'));
-    expect((await askPush(proxy, requests.setInterests(id, interests))).status).toBe(200);
+    expect((await requestPush(proxy, requests.setInterests(id, interests))).status).toBe(200);
     const publish = { interests: ['nobody'], web: { notification: { title: 'Hello' } } };
-    expect((await askPush(proxy, requests.publish(publish))).status).toBe(200);
+    expect((await requestPush(proxy, requests.publish(publish))).status).toBe(200);
   });
 
   it('passes the admin API on if it stands in for push', async () => {
     await using proxy = await startProxy(name, exampleOf(name, server.adminPort));
-    const listed = await askPush(proxy, { method: 'GET', target: '/api/v1/apps' });
+    const listed = await requestPush(proxy, { method: 'GET', target: '/api/v1/apps' });
     expect(listed.status).toBe(401);
     const headers = { authorization: `Bearer ${ADMIN_PASSWORD}` };
-    const answer = await askPush(proxy, { method: 'GET', target: '/api/v1/apps', headers });
+    const answer = await requestPush(proxy, { method: 'GET', target: '/api/v1/apps', headers });
     expect([answer.status, (await answer.text()).includes('"apps"')]).toEqual([200, true]);
     // Nobody but programs on this machine: a proxy is none.
-    expect((await askPush(proxy, { method: 'GET', target: '/metrics' })).status).toBe(401);
+    expect((await requestPush(proxy, { method: 'GET', target: '/metrics' })).status).toBe(401);
   });
 });
 
@@ -167,12 +167,12 @@ describe('nginx that ignores X-Accel-Buffering', () => {
       },
     ]);
     const options = { proxy, transports: both, channel: 'held-back' };
-    expect(await page.subscribes(options)).toBe('xhr_polling');
+    expect(await page.subscribe(options)).toBe('xhr_polling');
   });
 
   it('does not hold them back over HTTP/2', async () => {
     await using proxy = await ignoring();
     const options = { proxy, transports: ['xhr_streaming'] as const, channel: 'not-held-back' };
-    expect(await page.subscribes(options)).toBe('xhr_streaming');
+    expect(await page.subscribe(options)).toBe('xhr_streaming');
   });
 });

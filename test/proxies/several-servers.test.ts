@@ -3,7 +3,7 @@ import { throwAwayPostgres } from '../../testing/databases/postgres.ts';
 import { type Fanfare, type FanfareOptions, startFanfare } from '../../testing/servers/fanfare.ts';
 import { freePort } from '../../testing/servers/free-port.ts';
 import { startRedis } from '../../testing/servers/redis.ts';
-import { Crowd, opensSession, opensWebSocket, publishes } from './clients.ts';
+import { Crowd, openSession, opensWebSocket, publishes } from './clients.ts';
 import { changed, example } from './examples.ts';
 import { type ProxyName, proxyNames, type RunningProxy, startProxy } from './proxies.ts';
 
@@ -116,9 +116,9 @@ describe.each(proxyNames)('%s in front of two servers over Redis', (name) => {
   it('lets every client in while one of them stops, and when it is gone', async () => {
     const ways = [
       () => opensWebSocket(proxy),
-      () => opensSession(proxy, 'xhr_streaming', 'quiet'),
+      () => openSession(proxy, 'xhr_streaming', 'quiet'),
       // Nothing is sent to it, so that its polls stay where they are, at its own server or at the other.
-      () => opensSession(proxy, 'xhr_polling', 'quiet'),
+      () => openSession(proxy, 'xhr_polling', 'quiet'),
     ];
     using crowd = await Crowd.gather(ways.flatMap((way) => Array.from({ length: 8 }, () => way)));
     const refused: string[] = [];
@@ -155,7 +155,7 @@ describe.each(['nginx', 'haproxy'] as const)('%s that hashes the path of session
     for (const server of [1, 2]) parts.use(await startServer(server, {}));
     const proxy = parts.use(await startBalancer(name, withHash[name]));
     for (const transport of ['xhr_streaming', 'xhr_polling'] as const) {
-      const opened = Array.from({ length: 12 }, () => opensSession(proxy, transport));
+      const opened = Array.from({ length: 12 }, () => openSession(proxy, transport));
       for (const client of await Promise.all(opened)) {
         expect(client.ending).toBeUndefined();
         client[Symbol.dispose]();

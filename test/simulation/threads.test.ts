@@ -80,7 +80,7 @@ describe('loops whose messages to each other are late', () => {
           await drain();
           expect(await Promise.all(joined)).not.toContain('full');
         }
-        for (const loop of loops) for (const room of ROOMS) loop.heard(app, room);
+        for (const loop of loops) for (const room of ROOMS) loop.received(app, room);
 
         /** Those who are in, or still waiting for an answer. */
         const inside: { loop: number; room: string; user: string; isIn: Promise<boolean> }[] = [];
@@ -113,7 +113,7 @@ describe('loops whose messages to each other are late', () => {
         }
         await drain();
 
-        let heardEvents = 0;
+        let receivedEvents = 0;
         for (const room of ROOMS) {
           const members = new Set(['listener']);
           let subscriptions = LOOPS;
@@ -132,24 +132,24 @@ describe('loops whose messages to each other are late', () => {
             expect(await asked[0]).toEqual(counts);
             expect(new Set((await asked[1]).map(({ userId }) => userId))).toEqual(members);
           }
-          const [first = [], ...others] = loops.map((loop) => loop.heard(app, room));
-          for (const heard of others) expect(heard).toEqual(first);
+          const [first = [], ...others] = loops.map((loop) => loop.received(app, room));
+          for (const received of others) expect(received).toEqual(first);
           // The reported changes lead to the present members, and each changed something.
-          const told = new Set(['listener']);
+          const online = new Set(['listener']);
           for (const event of first) {
             const [name, user = ''] = event.split(' ');
             if (name === 'member_added') {
-              expect(told.has(user)).toBe(false);
-              told.add(user);
+              expect(online.has(user)).toBe(false);
+              online.add(user);
             } else if (name === 'member_removed') {
-              expect(told.delete(user)).toBe(true);
+              expect(online.delete(user)).toBe(true);
             } else {
-              heardEvents++;
+              receivedEvents++;
             }
           }
-          expect(told).toEqual(members);
+          expect(online).toEqual(members);
         }
-        expect(heardEvents).toBe(published);
+        expect(receivedEvents).toBe(published);
       }),
       { numRuns: runs(100, 5000) },
     );

@@ -131,7 +131,7 @@ describe('a server with several realtime threads', () => {
     });
     const clients = await connectMany(server);
     const channels = clients.map((_, place) => `channel-${place}`);
-    await Promise.all(clients.map((client, place) => client.subscribes(`channel-${place}`)));
+    await Promise.all(clients.map((client, place) => client.subscribe(`channel-${place}`)));
 
     const occupied: string[] = [];
     for (const _ of channels) occupied.push((await endpoint.events.next()).channel);

@@ -87,13 +87,13 @@ export async function addCertificate(storeUrl: string): Promise<void> {
 }
 
 async function makeTenants(server: Fanfare, { gateways, endpoint }: Around): Promise<void> {
-  const asks = async (method: string, path: string, body: object) => {
+  const request = async (method: string, path: string, body: object) => {
     const { status, text } = await admin(server, method, path, { body });
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
   };
   const { id, key, secret } = SHOP;
   const webhook = { url: endpoint.url, events: ['channel_occupied'], batching: false };
-  await asks('POST', '/apps', {
+  await request('POST', '/apps', {
     id,
     name: 'shop',
     keys: [
@@ -104,10 +104,10 @@ async function makeTenants(server: Fanfare, { gateways, endpoint }: Around): Pro
     webhooks: [webhook],
     limits: { connections: 100 },
   });
-  await asks('POST', '/apps', { id: '72', name: 'closed' });
-  await asks('PATCH', '/apps/72', { enabled: false });
+  await request('POST', '/apps', { id: '72', name: 'closed' });
+  await request('PATCH', '/apps/72', { enabled: false });
   const { apns, fcm } = gateways.settings;
-  await asks('POST', '/instances', {
+  await request('POST', '/instances', {
     id: PHONES.id,
     name: 'phones',
     app: SHOP.id,
@@ -122,21 +122,25 @@ async function makeTenants(server: Fanfare, { gateways, endpoint }: Around): Pro
 async function useChannels(server: Fanfare, { endpoint }: Around): Promise<void> {
   const app = new TestApp(server, SHOP);
   await using client = await app.connect();
-  await client.subscribes('answered');
+  await client.subscribe('answered');
   await endpoint.events.next();
   await app.trigger({ name: 'sold', channel: 'unheard', data: '{}' });
   endpoint.answerWith(500);
-  await client.subscribes(WAITING_CHANNEL);
+  await client.subscribe(WAITING_CHANNEL);
   await endpoint.requests.first(({ body }) => body.includes(WAITING_CHANNEL));
 }
 
 async function usePush(server: Fanfare, { gateways }: Around): Promise<void> {
   const requests = new PushRequests(PHONES);
   await using connection = await PushConnection.open(server);
-  const does = (request: Parameters<PushConnection['does']>[0]) => connection.does(request);
-  const registers = async (request: Parameters<PushConnection['does']>[0], interest: string) => {
-    const { id } = await does(request);
-    await does(requests.addInterest(String(id), interest));
+  const requestOk = (request: Parameters<PushConnection['requestOk']>[0]) =>
+    connection.requestOk(request);
+  const registers = async (
+    request: Parameters<PushConnection['requestOk']>[0],
+    interest: string,
+  ) => {
+    const { id } = await requestOk(request);
+    await requestOk(requests.addInterest(String(id), interest));
     return String(id);
   };
   const registerApns = (token: string) => ({
@@ -146,7 +150,7 @@ async function usePush(server: Fanfare, { gateways }: Around): Promise<void> {
   });
   const finished = async (publishId: unknown) => {
     await eventually(
-      () => does(requests.readPublish(String(publishId))),
+      () => requestOk(requests.readPublish(String(publishId))),
       ({ state }) => state === 'finished',
     );
     return String(publishId);
@@ -162,42 +166,42 @@ async function usePush(server: Fanfare, { gateways }: Around): Promise<void> {
     await registers(requests.registerFcm(DEAD_TOKEN), 'news'),
   ];
   const [mine = '', other = ''] = phones;
-  await does(requests.setUser(mine, USER));
-  await does(requests.addInterest(mine, SCHEDULED_INTEREST));
-  await does(requests.addInterest(other, SCHEDULED_INTEREST));
+  await requestOk(requests.setUser(mine, USER));
+  await requestOk(requests.addInterest(mine, SCHEDULED_INTEREST));
+  await requestOk(requests.addInterest(other, SCHEDULED_INTEREST));
   await registers(requests.registerWeb('browser'), 'browsers');
 
   const dead = { status: 404, error: 'UNREGISTERED' };
   await script({ gateway: 'fcm', to: DEAD_TOKEN, act: 'answer', ...dead });
   const { idempotencyKey, body } = NEWS;
-  const news = await does(requests.publish(body, { idempotencyKey }));
+  const news = await requestOk(requests.publish(body, { idempotencyKey }));
   const publishId = await finished(news['publishId']);
   const timestampSecs = Math.floor(Date.now() / 1000);
   for (const event of ['delivery', 'open']) {
-    await does(requests.report({ event, publishId, deviceId: mine, timestampSecs }));
+    await requestOk(requests.report({ event, publishId, deviceId: mine, timestampSecs }));
   }
   const { interests: _, ...payloads } = NEWS.body;
-  const toUser = await does(requests.publish({ ...payloads, users: [USER] }));
+  const toUser = await requestOk(requests.publish({ ...payloads, users: [USER] }));
   await finished(toUser['publishId']);
   // The user has no connection, so the device is notified.
   const live = { event: 'note', data: { text: 'Hello' }, waitSeconds: 1 };
-  const first = await does(requests.publish({ ...payloads, users: [USER], live }));
+  const first = await requestOk(requests.publish({ ...payloads, users: [USER], live }));
   await finished(first['publishId']);
 
   const sendAt = new Date(Date.now() + SCHEDULED_MS).toISOString();
   const later = { ...NEWS.body, interests: [SCHEDULED_INTEREST], sendAt };
-  await does(requests.publish(later));
-  await does(requests.publish({ ...payloads, users: [USER], live, sendAt }));
-  const cancelled = await does(requests.publish({ ...later, interests: ['news'] }));
+  await requestOk(requests.publish(later));
+  await requestOk(requests.publish({ ...payloads, users: [USER], live, sendAt }));
+  const cancelled = await requestOk(requests.publish({ ...later, interests: ['news'] }));
   const reading = requests.readPublish(String(cancelled['publishId']));
-  await does({ ...reading, method: 'DELETE' });
+  await requestOk({ ...reading, method: 'DELETE' });
 
   const busy = { status: 503, error: 'UNAVAILABLE' };
   await script({ gateway: 'fcm', to: BUSY_TOKEN, act: 'answer', ...busy });
   await registers(requests.registerFcm(BUSY_TOKEN), 'busy');
-  const retried = await does(requests.publish({ ...NEWS.body, interests: ['busy'] }));
+  const retried = await requestOk(requests.publish({ ...NEWS.body, interests: ['busy'] }));
   await eventually(
-    () => does(requests.readPublish(String(retried['publishId']))),
+    () => requestOk(requests.readPublish(String(retried['publishId']))),
     ({ platforms }) => (platforms as { fcm: { retrying: number } }).fcm.retrying === 1,
   );
 }

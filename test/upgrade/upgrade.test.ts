@@ -102,28 +102,28 @@ describe.each(RELEASES.map((one) => [`${one.release} in ${one.dialect}`, one] as
 
       const app = new TestApp(server, SHOP);
       await using client = await app.connect();
-      await client.subscribes('news');
+      await client.subscribe('news');
       await app.trigger({ name: 'sold', channel: 'news', data: '1' });
-      expect(await client.hears()).toMatchObject({ event: 'sold', channel: 'news', data: '1' });
+      expect(await client.receive()).toMatchObject({ event: 'sold', channel: 'news', data: '1' });
       expect((await admin(server, 'GET', '/apps/72')).json).toMatchObject({ enabled: false });
       expect((await admin(server, 'GET', '/audit')).text).toContain('createInstance');
 
       const requests = new PushRequests(PHONES);
       await using connection = await PushConnection.open(server);
       const again = requests.publish(NEWS.body, { idempotencyKey: NEWS.idempotencyKey });
-      const { publishId } = await connection.does(again);
-      const status = await connection.does(requests.readPublish(String(publishId)));
+      const { publishId } = await connection.requestOk(again);
+      const status = await connection.requestOk(requests.readPublish(String(publishId)));
       expect(status).toMatchObject({
         state: 'finished',
         platforms: { apns: { accepted: 2 }, fcm: { accepted: 1, pruned: 1 } },
       });
       const [phone] = devices.filter(({ user_id }) => user_id === USER);
-      const interests = await connection.does(requests.readInterests(String(phone?.['id'])));
+      const interests = await connection.requestOk(requests.readInterests(String(phone?.['id'])));
       expect(interests).toMatchObject({ interests: ['news', 'tomorrow'] });
       const toUser = { users: [USER], apns: NEWS.body.apns };
-      const { publishId: sent } = await connection.does(requests.publish(toUser));
+      const { publishId: sent } = await connection.requestOk(requests.publish(toUser));
       const finished = await eventually(
-        () => connection.does(requests.readPublish(String(sent))),
+        () => connection.requestOk(requests.readPublish(String(sent))),
         ({ state }) => state === 'finished',
       );
       expect(finished).toMatchObject({ platforms: { apns: { accepted: 1 } } });

@@ -55,23 +55,23 @@ interface Said {
 /** A browser's end of the WebSocket. */
 async function connect(uaid?: string) {
   const socket = new WebSocket(autopush.url, 'push-notification');
-  const heard = new Inbox<Said>('The browser');
-  socket.onmessage = ({ data }) => heard.put(JSON.parse(String(data)));
+  const received = new Inbox<Said>('The browser');
+  socket.onmessage = ({ data }) => received.put(JSON.parse(String(data)));
   await new Promise((resolve) => {
     socket.onopen = resolve;
   });
   expect(socket.protocol).toBe('push-notification');
   const say = (message: object) => socket.send(JSON.stringify(message));
   say({ messageType: 'hello', use_webpush: true, broadcasts: {}, ...(uaid && { uaid }) });
-  const hello = await heard.next();
+  const hello = await received.next();
   expect(hello).toMatchObject({ messageType: 'hello', status: 200, use_webpush: true });
   return {
     uaid: String(hello['uaid']),
-    heard,
+    received,
     say,
     async register(channelID: string = randomUUID()) {
       say({ messageType: 'register', channelID, key: `${KEY}=` });
-      const { pushEndpoint, ...answer } = await heard.next();
+      const { pushEndpoint, ...answer } = await received.next();
       expect(answer).toEqual({ messageType: 'register', channelID, status: 200 });
       return { channelID, endpoint: String(pushEndpoint) };
     },
@@ -102,20 +102,20 @@ describe('a browser', () => {
       data: Buffer.from('encrypted').toString('base64url'),
       headers: { encoding: 'aes128gcm' },
     };
-    expect(await browser.heard.next()).toEqual(notification);
+    expect(await browser.received.next()).toEqual(notification);
     expect(await autopush.pushed.next()).toMatchObject({ endpoint, status: 201 });
 
     await browser.leave();
     const again = await connect(browser.uaid);
     expect(again.uaid).toBe(browser.uaid);
-    expect(await again.heard.next()).toEqual(notification);
+    expect(await again.received.next()).toEqual(notification);
     again.say({ messageType: 'ack', updates: [{ channelID, version, code: 100 }] });
     expect(await autopush.acknowledged.next()).toMatchObject({ type: 'ack', version, code: 100 });
 
     await again.leave();
     const later = await connect(browser.uaid);
     later.say({});
-    expect(await later.heard.next()).toEqual({} as Said);
+    expect(await later.received.next()).toEqual({} as Said);
   });
 
   it('that is away finds what was meant to wait, and the last of each topic', async () => {
@@ -130,17 +130,17 @@ describe('a browser', () => {
     }
 
     const back = await connect(browser.uaid);
-    const heard = [await back.heard.next(), await back.heard.next()];
-    expect(heard.map(({ version }) => version)).toEqual(versions.slice(2));
+    const received = [await back.received.next(), await back.received.next()];
+    expect(received.map(({ version }) => version)).toEqual(versions.slice(2));
     back.say({ messageType: 'ping' });
-    expect(await back.heard.next()).toEqual({ messageType: 'ping' });
+    expect(await back.received.next()).toEqual({ messageType: 'ping' });
   });
 
   it('is given a message without a body as one without data', async () => {
     const browser = await connect();
     const { channelID, endpoint } = await browser.register();
     await post(endpoint, { 'content-encoding': undefined }, '');
-    expect(await browser.heard.next()).toEqual({
+    expect(await browser.received.next()).toEqual({
       messageType: 'notification',
       channelID,
       version: expect.any(String),
@@ -157,7 +157,7 @@ describe('a browser', () => {
     const browser = await connect();
     const { channelID, endpoint } = await browser.register();
     browser.say({ messageType: 'unregister', channelID, code: 200 });
-    expect(await browser.heard.next()).toEqual({
+    expect(await browser.received.next()).toEqual({
       messageType: 'unregister',
       channelID,
       status: 200,
@@ -167,7 +167,11 @@ describe('a browser', () => {
 
     autopush.refuseNextRegistrations(500);
     browser.say({ messageType: 'register', channelID, key: KEY });
-    expect(await browser.heard.next()).toEqual({ messageType: 'register', channelID, status: 500 });
+    expect(await browser.received.next()).toEqual({
+      messageType: 'register',
+      channelID,
+      status: 500,
+    });
   });
 
   it('reports where its worker failed', async () => {

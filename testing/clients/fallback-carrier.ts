@@ -14,7 +14,7 @@ export interface FallbackCarrierOptions {
   readonly query: string;
   /** The session; one of its own if there is none. */
   readonly session?: string;
-  readonly heard: (frame: string) => void;
+  readonly received: (frame: string) => void;
   readonly closed: (closed: Closed) => void;
 }
 
@@ -108,7 +108,7 @@ export class FallbackCarrier {
     if (this.isOver) return;
     if (line.startsWith('a')) {
       const frames: readonly string[] = JSON.parse(line.slice(1));
-      for (const frame of frames) this.options.heard(frame);
+      for (const frame of frames) this.options.received(frame);
     } else if (line.startsWith('c')) {
       const [code, reason]: [number, string] = JSON.parse(line.slice(1));
       this.over({ code, reason });

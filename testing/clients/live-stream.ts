@@ -47,12 +47,12 @@ export class LiveStream implements AsyncDisposable {
     if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
     const stream = new LiveStream(response, client);
     const nodes = server.nodes?.length ?? 1;
-    await stream.until(() => stream.told('hello', 'nodes').find((one) => one.length >= nodes));
+    await stream.until(() => stream.nodesIn('hello', 'nodes').find((one) => one.length >= nodes));
     return stream;
   }
 
   /** Waits for the first record, past or to come, that has these fields. */
-  shows(fields: Readonly<Record<string, unknown>>): Promise<ShownRecord> {
+  record(fields: Readonly<Record<string, unknown>>): Promise<ShownRecord> {
     const entries = Object.entries(fields);
     return this.until(() =>
       this.records.find((record) => entries.every(([name, value]) => record[name] === value)),
@@ -60,12 +60,12 @@ export class LiveStream implements AsyncDisposable {
   }
 
   /** Waits for the first event of this name whose data pass. */
-  tells(name: string, passes: (data: Record<string, unknown>) => boolean = () => true) {
+  event(name: string, passes: (data: Record<string, unknown>) => boolean = () => true) {
     return this.until(() => this.events.get(name)?.find((data) => passes(Object(data))));
   }
 
   /** The servers that these events have named. */
-  private told(...names: readonly string[]): readonly (readonly unknown[])[] {
+  private nodesIn(...names: readonly string[]): readonly (readonly unknown[])[] {
     return names.flatMap((name) => this.events.get(name) ?? []).map((data) => Object(data).nodes);
   }
 

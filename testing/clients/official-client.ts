@@ -5,27 +5,27 @@ import { APP, type Fanfare } from '../servers/fanfare.ts';
 import { TRANSPORT } from './raw-client.ts';
 
 /** An event as a handler of pusher-js gets it. */
-export type HeardEvent = readonly [event: string, data: unknown];
+export type HandledEvent = readonly [event: string, data: unknown];
 
 /** pusher-js as it comes from npm, and what it receives. */
 export interface OfficialClient extends Disposable {
   readonly pusher: PusherJs;
   /** Events of the connection itself: `connected`, `error`, `state_change` and so on. */
-  readonly connection: Inbox<HeardEvent>;
+  readonly connection: Inbox<HandledEvent>;
   /** Subscribes, and listens to all events of the channel. */
-  subscribe(channel: string): HeardChannel;
+  subscribe(channel: string): ChannelInbox;
   /** Settles when it is connected, with its socket id. */
   connected(): Promise<string>;
   /** Signs in, listens to all that is sent to the user, and settles when the server would send it. */
-  signedIn(): Promise<HeardUser>;
+  signedIn(): Promise<UserInbox>;
 }
 
-export interface HeardUser extends Inbox<HeardEvent> {
+export interface UserInbox extends Inbox<HandledEvent> {
   /** The coming and going of the users on the watchlist. */
-  readonly watched: Inbox<HeardEvent>;
+  readonly watched: Inbox<HandledEvent>;
 }
 
-export interface HeardChannel extends Inbox<HeardEvent> {
+export interface ChannelInbox extends Inbox<HandledEvent> {
   readonly channel: Channel;
   /** Settles when the subscription is confirmed. Fails if anything else is received before. */
   subscribed(): Promise<unknown>;
@@ -80,7 +80,7 @@ export function optionsFor(
 }
 
 /** Whether this event says that pusher-js receives the events of its user from now on. */
-export function isUserChannelEntered([event, data]: HeardEvent): boolean {
+export function isUserChannelEntered([event, data]: HandledEvent): boolean {
   if (event !== 'message') return false;
   const message = data as { readonly event: string; readonly channel?: string };
   return (
@@ -95,36 +95,36 @@ export function connect(
   options: OfficialClientOptions = {},
 ): OfficialClient {
   const pusher = new PusherJs(options.key ?? APP.key, optionsFor(server, options));
-  const connection = new Inbox<HeardEvent>('The connection');
+  const connection = new Inbox<HandledEvent>('The connection');
   pusher.connection.bind_global((event: string, data: unknown) => connection.put([event, data]));
   return {
     pusher,
     connection,
     subscribe(name) {
       const channel = pusher.subscribe(name);
-      const heard = new Inbox<HeardEvent>(`Channel ${name}`);
-      channel.bind_global((event: string, data: unknown) => heard.put([event, data]));
+      const received = new Inbox<HandledEvent>(`Channel ${name}`);
+      channel.bind_global((event: string, data: unknown) => received.put([event, data]));
       const subscribed = async () => {
-        const [event, data] = await heard.next();
+        const [event, data] = await received.next();
         if (event === 'pusher:subscription_succeeded') return data;
         throw new Error(`Not subscribed to ${name}: ${event} ${JSON.stringify(data)}`);
       };
-      return Object.assign(heard, { channel, subscribed });
+      return Object.assign(received, { channel, subscribed });
     },
     async connected() {
       await connection.first(([event]) => event === 'connected');
       return pusher.connection.socket_id;
     },
     async signedIn() {
-      const heard = new Inbox<HeardEvent>('The user');
-      const watched = new Inbox<HeardEvent>('The watchlist');
-      pusher.user.bind_global((event: string, data: unknown) => heard.put([event, data]));
+      const received = new Inbox<HandledEvent>('The user');
+      const watched = new Inbox<HandledEvent>('The watchlist');
+      pusher.user.bind_global((event: string, data: unknown) => received.put([event, data]));
       for (const event of ['online', 'offline']) {
         pusher.user.watchlist.bind(event, (data: unknown) => watched.put([event, data]));
       }
       pusher.signin();
       await connection.first(isUserChannelEntered);
-      return Object.assign(heard, { watched });
+      return Object.assign(received, { watched });
     },
     [Symbol.dispose]() {
       pusher.disconnect();

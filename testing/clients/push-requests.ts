@@ -157,7 +157,7 @@ export function newMarker(): string {
 }
 
 /** An answer of the push API. */
-export interface PushHeard {
+export interface PushAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
   /** `{}` if the body is empty. */
@@ -177,13 +177,13 @@ export class PushConnection implements AsyncDisposable {
   }
 
   /** Fails if the connection ends before the whole answer has come. */
-  async asks(request: RawRequest): Promise<PushHeard> {
-    return heard(await this.http.asks(request));
+  async request(request: RawRequest): Promise<PushAnswer> {
+    return received(await this.http.request(request));
   }
 
   /** Fails unless the answer is 200. */
-  async does(request: RawRequest): Promise<PushHeard['json']> {
-    const { status, json } = await this.asks(request);
+  async requestOk(request: RawRequest): Promise<PushAnswer['json']> {
+    const { status, json } = await this.request(request);
     if (status !== 200) {
       throw new Error(`${request.method} ${request.target}: ${status} ${JSON.stringify(json)}`);
     }
@@ -195,7 +195,7 @@ export class PushConnection implements AsyncDisposable {
   }
 }
 
-function heard({ status, headers, body }: RawAnswer): PushHeard {
+function received({ status, headers, body }: RawAnswer): PushAnswer {
   return {
     status,
     retryAfter: headers.get('retry-after'),
@@ -204,10 +204,10 @@ function heard({ status, headers, body }: RawAnswer): PushHeard {
 }
 
 /** Sends one request on a connection of its own. */
-export async function askPush(
+export async function requestPush(
   server: { readonly pushPort: number },
   request: RawRequest,
-): Promise<PushHeard> {
+): Promise<PushAnswer> {
   await using connection = await PushConnection.open(server);
-  return await connection.asks(request);
+  return await connection.request(request);
 }

@@ -9,7 +9,7 @@ import { Waiting } from './waiting.ts';
  * and sees exactly which come back.
  */
 
-export interface Heard {
+export interface ReceivedEvent {
   readonly event: string;
   readonly channel?: string;
   readonly data?: unknown;
@@ -103,14 +103,14 @@ export class RawClient implements AsyncDisposable {
     const path = options.path ?? pathOf(options.protocol);
     // Headers and unread bytes are matters of one connection.
     if (transport !== 'ws' && options.headers === undefined && options.deaf !== true) {
-      client.opensSession(transport, path);
+      client.openSession(transport, path);
       return client;
     }
     client.socket = await Bun.connect({
       hostname: '127.0.0.1',
       port: server.port,
       socket: {
-        data: (_, bytes) => client.receive(bytes),
+        data: (_, bytes) => client.takeBytes(bytes),
         drain: () => client.flush(),
         close: () => client.end(),
         error: () => client.end(),
@@ -130,7 +130,7 @@ export class RawClient implements AsyncDisposable {
       () => client.responseHead !== '' || client.over,
       'the answer to the handshake',
     );
-    if (options.deaf === true) client.listensNoMore();
+    if (options.deaf === true) client.pauseReading();
     return client;
   }
 
@@ -140,7 +140,7 @@ export class RawClient implements AsyncDisposable {
     options: RawClientOptions = {},
   ): Promise<RawClient & { socketId: string }> {
     const client = await RawClient.open(server, options);
-    const established = await client.hears();
+    const established = await client.receive();
     if (established.event !== 'pusher:connection_established') {
       throw new Error(`Not established: ${JSON.stringify(established)}`);
     }
@@ -149,14 +149,14 @@ export class RawClient implements AsyncDisposable {
   }
 
   /** Sends one text frame: a message, or any text. */
-  says(message: object | string): void {
+  send(message: object | string): void {
     const text = typeof message === 'string' ? message : JSON.stringify(message);
     if (this.carrier === undefined) this.writeBytes(clientFrame(1, text));
     else this.carrier.send(text);
   }
 
   /** Sends several messages in one piece. */
-  saysAtOnce(messages: readonly (object | string)[]): void {
+  sendTogether(messages: readonly (object | string)[]): void {
     const texts = messages.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
     if (this.carrier === undefined) {
       this.writeBytes(Buffer.concat(texts.map((text) => clientFrame(1, text))));
@@ -166,7 +166,7 @@ export class RawClient implements AsyncDisposable {
   }
 
   /** Closes the connection as a client does that goes away. The server has removed it when this settles. */
-  async leaves(): Promise<Closed> {
+  async leave(): Promise<Closed> {
     if (this.carrier === undefined) this.writeBytes(CLOSE_1000);
     else await this.carrier.leave();
     return this.closed;
@@ -195,7 +195,7 @@ export class RawClient implements AsyncDisposable {
   }
 
   /** The next frame's text. Fails when none comes, or the connection ends first. */
-  async hearsText(): Promise<string> {
+  async receiveText(): Promise<string> {
     await this.waiting.until(() => this.frames.length > 0 || this.over, 'a frame');
     const frame = this.frames.shift();
     if (frame === undefined) {
@@ -207,26 +207,26 @@ export class RawClient implements AsyncDisposable {
   }
 
   /** The next frame, parsed. */
-  async hears(): Promise<Heard> {
-    return JSON.parse(await this.hearsText());
+  async receive(): Promise<ReceivedEvent> {
+    return JSON.parse(await this.receiveText());
   }
 
-  /** Gives the text of each frame to a function from now on, instead of to `hears`. */
-  handsOver(take: (text: string) => void): void {
+  /** Gives the text of each frame to a function from now on, instead of to `receive`. */
+  handOver(take: (text: string) => void): void {
     this.take = take;
     for (const frame of this.frames.splice(0)) take(frame);
   }
 
   /** Fails if anything was sent to this client before now: what the server answers next must be a pong. */
-  async hearsNothing(): Promise<void> {
+  async receiveNothing(): Promise<void> {
     await this.serverSettled();
-    await this.pings();
+    await this.ping();
   }
 
   /** Sends a ping, and fails unless a pong is what comes next. */
-  async pings(): Promise<void> {
-    this.says({ event: 'pusher:ping', data: {} });
-    const next = await this.hearsText();
+  async ping(): Promise<void> {
+    this.send({ event: 'pusher:ping', data: {} });
+    const next = await this.receiveText();
     if (next !== '{"event":"pusher:pong","data":"{}"}') throw new Error(`Heard ${next}`);
   }
 
@@ -236,36 +236,36 @@ export class RawClient implements AsyncDisposable {
   }
 
   /** Subscribes to a public channel, or to another with what its backend signed, and receives the confirmation. */
-  async subscribes(
+  async subscribe(
     channel: string,
     auth?: { auth: string; channel_data?: string },
-  ): Promise<Heard> {
-    this.says({ event: 'pusher:subscribe', data: { channel, auth: '', ...auth } });
-    const heard = await this.hears();
-    if (heard.event !== 'pusher_internal:subscription_succeeded') {
-      throw new Error(`Not subscribed to ${channel}: ${JSON.stringify(heard)}`);
+  ): Promise<ReceivedEvent> {
+    this.send({ event: 'pusher:subscribe', data: { channel, auth: '', ...auth } });
+    const received = await this.receive();
+    if (received.event !== 'pusher_internal:subscription_succeeded') {
+      throw new Error(`Not subscribed to ${channel}: ${JSON.stringify(received)}`);
     }
-    return heard;
+    return received;
   }
 
   /** The payload of the next WebSocket pong. */
-  async hearsPong(): Promise<string> {
+  async receivePong(): Promise<string> {
     await this.waiting.until(() => this.pongs.length > 0 || this.over, 'a pong');
     return this.pongs.shift() ?? '';
   }
 
   /** Ends its own direction of the connection, without a close frame. */
-  writesNoMore(): void {
+  endWriting(): void {
     this.socket?.shutdown();
   }
 
   /** Reads nothing from now on. */
-  listensNoMore(): void {
+  pauseReading(): void {
     this.socket?.pause();
   }
 
-  /** Reads again after `deaf` or `listensNoMore`. */
-  listensAgain(): void {
+  /** Reads again after `deaf` or `pauseReading`. */
+  resumeReading(): void {
     this.socket?.resume();
   }
 
@@ -275,7 +275,7 @@ export class RawClient implements AsyncDisposable {
     this.end();
   }
 
-  private opensSession(transport: FallbackTransportName, target: string): void {
+  private openSession(transport: FallbackTransportName, target: string): void {
     const [path = '', query = ''] = target.split('?');
     this.responseHead = 'HTTP/1.1 200 OK';
     this.carrier = new FallbackCarrier({
@@ -283,7 +283,7 @@ export class RawClient implements AsyncDisposable {
       transport,
       path,
       query,
-      heard: (frame) => {
+      received: (frame) => {
         this.hear(frame);
         this.waiting.wake();
       },
@@ -294,7 +294,7 @@ export class RawClient implements AsyncDisposable {
     });
   }
 
-  private receive(bytes: Uint8Array): void {
+  private takeBytes(bytes: Uint8Array): void {
     this.buffer = Buffer.concat([this.buffer, bytes]);
     if (this.responseHead === '') {
       const end = this.buffer.indexOf('\r\n\r\n');

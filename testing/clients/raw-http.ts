@@ -84,7 +84,7 @@ export class RawHttp implements AsyncDisposable {
           if (options.tls !== true) ready.resolve();
         },
         handshake: () => ready.resolve(),
-        data: (_, bytes) => client.receive(bytes),
+        data: (_, bytes) => client.takeBytes(bytes),
         drain: () => client.flush(),
         close: () => client.end(),
         error: () => client.end(),
@@ -95,31 +95,31 @@ export class RawHttp implements AsyncDisposable {
   }
 
   /** Sends these bytes. Bytes that the system does not take at once are sent later. */
-  writes(bytes: string | Uint8Array): void {
+  write(bytes: string | Uint8Array): void {
     this.unwritten = Buffer.concat([this.unwritten, Buffer.from(bytes)]);
     this.flush();
   }
 
   /** Sends a request. */
-  requests(request: RawRequest): void {
-    this.writes(requestBytes(request));
+  sendRequest(request: RawRequest): void {
+    this.write(requestBytes(request));
   }
 
   /** Sends one request and reads its answer. */
-  async asks(request: RawRequest): Promise<RawAnswer> {
-    this.requests(request);
-    return await this.reads(request.method);
+  async request(request: RawRequest): Promise<RawAnswer> {
+    this.sendRequest(request);
+    return await this.read(request.method);
   }
 
   /** The next answer, `100 Continue` included. Fails when none comes. To `HEAD` there is no body. */
-  async reads(toMethod = 'GET'): Promise<RawAnswer> {
-    const answer = await this.readsOrEnds(toMethod);
+  async read(toMethod = 'GET'): Promise<RawAnswer> {
+    const answer = await this.readOrEnd(toMethod);
     if (answer === undefined) throw new Error('The connection ended instead of an answer');
     return answer;
   }
 
   /** The next answer, or `undefined` if the connection ended without one. */
-  async readsOrEnds(toMethod = 'GET'): Promise<RawAnswer | undefined> {
+  async readOrEnd(toMethod = 'GET'): Promise<RawAnswer | undefined> {
     await this.waiting.until(() => this.unread.includes(HEAD_END) || this.over, 'an answer');
     const end = this.unread.indexOf(HEAD_END);
     if (end < 0) {
@@ -138,17 +138,17 @@ export class RawHttp implements AsyncDisposable {
     const [version = '', status = ''] = start.split(' ');
     const head = { version, status: Number(status), headers };
     const bodiless = toMethod === 'HEAD' || head.status < 200 || head.status === 204;
-    return { ...head, body: bodiless ? '' : await this.readsBody(headers) };
+    return { ...head, body: bodiless ? '' : await this.readBody(headers) };
   }
 
   /** Everything that comes until the connection ends, as it is. */
-  async readsToEnd(): Promise<string> {
-    await this.ends();
+  async readToEnd(): Promise<string> {
+    await this.untilEnd();
     return this.take(this.unread.length);
   }
 
   /** Waits until the server has closed the connection. */
-  async ends(): Promise<void> {
+  async untilEnd(): Promise<void> {
     await this.waiting.until(() => this.over, 'the end of the connection');
   }
 
@@ -157,17 +157,17 @@ export class RawHttp implements AsyncDisposable {
   }
 
   /** Ends its own direction of the connection, and still reads. */
-  finishes(): void {
+  endWriting(): void {
     this.socket?.shutdown();
   }
 
   /** Reads nothing from now on. */
-  listensNoMore(): void {
+  pauseReading(): void {
     this.socket?.pause();
   }
 
-  /** Reads again after `listensNoMore`. */
-  listensAgain(): void {
+  /** Reads again after `pauseReading`. */
+  resumeReading(): void {
     this.socket?.resume();
   }
 
@@ -176,11 +176,11 @@ export class RawHttp implements AsyncDisposable {
     this.end();
   }
 
-  private async readsBody(headers: ReadonlyMap<string, string>): Promise<string> {
-    if (headers.get('transfer-encoding') === 'chunked') return await this.readsChunks();
+  private async readBody(headers: ReadonlyMap<string, string>): Promise<string> {
+    if (headers.get('transfer-encoding') === 'chunked') return await this.readChunks();
     const length = headers.get('content-length');
     if (length === undefined) {
-      await this.ends();
+      await this.untilEnd();
       return this.take(this.unread.length);
     }
     await this.waiting.until(
@@ -190,7 +190,7 @@ export class RawHttp implements AsyncDisposable {
     return this.take(Number(length));
   }
 
-  private async readsChunks(): Promise<string> {
+  private async readChunks(): Promise<string> {
     let body = '';
     for (;;) {
       await this.waiting.until(() => this.unread.includes('\r\n') || this.over, 'a chunk');
@@ -208,7 +208,7 @@ export class RawHttp implements AsyncDisposable {
     return taken;
   }
 
-  private receive(bytes: Uint8Array): void {
+  private takeBytes(bytes: Uint8Array): void {
     this.unread = Buffer.concat([this.unread, bytes]);
     this.waiting.wake();
   }

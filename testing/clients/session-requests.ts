@@ -49,7 +49,7 @@ export class SessionRequests {
   }
 
   /** Polls until the session is open; returns the socket id. */
-  async pollsOpen(): Promise<string> {
+  async pollOpen(): Promise<string> {
     const first = await this.poll();
     if (first.text !== 'o\n') throw new Error(`Not opened: ${first.text}`);
     return socketIdOf(messagesOf((await this.poll()).text)[0]);

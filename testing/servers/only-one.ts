@@ -5,7 +5,7 @@ const ONLY_ONE = {
   'sqlite-file': 'opens the SQLite file of the server',
   'address-limits': 'each server enforces its own share of the limits by address',
   restart: 'a server is started again in the place of one that was killed',
-  quotas: 'servers tell each other within a second what they have let through',
+  quotas: 'servers send each other within a second how much they have accepted',
   log: 'the log is that of the server that is asked',
   connections: 'channels.maxConnections holds for each server',
 } as const;

@@ -62,7 +62,7 @@ export class FallbackCrowd implements SessionOwner {
     this.present.add(client);
   }
 
-  heard(line: string): void {
+  received(line: string): void {
     const { tally } = this;
     if (tally === undefined) return;
     const nowMs = performance.now();

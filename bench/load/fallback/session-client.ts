@@ -10,7 +10,7 @@ const QUERY = 'protocol=7&client=fanfare-bench&version=8.6.0&t=1';
 export interface SessionOwner {
   subscribed(client: SessionClient): void;
   /** A line of messages, as it was read. */
-  heard(line: string): void;
+  received(line: string): void;
   lost(client: SessionClient, why: string): void;
 }
 
@@ -81,7 +81,7 @@ export class SessionClient implements ConnectionOwner {
     } else if (line.includes('pusher:error')) {
       this.end(line);
     } else {
-      owner.heard(line);
+      owner.received(line);
     }
   }
 

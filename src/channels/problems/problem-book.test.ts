@@ -59,8 +59,8 @@ describe('the problems of an app', () => {
       app,
       problem(`${'x'.repeat(250)} {"name":"Ada Lovelace and more of what was cut off"}`),
     );
-    const told = JSON.stringify(book.of('shop'));
-    for (const hidden of [SECRET, 'Lovelace', '0a0a']) expect(told).not.toContain(hidden);
+    const shown = JSON.stringify(book.of('shop'));
+    for (const hidden of [SECRET, 'Lovelace', '0a0a']) expect(shown).not.toContain(hidden);
   });
 
   it('of another kind, source or wording are other groups, the last one first', () => {

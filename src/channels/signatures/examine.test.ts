@@ -32,8 +32,8 @@ function examine({ channel = 'private-room', socketId = SOCKET, channelData, ...
   const auth = given.auth ?? `${KEY}:${given.signature ?? hmac(signed)}`;
   const found = examineAuth(app, { channel, socketId, auth, channelData });
   // It never reveals a secret, or a signature that would be right.
-  for (const told of [SECRET, OTHER_SECRET, hmac(signed), hmac(signed, OTHER_SECRET)]) {
-    expect(JSON.stringify(found)).not.toContain(told);
+  for (const secret of [SECRET, OTHER_SECRET, hmac(signed), hmac(signed, OTHER_SECRET)]) {
+    expect(JSON.stringify(found)).not.toContain(secret);
   }
   expect(found.signed).toBe(signed);
   return found;
@@ -48,7 +48,7 @@ describe('an authorisation', () => {
   });
 
   const bare = `${SOCKET}:private-room`;
-  it.each<readonly [says: string, given: Given]>([
+  it.each<readonly [send: string, given: Given]>([
     ['This channel is public', { channel: 'room' }],
     ['name of the channel is not valid', { channel: 'private-a b' }],
     ['socket id is not valid', { socketId: '123' }],
@@ -96,8 +96,8 @@ describe('an authorisation', () => {
       },
     ],
     ['The signature is another', { signature: '0'.repeat(64) }],
-  ])('is wrong: %s', (says, given) => {
-    expect(examine(given)).toMatchObject({ ok: false, text: expect.stringContaining(says) });
+  ])('is wrong: %s', (send, given) => {
+    expect(examine(given)).toMatchObject({ ok: false, text: expect.stringContaining(send) });
   });
 
   it.each([
@@ -106,10 +106,10 @@ describe('an authorisation', () => {
     ['not the JSON text of an object', '[]'],
     ['has no `user_id`', '{}'],
     ['has no `user_id`', '{"user_id":""}'],
-  ])('of a presence channel %s', (says, channelData) => {
+  ])('of a presence channel %s', (send, channelData) => {
     expect(examine({ channel: 'presence-room', channelData })).toMatchObject({
       ok: false,
-      text: expect.stringMatching(new RegExp(`^The signature is right, but .*${says}`)),
+      text: expect.stringMatching(new RegExp(`^The signature is right, but .*${send}`)),
     });
   });
 });

@@ -35,8 +35,8 @@ function stage(app: App = appWith({ history })) {
 function heardBy({ peer }: ReturnType<typeof sessionOf>) {
   return peer.frames.splice(0).map((frame) => {
     const { event, data, id } = JSON.parse(frame);
-    const told = event === 'pusher_internal:subscription_succeeded';
-    return told ? JSON.parse(data).resume : id === undefined ? event : `${event} ${id}`;
+    const isConfirmation = event === 'pusher_internal:subscription_succeeded';
+    return isConfirmation ? JSON.parse(data).resume : id === undefined ? event : `${event} ${id}`;
   });
 }
 

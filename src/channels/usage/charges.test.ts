@@ -15,17 +15,17 @@ function stage(settings: Partial<App> = {}) {
   let charged = { backend: 0, clients: 0 };
   const session = (id: string) => {
     const one = sessionOf(app, id);
-    const says = (event: string, data: object) =>
+    const send = (event: string, data: object) =>
       answer(hub, one, readClientMessage(JSON.stringify({ event, data })));
     return {
       session: one,
-      says,
+      send,
       received: () => one.peer.received(),
       subscribes(channel: string, userId?: string) {
         const data = userId === undefined ? undefined : JSON.stringify({ user_id: userId });
         const text = [one.socketId, channel, ...(data === undefined ? [] : [data])].join(':');
         const auth = `${VECTOR.key}:${sign(VECTOR.secret, text)}`;
-        void says('pusher:subscribe', { channel, auth, channel_data: data });
+        void send('pusher:subscribe', { channel, auth, channel_data: data });
       },
     };
   };
@@ -115,11 +115,11 @@ it('pings, subscriptions, sign-ins, watchlists, counts and refusals are not coun
   const ann = session('1.1');
   ann.subscribes('news');
   session('1.2').subscribes('news');
-  void ann.says('pusher:ping', {});
-  void ann.says('pusher:subscribe', { channel: 'private-x', auth: 'forged' });
+  void ann.send('pusher:ping', {});
+  void ann.send('pusher:subscribe', { channel: 'private-x', auth: 'forged' });
   const user_data = '{"id":"ann","watchlist":["bob"]}';
   const auth = `${VECTOR.key}:${sign(VECTOR.secret, `1.1::user::${user_data}`)}`;
-  void ann.says('pusher:signin', { auth, user_data });
+  void ann.send('pusher:signin', { auth, user_data });
   void unsubscribe(hub, ann.session, 'news');
   expect(new Set(ann.received())).toEqual(
     new Set([

@@ -32,7 +32,7 @@ export async function checkPusherPing(
   timeoutMs: number,
 ): Promise<Finding> {
   const startMs = performance.now();
-  conversation.says(ping);
+  conversation.send(ping);
   const received = await conversation.receives(isPong, timeoutMs);
   if (received.kind === 'message') {
     const tripMs = Math.round(received.atMs - startMs);
@@ -55,7 +55,7 @@ export async function checkWebSocketPing(
   conversation: Conversation,
   timeoutMs: number,
 ): Promise<Finding> {
-  if (await conversation.pings(timeoutMs)) return ok('answered');
+  if (await conversation.ping(timeoutMs)) return ok('answered');
   return conversation.ending === undefined
     ? warning(
         'a ping of WebSocket itself is not answered',
@@ -71,7 +71,7 @@ export async function checkSubscription(
   timeoutMs: number,
   auth?: string,
 ): Promise<Finding> {
-  conversation.says(subscribe(channel, auth));
+  conversation.send(subscribe(channel, auth));
   const received = await conversation.receives(
     (message) => isConfirmation(message, channel) || errorOf(message) !== undefined,
     timeoutMs,

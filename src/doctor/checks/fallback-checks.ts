@@ -82,7 +82,7 @@ export async function checkFallback(subject: FallbackSubject): Promise<Examined>
   }
 
   const saidMs = performance.now();
-  await session.says(subscribe(subject.channel));
+  await session.send(subscribe(subject.channel));
   const confirmed = await session.receives(
     (message) => isConfirmation(message, subject.channel) || errorOf(message) !== undefined,
     timeoutMs,
@@ -159,7 +159,7 @@ async function explainNothing(
   { transport, timeoutMs, answeredBy, to }: FallbackSubject,
 ): Promise<Finding> {
   const seconds = timeoutMs / 1000;
-  const sent = await session.says();
+  const sent = await session.send();
   const isOpen = sent.kind === 'answer' && sent.status >= 200 && sent.status < 300;
   if (!isOpen) {
     const answer = sent.kind === 'answer' ? describeAnswer(sent) : 'nothing';

@@ -60,7 +60,7 @@ export class Conversation implements Disposable {
     void this.listen();
   }
 
-  says(text: string): void {
+  send(text: string): void {
     this.link.write(clientFrame(opcodes.text, Buffer.from(text)));
   }
 
@@ -79,7 +79,7 @@ export class Conversation implements Disposable {
   }
 
   /** Sends a ping of WebSocket itself; gives whether its pong came. */
-  async pings(timeoutMs: number): Promise<boolean> {
+  async ping(timeoutMs: number): Promise<boolean> {
     const before = this.pongs;
     const deadlineMs = performance.now() + timeoutMs;
     this.link.write(clientFrame(opcodes.ping, Buffer.from('fanfare-doctor')));
@@ -144,7 +144,7 @@ export class Conversation implements Disposable {
 
   private receive(text: string): void {
     const message = readServerMessage(text) ?? { event: '', data: text };
-    if (isPing(message)) this.says(pong);
+    if (isPing(message)) this.send(pong);
     else this.inbox.add(message);
   }
 }

@@ -92,7 +92,7 @@ export class FallbackSession implements Disposable {
   }
 
   /** Sends messages; the list may be empty. */
-  async says(...messages: readonly string[]): Promise<HttpResult> {
+  async send(...messages: readonly string[]): Promise<HttpResult> {
     const { to, timeoutMs } = this.options;
     const target = `${this.path}/xhr_send?t=${Date.now()}&n=${++this.requests}`;
     this.sent = await ask(
@@ -188,7 +188,7 @@ export class FallbackSession implements Disposable {
 
   private receiveMessage(text: string): void {
     const message = readServerMessage(text) ?? { event: '', data: text };
-    if (isPing(message)) void this.says(pong);
+    if (isPing(message)) void this.send(pong);
     else this.inbox.add(message);
   }
 

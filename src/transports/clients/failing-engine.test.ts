@@ -28,7 +28,7 @@ function stage(mode: EngineMode) {
     connection.onClose = () => void clients.closed(connection);
     expect(clients.makeRoomFor(connection)).toBeUndefined();
     clients.open(connection);
-    const says = (event: string, data: object, channel?: string) => {
+    const send = (event: string, data: object, channel?: string) => {
       if (connection.isOpen) {
         clients.received(connection, JSON.stringify({ event, data, channel }));
       }
@@ -39,17 +39,17 @@ function stage(mode: EngineMode) {
     return {
       connection,
       signsIn: () =>
-        says('pusher:signin', { auth: signed(`:user::${userData}`), user_data: userData }),
+        send('pusher:signin', { auth: signed(`:user::${userData}`), user_data: userData }),
       entersRoom: () =>
-        says('pusher:subscribe', {
+        send('pusher:subscribe', {
           channel: ROOM,
           auth: signed(`${ROOM}:${channelData}`),
           channel_data: channelData,
         }),
-      subscribes: (channel: string) => says('pusher:subscribe', { channel }),
-      unsubscribes: (channel: string) => says('pusher:unsubscribe', { channel }),
-      waves: () => says('client-wave', {}, ROOM),
-      pings: () => says('pusher:ping', {}),
+      subscribes: (channel: string) => send('pusher:subscribe', { channel }),
+      unsubscribes: (channel: string) => send('pusher:unsubscribe', { channel }),
+      waves: () => send('client-wave', {}, ROOM),
+      pings: () => send('pusher:ping', {}),
       leaves: () => connection.terminate(),
       /** The events it got since the last call. */
       received: () =>

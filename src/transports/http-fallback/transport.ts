@@ -89,14 +89,14 @@ export class FallbackTransport {
     const { idleSeconds } = this.options;
     const isStream = purpose === 'stream';
     let isOver = false;
-    let tellHome: ResponseEnded = () => {
+    let notifyHome: ResponseEnded = () => {
       isOver = true;
     };
     const Outlet = isStream ? StreamOutlet : PollOutlet;
     const outlet = new Outlet(request.signal, () => {
       // The connection may stay without a request, or a client may not read the end.
       server.timeout(request, idleSeconds);
-      tellHome();
+      notifyHome();
     });
     const receive: ReceiveRequest = {
       session,
@@ -111,7 +111,7 @@ export class FallbackTransport {
       if (isOver) return;
       const onEnd = home.receive(receive, outlet);
       if (isOver) onEnd();
-      else tellHome = onEnd;
+      else notifyHome = onEnd;
     });
     return outlet.response;
   }

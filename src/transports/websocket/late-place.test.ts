@@ -100,7 +100,7 @@ describe('a client whose place is decided later', () => {
     expect(connections.size).toBe(0);
     waiting[0]?.(true);
     const client = await opened;
-    expect(await client.hears()).toMatchObject({ event: 'pusher:connection_established' });
+    expect(await client.receive()).toMatchObject({ event: 'pusher:connection_established' });
     expect(places).toEqual({ taken: 1, released: 0 });
     await client[Symbol.asyncDispose]();
     await releasedBy(places);
@@ -112,7 +112,7 @@ describe('a client whose place is decided later', () => {
     await asked(1);
     waiting[0]?.(false);
     const client = await opened;
-    expect(await client.hears()).toMatchObject({ event: 'pusher:error', data: { code: 4004 } });
+    expect(await client.receive()).toMatchObject({ event: 'pusher:error', data: { code: 4004 } });
     expect(await client.closed).toMatchObject({ code: 4004 });
     expect(places).toEqual({ taken: 0, released: 0 });
   });
@@ -153,17 +153,17 @@ describe('a client whose place is decided later', () => {
 describe('an authorised connection whose place is decided later', () => {
   const signIn = async (given: ReturnType<typeof stage>) => {
     const client = await given.open();
-    const { data } = Object(await client.hears());
+    const { data } = Object(await client.receive());
     const { socket_id: socketId } = JSON.parse(data);
     const connection = [...given.connections.all()].find((one) => one.socketId === socketId);
     if (connection === undefined) throw new Error('Not connected');
     connection.authorised = true;
-    client.says({ event: 'pusher:ping' });
-    expect(await client.hears()).toMatchObject({ event: 'pusher:pong' });
+    client.send({ event: 'pusher:ping' });
+    expect(await client.receive()).toMatchObject({ event: 'pusher:pong' });
     await given.asked(1);
     // It asks once.
-    client.says({ event: 'pusher:ping' });
-    expect(await client.hears()).toMatchObject({ event: 'pusher:pong' });
+    client.send({ event: 'pusher:ping' });
+    expect(await client.receive()).toMatchObject({ event: 'pusher:pong' });
     expect(given.waiting).toHaveLength(1);
     return client;
   };

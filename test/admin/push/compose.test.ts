@@ -8,12 +8,12 @@ import { eventually } from '../../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { fanfare } from '../../cli/run-fanfare.ts';
 import {
-  ask as askPush,
   device,
   type Instance,
   JSON_HEADERS,
   newInstance,
   registered,
+  ask as requestPush,
 } from '../../protocol/push/exchange.ts';
 
 const parts = new AsyncDisposableStack();
@@ -54,7 +54,10 @@ async function deviceOf(
 ): Promise<void> {
   const id = await registered(instance, platform, token === undefined ? {} : { token });
   const path = device(`${platform}/${id}/interests`, instance.id);
-  const set = await askPush(instance, 'PUT', path, { body: { interests }, headers: JSON_HEADERS });
+  const set = await requestPush(instance, 'PUT', path, {
+    body: { interests },
+    headers: JSON_HEADERS,
+  });
   expect(set.status).toBe(200);
 }
 

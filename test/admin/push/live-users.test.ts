@@ -67,13 +67,13 @@ describe('a preview of a publish with a live part', () => {
   it('asks the connections of its users, and sends them nothing', async () => {
     await using ann = await userConnects(server, 'dan');
     const asked = preview({ users: ['dan', 'eve'], live: EVENT, fcm });
-    const ping = await ann.hears();
+    const ping = await ann.receive();
     ann.writeBytes(clientFrame(10, String(ping.data)));
     expect((await asked).json).toMatchObject({
       faults: [],
       live: { asked: 2, reached: 1, silent: 0, absent: 1 },
     });
-    await ann.hearsNothing();
+    await ann.receiveNothing();
   });
 
   it('names the rules that the live part breaks', async () => {

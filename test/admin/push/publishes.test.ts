@@ -202,5 +202,5 @@ function setInterest({ id, pushPort }: Instance, device: string): Promise<Respon
 async function as(group: string, method: string, path: string) {
   await using http = await RawHttp.open({ port: server.adminPort }, { from: PROXY });
   const headers = { 'x-user': 'vera', 'x-groups': group, 'content-type': 'application/json' };
-  return await http.asks({ method, target: `/api/v1${path}`, headers });
+  return await http.request({ method, target: `/api/v1${path}`, headers });
 }

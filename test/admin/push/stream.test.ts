@@ -49,11 +49,11 @@ describe('the live stream of an instance', () => {
       headers: { 'content-type': 'application/json' },
       body: { event: 'open', publishId: publish, deviceId: ann, timestampSecs: 1 },
     });
-    await stream.shows({ kind: 'finished', publish });
+    await stream.record({ kind: 'finished', publish });
     await ask(instance, 'DELETE', device(`fcm/${ann}`, instance.id));
     // What happened at another server may be shown earlier or later.
     for (const kind of ['removed', 'registered', 'published', 'planned', 'failed']) {
-      await stream.shows({ kind });
+      await stream.record({ kind });
     }
     const shown = (kind: string) => stream.records.filter((one) => one.kind === kind);
     expect(shown('registered')).toMatchObject([{ device: ann, platform: 'fcm' }]);
@@ -68,7 +68,7 @@ describe('the live stream of an instance', () => {
         (sum, counts) => sum + (Object(counts).kinds[kind] ?? 0),
         0,
       );
-    await stream.tells('counts', () => counted('removed') === 1);
+    await stream.event('counts', () => counted('removed') === 1);
     expect([counted('published'), counted('failed'), counted('finished')]).toEqual([1, 1, 1]);
     expect(JSON.stringify([...stream.events])).not.toContain('secret-');
     for (const [name, all] of stream.events) {
@@ -92,7 +92,7 @@ describe('the live stream of an instance', () => {
     const wanted = await published(instance, bodyOf('shop'));
     const other = await published(instance, bodyOf('news'));
     await admin(server, 'POST', `/instances/${instance.id}/publishes/${other}/cancel`);
-    for (const publish of [wanted, other]) await stream.shows({ publish });
+    for (const publish of [wanted, other]) await stream.record({ publish });
     expect(stream.kinds()).toEqual(['published', 'published']);
     await eventually(
       () => admin(server, 'DELETE', `/instances/${instance.id}`),

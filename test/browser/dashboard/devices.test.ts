@@ -185,9 +185,9 @@ it('shows one user in both products', async () => {
   const publish = await published(server, { users: ['ann'], fcm: news.fcm });
   await over(publish);
   await using client = await app.connect();
-  client.says(app.signIn(client, { id: 'ann' }));
-  expect((await client.hears()).event).toBe('pusher:signin_success');
-  await client.subscribes('lobby');
+  client.send(app.signIn(client, { id: 'ann' }));
+  expect((await client.receive()).event).toBe('pusher:signin_success');
+  await client.subscribe('lobby');
   const path = `/apps/${app.id}/connections`;
   const { page, complaints } = await openDashboard(server, browser, path);
   await page.getByRole('link', { name: 'ann', exact: true }).click();
@@ -206,7 +206,7 @@ it('shows one user in both products', async () => {
   // Who has not signed in is found from the members of a presence channel.
   await using guest = await app.connect();
   const member = JSON.stringify({ user_id: 'bea' });
-  await guest.subscribes('presence-room', app.auth(guest, 'presence-room', member));
+  await guest.subscribe('presence-room', app.auth(guest, 'presence-room', member));
   await page.goto(page.url().replace(/\/users\/.*/, `/apps/${app.id}/channels/presence-room`));
   await page.getByRole('link', { name: 'bea' }).click();
   await page.getByText('1 connection now, 0 devices.').waitFor();

@@ -39,7 +39,7 @@ interface Walker {
 async function openWalker(server: Fanfare, browser: Chromium): Promise<Walker> {
   const { page, complaints } = await openDashboard(server, browser, '/no/such/page');
   const main = page.getByRole('main');
-  let heard = 0;
+  let received = 0;
   return {
     page,
     async look([path, text, first]) {
@@ -54,8 +54,8 @@ async function openWalker(server: Fanfare, browser: Chromium): Promise<Walker> {
       await main.getByText(withIds(text, seeded)).first().waitFor();
       const faults = await lookFaults(page);
       // Chromium itself reports what is not there.
-      const said = complaints.slice(heard).filter((line) => !/status of 404/.test(line));
-      heard = complaints.length;
+      const said = complaints.slice(received).filter((line) => !/status of 404/.test(line));
+      received = complaints.length;
       return [...faults, ...said];
     },
   };

@@ -59,8 +59,8 @@ export async function seed(server: AdminServer & Pick<Fanfare, 'port'>, more = 0
     await enter(app, member, channel, LONG_USER, { name: 'Zoë 🎺', about: 'Wort '.repeat(40) });
   }
   for (let number = 0; number < more; number++) {
-    member.says({ event: 'pusher:subscribe', data: { channel: `room-${number}`, auth: '' } });
-    await member.hears();
+    member.send({ event: 'pusher:subscribe', data: { channel: `room-${number}`, auth: '' } });
+    await member.receive();
   }
   await app.trigger({ name: 'order.updated', channel: 'cache-scores', data: LONG_DATA });
   for (const name of ['first', 'second', LONG_DATA.slice(0, 200)]) {
@@ -97,8 +97,8 @@ const LONG_DATA = JSON.stringify({
 
 async function signedIn(app: TestApp, id: string): Promise<AppClient> {
   const client = await app.connect();
-  client.says(app.signIn(client, { id, user_info: { name: 'Zoë' } }));
-  await client.hears();
+  client.send(app.signIn(client, { id, user_info: { name: 'Zoë' } }));
+  await client.receive();
   return client;
 }
 
@@ -111,12 +111,13 @@ async function enter(
 ): Promise<void> {
   const data = JSON.stringify({ user_id: user, user_info: info });
   const isPresence = channel.startsWith('presence-');
-  client.says({
+  client.send({
     event: 'pusher:subscribe',
     data: { channel, ...(isPresence ? app.auth(client, channel, data) : { auth: '' }) },
   });
-  let heard = await client.hears();
-  while (heard.event !== 'pusher_internal:subscription_succeeded') heard = await client.hears();
+  let received = await client.receive();
+  while (received.event !== 'pusher_internal:subscription_succeeded')
+    received = await client.receive();
 }
 
 /** What clients and backends do wrong most often. Returns the connection that was refused. */
@@ -142,15 +143,15 @@ export function wrongAuth(app: TestApp, client: Pick<AppClient, 'socketId'>): st
 
 async function subscribeWrongly(app: TestApp, client: AppClient): Promise<void> {
   const data = { channel: 'private-orders', auth: wrongAuth(app, client) };
-  client.says({ event: 'pusher:subscribe', data });
-  await client.hears();
+  client.send({ event: 'pusher:subscribe', data });
+  await client.receive();
 }
 
 /** A client that reads nothing until it is closed. */
 async function beSlow(app: TestApp, parts: AsyncDisposableStack): Promise<void> {
   const slow = parts.use(await app.connect());
-  await slow.subscribes('firehose');
-  slow.listensNoMore();
+  await slow.subscribe('firehose');
+  slow.pauseReading();
   const isThere = async () => {
     const answer = await app.api('GET', '/channels/firehose');
     return ((await answer.json()) as { occupied: boolean }).occupied;

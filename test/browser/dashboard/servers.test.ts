@@ -52,7 +52,7 @@ it('follows the logs of all servers, with its filter in the address and a link f
   await page.getByText('No line fits').waitFor();
   // A refusal is a line of the log.
   await using client = await new TestApp(second, APP).connect();
-  client.says({ event: 'pusher:subscribe', data: { channel: 'private-x', auth: 'wrong' } });
+  client.send({ event: 'pusher:subscribe', data: { channel: 'private-x', auth: 'wrong' } });
   const lines = page.getByRole('region', { name: /^Lines/ }).getByRole('listitem');
   const line = lines.filter({ hasText: 'channel=private-x' });
   await line.waitFor();

@@ -88,9 +88,9 @@ it('a message that is missing among those of a channel is noticed and counted', 
   const entry = { app, channel, held: 1, member, socketId: socketId('1.1') };
   await engine.join(entry, () => undefined);
   const stream = `{${partitionOf(app, channel.text)}}t:app/presence-room`;
-  link.hears(stream, '1-bob');
+  link.receive(stream, '1-bob');
   expect(counted(meter, 'engineGaps')).toBe(0);
-  link.hears(stream, '3-eve');
+  link.receive(stream, '3-eve');
   expect(counted(meter, 'engineGaps')).toBe(1);
 });
 

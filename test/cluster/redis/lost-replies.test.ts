@@ -135,9 +135,9 @@ describe.each(scripts)('when calls of %s fail, all is right in the end', (_, scr
     expect(clientOf(near, 'news').count).toBe(1);
     expect(clientOf(near, 'cache-news').count).toBe(2);
     for (const node of [near, far]) expect([...node.online]).toEqual(['1']);
-    const heard = [near, far].map((node) => clientOf(node, 'cache-news').events);
-    expect(heard[0]?.length).toBeGreaterThan(0);
-    expect(heard[1]).toEqual(heard[0]);
+    const received = [near, far].map((node) => clientOf(node, 'cache-news').events);
+    expect(received[0]?.length).toBeGreaterThan(0);
+    expect(received[1]).toEqual(received[0]);
     expect(await again(() => engine().members(app, channel(ROOM)))).toMatchObject([
       { userId: '1' },
     ]);

@@ -29,11 +29,11 @@ afterAll(async () => {
 async function open() {
   const cluster = new RedisLoops([redis.url], [app]);
   const timers = new FakeTime({ turns: 20 });
-  const heard: string[] = [];
+  const received: string[] = [];
   const servers: Webhooks[] = [];
   return {
     cluster,
-    heard,
+    received,
     /** `fails`: when it dies. */
     async addServer(number: number, fails: 'never' | 'before it stores' | 'before it confirms') {
       const webhooks = await Webhooks.open({
@@ -44,7 +44,7 @@ async function open() {
         settings: { timeoutSeconds: 10, logDays: 7 },
         shared: true,
         send: async ({ body }) => {
-          for (const { name } of JSON.parse(String(body)).events) heard.push(name);
+          for (const { name } of JSON.parse(String(body)).events) received.push(name);
           return { result: 'answered', status: 200, headers: new Headers(), body: Buffer.of() };
         },
         log: silent,
@@ -87,6 +87,6 @@ it.each(['before it stores', 'before it confirms'] as const)(
     await site.kill(one.loop);
     // The claim ends, the lease does, and the channel is vacated.
     for (let second = 0; second < 30; second++) await site.advance(1_000);
-    expect(site.heard).toEqual(['channel_occupied', 'channel_vacated']);
+    expect(site.received).toEqual(['channel_occupied', 'channel_vacated']);
   },
 );

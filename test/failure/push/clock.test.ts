@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'bun:test';
 import { join } from 'node:path';
 import {
-  askPush,
   markedPublish,
   newMarker,
   PushConnection,
   PushRequests,
+  requestPush,
 } from '../../../testing/clients/push-requests.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { type Fanfare, spawnFanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
@@ -40,13 +40,13 @@ async function startAgain(server: Fanfare, offsetMs: number): Promise<Fanfare> {
 /** How far the clock of a server is off, read from the time of a publish. */
 async function offsetOf(server: Fanfare): Promise<number> {
   const { publishId } = await publish(server);
-  const { json } = await askPush(server, requests.readPublish(publishId));
+  const { json } = await requestPush(server, requests.readPublish(publishId));
   return Date.parse(String(json['createdAt'])) - Date.now();
 }
 
 async function publish(server: Fanfare, more: object = {}): Promise<{ publishId: string }> {
   const body = { ...markedPublish(newMarker()), ...more };
-  const { status, json } = await askPush(server, requests.publish(body));
+  const { status, json } = await requestPush(server, requests.publish(body));
   if (status !== 200) throw new Error(`${status} ${JSON.stringify(json)}`);
   return { publishId: String(json['publishId']) };
 }
@@ -67,20 +67,22 @@ describe('where the clock of a server', () => {
       const later: string[] = [];
       for (const sendAt of times) later.push((await publish(server, { sendAt })).publishId);
       const repeatable = requests.publish(markedPublish(newMarker()), { idempotencyKey: 'key' });
-      const { json: first } = await askPush(server, repeatable);
+      const { json: first } = await requestPush(server, repeatable);
 
       await using again = await startAgain(server, offsetMs);
       expect(isNear(await offsetOf(again), offsetMs)).toBe(true);
-      const found = await Promise.all(later.map((id) => askPush(again, requests.readPublish(id))));
+      const found = await Promise.all(
+        later.map((id) => requestPush(again, requests.readPublish(id))),
+      );
       expect(found.map(({ json }) => json['sendAt'])).toEqual(times);
       // A publish that is due may be in any state.
       const isDue = found.map(({ json }) => json['state'] !== 'scheduled');
       expect(isDue).toEqual([firstIsDue, false]);
-      expect(await askPush(again, repeatable)).toMatchObject({ status: 200, json: first });
+      expect(await requestPush(again, repeatable)).toMatchObject({ status: 200, json: first });
       // By its own clock.
       const ahead = new Date(Date.now() + offsetMs + MINUTE_MS * 5).toISOString();
       const { publishId } = await publish(again, { sendAt: ahead });
-      const { json } = await askPush(again, requests.readPublish(publishId));
+      const { json } = await requestPush(again, requests.readPublish(publishId));
       expect(json).toMatchObject({ state: 'scheduled', sendAt: ahead });
     },
     LONG_MS,
@@ -91,12 +93,12 @@ describe('where the clock of a server', () => {
     async () => {
       await using server = await start();
       const repeatable = requests.publish(markedPublish(newMarker()), { idempotencyKey: 'key' });
-      const { json: first } = await askPush(server, repeatable);
+      const { json: first } = await requestPush(server, repeatable);
       await using again = await startAgain(server, 24 * HOUR_MS + MINUTE_MS);
-      const second = await askPush(again, repeatable);
+      const second = await requestPush(again, repeatable);
       expect(second.status).toBe(200);
       expect(second.json).not.toEqual(first);
-      expect(await askPush(again, repeatable)).toEqual(second);
+      expect(await requestPush(again, repeatable)).toEqual(second);
     },
     LONG_MS,
   );
@@ -113,7 +115,7 @@ describe('where the clock of a server', () => {
       const publishSome = async () => {
         await using connection = await PushConnection.open(server);
         for (let refused = 0, accepted = 0; refused === 0 || accepted < 20; ) {
-          const { status, json } = await connection.asks(requests.publish(markedPublish('x')));
+          const { status, json } = await connection.request(requests.publish(markedPublish('x')));
           if (status === 200) {
             ids.push(String(json['publishId']));
             accepted += 1;
@@ -133,7 +135,9 @@ describe('where the clock of a server', () => {
         await publishSome();
       }
       expect(new Set(ids).size).toBe(ids.length);
-      const found = await Promise.all(ids.map((id) => askPush(server, requests.readPublish(id))));
+      const found = await Promise.all(
+        ids.map((id) => requestPush(server, requests.readPublish(id))),
+      );
       expect(found.map(({ status }) => status)).toEqual(ids.map(() => 200));
     },
     LONG_MS,
@@ -143,23 +147,23 @@ describe('where the clock of a server', () => {
     'differs from that of a backend, tokens of users are valid a minute longer than they state',
     async () => {
       await using server = await start();
-      const tellsUser = async (to: Fanfare, endsInSeconds: number) => {
+      const setUser = async (to: Fanfare, endsInSeconds: number) => {
         await using connection = await PushConnection.open(to);
-        const { id } = await connection.does(requests.registerFcm(`fcm:${newMarker()}`));
+        const { id } = await connection.requestOk(requests.registerFcm(`fcm:${newMarker()}`));
         const ends = Math.floor(Date.now() / 1000) + endsInSeconds;
-        return (await connection.asks(requests.setUser(String(id), 'ann', ends))).status;
+        return (await connection.request(requests.setUser(String(id), 'ann', ends))).status;
       };
-      expect(await tellsUser(server, -30)).toBe(200);
-      expect(await tellsUser(server, -90)).toBe(401);
+      expect(await setUser(server, -30)).toBe(200);
+      expect(await setUser(server, -90)).toBe(401);
 
       await using ahead = await startAgain(server, HOUR_MS);
-      expect(await tellsUser(ahead, 24 * 3600)).toBe(200);
-      expect(await tellsUser(ahead, 3600 - 30)).toBe(200);
-      expect(await tellsUser(ahead, 3600 - 90)).toBe(401);
+      expect(await setUser(ahead, 24 * 3600)).toBe(200);
+      expect(await setUser(ahead, 3600 - 30)).toBe(200);
+      expect(await setUser(ahead, 3600 - 90)).toBe(401);
 
       await using behind = await startAgain({ ...ahead, directory: server.directory }, -HOUR_MS);
-      expect(await tellsUser(behind, 24 * 3600)).toBe(200);
-      expect(await tellsUser(behind, -3600)).toBe(200);
+      expect(await setUser(behind, 24 * 3600)).toBe(200);
+      expect(await setUser(behind, -3600)).toBe(200);
     },
     LONG_MS,
   );
@@ -171,22 +175,22 @@ it('accepts reports of devices whatever their clocks show', async () => {
   const clocks = [0, 1, 946_684_800, Math.floor(Date.now() / 1000), 4_102_444_800, 253_402_300_799];
   const devices: [clock: number, id: string][] = [];
   for (const clock of clocks) {
-    const { id } = await connection.does(requests.registerFcm(`fcm:${clock}`));
-    await connection.does(requests.setInterests(String(id), ['news']));
+    const { id } = await connection.requestOk(requests.registerFcm(`fcm:${clock}`));
+    await connection.requestOk(requests.setInterests(String(id), ['news']));
     devices.push([clock, String(id)]);
   }
   const { publishId } = await publish(server, { fcm: {} });
   const planned = async () => {
-    const { platforms } = await connection.does(requests.readPublish(publishId));
+    const { platforms } = await connection.requestOk(requests.readPublish(publishId));
     return (platforms as { fcm: { planned: number } }).fcm.planned;
   };
   await eventually(planned, (devices) => devices === clocks.length);
   for (const [timestampSecs, deviceId] of devices) {
     for (const event of ['delivery', 'open']) {
-      await connection.does(requests.report({ event, publishId, deviceId, timestampSecs }));
+      await connection.requestOk(requests.report({ event, publishId, deviceId, timestampSecs }));
     }
   }
-  expect(await connection.does(requests.readPublish(publishId))).toMatchObject({
+  expect(await connection.requestOk(requests.readPublish(publishId))).toMatchObject({
     delivered: clocks.length,
     opened: clocks.length,
   });
@@ -195,7 +199,7 @@ it('accepts reports of devices whatever their clocks show', async () => {
 /** How far the clock of a server is off, read from its log. Makes a request that is logged. */
 async function clockOf(server: Fanfare): Promise<number> {
   const before = server.output.stderr.length;
-  await askPush(server, requests.readPublish('pubid-00000000-0000-4000-8000-000000000000'));
+  await requestPush(server, requests.readPublish('pubid-00000000-0000-4000-8000-000000000000'));
   const line = server.output.stderr.slice(before).trimEnd().split('\n').at(-1) ?? '';
   return line === '' ? Number.NaN : Date.parse(JSON.parse(line).time) - Date.now();
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'bun:test';
 import { join } from 'node:path';
-import { askPush, PushRequests } from '../../../testing/clients/push-requests.ts';
+import { PushRequests, requestPush } from '../../../testing/clients/push-requests.ts';
 import { type Fanfare, spawnFanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { INSTANCE, instanceSettings, pushSettings } from '../../../testing/servers/push-server.ts';
 import {
@@ -58,18 +58,18 @@ const startAgain = async ({ directory }: Fanfare) =>
 /** Returns its id when it is finished. */
 async function publish(server: Fanfare): Promise<string> {
   const body = { users: ['ann'], web: { notification: {} }, webhookUrl: endpoint.url };
-  const { status, json } = await askPush(server, requests.publish(body));
+  const { status, json } = await requestPush(server, requests.publish(body));
   expect(status).toBe(200);
   const id = String(json['publishId']);
   await until(async () => {
-    const { json: now } = await askPush(server, requests.readPublish(id));
+    const { json: now } = await requestPush(server, requests.readPublish(id));
     return now['state'] === 'finished';
   });
   return id;
 }
 
 /** The events that the endpoint has received, in no order. */
-const heard = () =>
+const received = () =>
   endpoint.bodies
     .map((text) => JSON.parse(text))
     .map(({ publishId, status, payload }) =>
@@ -96,11 +96,11 @@ it('is reported by the next server if nothing of it was stored', async () => {
   const id = await publish(server);
   await server.stop('SIGKILL');
   expect(left(server)).toEqual({ ends: 1, requests: 0, delivered: 0 });
-  expect(heard()).toEqual([]);
+  expect(received()).toEqual([]);
 
   const next = await startAgain(server);
-  await until(() => heard().length === 3 && left(next).ends === 0);
-  expect(heard()).toEqual(everything(id));
+  await until(() => received().length === 3 && left(next).ends === 0);
+  expect(received()).toEqual(everything(id));
 }, 180_000);
 
 it('is sent once if it was stored, however often it is reported', async () => {
@@ -116,5 +116,5 @@ it('is sent once if it was stored, however often it is reported', async () => {
   const second = await publish(next);
   await until(() => left(next).delivered >= 6 && left(next).ends === 0);
   expect(left(next)).toEqual({ ends: 0, requests: 6, delivered: 6 });
-  expect(heard()).toEqual([...everything(id), ...everything(second)].sort());
+  expect(received()).toEqual([...everything(id), ...everything(second)].sort());
 }, 180_000);

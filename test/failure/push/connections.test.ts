@@ -2,11 +2,11 @@ import { expect, it } from 'bun:test';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import {
-  askPush,
   markedPublish,
   newMarker,
   PushConnection,
   PushRequests,
+  requestPush,
 } from '../../../testing/clients/push-requests.ts';
 import { requestBytes } from '../../../testing/clients/raw-http.ts';
 import type { Fanfare } from '../../../testing/servers/fanfare.ts';
@@ -81,7 +81,7 @@ it('answers others while clients send nothing or half a request, or disconnect i
   const accepted = await acceptSome(server);
   const interests = Array.from({ length: 100 }, (_, n) => `${n}-${'x'.repeat(150)}`);
   const { deviceId } = await acceptSome(server);
-  await askPush(server, requests.setInterests(deviceId, interests));
+  await requestPush(server, requests.setInterests(deviceId, interests));
 
   const read = requestBytes(requests.readDevice(deviceId));
   const openedMs = performance.now();
@@ -110,8 +110,8 @@ it('answers others while clients send nothing or half a request, or disconnect i
       aborted.push(marker);
       await abort(server, marker, n % 4);
       const beganMs = performance.now();
-      await connection.does(requests.publish(markedPublish(newMarker())));
-      await connection.does(requests.readDevice(deviceId));
+      await connection.requestOk(requests.publish(markedPublish(newMarker())));
+      await connection.requestOk(requests.readDevice(deviceId));
       longestMs = Math.max(longestMs, performance.now() - beganMs);
     }
   };

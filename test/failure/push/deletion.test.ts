@@ -1,11 +1,11 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, it } from 'bun:test';
 import {
-  askPush,
   markedPublish,
   newMarker,
   PushConnection,
   PushRequests,
+  requestPush,
 } from '../../../testing/clients/push-requests.ts';
 import type { RawRequest } from '../../../testing/clients/raw-http.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
@@ -74,7 +74,7 @@ class Publishing {
     let status = 503;
     while (status === 503) {
       const publish = requests.publish(markedPublish(newMarker()));
-      ({ status } = await this.connection.asks(publish));
+      ({ status } = await this.connection.request(publish));
       await Bun.sleep(PAUSE_MS);
     }
   }
@@ -92,7 +92,7 @@ class Publishing {
 /** Repeats a request while another process holds the store locked, as we do to fill it, like libraries do. */
 async function isDone(connection: PushConnection, request: RawRequest): Promise<void> {
   let status = 503;
-  while (status === 503) ({ status } = await connection.asks(request));
+  while (status === 503) ({ status } = await connection.request(request));
   expect(status).toBe(200);
 }
 
@@ -148,7 +148,7 @@ describe('publishes do not wait for', () => {
       addDevices(server, { instance, devices: DEVICES, interests: INTERESTS, userId: null });
       const doomed = new PushRequests({ id, secretKey: secretKeys[0] });
       const options = { idempotencyKey: 'key' };
-      await askPush(server, doomed.publish(markedPublish(newMarker()), options));
+      await requestPush(server, doomed.publish(markedPublish(newMarker()), options));
 
       const { devices } = await instances('delete', id);
       expect(devices).toBe(DEVICES);

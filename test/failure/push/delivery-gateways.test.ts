@@ -7,7 +7,7 @@ import type { Act } from '../../../src/fake-gateways/script.ts';
 import { type Platform, platforms } from '../../../src/push/model/device.ts';
 import { admin } from '../../../testing/clients/admin-api.ts';
 import { LiveStream } from '../../../testing/clients/live-stream.ts';
-import { askPush } from '../../../testing/clients/push-requests.ts';
+import { requestPush } from '../../../testing/clients/push-requests.ts';
 import {
   allAccepted,
   type Crowd,
@@ -187,8 +187,8 @@ describe('a gateway', () => {
       expect(again).toEqual(new Set([200, 503]));
       await site.server.logged(/Gateway recovered/);
       for (const platform of ['apns', 'fcm'] as const) {
-        await stream.shows({ kind: 'paused', platform });
-        await stream.shows({ kind: 'resumed', platform });
+        await stream.record({ kind: 'paused', platform });
+        await stream.record({ kind: 'resumed', platform });
       }
       // Also what was left out is counted.
       const accepted = () =>
@@ -196,7 +196,7 @@ describe('a gateway', () => {
           (sum, counts) => sum + (Object(counts).kinds.accepted ?? 0),
           0,
         );
-      await stream.tells('counts', () => accepted() === apns.length + fcm.length + web.length);
+      await stream.event('counts', () => accepted() === apns.length + fcm.length + web.length);
     },
     LONG_MS,
   );
@@ -394,7 +394,7 @@ describe('a gateway', () => {
         ],
       });
       const found = async ({ id }: SiteDevice) =>
-        (await askPush(site.server, troubled.requests.readDevice(id))).status;
+        (await requestPush(site.server, troubled.requests.readDevice(id))).status;
       expect([await found(gone), await found(back)]).toEqual([404, 200]);
       {
         using rows = openRows(site.server);

@@ -17,7 +17,7 @@ import { type Platform, platforms } from '../../../src/push/model/device.ts';
 import type { PlatformCounts, PublishState } from '../../../src/push/model/publish.ts';
 import { tokenIdentity } from '../../../src/push/model/token-identity.ts';
 import { readWebToken } from '../../../src/push/requests/web-subscription.ts';
-import { askPush, PushRequests } from '../../../testing/clients/push-requests.ts';
+import { PushRequests, requestPush } from '../../../testing/clients/push-requests.ts';
 import { pauseAfter } from '../../../testing/eventually.ts';
 import { configOf, type Fanfare, spawnFanfare } from '../../../testing/servers/fanfare.ts';
 import { pushSettings } from '../../../testing/servers/push-server.ts';
@@ -219,7 +219,7 @@ export class DeliverySite implements AsyncDisposable {
 
   /** Returns the id. */
   async publish(instance: SiteInstance, body: object): Promise<string> {
-    const { status, json } = await askPush(this.server, instance.requests.publish(body));
+    const { status, json } = await requestPush(this.server, instance.requests.publish(body));
     if (status !== 200) throw new Error(`${status} ${JSON.stringify(json)}`);
     return String(json['publishId']);
   }
@@ -229,7 +229,7 @@ export class DeliverySite implements AsyncDisposable {
     publishId: string,
     server = this.server,
   ): Promise<SiteStatus> {
-    const { status, json } = await askPush(server, requests.readPublish(publishId));
+    const { status, json } = await requestPush(server, requests.readPublish(publishId));
     if (status !== 200) throw new Error(`${status} ${JSON.stringify(json)}`);
     return json as unknown as SiteStatus;
   }
@@ -242,7 +242,7 @@ export class DeliverySite implements AsyncDisposable {
   ): Promise<readonly object[]> {
     const ofPublish = requests.readPublish(publishId);
     const request = { ...ofPublish, target: `${ofPublish.target}/devices/${id}` };
-    const { status, json } = await askPush(this.server, request);
+    const { status, json } = await requestPush(this.server, request);
     const { events } = json;
     if (status !== 200 || !Array.isArray(events)) {
       throw new Error(`${status} ${JSON.stringify(json)}`);

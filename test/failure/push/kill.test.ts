@@ -62,7 +62,7 @@ async function lostOf(site: Site, server: Fanfare): Promise<readonly string[]> {
   const lost: string[] = [];
   for (const { publishId, sendAtMs } of site.publishes) {
     if (publishId === undefined) continue;
-    const { status, json } = await connection.asks(requests.readPublish(publishId));
+    const { status, json } = await connection.request(requests.readPublish(publishId));
     const kept = typeof json['sendAt'] === 'string' ? Date.parse(json['sendAt']) : undefined;
     if (status !== 200 || kept !== sendAtMs) {
       lost.push(`publish ${publishId}: ${status}, sendAt ${json['sendAt']}`);
@@ -76,15 +76,15 @@ async function lostOf(site: Site, server: Fanfare): Promise<readonly string[]> {
     }
   }
   for (const id of site.gone) {
-    const { status } = await connection.asks(requests.readDevice(id));
+    const { status } = await connection.request(requests.readDevice(id));
     if (status !== 404) lost.push(`that device ${id} was replaced: ${status}`);
   }
   return lost;
 }
 
 async function stateOf({ id }: KnownDevice, connection: PushConnection): Promise<unknown> {
-  const device = await connection.asks(requests.readDevice(id));
-  const page = await connection.asks(requests.readInterests(id));
+  const device = await connection.request(requests.readDevice(id));
+  const page = await connection.request(requests.readInterests(id));
   if (device.status === 404 && page.status === 404) return 'gone';
   return { interests: page.json['interests'], userId: device.json['userId'] };
 }
@@ -97,7 +97,7 @@ async function repeatAll(site: Site, server: Fanfare): Promise<readonly string[]
     if (!publish.repeatable) continue;
     // If the first answer was lost, the second request is the first that is known.
     for (let time = 0; time < 2; time++) {
-      const { publishId } = await connection.does(publish.request);
+      const { publishId } = await connection.requestOk(publish.request);
       publish.publishId ??= String(publishId);
       if (publishId !== publish.publishId) others.push(`publish ${publish.publishId}`);
     }

@@ -11,7 +11,7 @@ it(
     await using crowd = await LiveCrowd.start({}, size);
     await crowd.connect();
     await crowd.publish(1);
-    const statuses = await crowd.ends();
+    const statuses = await crowd.untilEnd();
     expect(statuses.every(({ live }) => live.state === 'done')).toBe(true);
     const sum = (what: 'reached' | 'silent' | 'absent') =>
       statuses.reduce((all, { live }) => all + live[what], 0);

@@ -1,4 +1,4 @@
-import { askPush } from '../../../testing/clients/push-requests.ts';
+import { requestPush } from '../../../testing/clients/push-requests.ts';
 import { clientFrame, WS_PING } from '../../../testing/clients/raw-client.ts';
 import { APP, type Fanfare } from '../../../testing/servers/fanfare.ts';
 import { type LiveClient, userConnects } from '../../protocol/push/publishes/live-users.ts';
@@ -35,7 +35,7 @@ export class LiveCrowd implements AsyncDisposable {
   readonly accepted = new Map<string, { readonly id: string; readonly users: readonly string[] }>();
   /** Called with everything that happens. */
   happened: () => void = () => undefined;
-  private readonly heard = new Set<string>();
+  private readonly received = new Set<string>();
   private readonly pushed = new Set<string>();
   private readonly userOf = new Map<string, string>();
   private clients: LiveClient[] = [];
@@ -69,7 +69,7 @@ export class LiveCrowd implements AsyncDisposable {
     for (const [n, device] of devices.apns.entries()) {
       const user = crowd.users[n] ?? '';
       crowd.userOf.set(device.address, user);
-      const { status } = await askPush(site.server, requests.setUser(device.id, user));
+      const { status } = await requestPush(site.server, requests.setUser(device.id, user));
       if (status !== 200) throw new Error(`The user was refused: ${status}`);
     }
     site.apns.arrivals.listen(({ token, payload }) => {
@@ -87,9 +87,9 @@ export class LiveCrowd implements AsyncDisposable {
       const server = servers[n % servers.length] ?? this.site.server;
       const client = await userConnects(server, user);
       this.clients.push(client);
-      client.handsOver((text) => {
+      client.handOver((text) => {
         const { event, data } = JSON.parse(text);
-        if (event === EVENT) this.heard.add(`${data} ${user}`);
+        if (event === EVENT) this.received.add(`${data} ${user}`);
         const answers = n < this.answering.length;
         if (event === WS_PING && answers) client.writeBytes(clientFrame(10, data));
         this.happened();
@@ -107,7 +107,7 @@ export class LiveCrowd implements AsyncDisposable {
       const live = { event: EVENT, data: marker, waitSeconds: 1 };
       const body = { users, live, apns: { aps: { alert: marker } } };
       try {
-        const { status, json } = await askPush(server, requests.publish(body));
+        const { status, json } = await requestPush(server, requests.publish(body));
         if (status === 200) this.accepted.set(marker, { id: String(json['publishId']), users });
       } catch {
         // The server is dead.
@@ -118,7 +118,7 @@ export class LiveCrowd implements AsyncDisposable {
   }
 
   /** Waits for the end of all accepted publishes. */
-  async ends(server = this.site.server): Promise<readonly LiveStatus[]> {
+  async untilEnd(server = this.site.server): Promise<readonly LiveStatus[]> {
     return await Promise.all(this.accepted.values().map(({ id }) => this.end(id, server)));
   }
 
@@ -138,7 +138,7 @@ export class LiveCrowd implements AsyncDisposable {
       const status = await this.end(id, server);
       const pushed = users.filter((user) => this.pushed.has(`${marker} ${user}`));
       const neither = users.filter(
-        (user) => !pushed.includes(user) && !this.heard.has(`${marker} ${user}`),
+        (user) => !pushed.includes(user) && !this.received.has(`${marker} ${user}`),
       );
       if (neither.length > 0) faults.push(`${marker} has not reached ${neither.join()}`);
       const { state, reached } = status.live;

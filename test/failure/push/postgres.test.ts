@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'bun:test';
 import { SQL } from 'bun';
 import {
-  askPush,
   markedPublish,
   newMarker,
   PushConnection,
   PushRequests,
+  requestPush,
 } from '../../../testing/clients/push-requests.ts';
 import { ownPostgres, throwAwayPostgres } from '../../../testing/databases/postgres.ts';
 import { eventually } from '../../../testing/eventually.ts';
@@ -35,17 +35,17 @@ function startBackends(server: Fanfare) {
   const answers = new Map<string, { readonly status: number; readonly publishId: unknown }>();
   const statuses = new Set<number>();
   let over = false;
-  let heard = Promise.withResolvers<void>();
+  let received = Promise.withResolvers<void>();
   const run = async () => {
     await using connection = await PushConnection.open(server);
     while (!over) {
       const marker = newMarker();
-      const answer = await connection.asks(requests.publish(markedPublish(marker)));
+      const answer = await connection.request(requests.publish(markedPublish(marker)));
       if (answer.status !== 200) expectUnavailable(answer, /[a-z][a-z ]+/);
       answers.set(marker, { status: answer.status, publishId: answer.json['publishId'] });
       statuses.add(answer.status);
-      heard.resolve();
-      heard = Promise.withResolvers();
+      received.resolve();
+      received = Promise.withResolvers();
       await Bun.sleep(PAUSE_MS);
     }
   };
@@ -54,7 +54,7 @@ function startBackends(server: Fanfare) {
     /** Waits for as many more answers with this status. */
     async hear(status: number, times: number) {
       const count = () => [...answers.values()].filter((one) => one.status === status).length;
-      for (const enough = count() + times; count() < enough; ) await heard.promise;
+      for (const enough = count() + times; count() < enough; ) await received.promise;
     },
     async stop() {
       over = true;
@@ -120,8 +120,10 @@ describe('two servers on one PostgreSQL', () => {
       const accepted = await acceptSome(one);
       await expectKept(two, accepted);
       await using connection = await PushConnection.open(two);
-      await connection.does(requests.setInterests(accepted.deviceId, ['three']));
-      expect((await askPush(one, requests.readInterests(accepted.deviceId))).json).toMatchObject({
+      await connection.requestOk(requests.setInterests(accepted.deviceId, ['three']));
+      expect(
+        (await requestPush(one, requests.readInterests(accepted.deviceId))).json,
+      ).toMatchObject({
         interests: ['three'],
       });
 
@@ -129,18 +131,20 @@ describe('two servers on one PostgreSQL', () => {
       for (let n = 0; n < 20; n++) {
         const body = markedPublish(newMarker());
         const request = requests.publish(body, { idempotencyKey: `key-${n}` });
-        const heard = await Promise.all([one, two, one, two].map((to) => askPush(to, request)));
-        expect(heard.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-        expect(new Set(heard.map(({ json }) => json['publishId'])).size).toBe(1);
+        const received = await Promise.all(
+          [one, two, one, two].map((to) => requestPush(to, request)),
+        );
+        expect(received.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+        expect(new Set(received.map(({ json }) => json['publishId'])).size).toBe(1);
         const other = requests.publish(markedPublish(newMarker()), { idempotencyKey: `key-${n}` });
-        expect(await askPush(n % 2 === 0 ? one : two, other)).toMatchObject({ status: 422 });
+        expect(await requestPush(n % 2 === 0 ? one : two, other)).toMatchObject({ status: 422 });
       }
       // One token on both: the last registration has it, and the other device is gone.
       for (let n = 0; n < 20; n++) {
         const register = requests.registerFcm(`fcm:${n}`);
-        const heard = await Promise.all([one, two].map((to) => askPush(to, register)));
-        const reads = heard.map(({ json }) => requests.readDevice(String(json['id'])));
-        const statuses = await Promise.all(reads.map((read) => askPush(one, read)));
+        const received = await Promise.all([one, two].map((to) => requestPush(to, register)));
+        const reads = received.map(({ json }) => requests.readDevice(String(json['id'])));
+        const statuses = await Promise.all(reads.map((read) => requestPush(one, read)));
         expect(statuses.map(({ status }) => status).toSorted()).toEqual([200, 404]);
       }
       const kept = await publishesIn(store.url);
@@ -165,7 +169,7 @@ describe('two servers on one PostgreSQL', () => {
       const publishAll = async (server: Fanfare) => {
         await using connection = await PushConnection.open(server);
         for (let refused = 0; refused < 20 || performance.now() - startedAtMs < 5_000; ) {
-          const { status } = await connection.asks(requests.publish(markedPublish(newMarker())));
+          const { status } = await connection.request(requests.publish(markedPublish(newMarker())));
           expect([200, 429]).toContain(status);
           if (status === 200) accepted += 1;
           else refused += 1;
@@ -204,13 +208,13 @@ describe('two servers on one PostgreSQL', () => {
       const [old] = secretKeys;
       const status = async (server: Fanfare, secretKey: string) => {
         const request = new PushRequests({ id, secretKey }).publish(markedPublish(newMarker()));
-        return (await askPush(server, request)).status;
+        return (await requestPush(server, request)).status;
       };
       const becomesOnBoth = async (secretKey: string, wanted: number) => {
         for (const server of [one, two]) {
           await eventually(
             () => status(server, secretKey),
-            (heard) => heard === wanted,
+            (received) => received === wanted,
           );
         }
       };

@@ -84,14 +84,14 @@ export class Site {
     const repeatable = options.idempotencyKey !== undefined;
     const sent: SentPublish = { marker, request, repeatable, sendAtMs, publishId: undefined };
     this.publishes.push(sent);
-    const { publishId } = await this.connection.does(request);
+    const { publishId } = await this.connection.requestOk(request);
     sent.publishId = String(publishId);
   }
 
   private async register(token: string): Promise<void> {
     const answered = this.tokens.get(token) ?? 0;
     this.tokens.set(token, answered);
-    const { id } = await this.connection.does(
+    const { id } = await this.connection.requestOk(
       token.startsWith('fcm') ? requests.registerFcm(token) : requests.registerWeb(token),
     );
     this.tokens.set(token, answered + 1);
@@ -131,7 +131,7 @@ export class Site {
     const device = this.random.pickIfAny(this.devices);
     if (device === undefined) return await this.register(this.newToken('web'));
     device.doubt = changed(device.state);
-    await this.connection.does(request(device));
+    await this.connection.requestOk(request(device));
     device.state = device.doubt;
     device.doubt = undefined;
   }

@@ -115,9 +115,9 @@ describe('the push side of a server whose store', () => {
       await using connection = await PushConnection.open(server);
       const reads: RawRequest[] = [];
       for (let n = 0; n < 60; n++) {
-        const { id } = await connection.does(requests.registerFcm(`fcm:${n}`));
+        const { id } = await connection.requestOk(requests.registerFcm(`fcm:${n}`));
         const body = { ...markedPublish(newMarker()), ...LARGE_AND_LATER };
-        const { publishId } = await connection.does(requests.publish(body));
+        const { publishId } = await connection.requestOk(requests.publish(body));
         reads.push(requests.readDevice(String(id)), requests.readPublish(String(publishId)));
       }
       const accepted = await acceptSome(server);
@@ -127,9 +127,9 @@ describe('the push side of a server whose store', () => {
       const all = [...reads, ...allRequests(accepted)];
       for (let refused = 0; refused === 0; ) {
         for (const request of reads) {
-          const heard = await connection.asks(request);
-          if (heard.status === 200) continue;
-          expectUnavailable(heard, why);
+          const received = await connection.request(request);
+          if (received.status === 200) continue;
+          expectUnavailable(received, why);
           refused += 1;
         }
       }

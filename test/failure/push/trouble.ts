@@ -1,11 +1,11 @@
 import { expect } from 'bun:test';
 import {
-  askPush,
   markedPublish,
   newMarker,
+  type PushAnswer,
   PushConnection,
-  type PushHeard,
   PushRequests,
+  requestPush,
 } from '../../../testing/clients/push-requests.ts';
 import type { RawRequest } from '../../../testing/clients/raw-http.ts';
 import {
@@ -39,13 +39,13 @@ export interface Accepted {
 /** Registers a device with interests and a user, and publishes. */
 export async function acceptSome(server: Fanfare): Promise<Accepted> {
   await using connection = await PushConnection.open(server);
-  const { id } = await connection.does(requests.registerFcm(`fcm:${newMarker()}`));
+  const { id } = await connection.requestOk(requests.registerFcm(`fcm:${newMarker()}`));
   const deviceId = String(id);
-  await connection.does(requests.setInterests(deviceId, ['one', 'two']));
-  await connection.does(requests.setUser(deviceId, 'ann'));
+  await connection.requestOk(requests.setInterests(deviceId, ['one', 'two']));
+  await connection.requestOk(requests.setUser(deviceId, 'ann'));
   const body = markedPublish(newMarker());
   const repeatable = requests.publish(body, { idempotencyKey: newMarker() });
-  const { publishId } = await connection.does(repeatable);
+  const { publishId } = await connection.requestOk(repeatable);
   return { publishId: String(publishId), deviceId, repeatable };
 }
 
@@ -53,10 +53,12 @@ export async function acceptSome(server: Fanfare): Promise<Accepted> {
 export async function expectKept(server: Fanfare, accepted: Accepted): Promise<void> {
   const { publishId, deviceId, repeatable } = accepted;
   await using connection = await PushConnection.open(server);
-  expect(await connection.does(requests.readPublish(publishId))).toMatchObject({ publishId });
-  expect(await connection.does(repeatable)).toEqual({ publishId });
-  expect(await connection.does(requests.readDevice(deviceId))).toMatchObject({ userId: 'ann' });
-  expect(await connection.does(requests.readInterests(deviceId))).toMatchObject({
+  expect(await connection.requestOk(requests.readPublish(publishId))).toMatchObject({ publishId });
+  expect(await connection.requestOk(repeatable)).toEqual({ publishId });
+  expect(await connection.requestOk(requests.readDevice(deviceId))).toMatchObject({
+    userId: 'ann',
+  });
+  expect(await connection.requestOk(requests.readInterests(deviceId))).toMatchObject({
     interests: ['one', 'two'],
   });
 }
@@ -93,11 +95,11 @@ export async function expectRefused(
 ): Promise<void> {
   await using connection = await PushConnection.open(server);
   for (const request of asked) {
-    expectUnavailable(await connection.asks(request), why);
+    expectUnavailable(await connection.request(request), why);
   }
 }
 
-export function expectUnavailable({ status, retryAfter, json }: PushHeard, why: RegExp): void {
+export function expectUnavailable({ status, retryAfter, json }: PushAnswer, why: RegExp): void {
   expect({ status, retryAfter, json }).toEqual({
     status: 503,
     retryAfter: '5',
@@ -115,10 +117,10 @@ export async function publishesUntil(server: Fanfare, wanted: 200 | 503): Promis
   const deadlineMs = Date.now() + SOON_MS;
   const ids: string[] = [];
   for (;;) {
-    const heard = await askPush(server, requests.publish(markedPublish(newMarker())));
-    if (heard.status === 200) ids.push(String(heard.json['publishId']));
-    else expect(heard.status).toBe(503);
-    if (heard.status === wanted) return ids;
+    const received = await requestPush(server, requests.publish(markedPublish(newMarker())));
+    if (received.status === 200) ids.push(String(received.json['publishId']));
+    else expect(received.status).toBe(503);
+    if (received.status === wanted) return ids;
     if (Date.now() > deadlineMs) throw new Error(`Publishing never came to ${wanted}`);
     await Bun.sleep(10);
   }
@@ -128,6 +130,6 @@ export async function publishesUntil(server: Fanfare, wanted: 200 | 503): Promis
 export async function expectPublishes(server: Fanfare, ids: readonly string[]): Promise<void> {
   await using connection = await PushConnection.open(server);
   for (const id of ids) {
-    expect(await connection.does(requests.readPublish(id))).toMatchObject({ publishId: id });
+    expect(await connection.requestOk(requests.readPublish(id))).toMatchObject({ publishId: id });
   }
 }

@@ -22,7 +22,7 @@ export class Listener implements Disposable {
   readonly socketIds = new Set<string>();
   gaps = 0;
   /** By channel, the numbers of the events and the gaps. */
-  private readonly heard = new Map<string, number[]>();
+  private readonly received = new Map<string, number[]>();
   private readonly unconfirmed: Set<string>;
 
   constructor({ port, backend, user, channels, transports }: ListenerOptions) {
@@ -52,7 +52,7 @@ export class Listener implements Disposable {
     });
     this.unconfirmed = new Set(channels);
     for (const name of channels) {
-      this.heard.set(name, []);
+      this.received.set(name, []);
       this.pusher
         .subscribe(name)
         .bind('pusher:subscription_succeeded', () => this.unconfirmed.delete(name))
@@ -75,18 +75,18 @@ export class Listener implements Disposable {
 
   /** The number of the last event of a channel; -1 before the first. */
   last(channel: string): number {
-    return this.heard.get(channel)?.findLast((number) => number !== GAP) ?? -1;
+    return this.received.get(channel)?.findLast((number) => number !== GAP) ?? -1;
   }
 
   get count(): number {
-    return this.heard.values().reduce((sum, numbers) => sum + numbers.length, 0);
+    return this.received.values().reduce((sum, numbers) => sum + numbers.length, 0);
   }
 
   /** What is wrong with what a channel has received of all that was sent. */
   faults(channel: string, sent: readonly SentEvent[]): readonly string[] {
     const faults: string[] = [];
     let next = 0;
-    const numbers = this.heard.get(channel) ?? [];
+    const numbers = this.received.get(channel) ?? [];
     for (const [at, number] of numbers.entries()) {
       if (number === GAP) continue;
       const follows = numbers[at - 1] !== GAP;
@@ -110,7 +110,7 @@ export class Listener implements Disposable {
 
   private notes(channel: string, number: number): void {
     if (number === GAP) this.gaps++;
-    this.heard.get(channel)?.push(number);
+    this.received.get(channel)?.push(number);
   }
 
   private isOwn(event: SentEvent | undefined): boolean {

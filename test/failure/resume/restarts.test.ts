@@ -25,13 +25,13 @@ async function publish(server: Fanfare, channel: string, data: string): Promise<
 /** What a client gets that was at a place: the data of the events after it, or why there are none. */
 async function resumes(server: Fanfare, channel: string, place: string): Promise<unknown> {
   await using client = await RawClient.connect(server);
-  client.says({ event: 'pusher:subscribe', data: { channel, resume_after_id: place } });
-  const { data } = await client.hears();
+  client.send({ event: 'pusher:subscribe', data: { channel, resume_after_id: place } });
+  const { data } = await client.receive();
   const { ok, missed, why } = JSON.parse(String(data)).resume;
   if (ok !== true) return why;
-  const heard: unknown[] = [];
-  for (let n = 0; n < missed; n++) heard.push((await client.hears()).data);
-  return heard;
+  const received: unknown[] = [];
+  for (let n = 0; n < missed; n++) received.push((await client.receive()).data);
+  return received;
 }
 
 const CHANNELS = Array.from({ length: 8 }, (_, n) => `kept-${n}`);

@@ -55,7 +55,7 @@ export async function trial({ network, random, ...options }: TrialOptions): Prom
     channels: CHANNELS,
     someSocket: () => random.pick(listeners).socket(),
   });
-  const heard = () => listeners.reduce((sum, { count }) => sum + count, 0);
+  const received = () => listeners.reduce((sum, { count }) => sum + count, 0);
   const missedBy = (listener: Listener, name: string) =>
     (publisher.sent.get(name)?.length ?? 0) - 1 - listener.last(name);
   const mostMissed = () =>
@@ -67,8 +67,8 @@ export async function trial({ network, random, ...options }: TrialOptions): Prom
   network.isCalm = false;
   for (const { pusher } of listeners) pusher.disconnect();
   for (const { pusher } of listeners) pusher.connect();
-  while (heard() < options.deliveries) {
-    await options.meanwhile?.(heard());
+  while (received() < options.deliveries) {
+    await options.meanwhile?.(received());
     // A connection that breaks after some kilobytes must be enough for what was missed.
     await eventually(mostMissed, (missed) => missed < MISSED_MAX);
     await publisher.sendSome();
@@ -77,7 +77,7 @@ export async function trial({ network, random, ...options }: TrialOptions): Prom
   await publisher.sendToAll();
   await eventually(mostMissed, (missed) => missed === 0);
   return {
-    deliveries: heard(),
+    deliveries: received(),
     faults: listeners.flatMap((listener, n) =>
       CHANNELS.flatMap((name) =>
         listener.faults(name, publisher.sent.get(name) ?? []).map((fault) => `user-${n}: ${fault}`),

@@ -147,12 +147,12 @@ describe('a poll', () => {
       expect((await new SessionRequests(server, { key: app.key }).poll()).text).toBe('o\n');
     }
     await using client = await app.connect();
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('is held until there is something to send, and has all of it in one line', async () => {
     const session = new SessionRequests(server);
-    await session.pollsOpen();
+    await session.pollOpen();
     const channel = fresh();
     const confirmed = session.poll();
     await session.send(subscribe(channel));
@@ -167,7 +167,7 @@ describe('a poll', () => {
 
   it('replaces the one before', async () => {
     const session = new SessionRequests(server);
-    await session.pollsOpen();
+    await session.pollOpen();
     const first = session.poll();
     // An answer of the server says that it has both.
     await session.send();
@@ -181,7 +181,7 @@ describe('a poll', () => {
 
   it('ends its session when the client breaks it', async () => {
     const session = new SessionRequests(server);
-    await session.pollsOpen();
+    await session.pollOpen();
     const abort = new AbortController();
     const poll = session.poll(abort.signal).catch(() => 'broken');
     await session.send({ event: 'pusher:unknown' });
@@ -412,7 +412,7 @@ describe('statistics of pusher-js', () => {
 
   it('are counted, as fallback connections are', async () => {
     using _stream = await new SessionRequests(server).stream();
-    await new SessionRequests(server).pollsOpen();
+    await new SessionRequests(server).pollOpen();
     const metrics = await (await fetch(`http://127.0.0.1:${server.adminPort}/metrics`)).text();
     for (const line of [
       /^fanfare_statistics_reports_total\{transport="jsonp"\} [1-9]/m,
@@ -430,7 +430,7 @@ describe('clients of both kinds in one channel', () => {
   it('get the same events, but not their own', async () => {
     const channel = fresh('private-');
     await using socket = await RawClient.connect(server, { transport: 'ws' });
-    await socket.subscribes(channel, channelAuth(socket.socketId, channel));
+    await socket.subscribe(channel, channelAuth(socket.socketId, channel));
     using given = await opened(server);
     const { session, stream, socketId } = given;
     await session.send(subscribe(channel, channelAuth(socketId, channel)));
@@ -445,8 +445,8 @@ describe('clients of both kinds in one channel', () => {
     await trigger(server, { name: 'for-the-socket', channel, data: '', socket_id: socketId });
     await session.send({ event: 'client-from-the-stream', channel, data: '' });
 
-    expect((await socket.hears()).event).toBe('for-the-socket');
-    expect((await socket.hears()).event).toBe('client-from-the-stream');
+    expect((await socket.receive()).event).toBe('for-the-socket');
+    expect((await socket.receive()).event).toBe('client-from-the-stream');
     await session.send();
     expect((await stream.messages()).map(({ event }) => event)).toEqual(['for-the-stream']);
   });
@@ -458,7 +458,7 @@ describe('a server that stops', () => {
     const [streaming, polling] = [new SessionRequests(stopping), new SessionRequests(stopping)];
     using stream = await streaming.stream();
     await stream.opens();
-    await polling.pollsOpen();
+    await polling.pollOpen();
     const poll = polling.poll();
     await polling.send({ event: 'pusher:pong' });
 

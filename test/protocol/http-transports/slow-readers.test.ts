@@ -56,7 +56,7 @@ it('ends a stream that does not read, and nobody else misses anything', async ()
   session.skip();
   await session.send(subscribe(channel));
   await using reader = await RawClient.connect(server);
-  await reader.subscribes(channel);
+  await reader.subscribe(channel);
   const closed = server.logsNext(/read too slowly/);
 
   // Less than its limit for one client, and more than what the kernel takes for it.
@@ -67,7 +67,7 @@ it('ends a stream that does not read, and nobody else misses anything', async ()
   });
   for (let n = 0; !isClosed; n++) {
     await trigger(server, { name: `${n}`, channel, data });
-    expect((await reader.hears()).event).toBe(`${n}`);
+    expect((await reader.receive()).event).toBe(`${n}`);
   }
   expect(await closed).toContain('"limitBytes":100000');
   expect(await session.send()).toBe(404);
@@ -76,7 +76,7 @@ it('ends a stream that does not read, and nobody else misses anything', async ()
 
 it('ends a session that nobody asks for and that has too much waiting', async () => {
   const session = new SessionRequests(server);
-  await session.pollsOpen();
+  await session.pollOpen();
   const channel = fresh();
   const confirmed = session.poll();
   await session.send(subscribe(channel));

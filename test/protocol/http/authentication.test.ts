@@ -46,7 +46,11 @@ async function lists(call: ApiCall = {}, appId: string = APP.id): Promise<Answer
 /** Sends a target unchanged, and reads the answer. */
 async function raw(method: string, target: string, body?: string | Uint8Array): Promise<Answered> {
   await using connection = await RawHttp.open(server);
-  const answer = await connection.asks({ method, target, ...(body === undefined ? {} : { body }) });
+  const answer = await connection.request({
+    method,
+    target,
+    ...(body === undefined ? {} : { body }),
+  });
   return {
     status: answer.status,
     type: answer.headers.get('content-type') ?? null,
@@ -143,9 +147,9 @@ describe('the body of a request', () => {
         refused(401, expect.stringMatching(/^Invalid body_md5/)),
       );
       expect(await raw('POST', target, '')).toMatchObject({ status: 401 });
-      await client.hearsNothing();
+      await client.receiveNothing();
       expect(await raw('POST', target, body)).toEqual(EMPTY);
-      expect(await client.hears()).toMatchObject({ event: 'n' });
+      expect(await client.receive()).toMatchObject({ event: 'n' });
     }
   });
 
@@ -277,7 +281,7 @@ describe('the query of a request', () => {
       const signature = hmacHex(APP.secret, text);
       const query = `channel=plus&data=${sent}&name=n&${auth}&auth_signature=${signature}`;
       expect(await raw('POST', `${path}?${query}`, '')).toEqual(EMPTY);
-      expect(await client.hears()).toMatchObject({ data: signed });
+      expect(await client.receive()).toMatchObject({ data: signed });
     };
     await send('1+1', '1+1');
     await send('1+1', '1 1');
@@ -297,8 +301,8 @@ describe('the query of a request', () => {
     ];
     const target = `${path}?${signedQuery(style, APP.secret, 'POST', path, query)}`;
     expect(await raw('POST', target, '')).toEqual(EMPTY);
-    expect(await client.hears()).toEqual({ event: 'n', channel: 'array-2', data: 'a, b+c' });
-    expect(await client.hears()).toEqual({ event: 'n', channel: 'array-1', data: 'a, b+c' });
+    expect(await client.receive()).toEqual({ event: 'n', channel: 'array-2', data: 'a, b+c' });
+    expect(await client.receive()).toEqual({ event: 'n', channel: 'array-1', data: 'a, b+c' });
   });
 
   it.each(styles)('may hold an array of one, signed as $library does', async (style) => {
@@ -312,7 +316,7 @@ describe('the query of a request', () => {
     ];
     const target = `${path}?${signedQuery(style, APP.secret, 'POST', path, query)}`;
     expect(await raw('POST', target, '')).toEqual(EMPTY);
-    expect(await client.hears()).toMatchObject({ event: 'n' });
+    expect(await client.receive()).toMatchObject({ event: 'n' });
   });
 });
 

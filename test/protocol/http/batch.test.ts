@@ -26,18 +26,18 @@ describe('POST /batch_events', () => {
     }));
     expect(await batches(server, batch)).toEqual(EMPTY);
     for (const { name, channel, data } of batch) {
-      expect(await client.hears()).toEqual({ event: name, channel, data });
+      expect(await client.receive()).toEqual({ event: name, channel, data });
     }
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('sends two equal events twice', async () => {
     await using client = await subscriber(server, 'same');
     const event = { name: 'n', channel: 'same', data: 'd' };
     await batches(server, [event, event]);
-    expect(await client.hears()).toMatchObject({ event: 'n' });
-    expect(await client.hears()).toMatchObject({ event: 'n' });
-    await client.hearsNothing();
+    expect(await client.receive()).toMatchObject({ event: 'n' });
+    expect(await client.receive()).toMatchObject({ event: 'n' });
+    await client.receiveNothing();
   });
 
   it('excludes a connection only from the event that names it', async () => {
@@ -48,10 +48,10 @@ describe('POST /batch_events', () => {
       { name: 'first', channel: 'except', data: '', socket_id },
       { name: 'second', channel: 'except', data: '' },
     ]);
-    expect(await publisher.hears()).toMatchObject({ event: 'second' });
-    await publisher.hearsNothing();
-    expect(await listener.hears()).toMatchObject({ event: 'first' });
-    expect(await listener.hears()).toMatchObject({ event: 'second' });
+    expect(await publisher.receive()).toMatchObject({ event: 'second' });
+    await publisher.receiveNothing();
+    expect(await listener.receive()).toMatchObject({ event: 'first' });
+    expect(await listener.receive()).toMatchObject({ event: 'second' });
   });
 
   it('passes on data that is not a string as its JSON text', async () => {
@@ -68,7 +68,7 @@ describe('POST /batch_events', () => {
       '[1e1, "]"]',
       'false',
     ]) {
-      expect(await client.hears()).toEqual({ event: 'n', channel: 'texts', data: text });
+      expect(await client.receive()).toEqual({ event: 'n', channel: 'texts', data: text });
     }
   });
 
@@ -77,8 +77,8 @@ describe('POST /batch_events', () => {
     const batch = (data: number) =>
       `"batch":[{"name":"n","channel":"last-batch","data":[${data}]}]`;
     await posts(server, '/batch_events', `{${batch(1)},${batch(2)}}`);
-    expect(await client.hears()).toMatchObject({ data: '[2]' });
-    await client.hearsNothing();
+    expect(await client.receive()).toMatchObject({ data: '[2]' });
+    await client.receiveNothing();
   });
 
   const good = { name: 'n', channel: 'refused', data: 'd' };
@@ -124,6 +124,6 @@ describe('POST /batch_events', () => {
     expect(await posts(server, '/batch_events', Object(body))).toEqual(
       refused(400, expect.stringContaining(text)),
     );
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 });

@@ -51,11 +51,11 @@ describe('GET /channels', () => {
     await triggers(server, { name: 'n', channel: 'cache-comes', data: 'd' });
     expect(await gets(server, '/channels', query)).toEqual(json('{"channels":{}}'));
     await using client = await RawClient.connect(server);
-    await client.subscribes('cache-comes');
-    await client.hears();
+    await client.subscribe('cache-comes');
+    await client.receive();
     expect(await gets(server, '/channels', query)).toEqual(json('{"channels":{"cache-comes":{}}}'));
-    client.says({ event: 'pusher:unsubscribe', data: { channel: 'cache-comes' } });
-    await client.hearsNothing();
+    client.send({ event: 'pusher:unsubscribe', data: { channel: 'cache-comes' } });
+    await client.receiveNothing();
     expect(await gets(server, '/channels', query)).toEqual(json('{"channels":{}}'));
   });
 

@@ -50,11 +50,11 @@ describe('a connection', () => {
     await using connection = await RawHttp.open(server);
     for (let at = 0; at < 200; at++) {
       const body = eventOf('kept', `n${at}`);
-      const answer = await connection.asks(at % 2 === 0 ? post(body) : chunked(body));
+      const answer = await connection.request(at % 2 === 0 ? post(body) : chunked(body));
       expect(answer).toMatchObject({ version: 'HTTP/1.1', status: 200, body: '{}' });
       expect(answer.headers.get('connection')).not.toBe('close');
-      expect(await client.hears()).toMatchObject({ event: `n${at}` });
-      expect(await connection.asks(get('kept'))).toMatchObject({ body: '{"occupied":true}' });
+      expect(await client.receive()).toMatchObject({ event: `n${at}` });
+      expect(await connection.request(get('kept'))).toMatchObject({ body: '{"occupied":true}' });
     }
     expect(connection.ended).toBe(false);
   });
@@ -71,27 +71,27 @@ describe('a connection', () => {
       [post(JSON.stringify({ name: 'n', channel: 'a', data: 'x'.repeat(10_241) })), 413],
     ];
     for (const [request, status] of refusals) {
-      expect(await connection.asks(request)).toMatchObject({ status });
-      expect(await connection.asks(get('a'))).toMatchObject({ status: 200 });
+      expect(await connection.request(request)).toMatchObject({ status });
+      expect(await connection.request(get('a'))).toMatchObject({ status: 200 });
     }
   });
 
   it('is closed after the answer if the request asks for that', async () => {
     for (const request of [get('a'), post(eventOf('a')), { method: 'GET', target: '/nope' }]) {
       await using connection = await RawHttp.open(server);
-      const answer = await connection.asks({ ...request, headers: { Connection: 'close' } });
+      const answer = await connection.request({ ...request, headers: { Connection: 'close' } });
       expect(answer.status).not.toBe(500);
-      await connection.ends();
+      await connection.untilEnd();
     }
   });
 
   it('may use HTTP/1.0', async () => {
     for (const request of [get('a'), post(eventOf('a'))]) {
       await using connection = await RawHttp.open(server);
-      expect(await connection.asks({ ...request, version: 'HTTP/1.0' })).toMatchObject({
+      expect(await connection.request({ ...request, version: 'HTTP/1.0' })).toMatchObject({
         status: 200,
       });
-      await connection.ends();
+      await connection.untilEnd();
     }
   });
 
@@ -100,11 +100,11 @@ describe('a connection', () => {
     const body = eventOf('a');
     const bytes = requestBytes(post(body, { headers: { Expect: '100-continue' } }));
     const bodyAt = bytes.length - Buffer.byteLength(body);
-    connection.writes(bytes.subarray(0, bodyAt));
-    expect(await connection.reads()).toMatchObject({ status: 100 });
-    connection.writes(bytes.subarray(bodyAt));
-    expect(await connection.reads()).toMatchObject({ status: 200, body: '{}' });
-    expect(await connection.asks(get('a'))).toMatchObject({ status: 200 });
+    connection.write(bytes.subarray(0, bodyAt));
+    expect(await connection.read()).toMatchObject({ status: 100 });
+    connection.write(bytes.subarray(bodyAt));
+    expect(await connection.read()).toMatchObject({ status: 200, body: '{}' });
+    expect(await connection.request(get('a'))).toMatchObject({ status: 200 });
   });
 
   it('does not mistake the body of a GET, or of a refused request, for the next request', async () => {
@@ -119,13 +119,13 @@ describe('a connection', () => {
     for (const [carrier, status] of carriers) {
       for (const body of [{ body: smuggled }, { chunks: [smuggled] }]) {
         await using connection = await RawHttp.open(oneThread);
-        connection.requests({ ...carrier, ...body });
-        connection.requests(get('smuggled'));
-        expect(await connection.reads()).toMatchObject({ status });
-        expect(await connection.reads()).toMatchObject({ body: '{"occupied":true}' });
+        connection.sendRequest({ ...carrier, ...body });
+        connection.sendRequest(get('smuggled'));
+        expect(await connection.read()).toMatchObject({ status });
+        expect(await connection.read()).toMatchObject({ body: '{"occupied":true}' });
       }
     }
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('that ends in the middle of a body sends nothing', async () => {
@@ -135,12 +135,12 @@ describe('a connection', () => {
       const bytes = requestBytes(request);
       for (const missing of [10, 40]) {
         await using connection = await RawHttp.open(server);
-        connection.writes(bytes.subarray(0, bytes.length - missing));
-        connection.finishes();
-        expect(await connection.readsOrEnds()).toBeUndefined();
+        connection.write(bytes.subarray(0, bytes.length - missing));
+        connection.endWriting();
+        expect(await connection.readOrEnd()).toBeUndefined();
       }
     }
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it.each([
@@ -158,10 +158,10 @@ describe('a connection', () => {
     ['a space before a colon', 'Content-Length : 3\r\n\r\nabc'],
   ])('that sends %s is refused with 4xx and closed', async (_, rest) => {
     await using connection = await RawHttp.open(server);
-    connection.writes(`POST ${path} HTTP/1.1\r\nHost: x\r\n${rest}`);
-    const answer = await connection.reads();
+    connection.write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${rest}`);
+    const answer = await connection.read();
     expect(answer.status).toBeWithin(400, 500);
-    await connection.ends();
+    await connection.untilEnd();
   });
 });
 
@@ -208,9 +208,9 @@ describe('pipelined requests', () => {
 
   it('are answered in order if all come in one packet', async () => {
     await using connection = await RawHttp.open(oneThread);
-    connection.writes(Buffer.concat(kinds.map(([, request]) => requestBytes(request))));
+    connection.write(Buffer.concat(kinds.map(([, request]) => requestBytes(request))));
     for (const [, , expected] of kinds) {
-      const { status, body } = await connection.reads();
+      const { status, body } = await connection.read();
       expect(`${status} ${body}`).toStartWith(expected);
     }
     expect(connection.ended).toBe(false);
@@ -220,9 +220,9 @@ describe('pipelined requests', () => {
     for (const [, first, firstAnswer] of kinds) {
       for (const [, second, secondAnswer] of kinds) {
         await using connection = await RawHttp.open(oneThread);
-        connection.writes(Buffer.concat([requestBytes(first), requestBytes(second)]));
+        connection.write(Buffer.concat([requestBytes(first), requestBytes(second)]));
         for (const expected of [firstAnswer, secondAnswer]) {
-          const { status, body } = await connection.reads();
+          const { status, body } = await connection.read();
           expect(`${status} ${body}`).toStartWith(expected);
         }
       }
@@ -240,13 +240,13 @@ describe('pipelined requests', () => {
           await using connection = await RawHttp.open(oneThread);
           let from = 0;
           for (const to of [...places, bytes.length]) {
-            connection.writes(bytes.subarray(from, to));
+            connection.write(bytes.subarray(from, to));
             from = to;
             // A round trip on another connection: the server has read what was written so far.
             await gets(oneThread, '/channels/a');
           }
           for (const [, , expected] of requests) {
-            const { status, body } = await connection.reads();
+            const { status, body } = await connection.read();
             expect(`${status} ${body}`).toStartWith(expected);
           }
         },
@@ -262,12 +262,12 @@ describe('pipelined requests', () => {
       const body = eventOf('in-order', `n${at}`);
       return requestBytes(at % 3 === 0 ? chunked(body) : post(body));
     });
-    connection.writes(Buffer.concat(requests));
+    connection.write(Buffer.concat(requests));
     for (let at = 0; at < requests.length; at++) {
-      expect(await connection.reads()).toMatchObject({ status: 200 });
+      expect(await connection.read()).toMatchObject({ status: 200 });
     }
     for (let at = 0; at < requests.length; at++) {
-      expect(await client.hears()).toMatchObject({ event: `n${at}` });
+      expect(await client.receive()).toMatchObject({ event: `n${at}` });
     }
   });
 
@@ -275,12 +275,12 @@ describe('pipelined requests', () => {
     const body = JSON.stringify({ name: 'n', channel: 'a', data: 'd', pad: 'x'.repeat(900_000) });
     await using connection = await RawHttp.open(oneThread);
     for (const request of [post(body), chunked(body, 9000), chunked(body, 900_000)]) {
-      connection.requests(request);
-      connection.requests(get('a'));
-      connection.requests(request);
-      expect(await connection.reads()).toMatchObject({ status: 200, body: '{}' });
-      expect(await connection.reads()).toMatchObject({ body: '{"occupied":false}' });
-      expect(await connection.reads()).toMatchObject({ status: 200, body: '{}' });
+      connection.sendRequest(request);
+      connection.sendRequest(get('a'));
+      connection.sendRequest(request);
+      expect(await connection.read()).toMatchObject({ status: 200, body: '{}' });
+      expect(await connection.read()).toMatchObject({ body: '{"occupied":false}' });
+      expect(await connection.read()).toMatchObject({ status: 200, body: '{}' });
     }
   });
 
@@ -289,13 +289,13 @@ describe('pipelined requests', () => {
     const { target } = post(body);
     const bytes = Buffer.from(body);
     await using connection = await RawHttp.open(oneThread);
-    connection.writes(`POST ${target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
-    connection.writes(`A;name=value\r\n${bytes.subarray(0, 10)}\r\n`);
-    for (const byte of bytes.subarray(10)) connection.writes(chunkBytes(Uint8Array.of(byte)));
-    connection.writes('0\r\n\r\n');
-    connection.requests(get('a'));
-    expect(await connection.reads()).toMatchObject({ status: 200, body: '{}' });
-    expect(await connection.reads()).toMatchObject({ status: 200 });
+    connection.write(`POST ${target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    connection.write(`A;name=value\r\n${bytes.subarray(0, 10)}\r\n`);
+    for (const byte of bytes.subarray(10)) connection.write(chunkBytes(Uint8Array.of(byte)));
+    connection.write('0\r\n\r\n');
+    connection.sendRequest(get('a'));
+    expect(await connection.read()).toMatchObject({ status: 200, body: '{}' });
+    expect(await connection.read()).toMatchObject({ status: 200 });
   });
 });
 
@@ -303,9 +303,9 @@ describe('an answer', () => {
   it('has a length and a type, and reveals nothing about the server', async () => {
     await using connection = await RawHttp.open(server);
     const answers = [
-      await connection.asks(get('a')),
-      await connection.asks(post(eventOf('a'))),
-      await connection.asks({ method: 'GET', target: '/nope' }),
+      await connection.request(get('a')),
+      await connection.request(post(eventOf('a'))),
+      await connection.request({ method: 'GET', target: '/nope' }),
     ];
     for (const { headers, body } of answers) {
       expect(headers.get('content-length')).toBe(String(Buffer.byteLength(body)));

@@ -28,7 +28,7 @@ describe('POST /channels/NAME/events, deprecated,', () => {
       expect(await posts(server, '/channels/raw/events', body, { query: { name: 'n' } })).toEqual(
         ACCEPTED,
       );
-      expect(await client.hears()).toEqual({ event: 'n', channel: 'raw', data: body });
+      expect(await client.receive()).toEqual({ event: 'n', channel: 'raw', data: body });
     }
   });
 
@@ -37,8 +37,8 @@ describe('POST /channels/NAME/events, deprecated,', () => {
     await using listener = await subscriber(server, 'raw-except');
     const query = { name: 'n', socket_id: publisher.socketId };
     expect(await posts(server, '/channels/raw-except/events', 'd', { query })).toEqual(ACCEPTED);
-    expect(await listener.hears()).toMatchObject({ event: 'n' });
-    await publisher.hearsNothing();
+    expect(await listener.receive()).toMatchObject({ event: 'n' });
+    await publisher.receiveNothing();
   });
 
   it.each([
@@ -52,7 +52,7 @@ describe('POST /channels/NAME/events, deprecated,', () => {
     expect(
       await posts(server, '/channels/not-utf-8/events', new Uint8Array(bytes), { query }),
     ).toEqual(refused(400, 'The body is not valid UTF-8'));
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it.each([
@@ -66,7 +66,7 @@ describe('POST /channels/NAME/events, deprecated,', () => {
     expect(await posts(server, '/channels/raw-refused/events', 'd', { query })).toEqual(
       refused(400, expect.stringContaining(text)),
     );
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('refuses a channel with a bad name', async () => {
@@ -80,12 +80,12 @@ describe('POST /channels/NAME/events, deprecated,', () => {
     const query = { name: 'n' };
     const most = `${'é'.repeat(5119)}ab`;
     expect(await posts(server, '/channels/raw-size/events', most, { query })).toEqual(ACCEPTED);
-    expect(await client.hears()).toMatchObject({ data: most });
+    expect(await client.receive()).toMatchObject({ data: most });
     expect(await posts(server, '/channels/raw-size/events', `${most}c`, { query })).toMatchObject({
       status: 413,
       text: expect.stringContaining('exceeds the allowed maximum (10240 bytes)'),
     });
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 });
 

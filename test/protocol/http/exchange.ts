@@ -73,12 +73,12 @@ export async function subscriber(
   const app = appAt(at);
   const client = await app.connect();
   for (const channel of channels) {
-    await client.subscribes(
+    await client.subscribe(
       channel,
       channel.startsWith('private-') ? app.auth(client, channel) : undefined,
     );
     // A cache miss: each cache channel is used by one test only.
-    if (/^(private-|private-encrypted-)?cache-/.test(channel)) await client.hears();
+    if (/^(private-|private-encrypted-)?cache-/.test(channel)) await client.receive();
   }
   return client;
 }
@@ -87,6 +87,6 @@ export async function subscriber(
 export async function member(at: AppLocation, channel: string, userId: string): Promise<AppClient> {
   const app = appAt(at);
   const client = await app.connect();
-  await client.subscribes(channel, app.auth(client, channel, JSON.stringify({ user_id: userId })));
+  await client.subscribe(channel, app.auth(client, channel, JSON.stringify({ user_id: userId })));
   return client;
 }

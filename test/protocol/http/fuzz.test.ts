@@ -37,9 +37,9 @@ const statusesSeen = new Set<string>();
  */
 async function survives(bytes: Uint8Array): Promise<void> {
   await using connection = await RawHttp.open(server);
-  connection.writes(bytes);
-  connection.finishes();
-  const answers = await connection.readsToEnd();
+  connection.write(bytes);
+  connection.endWriting();
+  const answers = await connection.readToEnd();
   for (const [, status = ''] of answers.matchAll(/HTTP\/1\.1 (\d+)/g)) {
     statusesSeen.add(status);
     if (status !== '505') expect(Number(status)).toBeLessThan(500);
@@ -184,7 +184,7 @@ describe('the server keeps running, and answers or closes, after', () => {
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: requests.length }), fc.boolean(), async (length, read) => {
         await using connection = await RawHttp.open(server);
-        connection.writes(requests.subarray(0, length));
+        connection.write(requests.subarray(0, length));
         // The server has read everything by then; without this wait it often has not.
         if (read) await triggers(server, { name: 'n', channel: 'a', data: 'd' });
       }),
@@ -226,7 +226,7 @@ describe('the server keeps running, and answers or closes, after', () => {
         queries,
         async (path, body, query) => {
           const target = signedTarget('POST', `/apps/${APP.id}${path}`, { body, query });
-          const { status } = await connection.asks({ method: 'POST', target, body });
+          const { status } = await connection.request({ method: 'POST', target, body });
           expect([200, 202, 400, 413]).toContain(status);
         },
       ),
@@ -259,7 +259,7 @@ describe('the server keeps running, and answers or closes, after', () => {
           const named =
             channel === '' || /^\.+$/.test(channel) ? '' : `/${encodeURIComponent(channel)}${end}`;
           const target = signedTarget('GET', `/apps/${APP.id}/channels${named}`, { query });
-          const { status } = await connection.asks({ method: 'GET', target });
+          const { status } = await connection.request({ method: 'GET', target });
           expect([200, 400]).toContain(status);
         },
       ),
@@ -269,9 +269,9 @@ describe('the server keeps running, and answers or closes, after', () => {
 
   it('and still delivers, has logged no error and holds no connection', async () => {
     await using client = await RawClient.connect(server);
-    await client.subscribes('after-all');
+    await client.subscribe('after-all');
     await triggers(server, { name: 'n', channel: 'after-all', data: 'd' });
-    expect(await client.hears()).toMatchObject({ event: 'n' });
+    expect(await client.receive()).toMatchObject({ event: 'n' });
     expect(server.output.stderr).not.toMatch(/"level":"(error|warn)"/);
     expect([...statusesSeen]).toEqual(
       expect.arrayContaining([
@@ -291,7 +291,7 @@ describe('the server keeps running, and answers or closes, after', () => {
     // This connection, and a few that Bun's HTTP client keeps open. The others may take a moment to end.
     const most = descriptorsAtRest + 10;
     const deadline = Date.now() + 4000;
-    while (descriptors() > most && Date.now() < deadline) await client.hearsNothing();
+    while (descriptors() > most && Date.now() < deadline) await client.receiveNothing();
     expect(descriptors()).toBeLessThanOrEqual(most);
   });
 });

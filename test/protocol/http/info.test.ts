@@ -87,8 +87,8 @@ describe('info of an app without subscription counts', () => {
           text: expect.stringMatching(/^batch\[1\]\.info: .*subscriptionCounts/),
         });
       }
-      await client.hearsNothing();
-      await user.hearsNothing();
+      await client.receiveNothing();
+      await user.receiveNothing();
     },
   );
 
@@ -117,7 +117,7 @@ describe('info of an app without subscription counts', () => {
     expect(await batches(server, [event, { ...event, info }])).toEqual(
       refused(400, expect.stringContaining(LIST)),
     );
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it.each(['x', 'users', 'user_count x', '__proto__'])(

@@ -29,30 +29,30 @@ describe('the default limits of an app', () => {
   it.each(most)('accept 10240 bytes of data: %s', async (_, data) => {
     await using client = await subscriber(server, 'size');
     expect(await triggers(server, { name: 'n', channel: 'size', data })).toEqual(EMPTY);
-    expect(await client.hears()).toMatchObject({ data });
+    expect(await client.receive()).toMatchObject({ data });
   });
 
   it.each(most)('refuse 10241 bytes of data, and send nothing: %s', async (_, data) => {
     await using client = await subscriber(server, 'size');
     const event = { name: 'n', channel: 'size', data: `${data}x` };
     expect(await triggers(server, event)).toEqual(tooLarge(10_240));
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('count the bytes of the JSON text if data is not a string', async () => {
     await using client = await subscriber(server, 'size-raw');
     const event = (bytes: number) => `{"name":"n","channel":"size-raw","data":${arrayText(bytes)}}`;
     expect(await triggers(server, event(10_240))).toEqual(EMPTY);
-    expect(await client.hears()).toMatchObject({ data: arrayText(10_240) });
+    expect(await client.receive()).toMatchObject({ data: arrayText(10_240) });
     expect(await triggers(server, event(10_241))).toEqual(tooLarge(10_240));
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('accept ten events of 10240 bytes in one batch', async () => {
     await using client = await subscriber(server, 'size-batch');
     const event = { name: 'n', channel: 'size-batch', data: 'x'.repeat(10_240) };
     expect(await batches(server, Array(10).fill(event))).toEqual(EMPTY);
-    for (let at = 0; at < 10; at++) expect(await client.hears()).toMatchObject({ event: 'n' });
+    for (let at = 0; at < 10; at++) expect(await client.receive()).toMatchObject({ event: 'n' });
   });
 
   it('refuse a whole batch because of one large event', async () => {
@@ -61,7 +61,7 @@ describe('the default limits of an app', () => {
     expect(await batches(server, [event, event, { ...event, data: 'x'.repeat(10_241) }])).toEqual(
       tooLarge(10_240),
     );
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('accept 100 channels in one trigger, and refuse 101', async () => {
@@ -69,23 +69,23 @@ describe('the default limits of an app', () => {
     await using client = await subscriber(server, 'many-0', 'many-99', 'many-100');
     const event = { name: 'n', data: 'd' };
     expect(await triggers(server, { ...event, channels: names.slice(0, 100) })).toEqual(EMPTY);
-    expect(await client.hears()).toMatchObject({ channel: 'many-0' });
-    expect(await client.hears()).toMatchObject({ channel: 'many-99' });
+    expect(await client.receive()).toMatchObject({ channel: 'many-0' });
+    expect(await client.receive()).toMatchObject({ channel: 'many-99' });
     expect(await triggers(server, { ...event, channels: names })).toEqual(
       refused(400, 'channels: at most 100 channels per trigger, got 101'),
     );
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('accept 10 events in one batch, and refuse 11', async () => {
     await using client = await subscriber(server, 'eleven');
     const event = { name: 'n', channel: 'eleven', data: 'd' };
     expect(await batches(server, Array(10).fill(event))).toEqual(EMPTY);
-    for (let at = 0; at < 10; at++) await client.hears();
+    for (let at = 0; at < 10; at++) await client.receive();
     expect(await batches(server, Array(11).fill(event))).toEqual(
       refused(400, 'batch: at most 10 events per call, got 11'),
     );
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('accept 200 characters in the name of an event, and refuse 201', async () => {
@@ -197,8 +197,11 @@ describe('channels.requestBytes', () => {
     const body = bodyOf(MAX);
     const request = { method: 'POST', target: targetOf(body) };
     await using connection = await RawHttp.open(server);
-    expect(await connection.asks({ ...request, body })).toMatchObject({ status: 200, body: '{}' });
-    expect(await connection.asks({ ...request, chunks: chunksOf(body) })).toMatchObject({
+    expect(await connection.request({ ...request, body })).toMatchObject({
+      status: 200,
+      body: '{}',
+    });
+    expect(await connection.request({ ...request, chunks: chunksOf(body) })).toMatchObject({
       status: 200,
       body: '{}',
     });
@@ -209,11 +212,11 @@ describe('channels.requestBytes', () => {
     async (bytes) => {
       const body = bodyOf(bytes);
       await using connection = await RawHttp.open(server);
-      const answer = await connection.asks({ method: 'POST', target: targetOf(body), body });
+      const answer = await connection.request({ method: 'POST', target: targetOf(body), body });
       expect(answer).toMatchObject(TOO_LARGE);
       expect(answer.headers.get('content-type')).toBe(TEXT_TYPE);
       expect(answer.headers.get('connection')).toBe('close');
-      await connection.ends();
+      await connection.untilEnd();
     },
   );
 
@@ -223,20 +226,20 @@ describe('channels.requestBytes', () => {
       const body = bodyOf(bytes);
       await using connection = await RawHttp.open(server);
       const target = targetOf(body);
-      const answer = await connection.asks({ method: 'POST', target, chunks: chunksOf(body) });
+      const answer = await connection.request({ method: 'POST', target, chunks: chunksOf(body) });
       expect(answer).toMatchObject(TOO_LARGE);
       expect(answer.headers.get('content-type')).toBe(TEXT_TYPE);
-      await connection.ends();
+      await connection.untilEnd();
     },
   );
 
   it('refuses a body before it is sent', async () => {
     await using connection = await RawHttp.open(server);
-    connection.writes(
+    connection.write(
       `POST /apps/3/events HTTP/1.1\r\nHost: x\r\nContent-Length: ${MAX + 1}\r\n\r\n`,
     );
-    expect(await connection.reads()).toMatchObject(TOO_LARGE);
-    await connection.ends();
+    expect(await connection.read()).toMatchObject(TOO_LARGE);
+    await connection.untilEnd();
   });
 
   it('applies to every endpoint that accepts a body', async () => {
@@ -244,7 +247,7 @@ describe('channels.requestBytes', () => {
     for (const path of ['/events', '/batch_events', '/channels/a/events']) {
       await using connection = await RawHttp.open(server);
       const target = signedTarget('POST', `/apps/${APP.id}${path}`, { body });
-      expect(await connection.asks({ method: 'POST', target, body })).toMatchObject(TOO_LARGE);
+      expect(await connection.request({ method: 'POST', target, body })).toMatchObject(TOO_LARGE);
     }
   });
 

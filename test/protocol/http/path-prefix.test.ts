@@ -12,9 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-async function asks(method: string, target: string, body?: string) {
+async function request(method: string, target: string, body?: string) {
   await using connection = await RawHttp.open(server);
-  return await connection.asks({ method, target, ...(body === undefined ? {} : { body }) });
+  return await connection.request({ method, target, ...(body === undefined ? {} : { body }) });
 }
 
 describe('a server with channels.pathPrefix', () => {
@@ -23,19 +23,19 @@ describe('a server with channels.pathPrefix', () => {
 
   it('accepts a signature over the path with the prefix', async () => {
     const target = signedTarget('POST', `${PREFIX}${path}`, { body });
-    expect(await asks('POST', target, body)).toMatchObject({ status: 200, body: '{}' });
+    expect(await request('POST', target, body)).toMatchObject({ status: 200, body: '{}' });
   });
 
   it('accepts a signature over the path without it, as PHP makes it', async () => {
     const target = `${PREFIX}${signedTarget('POST', path, { body })}`;
-    expect(await asks('POST', target, body)).toMatchObject({ status: 200, body: '{}' });
+    expect(await request('POST', target, body)).toMatchObject({ status: 200, body: '{}' });
   });
 
   it('accepts both behind a proxy that removes it', async () => {
     const target = signedTarget('POST', path, { body });
-    expect(await asks('POST', target, body)).toMatchObject({ status: 200, body: '{}' });
+    expect(await request('POST', target, body)).toMatchObject({ status: 200, body: '{}' });
     const signedWithPrefix = signedTarget('POST', `${PREFIX}${path}`, { body });
-    expect(await asks('POST', signedWithPrefix.slice(PREFIX.length), body)).toMatchObject({
+    expect(await request('POST', signedWithPrefix.slice(PREFIX.length), body)).toMatchObject({
       status: 200,
       body: '{}',
     });
@@ -43,8 +43,8 @@ describe('a server with channels.pathPrefix', () => {
 
   it('refuses a signature over a path with another prefix', async () => {
     const target = signedTarget('POST', `/realtime${path}`, { body });
-    expect(await asks('POST', `/v1${target}`, body)).toMatchObject({ status: 404 });
-    expect(await asks('POST', target.replace('/realtime', PREFIX), body)).toMatchObject({
+    expect(await request('POST', `/v1${target}`, body)).toMatchObject({ status: 404 });
+    expect(await request('POST', target.replace('/realtime', PREFIX), body)).toMatchObject({
       status: 401,
       body: expect.stringContaining('Invalid signature'),
     });
@@ -53,7 +53,10 @@ describe('a server with channels.pathPrefix', () => {
   it('has every endpoint behind it, also those with a channel name in the path', async () => {
     for (const channel of ['a', 'a%2Cb']) {
       const target = `${PREFIX}${signedTarget('GET', `/apps/${APP.id}/channels/${channel}`)}`;
-      expect(await asks('GET', target)).toMatchObject({ status: 200, body: '{"occupied":false}' });
+      expect(await request('GET', target)).toMatchObject({
+        status: 200,
+        body: '{"occupied":false}',
+      });
     }
   });
 
@@ -64,11 +67,11 @@ describe('a server with channels.pathPrefix', () => {
     '/realtime/v10/apps/3/channels',
     '/x/apps/3/channels',
   ])('has nothing at %s', async (target) => {
-    expect(await asks('GET', target)).toMatchObject({ status: 404, body: '404 NOT FOUND\n' });
+    expect(await request('GET', target)).toMatchObject({ status: 404, body: '404 NOT FOUND\n' });
   });
 
   it('has its WebSockets behind it too', async () => {
     await using client = await RawClient.connect(server, { path: `${PREFIX}${pathOf()}` });
-    await client.subscribes('a');
+    await client.subscribe('a');
   });
 });

@@ -45,14 +45,14 @@ describe('the daily quota of messages', () => {
     const app = await newApp(server, { limits: { messagesPerDay: 4 } });
     await using ann = await app.connect();
     await using bob = await app.connect();
-    await ann.subscribes('x');
-    await bob.subscribes('x');
+    await ann.subscribe('x');
+    await bob.subscribe('x');
     expect(await send(app, '/events', { ...event, name: '' })).toBe(400);
     expect(await send(app, '/events', event)).toBe(200);
     expect(await send(app, '/events', { ...event, channel: 'empty' })).toBe(200);
     expect(await send(app, '/events', event)).toBe(403);
-    await ann.hears();
-    await ann.hearsNothing();
+    await ann.receive();
+    await ann.receiveNothing();
   });
 
   it('is warned of at 5 % and 1 % left, once each', async () => {
@@ -86,15 +86,15 @@ describe('the rate of triggers', () => {
   it('has a limit, beyond which 429 with Retry-After is the answer and nothing is sent', async () => {
     const app = await newApp(server, { limits: { triggersPerSecond: 5 } });
     await using ann = await app.connect();
-    await ann.subscribes('x');
+    await ann.subscribe('x');
     const batch = { batch: Array.from({ length: 5 }, () => event) };
     expect(await send(app, '/batch_events', batch)).toBe(200);
     const over = await app.post('/batch_events', batch);
     expect(over.status).toBe(429);
     expect(over.headers.get('retry-after')).toBe('1');
     expect(await over.text()).toBe('Too many events: at most 5 per second');
-    for (let n = 0; n < 5; n++) await ann.hears();
-    await ann.hearsNothing();
+    for (let n = 0; n < 5; n++) await ann.receive();
+    await ann.receiveNothing();
     // Queries have no part in the rate of triggers.
     expect((await app.api('GET', '/channels')).status).toBe(200);
   });

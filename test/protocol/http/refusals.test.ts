@@ -71,7 +71,7 @@ describe('a path that does not exist', () => {
   ])('is answered with 404: %s', async (path) => {
     await using connection = await RawHttp.open(server);
     for (const method of ['GET', 'POST', 'DELETE']) {
-      const answer = await connection.asks({ method, target: path });
+      const answer = await connection.request({ method, target: path });
       expect(answer).toMatchObject({ status: 404, body: '404 NOT FOUND\n' });
       expect(answer.headers.get('content-type')).toBe(TEXT_TYPE);
     }
@@ -79,7 +79,7 @@ describe('a path that does not exist', () => {
 
   it('of WebSockets is answered with 426 without an upgrade', async () => {
     await using connection = await RawHttp.open(server);
-    const answer = await connection.asks({ method: 'GET', target: pathOf() });
+    const answer = await connection.request({ method: 'GET', target: pathOf() });
     expect(answer.status).toBe(426);
     expect(answer.headers.get('upgrade')).toBe('websocket');
     expect(answer.headers.get('content-type')).toBe(TEXT_TYPE);
@@ -101,7 +101,7 @@ describe('a wrong method for a path', () => {
       for (const method of methods) {
         // Signed or not: the answer is the same for everyone.
         for (const target of [`/apps/3${path}`, signedTarget(method, `/apps/3${path}`)]) {
-          const answer = await connection.asks({ method, target });
+          const answer = await connection.request({ method, target });
           expect(answer).toMatchObject({ status: 405, body: expect.stringContaining(allow) });
           expect(answer.headers.get('allow')).toBe(allow);
           expect(answer.headers.get('content-type')).toBe(TEXT_TYPE);
@@ -113,11 +113,11 @@ describe('a wrong method for a path', () => {
   it('is HEAD everywhere: 405 without a body', async () => {
     await using connection = await RawHttp.open(server);
     for (const [path, allow] of cases) {
-      const answer = await connection.asks({ method: 'HEAD', target: `/apps/3${path}` });
+      const answer = await connection.request({ method: 'HEAD', target: `/apps/3${path}` });
       expect(answer).toMatchObject({ status: 405, body: '' });
       expect(answer.headers.get('allow')).toBe(allow);
     }
-    expect(await connection.asks({ method: 'GET', target: '/' })).toMatchObject({ status: 404 });
+    expect(await connection.request({ method: 'GET', target: '/' })).toMatchObject({ status: 404 });
   });
 });
 
@@ -128,9 +128,9 @@ describe('an unknown method', () => {
     async (method) => {
       await using neighbour = await RawHttp.open(server);
       await using connection = await RawHttp.open(server);
-      connection.requests({ method, target: '/apps/3/channels' });
-      expect(await connection.readsToEnd()).toBe('');
-      const { status } = await neighbour.asks({ method: 'GET', target: '/apps/3/channels' });
+      connection.sendRequest({ method, target: '/apps/3/channels' });
+      expect(await connection.readToEnd()).toBe('');
+      const { status } = await neighbour.request({ method: 'GET', target: '/apps/3/channels' });
       expect(status).toBe(401);
     },
   );
@@ -236,11 +236,11 @@ describe('the name of a property of every object', () => {
       expect(await triggers(server, { name, channels: [name], data: name })).toEqual(EMPTY);
       expect(await batches(server, [{ name, channel: name, data: name }])).toEqual(EMPTY);
       for (const _ of ['trigger', 'batch']) {
-        expect(await client.hears()).toEqual({ event: name, channel: name, data: name });
+        expect(await client.receive()).toEqual({ event: name, channel: name, data: name });
       }
       expect(await gets(server, `/channels/${name}`)).toEqual(json('{"occupied":true}'));
     }
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('changes nothing for others', async () => {

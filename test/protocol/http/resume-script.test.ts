@@ -46,7 +46,7 @@ it('answers with 304 to a browser that has it already', async () => {
 
 it('answers HEAD without the text', async () => {
   await using connection = await RawHttp.open(server);
-  const head = await connection.asks({ method: 'HEAD', target: PATH });
+  const head = await connection.request({ method: 'HEAD', target: PATH });
 
   expect(head).toMatchObject({ status: 200, body: '' });
 });

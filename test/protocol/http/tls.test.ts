@@ -63,7 +63,9 @@ describe('a server with a certificate', () => {
     await using connection = await RawHttp.open(server, { tls: true });
     const body = eventOf('tls');
     const target = signedTarget('POST', path, { body });
-    expect(await connection.asks({ method: 'POST', target, body })).toMatchObject({ status: 200 });
+    expect(await connection.request({ method: 'POST', target, body })).toMatchObject({
+      status: 200,
+    });
     expect(await next()).toBe('{"event":"n","channel":"tls","data":"d"}');
     socket.terminate();
   });
@@ -76,11 +78,11 @@ describe('a server with a certificate', () => {
       return { method: 'POST', target, ...(at % 2 === 0 ? { body } : { chunks: [body] }) };
     });
     for (const request of requests) {
-      expect(await connection.asks(request)).toMatchObject({ status: 200, body: '{}' });
+      expect(await connection.request(request)).toMatchObject({ status: 200, body: '{}' });
     }
-    for (const request of requests) connection.requests(request);
+    for (const request of requests) connection.sendRequest(request);
     for (const _ of requests) {
-      expect(await connection.reads()).toMatchObject({ status: 200, body: '{}' });
+      expect(await connection.read()).toMatchObject({ status: 200, body: '{}' });
     }
   });
 
@@ -88,15 +90,17 @@ describe('a server with a certificate', () => {
     const body = JSON.stringify({ name: 'n', channel: 'a', data: 'd', pad: 'x'.repeat(900_000) });
     await using connection = await RawHttp.open(server, { tls: true });
     const target = signedTarget('POST', path, { body });
-    expect(await connection.asks({ method: 'POST', target, body })).toMatchObject({ status: 200 });
+    expect(await connection.request({ method: 'POST', target, body })).toMatchObject({
+      status: 200,
+    });
   });
 
   it('closes a connection with plain HTTP, and keeps running', async () => {
     await using plain = await RawHttp.open(server);
-    plain.writes('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    expect(await plain.readsToEnd()).not.toStartWith('HTTP');
+    plain.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(await plain.readToEnd()).not.toStartWith('HTTP');
     await using connection = await RawHttp.open(server, { tls: true });
-    expect(await connection.asks({ method: 'GET', target: '/' })).toMatchObject({ status: 404 });
+    expect(await connection.request({ method: 'GET', target: '/' })).toMatchObject({ status: 404 });
     expect(server.output.stderr).not.toMatch(/"level":"(error|warn)"/);
   });
 });

@@ -22,12 +22,12 @@ describe('POST /events', () => {
 
     await triggers(server, { name: 'n', channels: ['all-1', 'all-2'], data: 'd' });
 
-    expect(await one.hearsText()).toBe('{"event":"n","channel":"all-1","data":"d"}');
-    await one.hearsNothing();
-    expect(await two.hears()).toEqual({ event: 'n', channel: 'all-1', data: 'd' });
-    expect(await two.hears()).toEqual({ event: 'n', channel: 'all-2', data: 'd' });
-    await two.hearsNothing();
-    await other.hearsNothing();
+    expect(await one.receiveText()).toBe('{"event":"n","channel":"all-1","data":"d"}');
+    await one.receiveNothing();
+    expect(await two.receive()).toEqual({ event: 'n', channel: 'all-1', data: 'd' });
+    expect(await two.receive()).toEqual({ event: 'n', channel: 'all-2', data: 'd' });
+    await two.receiveNothing();
+    await other.receiveNothing();
   });
 
   it('sends the event once to a channel that is named twice', async () => {
@@ -35,8 +35,8 @@ describe('POST /events', () => {
     expect(
       await triggers(server, { name: 'n', channels: ['twice', 'twice', 'twice'], data: '1' }),
     ).toEqual(EMPTY);
-    expect(await client.hears()).toMatchObject({ data: '1' });
-    await client.hearsNothing();
+    expect(await client.receive()).toMatchObject({ data: '1' });
+    await client.receiveNothing();
   });
 
   it('reaches channels of every kind', async () => {
@@ -46,9 +46,9 @@ describe('POST /events', () => {
     const all = [...channels, 'presence-kind'];
     expect(await triggers(server, { name: 'n', channels: all, data: 'd' })).toEqual(EMPTY);
     for (const channel of channels) {
-      expect(await client.hears()).toEqual({ event: 'n', channel, data: 'd' });
+      expect(await client.receive()).toEqual({ event: 'n', channel, data: 'd' });
     }
-    expect(await user.hears()).toEqual({ event: 'n', channel: 'presence-kind', data: 'd' });
+    expect(await user.receive()).toEqual({ event: 'n', channel: 'presence-kind', data: 'd' });
   });
 
   it('does not send the event to the connection of socket_id', async () => {
@@ -61,9 +61,9 @@ describe('POST /events', () => {
       data: 'd',
       socket_id,
     });
-    expect(await listener.hears()).toMatchObject({ channel: 'except-1' });
-    expect(await listener.hears()).toMatchObject({ channel: 'except-2' });
-    await publisher.hearsNothing();
+    expect(await listener.receive()).toMatchObject({ channel: 'except-1' });
+    expect(await listener.receive()).toMatchObject({ channel: 'except-2' });
+    await publisher.receiveNothing();
   });
 
   it('accepts an unknown socket_id and null', async () => {
@@ -72,7 +72,7 @@ describe('POST /events', () => {
       expect(
         await triggers(server, { name: 'n', channel: 'nobody', data: 'd', socket_id }),
       ).toEqual(EMPTY);
-      expect(await client.hears()).toMatchObject({ event: 'n' });
+      expect(await client.receive()).toMatchObject({ event: 'n' });
     }
   });
 
@@ -85,7 +85,8 @@ describe('POST /events', () => {
     for (let at = 0; at < 20; at++) {
       await triggers(server, { name: `n${at}`, channel: 'order', data: '' });
     }
-    for (let at = 0; at < 20; at++) expect(await client.hears()).toMatchObject({ event: `n${at}` });
+    for (let at = 0; at < 20; at++)
+      expect(await client.receive()).toMatchObject({ event: `n${at}` });
   });
 
   it('passes on the name and the data unchanged', async () => {
@@ -93,7 +94,7 @@ describe('POST /events', () => {
     const name = 'naïve "event" \\ \u0000\u2028 🎺';
     const data = '{"text":"tab\\t \\u00e9 é 🎺 \u2029","big":12345678901234567890}';
     await triggers(server, { name, channel: 'exact', data });
-    expect(await client.hears()).toEqual({ event: name, channel: 'exact', data });
+    expect(await client.receive()).toEqual({ event: name, channel: 'exact', data });
   });
 
   it('passes on a lone surrogate, which JSON can write and UTF-8 cannot', async () => {
@@ -101,13 +102,13 @@ describe('POST /events', () => {
     expect(await triggers(server, '{"name":"n","channel":"surrogate","data":"\\ud800!"}')).toEqual(
       EMPTY,
     );
-    expect(await client.hears()).toEqual({ event: 'n', channel: 'surrogate', data: '\ud800!' });
+    expect(await client.receive()).toEqual({ event: 'n', channel: 'surrogate', data: '\ud800!' });
   });
 
   it('passes on data that is an empty string', async () => {
     await using client = await subscriber(server, 'empty-data');
     expect(await triggers(server, { name: 'n', channel: 'empty-data', data: '' })).toEqual(EMPTY);
-    expect(await client.hearsText()).toBe('{"event":"n","channel":"empty-data","data":""}');
+    expect(await client.receiveText()).toBe('{"event":"n","channel":"empty-data","data":""}');
   });
 
   const values = [
@@ -125,13 +126,13 @@ describe('POST /events', () => {
     expect(await triggers(server, `{"data" : ${text} ,"name":"n","channel":"raw-json"}`)).toEqual(
       EMPTY,
     );
-    expect(await client.hears()).toEqual({ event: 'n', channel: 'raw-json', data: text });
+    expect(await client.receive()).toEqual({ event: 'n', channel: 'raw-json', data: text });
   });
 
   it('uses the last of two keys with one name', async () => {
     await using client = await subscriber(server, 'repeated');
     await triggers(server, '{"name":"a","name":"b","channel":"repeated","data":[1],"data":[2]}');
-    expect(await client.hears()).toEqual({ event: 'b', channel: 'repeated', data: '[2]' });
+    expect(await client.receive()).toEqual({ event: 'b', channel: 'repeated', data: '[2]' });
   });
 
   it('ignores unknown keys', async () => {
@@ -147,8 +148,8 @@ describe('POST /events', () => {
       channel: 'beside-2',
       data: 'd',
     });
-    expect(await client.hears()).toMatchObject({ channel: 'beside-1' });
-    await client.hearsNothing();
+    expect(await client.receive()).toMatchObject({ channel: 'beside-1' });
+    await client.receiveNothing();
   });
 
   it('ignores the Content-Type', async () => {
@@ -168,7 +169,7 @@ describe('POST /events', () => {
     expect(await triggers(server, { name: 'client-x', channel: 'client-like', data: 'd' })).toEqual(
       EMPTY,
     );
-    expect(await client.hears()).toMatchObject({ event: 'client-x' });
+    expect(await client.receive()).toMatchObject({ event: 'client-x' });
   });
 
   it.each(['pusher:x', 'pusher:', 'pusher_internal:x', 'pusher:subscription_succeeded'])(
@@ -178,7 +179,7 @@ describe('POST /events', () => {
       expect(await triggers(server, { name, channel: 'reserved', data: '{}' })).toEqual(
         refused(400, 'name: names that begin with pusher: or pusher_internal: are reserved'),
       );
-      await client.hearsNothing();
+      await client.receiveNothing();
     },
   );
 
@@ -197,8 +198,8 @@ describe('POST /events', () => {
       data: 'd',
       socket_id: publisher.socketId,
     });
-    await publisher.subscribes('cache-remembers');
-    expect(await publisher.hears()).toEqual({
+    await publisher.subscribe('cache-remembers');
+    expect(await publisher.receive()).toEqual({
       event: 'n',
       channel: 'cache-remembers',
       data: 'd',
@@ -214,7 +215,7 @@ describe('POST /events with parameters in the query', () => {
         query: { name: 'n', data: '{"a":"b c+d&e=ü"}', 'channels[]': 'query-1' },
       }),
     ).toEqual(EMPTY);
-    expect(await client.hears()).toEqual({
+    expect(await client.receive()).toEqual({
       event: 'n',
       channel: 'query-1',
       data: '{"a":"b c+d&e=ü"}',
@@ -226,13 +227,13 @@ describe('POST /events with parameters in the query', () => {
     await using user = await member(server, 'presence-query', 'u');
     const { socketId: socket_id } = publisher;
     await triggers(server, '', { query: { name: 'n', data: 'd', channel: 'query-2', socket_id } });
-    await publisher.hearsNothing();
+    await publisher.receiveNothing();
     expect(
       await triggers(server, '', {
         query: { name: 'n', data: 'd', channel: 'presence-query', info: 'user_count' },
       }),
     ).toEqual(json('{"channels":{"presence-query":{"user_count":1}}}'));
-    expect(await user.hears()).toMatchObject({ event: 'n' });
+    expect(await user.receive()).toMatchObject({ event: 'n' });
   });
 
   it('uses them for what the body does not have', async () => {
@@ -244,7 +245,7 @@ describe('POST /events with parameters in the query', () => {
         { query: { name: 'q', channel: 'query-3' } },
       ),
     ).toEqual(EMPTY);
-    expect(await client.hears()).toEqual({ event: 'q', channel: 'query-3', data: 'd' });
+    expect(await client.receive()).toEqual({ event: 'q', channel: 'query-3', data: 'd' });
   });
 
   it('prefers the body', async () => {
@@ -256,12 +257,12 @@ describe('POST /events with parameters in the query', () => {
         { query: { name: 'query', data: 'query', 'channels[]': 'query-loses' } },
       ),
     ).toEqual(EMPTY);
-    expect(await client.hears()).toEqual({
+    expect(await client.receive()).toEqual({
       event: 'body',
       channel: 'body-wins',
       data: '{"from":"body"}',
     });
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('refuses data that is an array', async () => {
@@ -321,6 +322,6 @@ describe('POST /events refuses, and sends nothing,', () => {
     await using client = await subscriber(server, 'refused');
     const answer = await triggers(server, typeof event === 'string' ? event : Object(event));
     expect(answer).toEqual(refused(400, expect.stringContaining(text)));
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 });

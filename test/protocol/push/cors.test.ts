@@ -82,10 +82,10 @@ describe('a page of any site may call', () => {
   it('and send another request on the same connection', async () => {
     await using connection = await open(server);
     for (const _ of [1, 2]) {
-      connection.requests({ method: 'OPTIONS', target: device('web'), headers: PAGE });
-      expect((await connection.reads('OPTIONS')).status).toBe(204);
-      connection.requests({ method: 'GET', target: '/sdk/service-worker.js' });
-      expect((await connection.reads()).status).toBe(200);
+      connection.sendRequest({ method: 'OPTIONS', target: device('web'), headers: PAGE });
+      expect((await connection.read('OPTIONS')).status).toBe(204);
+      connection.sendRequest({ method: 'GET', target: '/sdk/service-worker.js' });
+      expect((await connection.read()).status).toBe(200);
     }
   });
 });
@@ -124,8 +124,8 @@ describe('a page may read', () => {
   it('the refusal of a request that is not valid HTTP', async () => {
     for (const bytes of ['a b: c\r\n\r\n', `x: ${'x'.repeat(20_000)}\r\n\r\n`]) {
       await using connection = await open(server);
-      connection.writes(`POST ${device('web')} HTTP/1.1\r\nHost: x\r\n${bytes}`);
-      readable(seen(await connection.reads()), bytes.length > 1000 ? 431 : 400);
+      connection.write(`POST ${device('web')} HTTP/1.1\r\nHost: x\r\n${bytes}`);
+      readable(seen(await connection.read()), bytes.length > 1000 ? 431 : 400);
     }
   });
 

@@ -35,11 +35,11 @@ afterAll(() => server[Symbol.asyncDispose]());
 /** Sends these bytes on a connection of their own; returns the answer, which must be the last one. */
 async function lastAnswerTo(bytes: string | Uint8Array): Promise<Answered> {
   await using connection = await open(server);
-  connection.writes(bytes);
-  const answer = seen(await connection.reads());
+  connection.write(bytes);
+  const answer = seen(await connection.read());
   expect(answer.headers.get('connection')).toBe('close');
   // The server waits a while if the client may still be sending.
-  if (answer.status !== 431) await connection.ends();
+  if (answer.status !== 431) await connection.untilEnd();
   return answer;
 }
 
@@ -145,8 +145,8 @@ describe('a method that a path does not accept is answered with 405', () => {
     const others = METHODS.filter((method) => !['CONNECT', 'OPTIONS', ...taken].includes(method));
     await using connection = await open(server);
     for (const method of others) {
-      connection.requests({ method, target, headers: BACKEND_JSON });
-      const answer = seen(await connection.reads(method), method);
+      connection.sendRequest({ method, target, headers: BACKEND_JSON });
+      const answer = seen(await connection.read(method), method);
       expect([method, answer.status]).toEqual([method, 405]);
       expect(answer.headers.get('allow')).toBe(taken.join(', '));
       if (method !== 'HEAD') expect(answer).toMatchObject(refusal(405, 'Method not allowed'));
@@ -263,8 +263,8 @@ describe('a request in an unusual form is understood:', () => {
     ['with empty lines before it', `\r\n\r\nPOST ${path} HTTP/1.1\r\nHost: x\r\n${lines}`],
   ])('%s', async (_, bytes) => {
     await using connection = await open(server);
-    connection.writes(bytes);
-    const answer = seen(await connection.reads());
+    connection.write(bytes);
+    const answer = seen(await connection.read());
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('publishId')]);
   });
 
@@ -278,12 +278,10 @@ describe('a request in an unusual form is understood:', () => {
   it('with Expect: 100-continue', async () => {
     await using connection = await open(server);
     const [head = ''] = lines.split('\r\n\r\n');
-    connection.writes(
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n${head}\r\n\r\n`,
-    );
-    expect((await connection.reads()).status).toBe(100);
-    connection.writes(body);
-    expect(seen(await connection.reads()).status).toBe(200);
+    connection.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n${head}\r\n\r\n`);
+    expect((await connection.read()).status).toBe(100);
+    connection.write(body);
+    expect(seen(await connection.read()).status).toBe(200);
   });
 });
 

@@ -136,7 +136,7 @@ export async function ask(
   await using connection = await open(server, from);
   const bytes = bytesOf(body);
   return seen(
-    await connection.asks({
+    await connection.request({
       method,
       target,
       ...others,

@@ -44,7 +44,7 @@ afterAll(async () => {
 /** Sends requests one after the other, on a new connection when one ends; returns the status. */
 async function statusOf(request: RawRequest): Promise<number> {
   if (connection.ended) connection = await open(server);
-  const { status, headers } = seen(await connection.asks(request), request.method);
+  const { status, headers } = seen(await connection.request(request), request.method);
   if (headers.get('connection') === 'close') connection = await open(server);
   return status;
 }

@@ -60,9 +60,9 @@ const AT_ONCE = 25;
 /** Sends requests at once, so that the server reads them at the same moment; returns the answers in order. */
 async function sent(requests: readonly Buffer[]): Promise<Answered[]> {
   await using connection = await open(server);
-  connection.writes(Buffer.concat(requests));
+  connection.write(Buffer.concat(requests));
   const answers: Answered[] = [];
-  for (const _ of requests) answers.push(seen(await connection.reads()));
+  for (const _ of requests) answers.push(seen(await connection.read()));
   return answers;
 }
 

@@ -29,7 +29,7 @@ describe('a secret key that is replaced while the server runs', () => {
     };
     await using connection = await open(server);
     const onOpenConnection = async () => {
-      const answer = await connection.asks({
+      const answer = await connection.request({
         method: 'POST',
         target: publishes('/interests'),
         headers: BACKEND_JSON,

@@ -21,22 +21,22 @@ async function publishes(app: TestApp, backend: number): Promise<void> {
 
 /** The data of the next events, by channel. */
 async function hearsByChannel(client: AppClient, count: number): Promise<Map<string, unknown[]>> {
-  const heard = new Map<string, unknown[]>(CHANNELS.map((channel) => [channel, []]));
+  const received = new Map<string, unknown[]>(CHANNELS.map((channel) => [channel, []]));
   for (let n = 0; n < count; n++) {
-    const { channel = '', data } = await client.hears();
-    heard.get(channel)?.push(data);
+    const { channel = '', data } = await client.receive();
+    received.get(channel)?.push(data);
   }
-  return heard;
+  return received;
 }
 
 /** The counts that a client receives, up to this one. */
 async function countsUpTo(client: AppClient, last: number): Promise<number[]> {
-  const heard: number[] = [];
-  while (heard.at(-1) !== last) {
-    const data = dataOf(await client.hears()) as { subscription_count: number };
-    heard.push(data.subscription_count);
+  const received: number[] = [];
+  while (received.at(-1) !== last) {
+    const data = dataOf(await client.receive()) as { subscription_count: number };
+    received.push(data.subscription_count);
   }
-  return heard;
+  return received;
 }
 
 describe.each([2, 4])('clients on %d threads', (threads) => {
@@ -51,17 +51,17 @@ describe.each([2, 4])('clients on %d threads', (threads) => {
     const clients = await eightClients(app);
     for (const client of clients) {
       for (const channel of CHANNELS) {
-        await client.subscribes(channel, app.auth(client, channel));
-        if (channel.includes('cache-')) await client.hears();
+        await client.subscribe(channel, app.auth(client, channel));
+        if (channel.includes('cache-')) await client.receive();
       }
     }
 
     const publishing = Array.from({ length: BACKENDS }, (_, backend) => publishes(app, backend));
     const count = BACKENDS * EVENTS * CHANNELS.length;
-    const heard = await Promise.all(clients.map((client) => hearsByChannel(client, count)));
+    const received = await Promise.all(clients.map((client) => hearsByChannel(client, count)));
     await Promise.all(publishing);
 
-    const [first = new Map<string, string[]>(), ...others] = heard;
+    const [first = new Map<string, string[]>(), ...others] = received;
     for (const other of others) expect(other).toEqual(first);
     for (const events of first.values()) {
       for (let backend = 0; backend < BACKENDS; backend++) {
@@ -76,22 +76,22 @@ describe.each([2, 4])('clients on %d threads', (threads) => {
     const app = await newApp(server, { clientEvents: true, limits: { clientEventsPerSecond: 0 } });
     const clients = await eightClients(app);
     const channel = 'private-room';
-    for (const client of clients) await client.subscribes(channel, app.auth(client, channel));
+    for (const client of clients) await client.subscribe(channel, app.auth(client, channel));
 
     for (let n = 0; n < EVENTS; n++) {
       for (const [from, client] of clients.entries()) {
-        client.says({ event: 'client-e', channel, data: `${from}-${n}` });
+        client.send({ event: 'client-e', channel, data: `${from}-${n}` });
       }
     }
-    const heard: unknown[][] = clients.map(() => []);
+    const received: unknown[][] = clients.map(() => []);
     for (const [place, client] of clients.entries()) {
       const count = EVENTS * (clients.length - 1);
-      for (let n = 0; n < count; n++) heard[place]?.push((await client.hears()).data);
+      for (let n = 0; n < count; n++) received[place]?.push((await client.receive()).data);
     }
 
-    for (const [a, ofA] of heard.entries()) {
+    for (const [a, ofA] of received.entries()) {
       expect(ofA.filter((data) => String(data).startsWith(`${a}-`))).toEqual([]);
-      for (const [b, ofB] of heard.entries()) {
+      for (const [b, ofB] of received.entries()) {
         const isOfOthers = (data: unknown) =>
           !(String(data).startsWith(`${a}-`) || String(data).startsWith(`${b}-`));
         expect(ofA.filter(isOfOthers)).toEqual(ofB.filter(isOfOthers));
@@ -108,11 +108,11 @@ describe.each([2, 4])('clients on %d threads', (threads) => {
       for (let n = 1; n <= count; n++)
         await app.trigger({ name: 'e', channel: 'news', data: `${n}` });
     })();
-    for (const client of clients) await client.subscribes('news');
+    for (const client of clients) await client.subscribe('news');
     for (const client of clients) {
-      const first = Number((await client.hears()).data);
+      const first = Number((await client.receive()).data);
       for (let n = first + 1; n <= count; n++) {
-        expect(await client.hears()).toMatchObject({ event: 'e', data: `${n}` });
+        expect(await client.receive()).toMatchObject({ event: 'e', data: `${n}` });
       }
     }
     await publishing;
@@ -125,8 +125,8 @@ describe.each([2, 4])('clients on %d threads', (threads) => {
     for (const channel of ['cache-a', 'cache-b', 'cache-c', 'cache-d']) {
       for (const data of ['old', 'new']) await app.trigger({ name: 'e', channel, data });
       for (const client of clients) {
-        await client.subscribes(channel);
-        expect(await client.hears()).toEqual({ event: 'e', channel, data: 'new' });
+        await client.subscribe(channel);
+        expect(await client.receive()).toEqual({ event: 'e', channel, data: 'new' });
       }
     }
     await close(clients);
@@ -135,10 +135,10 @@ describe.each([2, 4])('clients on %d threads', (threads) => {
   it('are notified how many subscribers a channel has on all threads', async () => {
     const app = await newApp(server, { subscriptionCounts: true });
     const clients = await eightClients(app);
-    for (const client of clients) await client.subscribes('news');
+    for (const client of clients) await client.subscribe('news');
     // Of many changes within a second, all threads report the same ones, and the last.
-    const heard = await Promise.all(clients.map((client) => countsUpTo(client, clients.length)));
-    for (const counts of heard) expect(heard[0]?.slice(-counts.length)).toEqual(counts);
+    const received = await Promise.all(clients.map((client) => countsUpTo(client, clients.length)));
+    for (const counts of received) expect(received[0]?.slice(-counts.length)).toEqual(counts);
     const query = { info: 'subscription_count' };
     const answer = await app.api('GET', '/channels/news', { query });
     expect(await answer.json()).toEqual({ occupied: true, subscription_count: 8 });
@@ -146,7 +146,7 @@ describe.each([2, 4])('clients on %d threads', (threads) => {
     const [gone, ...left] = clients;
     await gone?.[Symbol.asyncDispose]();
     for (const client of left) {
-      expect(dataOf(await client.hears())).toEqual({ subscription_count: 7 });
+      expect(dataOf(await client.receive())).toEqual({ subscription_count: 7 });
     }
     await close(left);
   });

@@ -16,15 +16,15 @@ async function usersOf(app: TestApp): Promise<readonly string[]> {
 async function membersAfter(client: AppClient, before: readonly string[]): Promise<string[]> {
   const members = [...before];
   for (;;) {
-    const heard = await client.hears();
-    if (heard.event === 'mark') return members;
-    const { user_id: userId } = dataOf(heard) as { user_id: string };
+    const received = await client.receive();
+    if (received.event === 'mark') return members;
+    const { user_id: userId } = dataOf(received) as { user_id: string };
     const place = members.indexOf(userId);
-    if (heard.event === 'pusher_internal:member_added') {
+    if (received.event === 'pusher_internal:member_added') {
       expect(place).toBe(-1);
       members.push(userId);
     } else {
-      expect(heard.event).toBe('pusher_internal:member_removed');
+      expect(received.event).toBe('pusher_internal:member_removed');
       expect(place).not.toBe(-1);
       members.splice(place, 1);
     }
@@ -34,9 +34,9 @@ async function membersAfter(client: AppClient, before: readonly string[]): Promi
 /** The next event is that a member left. */
 async function hearsRemoved(clients: readonly AppClient[], userId: string): Promise<void> {
   for (const client of clients) {
-    const heard = await client.hears();
-    expect(heard.event).toBe('pusher_internal:member_removed');
-    expect(dataOf(heard)).toEqual({ user_id: userId });
+    const received = await client.receive();
+    expect(received.event).toBe('pusher_internal:member_removed');
+    expect(dataOf(received)).toEqual({ user_id: userId });
   }
 }
 
@@ -56,7 +56,7 @@ describe.each([2, 4])('members on %d threads', (threads) => {
     );
     const leaving = clients.slice(3, 5);
     for (const client of leaving) {
-      client.says({ event: 'pusher:unsubscribe', data: { channel: ROOM } });
+      client.send({ event: 'pusher:unsubscribe', data: { channel: ROOM } });
     }
     await eventually(
       () => usersOf(app),
@@ -87,7 +87,7 @@ describe.each([2, 4])('members on %d threads', (threads) => {
 
     await hearsRemoved(left, 'user-0');
     await app.trigger({ name: 'mark', channel: ROOM, data: '' });
-    for (const client of left) expect(await client.hears()).toMatchObject({ event: 'mark' });
+    for (const client of left) expect(await client.receive()).toMatchObject({ event: 'mark' });
     expect(await usersOf(app)).not.toContain('user-0');
     await close(left);
   });
@@ -98,11 +98,11 @@ describe.each([2, 4])('members on %d threads', (threads) => {
     if (watcher === undefined) throw new Error('No client');
     await entersAs(app, watcher, ROOM, 'bob');
     for (const client of ofAnn) await entersAs(app, client, ROOM, 'ann');
-    expect(dataOf(await watcher.hears())).toEqual({ user_id: 'ann' });
+    expect(dataOf(await watcher.receive())).toEqual({ user_id: 'ann' });
 
     await close(ofAnn.slice(1));
     await app.trigger({ name: 'mark', channel: ROOM, data: '' });
-    expect(await watcher.hears()).toMatchObject({ event: 'mark' });
+    expect(await watcher.receive()).toMatchObject({ event: 'mark' });
     await close(ofAnn.slice(0, 1));
     await hearsRemoved([watcher], 'ann');
     await watcher[Symbol.asyncDispose]();

@@ -12,7 +12,7 @@ it('an app that is deleted while clients of all threads are in its channels begi
   for (const [n, client] of clients.entries()) {
     const channelData = JSON.stringify({ user_id: `user-${n}` });
     for (const room of ['presence-a', 'presence-b', 'presence-c', 'presence-d']) {
-      await client.subscribes(room, app.auth(client, room, channelData));
+      await client.subscribe(room, app.auth(client, room, channelData));
     }
   }
 
@@ -29,7 +29,7 @@ it('an app that is deleted while clients of all threads are in its channels begi
     (text) => text === '{"channels":{}}',
   );
   await using client = await same.connect();
-  await client.subscribes('presence-a', same.auth(client, 'presence-a', '{"user_id":"new"}'));
+  await client.subscribe('presence-a', same.auth(client, 'presence-a', '{"user_id":"new"}'));
   const users = await same.api('GET', '/channels/presence-a/users');
   expect(await users.json()).toEqual({ users: [{ id: 'new' }] });
 });

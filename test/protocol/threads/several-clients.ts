@@ -1,4 +1,4 @@
-import type { Heard } from '../../../testing/clients/raw-client.ts';
+import type { ReceivedEvent } from '../../../testing/clients/raw-client.ts';
 import type { AppClient, TestApp } from '../../../testing/servers/test-app.ts';
 
 /** Opens eight connections. The kernel spreads them over the threads. */
@@ -14,19 +14,19 @@ export async function entersAs(
   userId: string,
 ): Promise<readonly string[]> {
   const channelData = JSON.stringify({ user_id: userId });
-  const { data } = await client.subscribes(channel, app.auth(client, channel, channelData));
+  const { data } = await client.subscribe(channel, app.auth(client, channel, channelData));
   return JSON.parse(String(data)).presence.ids;
 }
 
 /** Signs a client in, and skips the confirmation. */
 export async function signsIn(app: TestApp, client: AppClient, user: object): Promise<void> {
-  client.says(app.signIn(client, user));
-  const { event } = await client.hears();
+  client.send(app.signIn(client, user));
+  const { event } = await client.receive();
   if (event !== 'pusher:signin_success') throw new Error(`Heard ${event}`);
 }
 
 /** The data of an event of the protocol, which is JSON in text. */
-export function dataOf({ data }: Heard): unknown {
+export function dataOf({ data }: ReceivedEvent): unknown {
   return JSON.parse(String(data));
 }
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Heard } from '../../../testing/clients/raw-client.ts';
+import type { ReceivedEvent } from '../../../testing/clients/raw-client.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { type AppClient, newApp } from '../../../testing/servers/test-app.ts';
 import { close, dataOf, eightClients, signsIn } from './several-clients.ts';
 
-function watchlistEvents(heard: Heard): unknown {
-  expect(heard.event).toBe('pusher_internal:watchlist_events');
-  return (dataOf(heard) as { events: unknown }).events;
+function watchlistEvents(received: ReceivedEvent): unknown {
+  expect(received.event).toBe('pusher_internal:watchlist_events');
+  return (dataOf(received) as { events: unknown }).events;
 }
 
 describe.each([2, 4])('users on %d threads', (threads) => {
@@ -22,7 +22,7 @@ describe.each([2, 4])('users on %d threads', (threads) => {
     const watchlist = ['ann', 'bob', 'eve', 'zoe'];
     for (const [place, client] of watchers.entries()) {
       await signsIn(app, client, { id: `watcher-${place}`, watchlist });
-      expect(watchlistEvents(await client.hears())).toEqual([
+      expect(watchlistEvents(await client.receive())).toEqual([
         { name: 'offline', user_ids: watchlist },
       ]);
     }
@@ -33,7 +33,7 @@ describe.each([2, 4])('users on %d threads', (threads) => {
 
     for (const name of ['online', 'offline']) {
       for (const client of watchers) {
-        expect(watchlistEvents(await client.hears())).toEqual([{ name, user_ids: ['ann'] }]);
+        expect(watchlistEvents(await client.receive())).toEqual([{ name, user_ids: ['ann'] }]);
       }
     }
     await close(watchers);
@@ -47,8 +47,8 @@ describe.each([2, 4])('users on %d threads', (threads) => {
     for (const client of ofAnn) await signsIn(app, client, { id: 'ann' });
     const channel = (user: string) => `#server-to-user-${user}`;
     const enters = async (client: AppClient, user: string) => {
-      client.says({ event: 'pusher:subscribe', data: { channel: channel(user) } });
-      await client.hears();
+      client.send({ event: 'pusher:subscribe', data: { channel: channel(user) } });
+      await client.receive();
     };
     await enters(other, 'bob');
     for (const client of ofAnn) await enters(client, 'ann');
@@ -58,10 +58,10 @@ describe.each([2, 4])('users on %d threads', (threads) => {
     await app.trigger({ name: 'three', channel: channel('bob'), data: 'x' });
 
     for (const client of ofAnn) {
-      expect(await client.hears()).toMatchObject({ event: 'one', channel: channel('ann') });
-      expect(await client.hears()).toMatchObject({ event: 'two', channel: channel('ann') });
+      expect(await client.receive()).toMatchObject({ event: 'one', channel: channel('ann') });
+      expect(await client.receive()).toMatchObject({ event: 'two', channel: channel('ann') });
     }
-    expect(await other.hears()).toMatchObject({ event: 'three', channel: channel('bob') });
+    expect(await other.receive()).toMatchObject({ event: 'three', channel: channel('bob') });
     await close([other, ...ofAnn]);
   });
 
@@ -76,7 +76,7 @@ describe.each([2, 4])('users on %d threads', (threads) => {
     expect((await app.post('/users/ann/terminate_connections', {})).status).toBe(200);
 
     for (const client of ofAnn) expect(await client.closed).toMatchObject({ code: 4009 });
-    for (const client of others) await client.hearsNothing();
+    for (const client of others) await client.receiveNothing();
     await close(others);
   });
 });

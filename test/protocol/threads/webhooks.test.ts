@@ -28,15 +28,15 @@ it.concurrent.each([2, 4])(
       }
     }
 
-    const heard: string[] = [];
-    while (heard.length < happened.length) {
+    const received: string[] = [];
+    while (received.length < happened.length) {
       const { name, channel, user_id: userId } = await endpoint.events.next();
-      heard.push(userId === undefined ? `${name} ${channel}` : `${name} ${channel} ${userId}`);
+      received.push(userId === undefined ? `${name} ${channel}` : `${name} ${channel} ${userId}`);
     }
-    expect(heard.toSorted()).toEqual(happened.toSorted());
+    expect(received.toSorted()).toEqual(happened.toSorted());
     for (const room of ROOMS) {
       const ofRoom = (event: string) => event.includes(room);
-      expect(heard.filter(ofRoom)).toEqual(happened.filter(ofRoom));
+      expect(received.filter(ofRoom)).toEqual(happened.filter(ofRoom));
     }
     for (const body of endpoint.bodies) {
       const places = JSON.parse(body).events.map(
@@ -51,12 +51,14 @@ it.concurrent.each([2, 4])(
       `channel_vacated ${room}`,
       ...clients.map((_, place) => `member_removed ${room} user-${place}`),
     ]);
-    const heardGone: string[] = [];
-    while (heardGone.length < gone.length) {
+    const receivedGone: string[] = [];
+    while (receivedGone.length < gone.length) {
       const { name, channel, user_id: userId } = await endpoint.events.next();
-      heardGone.push(userId === undefined ? `${name} ${channel}` : `${name} ${channel} ${userId}`);
+      receivedGone.push(
+        userId === undefined ? `${name} ${channel}` : `${name} ${channel} ${userId}`,
+      );
     }
-    expect(heardGone.sort()).toEqual(gone.sort());
+    expect(receivedGone.sort()).toEqual(gone.sort());
     expect(await server.stop()).toBe(0);
     expect(endpoint.bodies.flatMap((body) => JSON.parse(body).events)).toHaveLength(
       happened.length + gone.length,

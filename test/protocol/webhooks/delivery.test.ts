@@ -19,7 +19,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 async function occupies(app: TestApp, channels: readonly string[]): Promise<RawClient> {
   const client = await app.connect();
   for (const channel of channels) {
-    client.says({ event: 'pusher:subscribe', data: { channel, auth: '' } });
+    client.send({ event: 'pusher:subscribe', data: { channel, auth: '' } });
   }
   return client;
 }
@@ -57,7 +57,7 @@ describe('a webhook request', () => {
       withWebhooks([{ url: backend.url }], { keys: [oldest, newer] }),
     );
     await using client = await app.connect({ path: pathOf(7, newer.key) });
-    await client.subscribes('news');
+    await client.subscribe('news');
     const request = await backend.requests.next();
     expect(isSignedWith(request, oldest)).toBe(true);
     expect(isSignedWith(request, newer)).toBe(false);
@@ -71,7 +71,7 @@ describe('a webhook request', () => {
     );
     await using ann = await app.connect();
     const channel = 'presence-x';
-    await ann.subscribes(channel, app.auth(ann, channel, '{"user_id":"zoë ✓ 🎺"}'));
+    await ann.subscribe(channel, app.auth(ann, channel, '{"user_id":"zoë ✓ 🎺"}'));
     const request = await backend.requests.next();
     expect(isSignedWith(request, app)).toBe(true);
     expect(request.events).toEqual([{ name: 'member_added', channel, user_id: 'zoë ✓ 🎺' }]);
@@ -107,7 +107,7 @@ describe('a webhook request', () => {
     // The log holds no address: a path may hold a secret.
     expect(strict.output.stderr).not.toContain('/webhooks');
     expect(backend.asked()).toBe(0);
-    await ann.hears();
+    await ann.receive();
   });
 
   it('for events not yet sent when the server stops is sent after the next start', async () => {
@@ -117,7 +117,7 @@ describe('a webhook request', () => {
     ]);
     await using ann = await RawClient.connect(stopping);
     const channel = 'presence-x';
-    await ann.subscribes(channel, channelAuth(ann.socketId, channel, '{"user_id":"ann"}'));
+    await ann.subscribe(channel, channelAuth(ann.socketId, channel, '{"user_id":"ann"}'));
     await using _back = await restart(stopping);
     const events = [await backend.events.next(), await backend.events.next()];
     expect(events.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
@@ -185,7 +185,7 @@ describe('several endpoints', () => {
     );
     await using ann = await app.connect();
     const channel = 'presence-cache-x';
-    await ann.subscribes(channel, app.auth(ann, channel, '{"user_id":"ann"}'));
+    await ann.subscribe(channel, app.auth(ann, channel, '{"user_id":"ann"}'));
     const added = { name: 'member_added', channel, user_id: 'ann' };
     const missed = { name: 'cache_miss', channel };
     const byName = <T extends { name: string }>(events: T[]) =>

@@ -17,11 +17,11 @@ const PRESENCE = 'presence-room';
 
 async function enters(app: TestApp, client: AppClient, user: string): Promise<void> {
   const data = JSON.stringify({ user_id: user, user_info: { name: user } });
-  await client.subscribes(PRESENCE, app.auth(client, PRESENCE, data));
+  await client.subscribe(PRESENCE, app.auth(client, PRESENCE, data));
 }
 
-function leaves(client: RawClient, channel: string): void {
-  client.says({ event: 'pusher:unsubscribe', data: { channel } });
+function leave(client: RawClient, channel: string): void {
+  client.send({ event: 'pusher:unsubscribe', data: { channel } });
 }
 
 describe.concurrent('a channel', () => {
@@ -30,13 +30,13 @@ describe.concurrent('a channel', () => {
     const app = await newApp(server, withWebhooks([{ url: backend.url }]));
     await using ann = await app.connect();
     await using bob = await app.connect();
-    await ann.subscribes('news');
+    await ann.subscribe('news');
     expect(await backend.events.next()).toEqual({ name: 'channel_occupied', channel: 'news' });
-    await bob.subscribes('news');
-    leaves(ann, 'news');
+    await bob.subscribe('news');
+    leave(ann, 'news');
     const leftAtMs = Date.now();
-    leaves(bob, 'news');
-    await bob.hearsNothing();
+    leave(bob, 'news');
+    await bob.receiveNothing();
     const { body, timeMs } = await backend.requests.first(({ body }) => /vacated/.test(body));
     expect(JSON.parse(body)).toEqual({
       time_ms: timeMs,
@@ -50,11 +50,11 @@ describe.concurrent('a channel', () => {
     const app = await newApp(server, withWebhooks([{ url: backend.url }]));
     await using ann = await app.connect();
     await using bob = await app.connect();
-    await ann.subscribes('stays');
-    await bob.subscribes('goes');
+    await ann.subscribe('stays');
+    await bob.subscribe('goes');
     await ann[Symbol.asyncDispose]();
     await using back = await app.connect();
-    await back.subscribes('stays');
+    await back.subscribe('stays');
     await bob[Symbol.asyncDispose]();
     // This event comes last: those of the other channel come before it or with it.
     const names: string[] = [];
@@ -127,25 +127,25 @@ describe.concurrent('a client event', () => {
       withWebhooks([{ url: backend.url, events: ['client_event'] }]),
     );
     await using ann = await app.connect();
-    await ann.subscribes('private-chat', app.auth(ann, 'private-chat'));
+    await ann.subscribe('private-chat', app.auth(ann, 'private-chat'));
     await enters(app, ann, 'ann');
     const event = { name: 'client_event', event: 'client-said', socket_id: ann.socketId };
-    const says = (channel: string, data: unknown) =>
-      ann.says({ event: 'client-said', channel, data });
+    const send = (channel: string, data: unknown) =>
+      ann.send({ event: 'client-said', channel, data });
 
-    says('private-chat', 'text');
+    send('private-chat', 'text');
     expect(await backend.events.next()).toEqual({
       ...event,
       channel: 'private-chat',
       data: 'text',
     });
-    says('private-chat', { to: 'bob', list: [1, null] });
+    send('private-chat', { to: 'bob', list: [1, null] });
     expect(await backend.events.next()).toEqual({
       ...event,
       channel: 'private-chat',
       data: '{"to":"bob","list":[1,null]}',
     });
-    says(PRESENCE, 'é ✓ "\\ \n');
+    send(PRESENCE, 'é ✓ "\\ \n');
     expect(await backend.events.next()).toEqual({
       ...event,
       channel: PRESENCE,
@@ -161,10 +161,10 @@ describe.concurrent('a client event', () => {
       withWebhooks([{ url: backend.url, events: ['client_event'] }]),
     );
     await using ann = await app.connect();
-    await ann.subscribes('private-chat', app.auth(ann, 'private-chat'));
-    ann.says({ event: 'client-said', channel: 'private-other', data: 'x' });
+    await ann.subscribe('private-chat', app.auth(ann, 'private-chat'));
+    ann.send({ event: 'client-said', channel: 'private-other', data: 'x' });
     await app.trigger({ name: 'client-said', channels: ['private-chat'], data: 'x' });
-    ann.says({ event: 'client-said', channel: 'private-chat', data: 'the only one' });
+    ann.send({ event: 'client-said', channel: 'private-chat', data: 'the only one' });
     expect(await backend.events.next()).toMatchObject({ data: 'the only one' });
   });
 });
@@ -176,12 +176,12 @@ describe.concurrent('a cache miss', () => {
     await using ann = await app.connect();
     for (const channel of ['cache-a', 'cache-b']) {
       const others = [];
-      await ann.subscribes(channel);
-      expect((await ann.hears()).event).toBe('pusher:cache_miss');
+      await ann.subscribe(channel);
+      expect((await ann.receive()).event).toBe('pusher:cache_miss');
       for (let n = 0; n < 5; n++) {
         const other = await app.connect();
-        await other.subscribes(channel);
-        expect((await other.hears()).event).toBe('pusher:cache_miss');
+        await other.subscribe(channel);
+        expect((await other.receive()).event).toBe('pusher:cache_miss');
         others.push(other);
       }
       expect(await backend.events.next()).toEqual({ name: 'cache_miss', channel });
@@ -189,9 +189,9 @@ describe.concurrent('a cache miss', () => {
     }
     await app.trigger({ name: 'e', channels: ['cache-a'], data: 'x' });
     await using late = await app.connect();
-    await late.subscribes('cache-a');
-    expect((await late.hears()).event).toBe('e');
-    await late.subscribes('cache-c');
+    await late.subscribe('cache-a');
+    expect((await late.receive()).event).toBe('e');
+    await late.subscribe('cache-c');
     expect(await backend.events.next()).toEqual({ name: 'cache_miss', channel: 'cache-c' });
   });
 });
@@ -214,11 +214,11 @@ describe.concurrent('a subscription count', () => {
     };
     // Presence channels are never reported.
     await enters(app, ann, 'ann');
-    await ann.subscribes('news');
+    await ann.subscribe('news');
     expect(await reported()).toBe(1);
-    await bob.subscribes('news');
+    await bob.subscribe('news');
     expect(await reported()).toBe(2);
-    leaves(ann, 'news');
+    leave(ann, 'news');
     expect(await reported()).toBe(1);
     await bob[Symbol.asyncDispose]();
     expect(await reported()).toBe(0);
@@ -235,11 +235,11 @@ describe.concurrent('a subscription count', () => {
     const clients = [];
     for (let n = 0; n < 120; n++) {
       const client = await app.connect();
-      await client.subscribes('news');
+      await client.subscribe('news');
       clients.push(client);
     }
     const last = clients.at(-1);
-    const heardByLast = last?.hears();
+    const receivedByLast = last?.receive();
     const reported: { count: number; atMs: number }[] = [];
     await backend.requests.first(({ events, timeMs }) => {
       for (const { subscription_count: count } of events) {
@@ -259,7 +259,7 @@ describe.concurrent('a subscription count', () => {
       // A timer may be a millisecond early by another clock.
       expect(atMs - (large[index]?.atMs ?? 0)).toBeGreaterThanOrEqual(4990);
     }
-    expect(await heardByLast).toEqual({
+    expect(await receivedByLast).toEqual({
       event: 'pusher_internal:subscription_count',
       channel: 'news',
       data: '{"subscription_count":120}',
@@ -271,8 +271,8 @@ describe.concurrent('a subscription count', () => {
     using backend = startWebhookEndpoint();
     const app = await newApp(server, withWebhooks([{ url: backend.url, batching: true }]));
     await using ann = await app.connect();
-    await ann.subscribes('first');
-    await ann.subscribes('second');
+    await ann.subscribe('first');
+    await ann.subscribe('second');
     expect(await backend.events.next()).toEqual({ name: 'channel_occupied', channel: 'first' });
     expect(await backend.events.next()).toEqual({ name: 'channel_occupied', channel: 'second' });
   });
@@ -288,13 +288,13 @@ describe.concurrent('the channel of a user', () => {
       }),
     );
     await using ann = await app.connect();
-    ann.says(app.signIn(ann, { id: 'ann' }));
-    expect((await ann.hears()).event).toBe('pusher:signin_success');
-    await ann.subscribes('#server-to-user-ann');
-    await ann.hearsNothing();
-    leaves(ann, '#server-to-user-ann');
-    await ann.subscribes('public');
-    leaves(ann, 'public');
+    ann.send(app.signIn(ann, { id: 'ann' }));
+    expect((await ann.receive()).event).toBe('pusher:signin_success');
+    await ann.subscribe('#server-to-user-ann');
+    await ann.receiveNothing();
+    leave(ann, '#server-to-user-ann');
+    await ann.subscribe('public');
+    leave(ann, 'public');
     const channels = new Set<string>();
     await backend.events.first(({ name, channel }) => {
       channels.add(channel);

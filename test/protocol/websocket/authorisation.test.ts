@@ -32,7 +32,7 @@ function dataFor(prefix: string): string | undefined {
 }
 
 function subscribe(client: Client, channel: string, auth: string | undefined, data?: string): void {
-  client.says({ event: 'pusher:subscribe', data: { channel, auth, channel_data: data } });
+  client.send({ event: 'pusher:subscribe', data: { channel, auth, channel_data: data } });
 }
 
 function signedText(client: Client, channel: string, data?: string): string {
@@ -50,7 +50,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       const signature = hmac(signedText(client, channel, data), pair.secret);
       subscribe(client, channel, `${pair.key}:${signature}`, data);
 
-      expect(await client.hears()).toMatchObject({
+      expect(await client.receive()).toMatchObject({
         ...confirmation(channel),
         data: expect.any(String),
       });
@@ -68,7 +68,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
         subscribe(client, channel, `${key}:${hmac(text, secret)}`, data);
 
         await hearsRefusal(client, channel, `Invalid key in subscription auth data: '${key}'`);
-        await client.hearsNothing();
+        await client.receiveNothing();
       },
     );
 
@@ -85,7 +85,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
           channel,
           `Auth value for subscription to ${channel} is invalid: should be of format 'key:signature'`,
         );
-        await client.hearsNothing();
+        await client.receiveNothing();
       },
     );
 
@@ -115,7 +115,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
         channel,
         `Invalid signature: Expected HMAC SHA256 hex digest of ${text}, but got ${forge(text)}`,
       );
-      await client.hearsNothing();
+      await client.receiveNothing();
     });
 
     it('refuses a signature for another connection or channel', async () => {
@@ -130,7 +130,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
         subscribe(client, channel, auth, data);
         await hearsRefusal(client, channel, expect.stringMatching(/^Invalid signature: /));
       }
-      await client.hearsNothing();
+      await client.receiveNothing();
     });
 
     it('requires channel_data as it was signed, byte for byte', async () => {
@@ -153,8 +153,8 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       }
       subscribe(client, channel, channelAuth(client.socketId, channel, odd).auth, odd);
 
-      expect(await client.hears()).toMatchObject({ channel, data: expect.stringMatching(/^{/) });
-      await client.hearsNothing();
+      expect(await client.receive()).toMatchObject({ channel, data: expect.stringMatching(/^{/) });
+      await client.receiveNothing();
     });
 
     it('refuses signed channel_data that was left out', async () => {
@@ -173,7 +173,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
         const channel = fresh(prefix);
         const { auth } = channelAuth(client.socketId, channel);
 
-        client.says({
+        client.send({
           event: 'pusher:subscribe',
           data: { channel, auth, channel_data: nothing },
         });
@@ -181,7 +181,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
         if (prefix === 'presence-') {
           await hearsRefusal(client, channel, expect.stringMatching(/^Invalid channel_data/));
         } else {
-          expect(await client.hears()).toEqual(confirmation(channel));
+          expect(await client.receive()).toEqual(confirmation(channel));
         }
       }
     });
@@ -194,7 +194,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
 
       subscribe(client, channel, channelAuth(client.socketId, channel, data).auth, data);
 
-      expect(await client.hears()).toEqual(confirmation(channel));
+      expect(await client.receive()).toEqual(confirmation(channel));
     }
   });
 });

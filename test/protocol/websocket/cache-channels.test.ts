@@ -9,7 +9,7 @@ import {
   connect,
   fresh,
   join,
-  leaves,
+  leave,
   PROTOCOLS,
   unsubscribe,
 } from './conversation.ts';
@@ -43,8 +43,8 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
 
       await using client = await enter(channel);
 
-      expect(await client.hears()).toEqual(cacheMiss(channel));
-      await client.hearsNothing();
+      expect(await client.receive()).toEqual(cacheMiss(channel));
+      await client.receiveNothing();
     });
 
     it('sends the last event after the confirmation, even if it had no subscriber', async () => {
@@ -54,53 +54,53 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
 
       await using client = await enter(channel);
 
-      expect(await client.hears()).toEqual({ event: 'last "é"', channel, data: '{"n": 1.0}' });
-      await client.hearsNothing();
+      expect(await client.receive()).toEqual({ event: 'last "é"', channel, data: '{"n": 1.0}' });
+      await client.receiveNothing();
     });
 
     it('sends it to each newcomer, and to nobody twice', async () => {
       const channel = fresh(prefix);
       await using one = await enter(channel);
-      await one.hears();
+      await one.receive();
       await trigger(server, { name: 'e', channel, data: '' });
-      expect(await one.hears()).toEqual({ event: 'e', channel, data: '' });
+      expect(await one.receive()).toEqual({ event: 'e', channel, data: '' });
 
       await using two = await enter(channel);
-      expect(await two.hears()).toEqual({ event: 'e', channel, data: '' });
+      expect(await two.receive()).toEqual({ event: 'e', channel, data: '' });
       await using three = await enter(channel);
-      expect(await three.hears()).toEqual({ event: 'e', channel, data: '' });
+      expect(await three.receive()).toEqual({ event: 'e', channel, data: '' });
 
-      for (const client of [one, two, three]) await client.hearsNothing();
+      for (const client of [one, two, three]) await client.receiveNothing();
     });
 
     it('keeps its event after the last subscriber has left', async () => {
       const channel = fresh(prefix);
       await using client = await enter(channel);
-      await client.hears();
+      await client.receive();
       await trigger(server, { name: 'e', channel, data: 'kept' });
-      await client.hears();
+      await client.receive();
 
       unsubscribe(client, channel);
       await join(client, channel, data);
-      expect(await client.hears()).toEqual({ event: 'e', channel, data: 'kept' });
-      await leaves(client);
+      expect(await client.receive()).toEqual({ event: 'e', channel, data: 'kept' });
+      await leave(client);
       await allChannelsVacated(server);
 
       await using another = await enter(channel);
-      expect(await another.hears()).toEqual({ event: 'e', channel, data: 'kept' });
+      expect(await another.receive()).toEqual({ event: 'e', channel, data: 'kept' });
     });
 
     it('keeps an event also for the excluded connection', async () => {
       const channel = fresh(prefix);
       await using client = await enter(channel);
-      await client.hears();
+      await client.receive();
       await trigger(server, { name: 'e', channel, data: 'x', socket_id: client.socketId });
-      await client.hearsNothing();
+      await client.receiveNothing();
 
       unsubscribe(client, channel);
       await join(client, channel, data);
 
-      expect(await client.hears()).toEqual({ event: 'e', channel, data: 'x' });
+      expect(await client.receive()).toEqual({ event: 'e', channel, data: 'x' });
     });
 
     it('keeps the last event of a batch', async () => {
@@ -112,26 +112,26 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
 
       await using client = await enter(channel);
 
-      expect(await client.hears()).toEqual({ event: 'c', channel, data: 'c' });
+      expect(await client.receive()).toEqual({ event: 'c', channel, data: 'c' });
     });
 
     if (prefix !== 'cache-') {
       it('does not keep client events', async () => {
         const channel = fresh(prefix);
         await using speaker = await enter(channel);
-        await speaker.hears();
+        await speaker.receive();
         await using listener = await enter(channel);
-        await listener.hears();
+        await listener.receive();
 
-        speaker.says({ event: 'client-e', channel, data: 'fleeting' });
-        expect(await listener.hears()).toMatchObject({ event: 'client-e', data: 'fleeting' });
+        speaker.send({ event: 'client-e', channel, data: 'fleeting' });
+        expect(await listener.receive()).toMatchObject({ event: 'client-e', data: 'fleeting' });
         await using late = await enter(channel);
-        expect(await late.hears()).toEqual(cacheMiss(channel));
+        expect(await late.receive()).toEqual(cacheMiss(channel));
 
         await trigger(server, { name: 'kept', channel, data: '' });
-        speaker.says({ event: 'client-e', channel, data: 'fleeting' });
+        speaker.send({ event: 'client-e', channel, data: 'fleeting' });
         await using later = await enter(channel);
-        expect(await later.hears()).toEqual({ event: 'kept', channel, data: '' });
+        expect(await later.receive()).toEqual({ event: 'kept', channel, data: '' });
       });
 
       it('does not send its event after a refusal', async () => {
@@ -139,11 +139,11 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
         await trigger(server, { name: 'e', channel, data: 'secret' });
         await using client = await connect(server, protocol);
 
-        client.says({ event: 'pusher:subscribe', data: { channel, auth: 'x:y' } });
+        client.send({ event: 'pusher:subscribe', data: { channel, auth: 'x:y' } });
 
-        expect(await client.hears()).toMatchObject({ event: 'pusher:error' });
-        expect(await client.hears()).toMatchObject({ event: 'pusher:subscription_error' });
-        await client.hearsNothing();
+        expect(await client.receive()).toMatchObject({ event: 'pusher:error' });
+        expect(await client.receive()).toMatchObject({ event: 'pusher:subscription_error' });
+        await client.receiveNothing();
       });
     }
   });
@@ -157,7 +157,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
 
       await join(client, channel, prefix === 'presence-' ? channelData('1') : undefined);
 
-      await client.hearsNothing();
+      await client.receiveNothing();
     },
   );
 
@@ -168,7 +168,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
 
     for (const channel of names) {
       await join(client, channel);
-      expect(await client.hears()).toEqual({ event: 'e', channel, data: 'for all' });
+      expect(await client.receive()).toEqual({ event: 'e', channel, data: 'for all' });
     }
   });
 });

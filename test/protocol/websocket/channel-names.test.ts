@@ -73,7 +73,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       const channel = fresh(prefix);
       await using client = await connect(server, protocol);
 
-      client.says({ event: 'pusher:subscribe', data: { channel, auth: '' } });
+      client.send({ event: 'pusher:subscribe', data: { channel, auth: '' } });
 
       if (authorised) {
         await hearsRefusal(
@@ -82,10 +82,10 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
           `Auth value for subscription to ${channel} is invalid: should be of format 'key:signature'`,
         );
       } else {
-        expect(await client.hears()).toEqual(confirmation(channel));
-        if (cached) expect(await client.hears()).toEqual(cacheMiss(channel));
+        expect(await client.receive()).toEqual(confirmation(channel));
+        if (cached) expect(await client.receive()).toEqual(cacheMiss(channel));
       }
-      await client.hearsNothing();
+      await client.receiveNothing();
     });
 
     const traits = [
@@ -98,13 +98,13 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       await using client = await connect(server, protocol);
       const data = presence ? channelData('1') : undefined;
 
-      client.says({
+      client.send({
         event: 'pusher:subscribe',
         data: { channel, ...channelAuth(client.socketId, channel, data) },
       });
-      client.says({ event: 'client-event', channel, data: '' });
+      client.send({ event: 'client-event', channel, data: '' });
 
-      expect(await client.hears()).toEqual(
+      expect(await client.receive()).toEqual(
         presence
           ? {
               ...confirmation(channel),
@@ -112,13 +112,13 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
             }
           : confirmation(channel),
       );
-      if (cached) expect(await client.hears()).toEqual(cacheMiss(channel));
+      if (cached) expect(await client.receive()).toEqual(cacheMiss(channel));
       if (!authorised) {
-        expect(await client.hears()).toEqual(
+        expect(await client.receive()).toEqual(
           error('Client event rejected - only supported on private and presence channels'),
         );
       }
-      await client.hearsNothing();
+      await client.receiveNothing();
     });
   });
 
@@ -132,10 +132,10 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
   ])('a name may have %s', async (_, channel) => {
     await using client = await connect(server, protocol);
 
-    client.says({ event: 'pusher:subscribe', data: { channel } });
+    client.send({ event: 'pusher:subscribe', data: { channel } });
 
-    expect(await client.hears()).toEqual(confirmation(channel));
-    await client.hearsNothing();
+    expect(await client.receive()).toEqual(confirmation(channel));
+    await client.receiveNothing();
   });
 
   it('a name with a prefix may have 200 characters, and not 201', async () => {
@@ -145,23 +145,23 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
       const data = prefix.startsWith('presence-') ? channelData('1') : undefined;
       for (const channel of [longest, `${longest}x`]) {
         const signed = channelAuth(client.socketId, channel, data);
-        client.says({ event: 'pusher:subscribe', data: { channel, ...signed } });
+        client.send({ event: 'pusher:subscribe', data: { channel, ...signed } });
       }
 
-      expect(await client.hears()).toMatchObject({ channel: longest });
-      if (prefix === 'presence-cache-') expect(await client.hears()).toEqual(cacheMiss(longest));
+      expect(await client.receive()).toMatchObject({ channel: longest });
+      if (prefix === 'presence-cache-') expect(await client.receive()).toEqual(cacheMiss(longest));
       await hearsRefusal(client, `${longest}x`, expect.stringMatching(/^Invalid channel name/));
     }
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('a name may not be empty or have 201 characters', async () => {
     await using client = await connect(server, protocol);
     for (const channel of ['', 'x'.repeat(201), 'x'.repeat(10_000)]) {
-      client.says({ event: 'pusher:subscribe', data: { channel, auth: '' } });
+      client.send({ event: 'pusher:subscribe', data: { channel, auth: '' } });
       await hearsRefusal(client, channel, expect.stringMatching(/^Invalid channel name/));
     }
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('a name may have no other character', async () => {
@@ -175,25 +175,25 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
     expect(others.length).toBeGreaterThan(70);
     for (const character of others) {
       for (const channel of [character, `a${character}b`, `${character}ab`, `ab${character}`]) {
-        client.says({ event: 'pusher:subscribe', data: { channel, auth: '' } });
+        client.send({ event: 'pusher:subscribe', data: { channel, auth: '' } });
         await hearsRefusal(client, channel, expect.stringMatching(/^Invalid channel name/));
       }
     }
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('names that begin with # are reserved', async () => {
     await using client = await connect(server, protocol);
     for (const channel of ['#', '#x', '##x', '#private-x', '#server-to-user', '#server-to-user-']) {
-      client.says({ event: 'pusher:subscribe', data: { channel } });
+      client.send({ event: 'pusher:subscribe', data: { channel } });
       await hearsRefusal(client, channel, expect.stringMatching(/^Invalid channel name/));
     }
     const own = '#server-to-user-7';
-    client.says({
+    client.send({
       event: 'pusher:subscribe',
       data: { channel: own, ...channelAuth(client.socketId, own) },
     });
     await hearsRefusal(client, own, expect.stringContaining('signed in'));
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Heard, RawClient } from '../../../testing/clients/raw-client.ts';
+import type { RawClient, ReceivedEvent } from '../../../testing/clients/raw-client.ts';
 import { type Fanfare, SERVERS, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { newApp, type TestApp } from '../../../testing/servers/test-app.ts';
 import {
@@ -30,7 +30,7 @@ const MALFORMED = 'Invalid client event (must contain channel and data)';
 const WRONG_CHANNEL = 'Client event rejected - only supported on private and presence channels';
 const notSubscribed = (channel: string) =>
   `Cannot broadcast client event (connection not subscribed to channel ${channel})`;
-const PONG: Heard = { event: 'pusher:pong', data: '{}' };
+const PONG: ReceivedEvent = { event: 'pusher:pong', data: '{}' };
 const RATE = error('Client event rejected due to rate limit', 4301);
 
 /** Many events in one write, so that the server reads them at once. */
@@ -44,9 +44,9 @@ function events(channel: string, count: number): readonly object[] {
 
 /** How many of the events that a client has sent were refused because of their rate. */
 async function refusals(speaker: RawClient): Promise<number> {
-  speaker.says({ event: 'pusher:ping', data: {} });
+  speaker.send({ event: 'pusher:ping', data: {} });
   for (let refused = 0; ; refused++) {
-    const answer = await speaker.hears();
+    const answer = await speaker.receive();
     if (answer.event === PONG.event) return refused;
     expect(answer).toEqual(RATE);
   }
@@ -58,13 +58,13 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await using speaker = await member(silent, channel, undefined, protocol);
     await using listener = await member(silent, channel, undefined, protocol);
 
-    speaker.says({ event: 'client-e', channel, data: {} });
-    expect(await speaker.hears()).toEqual(error(OFF));
-    speaker.says({ event: 'client-e', channel: 'private-elsewhere', data: {} });
-    expect(await speaker.hears()).toEqual(error(OFF));
+    speaker.send({ event: 'client-e', channel, data: {} });
+    expect(await speaker.receive()).toEqual(error(OFF));
+    speaker.send({ event: 'client-e', channel: 'private-elsewhere', data: {} });
+    expect(await speaker.receive()).toEqual(error(OFF));
 
-    await speaker.hearsNothing();
-    await listener.hearsNothing();
+    await speaker.receiveNothing();
+    await listener.receiveNothing();
   });
 
   it.each(['private-', 'private-encrypted-', 'private-cache-'])(
@@ -77,18 +77,18 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
       await using stranger = await connect(server, protocol);
       for (const client of [speaker, listener, another]) {
         await join(client, channel);
-        if (prefix === 'private-cache-') expect(await client.hears()).toEqual(cacheMiss(channel));
+        if (prefix === 'private-cache-') expect(await client.receive()).toEqual(cacheMiss(channel));
       }
       await join(stranger, fresh(prefix));
-      if (prefix === 'private-cache-') await stranger.hears();
+      if (prefix === 'private-cache-') await stranger.receive();
 
-      speaker.says({ event: 'client-typing', channel, data: { on: true } });
+      speaker.send({ event: 'client-typing', channel, data: { on: true } });
 
-      const heard = { event: 'client-typing', channel, data: '{"on":true}' };
-      expect(await listener.hears()).toEqual(heard);
-      expect(await another.hears()).toEqual(heard);
-      await speaker.hearsNothing();
-      await stranger.hearsNothing();
+      const received = { event: 'client-typing', channel, data: '{"on":true}' };
+      expect(await listener.receive()).toEqual(received);
+      expect(await another.receive()).toEqual(received);
+      await speaker.receiveNothing();
+      await stranger.receiveNothing();
     },
   );
 
@@ -98,20 +98,20 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
       const channel = fresh(prefix);
       const cached = prefix === 'presence-cache-';
       await using listener = await member(server, channel, channelData('1'), protocol);
-      if (cached) await listener.hears();
+      if (cached) await listener.receive();
       await using speaker = await member(server, channel, channelData(42, { a: 1 }), protocol);
-      if (cached) await speaker.hears();
+      if (cached) await speaker.receive();
       await using same = await member(server, channel, channelData(42), protocol);
-      if (cached) await same.hears();
-      await listener.hears();
+      if (cached) await same.receive();
+      await listener.receive();
 
-      speaker.says({ event: 'client-e', channel, data: 'text', user_id: 'forged' });
+      speaker.send({ event: 'client-e', channel, data: 'text', user_id: 'forged' });
 
-      const heard = { event: 'client-e', channel, data: 'text', user_id: '42' };
-      expect(await listener.hears()).toEqual(heard);
+      const received = { event: 'client-e', channel, data: 'text', user_id: '42' };
+      expect(await listener.receive()).toEqual(received);
       // Another connection of the same user is another client.
-      expect(await same.hears()).toEqual(heard);
-      await speaker.hearsNothing();
+      expect(await same.receive()).toEqual(received);
+      await speaker.receiveNothing();
     },
   );
 
@@ -120,9 +120,9 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await using speaker = await member(server, channel, channelData('1'), protocol);
     await using listener = await member(server, channel, undefined, protocol);
 
-    speaker.says({ event: 'client-e', channel, data: '', user_id: 'forged', extra: 1 });
+    speaker.send({ event: 'client-e', channel, data: '', user_id: 'forged', extra: 1 });
 
-    expect(await listener.hears()).toEqual({ event: 'client-e', channel, data: '' });
+    expect(await listener.receive()).toEqual({ event: 'client-e', channel, data: '' });
   });
 
   it('may send events of any name that begins with client-', async () => {
@@ -135,22 +135,22 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
       'client-pusher:x',
       'client-'.padEnd(200, 'x'),
     ]) {
-      speaker.says({ event, channel, data: null });
-      expect(await listener.hears()).toEqual({ event, channel, data: 'null' });
+      speaker.send({ event, channel, data: null });
+      expect(await listener.receive()).toEqual({ event, channel, data: 'null' });
     }
-    await speaker.hearsNothing();
+    await speaker.receiveNothing();
   });
 
   it('may not send an event with a name of 201 characters', async () => {
     const channel = fresh('private-');
     await using speaker = await member(server, channel, undefined, protocol);
 
-    speaker.says({ event: 'client-'.padEnd(201, 'x'), channel, data: '' });
+    speaker.send({ event: 'client-'.padEnd(201, 'x'), channel, data: '' });
 
-    expect(await speaker.hears()).toEqual(
+    expect(await speaker.receive()).toEqual(
       error(expect.stringMatching(/^Invalid client event: .*200/)),
     );
-    await speaker.hearsNothing();
+    await speaker.receiveNothing();
   });
 
   it.each(['', 'cache-', 'privateer-', 'presence_'])(
@@ -158,15 +158,15 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     async (prefix) => {
       const channel = fresh(prefix);
       await using speaker = await member(server, channel, undefined, protocol);
-      if (prefix === 'cache-') await speaker.hears();
+      if (prefix === 'cache-') await speaker.receive();
       await using listener = await member(server, channel, undefined, protocol);
-      if (prefix === 'cache-') await listener.hears();
+      if (prefix === 'cache-') await listener.receive();
 
-      speaker.says({ event: 'client-e', channel, data: {} });
+      speaker.send({ event: 'client-e', channel, data: {} });
 
-      expect(await speaker.hears()).toEqual(error(WRONG_CHANNEL));
-      await speaker.hearsNothing();
-      await listener.hearsNothing();
+      expect(await speaker.receive()).toEqual(error(WRONG_CHANNEL));
+      await speaker.receiveNothing();
+      await listener.receiveNothing();
     },
   );
 
@@ -175,31 +175,31 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await using listener = await member(server, channel, undefined, protocol);
     await using speaker = await connect(server, protocol);
 
-    speaker.says({ event: 'client-e', channel, data: {} });
-    expect(await speaker.hears()).toEqual(error(notSubscribed(channel)));
+    speaker.send({ event: 'client-e', channel, data: {} });
+    expect(await speaker.receive()).toEqual(error(notSubscribed(channel)));
     await join(speaker, channel);
     unsubscribe(speaker, channel);
-    speaker.says({ event: 'client-e', channel, data: {} });
-    expect(await speaker.hears()).toEqual(error(notSubscribed(channel)));
-    speaker.says({ event: 'client-e', channel: 'no such name!', data: {} });
-    expect(await speaker.hears()).toEqual(error(notSubscribed('no such name!')));
+    speaker.send({ event: 'client-e', channel, data: {} });
+    expect(await speaker.receive()).toEqual(error(notSubscribed(channel)));
+    speaker.send({ event: 'client-e', channel: 'no such name!', data: {} });
+    expect(await speaker.receive()).toEqual(error(notSubscribed('no such name!')));
 
-    await speaker.hearsNothing();
-    await listener.hearsNothing();
+    await speaker.receiveNothing();
+    await listener.receiveNothing();
   });
 
   it('may not send events to a channel that it was refused', async () => {
     const channel = fresh('private-');
     await using listener = await member(server, channel, undefined, protocol);
     await using speaker = await connect(server, protocol);
-    speaker.says({ event: 'pusher:subscribe', data: { channel, auth: 'x:y' } });
-    await speaker.hears();
-    await speaker.hears();
+    speaker.send({ event: 'pusher:subscribe', data: { channel, auth: 'x:y' } });
+    await speaker.receive();
+    await speaker.receive();
 
-    speaker.says({ event: 'client-e', channel, data: {} });
+    speaker.send({ event: 'client-e', channel, data: {} });
 
-    expect(await speaker.hears()).toEqual(error(notSubscribed(channel)));
-    await listener.hearsNothing();
+    expect(await speaker.receive()).toEqual(error(notSubscribed(channel)));
+    await listener.receiveNothing();
   });
 
   it.each([
@@ -212,10 +212,10 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   ])('gets an error that names what its event lacks: %s', async (text) => {
     await using client = await connect(server, protocol);
 
-    client.says(text);
+    client.send(text);
 
-    expect(await client.hears()).toEqual(error(MALFORMED));
-    await client.hearsNothing();
+    expect(await client.receive()).toEqual(error(MALFORMED));
+    await client.receiveNothing();
   });
 
   it('may send 10 events at once; the 11th is answered with 4301 and not delivered', async () => {
@@ -223,41 +223,41 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
 
-    speaker.saysAtOnce(events(channel, 13));
+    speaker.sendTogether(events(channel, 13));
 
     const refused = await refusals(speaker);
     for (let index = 0; index < 10; index++) {
-      expect(await listener.hears()).toEqual({ event: 'client-e', channel, data: `${index}` });
+      expect(await listener.receive()).toEqual({ event: 'client-e', channel, data: `${index}` });
     }
     if (SERVERS === undefined) expect(refused).toBe(3);
     // Over Redis each event takes some time, in which more are allowed.
-    for (let more = refused; more < 3; more++) await listener.hears();
+    for (let more = refused; more < 3; more++) await listener.receive();
     expect(refused).toBeGreaterThan(0);
-    await listener.hearsNothing();
+    await listener.receiveNothing();
     // The limit counts one connection in all its channels, and no other connection.
-    listener.says({ event: 'client-e', channel, data: 'mine' });
-    expect(await speaker.hears()).toEqual({ event: 'client-e', channel, data: 'mine' });
+    listener.send({ event: 'client-e', channel, data: 'mine' });
+    expect(await speaker.receive()).toEqual({ event: 'client-e', channel, data: 'mine' });
   });
 
   it('may send events again after some time', async () => {
     const channel = fresh('private-');
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
-    speaker.saysAtOnce(events(channel, 40));
+    speaker.sendTogether(events(channel, 40));
     const refused = await refusals(speaker);
     expect(refused).toBeGreaterThan(0);
-    for (let index = refused; index < 40; index++) await listener.hears();
+    for (let index = refused; index < 40; index++) await listener.receive();
 
     // The answer to a ping comes after the answer to the event, if that is refused.
     let tries = 0;
-    let answer: Heard;
+    let answer: ReceivedEvent;
     do {
-      speaker.says({ event: 'client-again', channel, data: `${tries++}` });
-      speaker.says({ event: 'pusher:ping', data: {} });
-      answer = await speaker.hears();
+      speaker.send({ event: 'client-again', channel, data: `${tries++}` });
+      speaker.send({ event: 'pusher:ping', data: {} });
+      answer = await speaker.receive();
       if (answer.event === 'pusher:error') {
         expect(answer).toEqual(RATE);
-        expect(await speaker.hears()).toEqual(PONG);
+        expect(await speaker.receive()).toEqual(PONG);
         // Slowly enough for the limit of frames.
         await Bun.sleep(10);
       }
@@ -265,12 +265,12 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
     expect(answer).toEqual(PONG);
     expect(tries).toBeGreaterThan(1);
-    expect(await listener.hears()).toEqual({
+    expect(await listener.receive()).toEqual({
       event: 'client-again',
       channel,
       data: `${tries - 1}`,
     });
-    await listener.hearsNothing();
+    await listener.receiveNothing();
   });
 
   it('may send data as large as the limit of events, and no larger', async () => {
@@ -282,15 +282,15 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     const larger = ['x'.repeat(10_241), { n: 'é'.repeat(5117) }];
 
     for (const data of larger) {
-      speaker.says({ event: 'client-e', channel, data });
-      expect(await speaker.hears()).toEqual(
+      speaker.send({ event: 'client-e', channel, data });
+      expect(await speaker.receive()).toEqual(
         error(expect.stringMatching(/^Invalid client event: .*10240/)),
       );
     }
-    await listener.hearsNothing();
+    await listener.receiveNothing();
     for (const data of largest) {
-      speaker.says({ event: 'client-e', channel, data });
-      expect(await listener.hears()).toEqual({
+      speaker.send({ event: 'client-e', channel, data });
+      expect(await listener.receive()).toEqual({
         event: 'client-e',
         channel,
         data: typeof data === 'string' ? data : JSON.stringify(data),
@@ -301,7 +301,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
 describe('an app', () => {
   it('may have its own limit of client events, or none', async () => {
-    for (const [perSecond, heard] of [
+    for (const [perSecond, received] of [
       [3, 3],
       [0, 200],
     ] as const) {
@@ -313,12 +313,12 @@ describe('an app', () => {
       await using speaker = await member(fast, channel);
       await using listener = await member(fast, channel);
 
-      speaker.saysAtOnce(events(channel, 200));
+      speaker.sendTogether(events(channel, 200));
 
-      for (let index = 0; index < heard; index++) {
-        expect(await listener.hears()).toMatchObject({ data: `${index}` });
+      for (let index = 0; index < received; index++) {
+        expect(await listener.receive()).toMatchObject({ data: `${index}` });
       }
-      if (perSecond > 0) expect(await speaker.hears()).toEqual(RATE);
+      if (perSecond > 0) expect(await speaker.receive()).toEqual(RATE);
     }
   });
 });

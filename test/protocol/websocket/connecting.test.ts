@@ -38,7 +38,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   it('gets connection_established first, and then nothing without asking', async () => {
     await using client = await RawClient.open(server, { protocol });
 
-    const { data, ...rest } = await client.hears();
+    const { data, ...rest } = await client.receive();
 
     expect(rest).toEqual({ event: 'pusher:connection_established' });
     expect(data).toBeString();
@@ -46,7 +46,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
       socket_id: expect.stringMatching(/^\d+\.\d+$/),
       activity_timeout: 120,
     });
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('gets a unique id of two numbers that JavaScript can represent exactly', async () => {
@@ -75,7 +75,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   ])('is let in %s', async (_, path) => {
     await using client = await open(path);
 
-    expect((await client.hears()).event).toBe('pusher:connection_established');
+    expect((await client.receive()).event).toBe('pusher:connection_established');
   });
 
   it('with an unknown key gets an error, and is closed with 4001', async () => {
@@ -109,7 +109,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await using client = await open(pathOf(protocol), { 'Sec-WebSocket-Protocol': name });
 
     expect(header(client, 'sec-websocket-protocol')).toEqual([name]);
-    expect((await client.hears()).event).toBe('pusher:connection_established');
+    expect((await client.receive()).event).toBe('pusher:connection_established');
   });
 
   it('gets the one known subprotocol of those that it offers', async () => {
@@ -119,14 +119,14 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     });
 
     expect(header(client, 'sec-websocket-protocol')).toEqual([name]);
-    expect((await client.hears()).event).toBe('pusher:connection_established');
+    expect((await client.receive()).event).toBe('pusher:connection_established');
   });
 
   it('is accepted without a subprotocol if it offers only unknown ones', async () => {
     await using client = await open(pathOf(protocol), { 'Sec-WebSocket-Protocol': 'soap, chat' });
 
     expect(header(client, 'sec-websocket-protocol')).toEqual([]);
-    expect((await client.hears()).event).toBe('pusher:connection_established');
+    expect((await client.receive()).event).toBe('pusher:connection_established');
   });
 
   it('gets the subprotocol also when it is refused', async () => {
@@ -156,7 +156,7 @@ describe('the handshake', () => {
     });
 
     expect(header(client, 'sec-websocket-extensions')).toEqual([]);
-    expect((await client.hears()).event).toBe('pusher:connection_established');
+    expect((await client.receive()).event).toBe('pusher:connection_established');
   });
 
   it('is refused over HTTP if it is invalid', async () => {
@@ -171,7 +171,7 @@ describe('the handshake', () => {
   it('keeps the reason of a close valid if the key is long and not ASCII', async () => {
     for (const key of ['é'.repeat(100), `a${'é'.repeat(99)}`, '😀'.repeat(50)]) {
       await using client = await open(pathOf(7, encodeURIComponent(key)));
-      const { data } = await client.hears();
+      const { data } = await client.receive();
       const { message } = Object(data);
 
       const { code, reason } = await client.closed;
@@ -220,7 +220,7 @@ describe('a client whose protocol', () => {
     async (version) => {
       await using client = await open(`${app}?client=js&version=${version}`);
 
-      expect((await client.hears()).event).toBe('pusher:connection_established');
+      expect((await client.receive()).event).toBe('pusher:connection_established');
     },
   );
 
@@ -250,7 +250,7 @@ describe('a server with a path prefix and an activity timeout', () => {
       });
       await using astray = await RawClient.open(configured, { path: `/live${pathOf(protocol)}` });
 
-      expect((await client.hears()).event).toBe('pusher:connection_established');
+      expect((await client.receive()).event).toBe('pusher:connection_established');
       await hearsEnd(astray, 4005);
     }
   });
@@ -258,7 +258,7 @@ describe('a server with a path prefix and an activity timeout', () => {
   it('sends its timeout to clients in seconds', async () => {
     await using client = await RawClient.open(configured, { path: `/live/ws${pathOf()}` });
 
-    const { data } = await client.hears();
+    const { data } = await client.receive();
 
     expect(JSON.parse(String(data)).activity_timeout).toBe(33);
   });

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import type { Closed } from '../../../testing/clients/closed.ts';
-import type { Heard, RawClient } from '../../../testing/clients/raw-client.ts';
+import type { RawClient, ReceivedEvent } from '../../../testing/clients/raw-client.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import {
   type AppClient,
@@ -29,16 +29,16 @@ export function fresh(prefix = ''): string {
 }
 
 /** The in-band error, and the one before a close. Source: §4. */
-export function error(message: string, code: number | null = null): Heard {
+export function error(message: string, code: number | null = null): ReceivedEvent {
   return { event: 'pusher:error', data: { code, message } };
 }
 
 /** The confirmation of a subscription, except to a presence channel. Source: §5.3. */
-export function confirmation(channel: string): Heard {
+export function confirmation(channel: string): ReceivedEvent {
   return { event: 'pusher_internal:subscription_succeeded', channel, data: '{}' };
 }
 
-export function cacheMiss(channel: string): Heard {
+export function cacheMiss(channel: string): ReceivedEvent {
   return { event: 'pusher:cache_miss', channel, data: '{}' };
 }
 
@@ -50,19 +50,19 @@ export function channelData(userId: string | number, userInfo?: object): string 
 /** Sends a subscription, signed by its backend if the channel needs that. */
 export function subscribe(client: Client, channel: string, data?: string): void {
   const signed = /^(private|presence)-/.test(channel) ? client.app.auth(client, channel, data) : {};
-  client.says({ event: 'pusher:subscribe', data: { channel, ...signed } });
+  client.send({ event: 'pusher:subscribe', data: { channel, ...signed } });
 }
 
 export function unsubscribe(client: RawClient, channel: string): void {
-  client.says({ event: 'pusher:unsubscribe', data: { channel } });
+  client.send({ event: 'pusher:unsubscribe', data: { channel } });
 }
 
 /** Subscribes and waits for the confirmation. */
-export async function join(client: Client, channel: string, data?: string): Promise<Heard> {
+export async function join(client: Client, channel: string, data?: string): Promise<ReceivedEvent> {
   subscribe(client, channel, data);
-  const heard = await client.hears();
-  expect(heard).toMatchObject({ event: 'pusher_internal:subscription_succeeded', channel });
-  return heard;
+  const received = await client.receive();
+  expect(received).toMatchObject({ event: 'pusher_internal:subscription_succeeded', channel });
+  return received;
 }
 
 /** A new connection that is in a channel. */
@@ -89,8 +89,8 @@ export async function hearsRefusal(
   message: string,
   { type, status } = { type: 'AuthError', status: 401 },
 ): Promise<void> {
-  expect(await client.hears()).toEqual(error(message));
-  const { data, ...rest } = await client.hears();
+  expect(await client.receive()).toEqual(error(message));
+  const { data, ...rest } = await client.receive();
   expect(rest).toEqual({ event: 'pusher:subscription_error', channel });
   expect(data).toBeString();
   expect(JSON.parse(String(data))).toEqual({ type, error: message, status });
@@ -100,10 +100,10 @@ export const LIMIT_REACHED = { type: 'LimitReached', status: 4100 };
 
 /** Expects the error event and then the close, both with the same code and text. Source: §1.1. */
 export async function hearsEnd(client: RawClient, code: number, message?: string): Promise<Closed> {
-  const heard = await client.hears();
-  const text = message ?? Object(heard.data).message;
+  const received = await client.receive();
+  const text = message ?? Object(received.data).message;
   expect(text).toBeString();
-  expect(heard).toEqual(error(text, code));
+  expect(received).toEqual(error(text, code));
   const closed = await client.closed;
   // A close frame has room for 123 bytes of reason. Source: RFC 6455, 5.5.
   expect(closed).toEqual({ code, reason: text.slice(0, 123) });
@@ -111,8 +111,8 @@ export async function hearsEnd(client: RawClient, code: number, message?: string
 }
 
 /** Closes a connection as a client does. The server has removed it when this settles. */
-export async function leaves(client: RawClient): Promise<void> {
-  expect(await client.leaves()).toEqual({ code: 1000, reason: '' });
+export async function leave(client: RawClient): Promise<void> {
+  expect(await client.leave()).toEqual({ code: 1000, reason: '' });
   await client.serverSettled();
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Heard } from '../../../testing/clients/raw-client.ts';
+import type { ReceivedEvent } from '../../../testing/clients/raw-client.ts';
 import { api, channelAuth, trigger } from '../../../testing/clients/sign.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import {
@@ -67,7 +67,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
       await trigger(server, { name: 'news', channel, data });
 
-      expect(await client.hears()).toEqual({ event: 'news', channel, data });
+      expect(await client.receive()).toEqual({ event: 'news', channel, data });
     },
   );
 
@@ -79,7 +79,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
       expect((await api(server, 'POST', '/apps/3/events', { body })).status).toBe(200);
 
-      expect(await client.hears()).toEqual({ event: 'news', channel, data: 'é/😀\n' });
+      expect(await client.receive()).toEqual({ event: 'news', channel, data: 'é/😀\n' });
     }
   });
 
@@ -90,7 +90,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
     expect((await api(server, 'POST', '/apps/3/events', { body })).status).toBe(200);
 
-    expect(await client.hears()).toEqual({ event: 'news', channel, data: text });
+    expect(await client.receive()).toEqual({ event: 'news', channel, data: text });
   });
 
   it('gets the name of an event unchanged', async () => {
@@ -98,7 +98,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await using client = await member(server, channel, undefined, protocol);
     for (const name of ['x', 'a b', '"quoted" \\ \n', '日本語 😀', 'pusher', 'client-like']) {
       await trigger(server, { name, channel, data: 'd' });
-      expect(await client.hears()).toEqual({ event: name, channel, data: 'd' });
+      expect(await client.receive()).toEqual({ event: name, channel, data: 'd' });
     }
   });
 
@@ -109,28 +109,28 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
     await trigger(server, { name: 'large', channel, data });
 
-    expect(await client.hears()).toEqual({ event: 'large', channel, data });
+    expect(await client.receive()).toEqual({ event: 'large', channel, data });
   });
 
   it('gets data as a string in every message but errors, and only documented keys', async () => {
     const channel = fresh('presence-cache-');
     await using first = await member(server, channel, channelData('1', { a: 1 }), protocol);
-    expect(await first.hears()).toEqual(cacheMiss(channel));
+    expect(await first.receive()).toEqual(cacheMiss(channel));
     await using second = await connect(server, protocol);
     subscribe(second, channel, channelData('2'));
-    second.says({ event: 'client-hello', channel, data: { a: 1 } });
-    await second.hears();
-    expect(await second.hears()).toEqual(cacheMiss(channel));
-    second.says({ event: 'pusher:unsubscribe', data: { channel } });
-    second.says({ event: 'pusher:unsubscribe', data: { channel } });
-    second.says({ event: 'pusher:subscribe', data: { channel: fresh('private-') } });
-    second.says({ event: 'pusher:ping', data: {} });
-    const heard: Heard[] = [];
-    for (let count = 0; count < 4; count++) heard.push(await second.hears());
+    second.send({ event: 'client-hello', channel, data: { a: 1 } });
+    await second.receive();
+    expect(await second.receive()).toEqual(cacheMiss(channel));
+    second.send({ event: 'pusher:unsubscribe', data: { channel } });
+    second.send({ event: 'pusher:unsubscribe', data: { channel } });
+    second.send({ event: 'pusher:subscribe', data: { channel: fresh('private-') } });
+    second.send({ event: 'pusher:ping', data: {} });
+    const received: ReceivedEvent[] = [];
+    for (let count = 0; count < 4; count++) received.push(await second.receive());
     await trigger(server, { name: 'news', channel, data: 'd' });
-    for (let count = 0; count < 4; count++) heard.push(await first.hears());
+    for (let count = 0; count < 4; count++) received.push(await first.receive());
 
-    expect(heard.map(({ event }) => event)).toEqual([
+    expect(received.map(({ event }) => event)).toEqual([
       'pusher:error',
       'pusher:error',
       'pusher:subscription_error',
@@ -140,7 +140,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
       'pusher_internal:member_removed',
       'news',
     ]);
-    for (const { event, channel: _, data, user_id, ...others } of heard) {
+    for (const { event, channel: _, data, user_id, ...others } of received) {
       expect([event, others]).toEqual([event, {}]);
       expect([event, typeof data]).toEqual([event, event === 'pusher:error' ? 'object' : 'string']);
       expect([event, user_id]).toEqual([event, event === 'client-hello' ? '2' : undefined]);
@@ -151,18 +151,21 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     const channel = fresh('presence-');
     await using client = await connect(server, protocol);
 
-    client.says({
+    client.send({
       event: 'pusher:subscribe',
       data: JSON.stringify({
         channel,
         ...channelAuth(client.socketId, channel, channelData('"1"', { name: 'é' })),
       }),
     });
-    expect(await client.hears()).toMatchObject({ channel, data: expect.stringContaining('hash') });
-    client.says({ event: 'pusher:unsubscribe', data: JSON.stringify({ channel }) });
-    client.says({ event: 'pusher:unsubscribe', data: JSON.stringify({ channel }) });
+    expect(await client.receive()).toMatchObject({
+      channel,
+      data: expect.stringContaining('hash'),
+    });
+    client.send({ event: 'pusher:unsubscribe', data: JSON.stringify({ channel }) });
+    client.send({ event: 'pusher:unsubscribe', data: JSON.stringify({ channel }) });
 
-    expect(await client.hears()).toEqual(
+    expect(await client.receive()).toEqual(
       error(`No current subscription to channel ${channel}, or subscription in progress`),
     );
   });
@@ -171,11 +174,11 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     const channel = fresh();
     await using client = await connect(server, protocol);
 
-    client.says(
+    client.send(
       ` \r\n{ "data" :\t{ "auth" : null , "chan\\u006eel" : "${channel}" } , "x" : [ 1 ] ,\n"event" : "pusher\\u003asubscribe" } `,
     );
 
-    expect(await client.hears()).toEqual(confirmation(channel));
+    expect(await client.receive()).toEqual(confirmation(channel));
   });
 
   it('gets the string of another client unchanged', async () => {
@@ -183,8 +186,8 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
     for (const data of STRINGS.slice(0, 9)) {
-      speaker.says({ event: 'client-x', channel, data });
-      expect(await listener.hears()).toEqual({ event: 'client-x', channel, data });
+      speaker.send({ event: 'client-x', channel, data });
+      expect(await listener.receive()).toEqual({ event: 'client-x', channel, data });
     }
   });
 
@@ -193,8 +196,8 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
     for (const data of STRINGS.slice(9)) {
-      speaker.says({ event: 'client-x', channel, data });
-      expect(await listener.hears()).toEqual({ event: 'client-x', channel, data });
+      speaker.send({ event: 'client-x', channel, data });
+      expect(await listener.receive()).toEqual({ event: 'client-x', channel, data });
     }
   });
 
@@ -203,8 +206,8 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await using speaker = await member(server, channel, undefined, protocol);
     await using listener = await member(server, channel, undefined, protocol);
     for (const text of JSON_TEXTS) {
-      speaker.says(`{"event":"client-x", "data" : ${text}\n,"channel":"${channel}"}`);
-      expect(await listener.hears()).toEqual({ event: 'client-x', channel, data: text });
+      speaker.send(`{"event":"client-x", "data" : ${text}\n,"channel":"${channel}"}`);
+      expect(await listener.receive()).toEqual({ event: 'client-x', channel, data: text });
     }
   });
 });

@@ -23,7 +23,7 @@ describe.each(PROTOCOLS)('an encrypted channel, for a client of protocol %i', (p
 
     await trigger(server, { name: 'sealed', channel, data: SEALED });
 
-    expect(await client.hears()).toEqual({ event: 'sealed', channel, data: SEALED });
+    expect(await client.receive()).toEqual({ event: 'sealed', channel, data: SEALED });
   });
 
   it('passes on data that is not or badly encrypted', async () => {
@@ -31,7 +31,7 @@ describe.each(PROTOCOLS)('an encrypted channel, for a client of protocol %i', (p
     await using client = await member(server, channel, undefined, protocol);
     for (const data of ['plain', '{}', '{"nonce":"","ciphertext":7}', '{ "nonce" : null }']) {
       await trigger(server, { name: 'e', channel, data });
-      expect(await client.hears()).toEqual({ event: 'e', channel, data });
+      expect(await client.receive()).toEqual({ event: 'e', channel, data });
     }
   });
 
@@ -41,13 +41,13 @@ describe.each(PROTOCOLS)('an encrypted channel, for a client of protocol %i', (p
     await using client = await connect(server, protocol);
     const secret = Buffer.alloc(32, 9).toString('base64');
 
-    client.says({
+    client.send({
       event: 'pusher:subscribe',
       data: { channel, ...channelAuth(client.socketId, channel), shared_secret: secret },
     });
 
-    expect(JSON.stringify(await client.hears())).not.toContain(secret);
-    await watcher.hearsNothing();
+    expect(JSON.stringify(await client.receive())).not.toContain(secret);
+    await watcher.receiveNothing();
     expect(server.output.stderr + server.output.stdout).not.toContain(secret);
   });
 
@@ -58,6 +58,6 @@ describe.each(PROTOCOLS)('an encrypted channel, for a client of protocol %i', (p
 
     await join(client, channel);
 
-    expect(await client.hears()).toEqual({ event: 'sealed', channel, data: SEALED });
+    expect(await client.receive()).toEqual({ event: 'sealed', channel, data: SEALED });
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { clientFrame, RawClient } from '../../../testing/clients/raw-client.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
-import { confirmation, connect, error, fresh, join, leaves, PROTOCOLS } from './conversation.ts';
+import { confirmation, connect, error, fresh, join, leave, PROTOCOLS } from './conversation.ts';
 
 /** Source: Channels protocol, §1 ("Only text frames", "Frames may be fragmented"), §4; RFC 6455. */
 
@@ -49,9 +49,9 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     client.writeBytes(clientFrame(CONTINUATION, PING.slice(9, 20), false));
     client.writeBytes(clientFrame(CONTINUATION, PING.slice(20)));
 
-    expect(await client.hearsPong()).toBe('in between');
-    expect(await client.hearsText()).toBe(PONG);
-    await client.hearsNothing();
+    expect(await client.receivePong()).toBe('in between');
+    expect(await client.receiveText()).toBe(PONG);
+    await client.receiveNothing();
   });
 
   it('may split a message within a character, and a frame anywhere', async () => {
@@ -66,7 +66,9 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     client.writeBytes(bytes.subarray(0, 33));
     client.writeBytes(bytes.subarray(33));
 
-    expect(await client.hears()).toEqual(error('Unsupported event received on socket: pusher:😀é'));
+    expect(await client.receive()).toEqual(
+      error('Unsupported event received on socket: pusher:😀é'),
+    );
   });
 
   it('is answered in order when many frames arrive at once', async () => {
@@ -81,7 +83,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
       ),
     );
 
-    for (const channel of names) expect(await client.hears()).toEqual(confirmation(channel));
+    for (const channel of names) expect(await client.receive()).toEqual(confirmation(channel));
   });
 
   it('gets a pong for each WebSocket ping, with the same payload', async () => {
@@ -89,9 +91,9 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
     for (const payload of ['', 'are you there?', '\u00e9'.repeat(62)]) {
       client.writeBytes(clientFrame(9, payload));
-      expect(await client.hearsPong()).toBe(payload);
+      expect(await client.receivePong()).toBe(payload);
     }
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('may send an unsolicited WebSocket pong', async () => {
@@ -99,7 +101,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
     client.writeBytes(clientFrame(10, 'unasked'));
 
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('gets its close echoed, and the connection ends', async () => {
@@ -130,22 +132,22 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     client.writeBytes(Buffer.concat([closeFrame(1000, ''), clientFrame(TEXT, PING)]));
 
     expect(await client.closed).toMatchObject({ code: 1000 });
-    expect(client.hearsText()).rejects.toThrow('ended');
+    expect(client.receiveText()).rejects.toThrow('ended');
   });
 
   it('may send a frame as large as the limit', async () => {
     await using client = await connect(server, protocol);
     const channel = fresh();
 
-    client.says(subscriptionOf(FRAME_BYTES, channel));
+    client.send(subscriptionOf(FRAME_BYTES, channel));
 
-    expect(await client.hears()).toEqual(confirmation(channel));
+    expect(await client.receive()).toEqual(confirmation(channel));
   });
 
   it('is closed with 1009 when a frame is larger', async () => {
     await using client = await connect(server, protocol);
 
-    client.says(subscriptionOf(FRAME_BYTES + 1, fresh()));
+    client.send(subscriptionOf(FRAME_BYTES + 1, fresh()));
 
     expect(await client.closed).toMatchObject({ code: 1009 });
   });
@@ -194,10 +196,10 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   ])('gets an error for a frame that is not a message, and stays connected: %s', async (text) => {
     await using client = await connect(server, protocol);
 
-    client.says(text);
+    client.send(text);
 
-    expect(await client.hears()).toEqual(error(expect.stringMatching(/^Invalid message: /)));
-    await client.hearsNothing();
+    expect(await client.receive()).toEqual(error(expect.stringMatching(/^Invalid message: /)));
+    await client.receiveNothing();
   });
 
   it('leaves the channels that it was in when its connection breaks', async () => {
@@ -206,12 +208,12 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await join(watcher, channel, '{"user_id":"watcher"}');
     const client = await connect(server, protocol);
     await join(client, channel, '{"user_id":"client"}');
-    expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
+    expect(await watcher.receive()).toMatchObject({ event: 'pusher_internal:member_added' });
 
     client.writeBytes(clientFrame(TEXT, '{"event":', false));
     await client[Symbol.asyncDispose]();
 
-    expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_removed' });
+    expect(await watcher.receive()).toMatchObject({ event: 'pusher_internal:member_removed' });
   });
 });
 
@@ -219,11 +221,11 @@ describe('a client that was refused', () => {
   it('gets no answer to what it sends before it reads the refusal', async () => {
     await using client = await RawClient.open(server, { path: '/app/nobodys-key?protocol=7' });
     client.writeBytes(clientFrame(2, 'binary'));
-    client.says({ event: 'pusher:subscribe', data: { channel: fresh() } });
+    client.send({ event: 'pusher:subscribe', data: { channel: fresh() } });
 
-    expect(await client.hears()).toMatchObject({ event: 'pusher:error', data: { code: 4001 } });
+    expect(await client.receive()).toMatchObject({ event: 'pusher:error', data: { code: 4001 } });
     expect(await client.closed).toMatchObject({ code: 4001 });
     await using other = await connect(server);
-    await leaves(other);
+    await leave(other);
   });
 });

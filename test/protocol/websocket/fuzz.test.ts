@@ -41,7 +41,7 @@ async function isWell(): Promise<void> {
   await using client = await connect(server);
   await join(client, channel);
   await trigger(server, { name: 'e', channel, data: '' });
-  expect(await client.hears()).toEqual({ event: 'e', channel, data: '' });
+  expect(await client.receive()).toEqual({ event: 'e', channel, data: '' });
 }
 
 /** Connects, sends, and waits until the server has read everything: it sent a pong, or closed the connection. */
@@ -50,7 +50,7 @@ async function send(bytes: (client: Client) => Uint8Array): Promise<RawClient> {
   client.writeBytes(bytes(client));
   client.writeBytes(clientFrame(9, LAST));
   let pong: string;
-  do pong = await client.hearsPong();
+  do pong = await client.receivePong();
   while (pong !== LAST && pong !== '');
   return client;
 }
@@ -180,7 +180,7 @@ describe('the server keeps running after', () => {
           // An unfinished frame would contain a ping after it, so the end of the stream is awaited.
           const client = await connect(server);
           for (const part of sent) client.writeBytes(part);
-          client.writesNoMore();
+          client.endWriting();
           await client.closed;
         }),
         { numRuns: runs(250, 1000) },

@@ -48,10 +48,10 @@ interface Place {
 /** Subscribes with a place, and returns what the confirmation says of it. */
 async function resume(client: Client, channel: string, place: Place, data?: string) {
   const signed = /^(private|presence)-/.test(channel) ? client.app.auth(client, channel, data) : {};
-  client.says({ event: 'pusher:subscribe', data: { channel, ...signed, ...place } });
-  const heard = await client.hears();
-  expect(heard).toMatchObject({ event: 'pusher_internal:subscription_succeeded', channel });
-  return JSON.parse(String(heard.data)).resume;
+  client.send({ event: 'pusher:subscribe', data: { channel, ...signed, ...place } });
+  const received = await client.receive();
+  expect(received).toMatchObject({ event: 'pusher_internal:subscription_succeeded', channel });
+  return JSON.parse(String(received.data)).resume;
 }
 
 /** Triggers an event and returns its id. */
@@ -80,7 +80,7 @@ describe('an event of a channel with a history', () => {
     await using client = await member(server, channel);
     const ids = [await publish(channel, 'a'), await publish(channel, 'b')];
     for (const id of ids) {
-      const frame = await client.hearsText();
+      const frame = await client.receiveText();
       expect(frame).toEndWith(`,"id":"${id}"}`);
     }
     expect(ids.map((id) => id.split('-')[0])).toEqual(['1', '2']);
@@ -105,15 +105,15 @@ describe('an event of a channel with a history', () => {
     await using client = await connect(server);
     expect(await resume(client, channel, { resume_after_id: '' })).toBeUndefined();
     expect(await trigger(server, { name: 'e', channel, data: 'd' })).toBe('{}');
-    expect(await client.hearsText()).toBe(`{"event":"e","channel":"${channel}","data":"d"}`);
+    expect(await client.receiveText()).toBe(`{"event":"e","channel":"${channel}","data":"d"}`);
   });
 
   it('has none if a client has sent it', async () => {
     const channel = fresh('private-kept-');
     await using one = await member(server, channel);
     await using other = await member(server, channel);
-    one.says({ event: 'client-typing', channel, data: {} });
-    expect(await other.hears()).toEqual({ event: 'client-typing', channel, data: '{}' });
+    one.send({ event: 'client-typing', channel, data: {} });
+    expect(await other.receive()).toEqual({ event: 'client-typing', channel, data: '{}' });
     await using third = await connect(server);
     const { id } = await resume(third, channel, { resume_after_id: '' });
     expect(id).toStartWith('0-');
@@ -133,10 +133,10 @@ describe('a client that resumes', () => {
       await using client = await connect(server);
       const answer = await resume(client, channel, { resume_after_id: first }, data);
       expect(answer).toEqual({ ok: true, id: missed[1], missed: 2 });
-      expect(await client.hears()).toEqual(kept(channel, 'a', missed[0] ?? ''));
-      expect(await client.hears()).toEqual(kept(channel, 'b', missed[1] ?? ''));
+      expect(await client.receive()).toEqual(kept(channel, 'a', missed[0] ?? ''));
+      expect(await client.receive()).toEqual(kept(channel, 'b', missed[1] ?? ''));
       const live = await publish(channel, 'c');
-      expect(await client.hears()).toEqual(kept(channel, 'c', live));
+      expect(await client.receive()).toEqual(kept(channel, 'c', live));
     },
   );
 
@@ -146,7 +146,7 @@ describe('a client that resumes', () => {
     await using client = await connect(server);
     const answer = await resume(client, channel, { resume_after_id: '' });
     expect(answer).toEqual({ ok: true, id: newest, missed: 0 });
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('may resume in a channel without any event', async () => {
@@ -179,7 +179,7 @@ describe('a client that resumes', () => {
         missed: 0,
         why: 'forgotten',
       });
-      await client.hearsNothing();
+      await client.receiveNothing();
     }
   });
 
@@ -192,7 +192,7 @@ describe('a client that resumes', () => {
     const seen = await publish(channel, 'by another', { socket_id: '2.2' });
     const place = { resume_after_id: first, resume_socket_ids: ['1.1', 7, null] };
     expect(await resume(client, channel, place)).toEqual({ ok: true, id: seen, missed: 1 });
-    expect(await client.hears()).toEqual(kept(channel, 'by another', seen));
+    expect(await client.receive()).toEqual(kept(channel, 'by another', seen));
   });
 
   it('gets all or nothing when it missed more than may be sent at once', async () => {
@@ -211,7 +211,7 @@ describe('a client that resumes', () => {
       missed: 0,
       why: 'too-much',
     });
-    await client.hearsNothing();
+    await client.receiveNothing();
     expect(id).not.toBe(newest);
   });
 
@@ -220,8 +220,8 @@ describe('a client that resumes', () => {
     await using client = await member(server, channel);
     unsubscribe(client, channel);
     for (const resume_after_id of [1, {}, [], true]) {
-      client.says({ event: 'pusher:subscribe', data: { channel, resume_after_id } });
-      expect(await client.hears()).toEqual(
+      client.send({ event: 'pusher:subscribe', data: { channel, resume_after_id } });
+      expect(await client.receive()).toEqual(
         error('Invalid pusher:subscribe message: resume_after_id must be a string'),
       );
     }
@@ -233,9 +233,9 @@ describe('a client that does not resume', () => {
     const channel = fresh('kept-');
     await publish(channel, 'a');
     await using client = await connect(server);
-    client.says({ event: 'pusher:subscribe', data: { channel, resume_after_id: place } });
-    expect(await client.hears()).toEqual(confirmation(channel));
-    await client.hearsNothing();
+    client.send({ event: 'pusher:subscribe', data: { channel, resume_after_id: place } });
+    expect(await client.receive()).toEqual(confirmation(channel));
+    await client.receiveNothing();
   });
 
   it('gets the last events after each confirmation where the rule says so', async () => {
@@ -243,17 +243,17 @@ describe('a client that does not resume', () => {
     for (const name of ['a', 'b', 'c']) await publish(channel, name);
     await using client = await connect(server);
     await join(client, channel);
-    expect([await client.hears(), await client.hears()]).toMatchObject([
+    expect([await client.receive(), await client.receive()]).toMatchObject([
       { event: 'b' },
       { event: 'c' },
     ]);
     unsubscribe(client, channel);
     await join(client, channel);
-    expect([await client.hears(), await client.hears()]).toMatchObject([
+    expect([await client.receive(), await client.receive()]).toMatchObject([
       { event: 'b' },
       { event: 'c' },
     ]);
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 });
 
@@ -263,7 +263,7 @@ describe('a cache channel with a history', () => {
     const first = await publish(channel, 'a');
     await using client = await connect(server);
     expect((await resume(client, channel, { resume_after_id: first })).ok).toBe(true);
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('sends the cached event with its id to one whose place is forgotten', async () => {
@@ -271,6 +271,6 @@ describe('a cache channel with a history', () => {
     const first = await publish(channel, 'a');
     await using client = await connect(server);
     expect((await resume(client, channel, { resume_after_id: '7-abcdefgh' })).ok).toBe(false);
-    expect(await client.hears()).toEqual(kept(channel, 'a', first));
+    expect(await client.receive()).toEqual(kept(channel, 'a', first));
   });
 });

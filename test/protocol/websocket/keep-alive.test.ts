@@ -37,14 +37,14 @@ describe('a client', () => {
     ])('may ping with %s as data, before and after it subscribes', async (_, ping) => {
       await using client = await connect(server, protocol);
 
-      client.says(ping);
-      expect(await client.hears()).toEqual(PONG);
+      client.send(ping);
+      expect(await client.receive()).toEqual(PONG);
       await join(client, fresh());
-      client.says(ping);
-      client.says(ping);
+      client.send(ping);
+      client.send(ping);
 
-      expect(await client.hears()).toEqual(PONG);
-      expect(await client.hears()).toEqual(PONG);
+      expect(await client.receive()).toEqual(PONG);
+      expect(await client.receive()).toEqual(PONG);
     });
 
     it.each(['{"event":"pusher:pong","data":{}}', '{"event":"pusher:pong","data":null}'])(
@@ -52,9 +52,9 @@ describe('a client', () => {
       async (pong) => {
         await using client = await connect(server, protocol);
 
-        client.says(pong);
+        client.send(pong);
 
-        await client.hearsNothing();
+        await client.receiveNothing();
       },
     );
   });
@@ -76,7 +76,7 @@ describe.concurrent('a server that pings after one second, and closes after one 
   afterAll(() => server[Symbol.asyncDispose]());
 
   async function isAskedAndClosed(client: Client): Promise<void> {
-    expect(await client.hears()).toEqual(PING);
+    expect(await client.receive()).toEqual(PING);
     await hearsEnd(client, 4201, 'Pong reply not received');
   }
 
@@ -95,15 +95,15 @@ describe.concurrent('a server that pings after one second, and closes after one 
     async () => {
       const channel = fresh('private-');
       const signs: Record<string, (client: Client) => void> = {
-        'a pong': (client) => client.says('{"event":"pusher:pong","data":{}}'),
-        'a pong with null': (client) => client.says('{"event":"pusher:pong","data":null}'),
-        'a ping': (client) => client.says('{"event":"pusher:ping"}'),
+        'a pong': (client) => client.send('{"event":"pusher:pong","data":{}}'),
+        'a pong with null': (client) => client.send('{"event":"pusher:pong","data":null}'),
+        'a ping': (client) => client.send('{"event":"pusher:ping"}'),
         'a WebSocket ping': (client) => client.writeBytes(clientFrame(9, '')),
         'a WebSocket pong': (client) => client.writeBytes(clientFrame(10, 'x')),
         'a subscription': (client) =>
-          client.says({ event: 'pusher:subscribe', data: { channel: fresh() } }),
-        'an event': (client) => client.says({ event: 'client-x', channel, data: '' }),
-        'what is no message': (client) => client.says('hello'),
+          client.send({ event: 'pusher:subscribe', data: { channel: fresh() } }),
+        'an event': (client) => client.send({ event: 'client-x', channel, data: '' }),
+        'what is no message': (client) => client.send('hello'),
       };
       const lively = await Promise.all(
         Object.entries(signs).map(async ([name, sign], index) => {
@@ -113,13 +113,13 @@ describe.concurrent('a server that pings after one second, and closes after one 
       );
       await using silent = await connect(server);
       // Each answers every ping in its way until it gets the answer to its last message.
-      const heardAll = Promise.all(
+      const receivedAll = Promise.all(
         lively.map(async ({ name, client, sign }) => {
           const answer = `Cannot broadcast client event (connection not subscribed to channel ${name})`;
-          let heard = await client.hears();
-          expect(heard).toEqual(PING);
-          for (; Object(heard.data).message !== answer; heard = await client.hears()) {
-            if (heard.event === PING.event) sign(client);
+          let received = await client.receive();
+          expect(received).toEqual(PING);
+          for (; Object(received.data).message !== answer; received = await client.receive()) {
+            if (received.event === PING.event) sign(client);
           }
         }),
       );
@@ -128,9 +128,9 @@ describe.concurrent('a server that pings after one second, and closes after one 
       await isAskedAndClosed(silent);
 
       for (const { name, client } of lively) {
-        client.says({ event: 'client-unknown-channel', channel: name, data: '' });
+        client.send({ event: 'client-unknown-channel', channel: name, data: '' });
       }
-      await heardAll;
+      await receivedAll;
       for (const { client } of lively) await client[Symbol.asyncDispose]();
     },
     LONG_MS,
@@ -141,8 +141,8 @@ describe.concurrent('a server that pings after one second, and closes after one 
     async () => {
       await using client = await connect(server);
       for (let count = 0; count < 3; count++) {
-        expect(await client.hears()).toEqual(PING);
-        client.says('{"event":"pusher:pong","data":{}}');
+        expect(await client.receive()).toEqual(PING);
+        client.send('{"event":"pusher:pong","data":{}}');
       }
     },
     LONG_MS,
@@ -155,23 +155,23 @@ describe.concurrent('a server that pings after one second, and closes after one 
       const loud = fresh();
       await using watcher = await member(server, presence, channelData('watcher'));
       await using client = await member(server, presence, channelData('gone'));
-      expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
-      client.says({ event: 'pusher:subscribe', data: { channel: loud } });
-      expect(await client.hears()).toEqual(confirmation(loud));
-      client.listensNoMore();
+      expect(await watcher.receive()).toMatchObject({ event: 'pusher_internal:member_added' });
+      client.send({ event: 'pusher:subscribe', data: { channel: loud } });
+      expect(await client.receive()).toEqual(confirmation(loud));
+      client.pauseReading();
       const triggering = (async () => {
         for (let count = 0; count < 4; count++) {
           await trigger(server, { name: 'e', channel: loud, data: 'x'.repeat(8_000_000) });
         }
       })();
 
-      let heard = await watcher.hears();
-      while (heard.event === 'pusher:ping') {
-        watcher.says('{"event":"pusher:pong","data":{}}');
-        heard = await watcher.hears();
+      let received = await watcher.receive();
+      while (received.event === 'pusher:ping') {
+        watcher.send('{"event":"pusher:pong","data":{}}');
+        received = await watcher.receive();
       }
 
-      expect(heard).toEqual({
+      expect(received).toEqual({
         event: 'pusher_internal:member_removed',
         channel: presence,
         data: '{"user_id":"gone"}',

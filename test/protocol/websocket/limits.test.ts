@@ -16,7 +16,7 @@ import {
   join,
   LIMIT_REACHED,
   LONG_MS,
-  leaves,
+  leave,
   member,
   PROTOCOLS,
   subscribe,
@@ -48,12 +48,12 @@ describe('an app that may have two connections', () => {
     await using two = await connect(app, 5);
 
     await isRefused(app, 4004, 'Account over quota');
-    await one.hearsNothing();
-    await leaves(two);
+    await one.receiveNothing();
+    await leave(two);
 
     await using three = await connect(app, 6);
     await isRefused(app, 4004, 'Account over quota');
-    await three.hearsNothing();
+    await three.receiveNothing();
   });
 
   it('has a place free again after a connection broke off', async () => {
@@ -61,13 +61,13 @@ describe('an app that may have two connections', () => {
     const channel = fresh('presence-');
     await using watcher = await member(app, channel, channelData('watcher'));
     const client = await member(app, channel, channelData('1'));
-    expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
+    expect(await watcher.receive()).toMatchObject({ event: 'pusher_internal:member_added' });
 
     await client[Symbol.asyncDispose]();
 
-    expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_removed' });
+    expect(await watcher.receive()).toMatchObject({ event: 'pusher_internal:member_removed' });
     await using another = await connect(app);
-    await another.hearsNothing();
+    await another.receiveNothing();
   });
 
   it('does not take away the places of another app', async () => {
@@ -77,7 +77,7 @@ describe('an app that may have two connections', () => {
 
     await using other = await connect(server);
 
-    await other.hearsNothing();
+    await other.receiveNothing();
   });
 });
 
@@ -93,14 +93,14 @@ describe('a server that may have two connections', () => {
     await using two = await connect(await newApp(full));
 
     await isRefused(full, 4100, 'Over capacity');
-    await one.hearsNothing();
-    await leaves(two);
+    await one.receiveNothing();
+    await leave(two);
 
     await using three = await connect(full);
     await isRefused(full, 4100, 'Over capacity');
-    await three.hearsNothing();
-    await leaves(one);
-    await leaves(three);
+    await three.receiveNothing();
+    await leave(one);
+    await leave(three);
   });
 
   it('does not count connections that it refused', async () => {
@@ -112,8 +112,8 @@ describe('a server that may have two connections', () => {
     await using one = await connect(full);
     await using two = await connect(full);
 
-    await one.hearsNothing();
-    await two.hearsNothing();
+    await one.receiveNothing();
+    await two.receiveNothing();
     await Promise.all(refused.map((client) => client.closed));
   });
 });
@@ -135,12 +135,12 @@ describe('an app whose connections may be in three channels', () => {
       }
       // Subscribing again to one of the three is refused for that, and not for the limit.
       subscribe(client, given);
-      expect(await client.hears()).toEqual(error(`Existing subscription to channel ${given}`));
+      expect(await client.receive()).toEqual(error(`Existing subscription to channel ${given}`));
       unsubscribe(client, given);
       await join(client, fresh());
       subscribe(client, given);
       await hearsRefusal(client, given, expect.stringContaining('3 channels'), LIMIT_REACHED);
-      await client.hearsNothing();
+      await client.receiveNothing();
     }
   });
 
@@ -151,8 +151,8 @@ describe('an app whose connections may be in three channels', () => {
 
     for (const channel of names) subscribe(client, channel);
 
-    for (const channel of names) expect(await client.hears()).toEqual(confirmation(channel));
-    await leaves(client);
+    for (const channel of names) expect(await client.receive()).toEqual(confirmation(channel));
+    await leave(client);
     await allChannelsVacated(app);
   });
 });
@@ -163,9 +163,11 @@ describe('a frame from a client', () => {
       await using client = await connect(server, protocol);
       const event = 'x'.repeat(65_536 - '{"event":""}'.length);
 
-      client.says({ event });
-      expect(await client.hears()).toEqual(error(`Unsupported event received on socket: ${event}`));
-      client.says({ event: `${event}x` });
+      client.send({ event });
+      expect(await client.receive()).toEqual(
+        error(`Unsupported event received on socket: ${event}`),
+      );
+      client.send({ event: `${event}x` });
 
       expect(await client.closed).toMatchObject({ code: 1009 });
     }
@@ -205,7 +207,7 @@ describe('a client that does not read', () => {
       await trigger(server, { name: 'e', channel, data: `${start}${DATA}` });
       // A reader that is busy elsewhere, as this process is, would look slow as well.
       for (const client of others) {
-        const { event, channel: from, data } = await client.hears();
+        const { event, channel: from, data } = await client.receive();
         expect([event, from]).toEqual(['e', channel]);
         expect(String(data)).toStartWith(start);
       }
@@ -222,12 +224,12 @@ describe('a client that does not read', () => {
       await using another = await member(server, channel, undefined, 5);
       for (const times of [1, 2]) {
         await using slow = await member(server, channel);
-        slow.listensNoMore();
+        slow.pauseReading();
 
         await publishUntilClosed(server, channel, { slow, others: [listener, another] });
 
-        await listener.hearsNothing();
-        await another.hearsNothing();
+        await listener.receiveNothing();
+        await another.receiveNothing();
         expect(JSON.parse(await closedSlow(server, slow))).toMatchObject({
           level: 'warn',
           address: '127.0.0.1',
@@ -236,13 +238,13 @@ describe('a client that does not read', () => {
           limitBytes: 1_000_000,
         });
         // It reads what was in flight, without a gap, and then the connection has ended.
-        slow.listensAgain();
+        slow.resumeReading();
         expect(await slow.closed).toMatchObject({ code: undefined });
-        const { data } = await slow.hears();
+        const { data } = await slow.receive();
         expect(String(data)).toStartWith('0:');
       }
-      await leaves(listener);
-      await leaves(another);
+      await leave(listener);
+      await leave(another);
       await allChannelsVacated(server);
     },
     LONG_MS,
@@ -264,12 +266,12 @@ describe('a client that does not read', () => {
         await using watcher = await member(small, presence, channelData('watcher'));
         await using slow = await member(small, presence, channelData('slow'));
         await join(slow, loud);
-        slow.listensNoMore();
-        expect(await watcher.hears()).toMatchObject({ event: 'pusher_internal:member_added' });
+        slow.pauseReading();
+        expect(await watcher.receive()).toMatchObject({ event: 'pusher_internal:member_added' });
 
         await publishUntilClosed(small, loud, { slow });
 
-        expect(await watcher.hears()).toEqual({
+        expect(await watcher.receive()).toEqual({
           event: 'pusher_internal:member_removed',
           channel: presence,
           data: '{"user_id":"slow"}',
@@ -282,7 +284,7 @@ describe('a client that does not read', () => {
       'is also closed when it does not read the answers to its own messages',
       async () => {
         await using slow = await connect(small);
-        slow.listensNoMore();
+        slow.pauseReading();
         let closed = false;
         const logged = closedSlow(small, slow).then(() => {
           closed = true;
@@ -290,14 +292,14 @@ describe('a client that does not read', () => {
 
         // The next connection is answered after the messages above.
         for (let asked = 0; !closed && asked < QUESTIONS_MAX; asked += QUESTIONS_AT_ONCE) {
-          for (let n = 0; n < QUESTIONS_AT_ONCE; n++) slow.says({ event: 'x'.repeat(60_000) });
+          for (let n = 0; n < QUESTIONS_AT_ONCE; n++) slow.send({ event: 'x'.repeat(60_000) });
           await using next = await connect(small);
-          await next.hearsNothing();
+          await next.receiveNothing();
         }
 
         await logged;
         await using fine = await connect(small);
-        await fine.hearsNothing();
+        await fine.receiveNothing();
       },
       LONG_MS,
     );
@@ -324,13 +326,13 @@ describe('the order of events', () => {
     for (const [index, client] of clients.entries()) {
       for (let number = 0; number < 100; number++) {
         if (index === 0 && number % 10 === 5) continue;
-        const heard = [await client.hears(), await client.hears()];
-        expect(heard.map(({ data }) => data)).toEqual([`${number}`, `${number}`]);
-        expect(heard.map(({ channel }) => channel)).toEqual(
+        const received = [await client.receive(), await client.receive()];
+        expect(received.map(({ data }) => data)).toEqual([`${number}`, `${number}`]);
+        expect(received.map(({ channel }) => channel)).toEqual(
           number % 2 === 0 ? [one, two] : [two, one],
         );
       }
-      await client.hearsNothing();
+      await client.receiveNothing();
       await client[Symbol.asyncDispose]();
     }
   });

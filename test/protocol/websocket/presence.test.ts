@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import type { Heard } from '../../../testing/clients/raw-client.ts';
+import type { ReceivedEvent } from '../../../testing/clients/raw-client.ts';
 import { api, channelAuth, trigger } from '../../../testing/clients/sign.ts';
 import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { newApp } from '../../../testing/servers/test-app.ts';
@@ -12,7 +12,7 @@ import {
   hearsRefusal,
   join,
   LIMIT_REACHED,
-  leaves,
+  leave,
   member,
   PROTOCOLS,
   subscribe,
@@ -27,11 +27,11 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-function added(channel: string, data: string): Heard {
+function added(channel: string, data: string): ReceivedEvent {
   return { event: 'pusher_internal:member_added', channel, data };
 }
 
-function removed(channel: string, userId: string): Heard {
+function removed(channel: string, userId: string): ReceivedEvent {
   return {
     event: 'pusher_internal:member_removed',
     channel,
@@ -40,7 +40,7 @@ function removed(channel: string, userId: string): Heard {
 }
 
 /** The snapshot that a confirmation holds. */
-function snapshot(confirmation: Heard): unknown {
+function snapshot(confirmation: ReceivedEvent): unknown {
   expect(confirmation.data).toBeString();
   return JSON.parse(String(confirmation.data));
 }
@@ -66,18 +66,18 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     await using second = await connect(server, protocol);
     await using third = await connect(server, protocol);
 
-    const heard = [
+    const received = [
       await join(first, channel, channelData('1', { name: 'A' })),
       await join(second, channel, channelData('2')),
       await join(third, channel, channelData('3', { name: { first: 'é', tags: [] } })),
     ];
 
-    expect(heard[0]).toEqual({
+    expect(received[0]).toEqual({
       event: 'pusher_internal:subscription_succeeded',
       channel,
       data: '{"presence":{"count":1,"ids":["1"],"hash":{"1":{"name":"A"}}}}',
     });
-    expect(heard.map(snapshot)).toEqual([
+    expect(received.map(snapshot)).toEqual([
       present({ '1': { name: 'A' } }),
       present({ '1': { name: 'A' }, '2': null }),
       present({ '1': { name: 'A' }, '2': null, '3': { name: { first: 'é', tags: [] } } }),
@@ -90,37 +90,37 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     await using client = await connect(server, protocol);
 
     await join(client, channel, channelData('1', { name: 'A' }));
-    expect(await watcher.hears()).toEqual(
+    expect(await watcher.receive()).toEqual(
       added(channel, '{"user_id":"1","user_info":{"name":"A"}}'),
     );
-    await client.hearsNothing();
+    await client.receiveNothing();
     unsubscribe(client, channel);
-    expect(await watcher.hears()).toEqual(removed(channel, '1'));
-    await client.hearsNothing();
+    expect(await watcher.receive()).toEqual(removed(channel, '1'));
+    await client.receiveNothing();
 
     await join(client, channel, channelData('2'));
-    expect(await watcher.hears()).toEqual(added(channel, '{"user_id":"2"}'));
-    await leaves(client);
-    expect(await watcher.hears()).toEqual(removed(channel, '2'));
-    await watcher.hearsNothing();
+    expect(await watcher.receive()).toEqual(added(channel, '{"user_id":"2"}'));
+    await leave(client);
+    expect(await watcher.receive()).toEqual(removed(channel, '2'));
+    await watcher.receiveNothing();
   });
 
   it('gets an event for a member whose connection breaks', async () => {
     const channel = fresh('presence-');
     await using watcher = await member(server, channel, channelData('watcher'), protocol);
     const client = await member(server, channel, channelData('1'), protocol);
-    expect(await watcher.hears()).toEqual(added(channel, '{"user_id":"1"}'));
+    expect(await watcher.receive()).toEqual(added(channel, '{"user_id":"1"}'));
 
     await client[Symbol.asyncDispose]();
 
-    expect(await watcher.hears()).toEqual(removed(channel, '1'));
+    expect(await watcher.receive()).toEqual(removed(channel, '1'));
   });
 
   it('is one user with all its connections: added with the first, removed with the last', async () => {
     const channel = fresh('presence-');
     await using watcher = await member(server, channel, channelData('watcher'), protocol);
     await using one = await member(server, channel, channelData('1', { n: 1 }), protocol);
-    expect(await watcher.hears()).toEqual(added(channel, '{"user_id":"1","user_info":{"n":1}}'));
+    expect(await watcher.receive()).toEqual(added(channel, '{"user_id":"1","user_info":{"n":1}}'));
 
     await using two = await connect(server, protocol);
     const confirmation = await join(two, channel, channelData('1', { n: 2 }));
@@ -128,26 +128,26 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     await join(three, channel, channelData('1', { n: 3 }));
     // The user_info of the first connection stays.
     expect(snapshot(confirmation)).toEqual(present({ watcher: null, '1': { n: 1 } }));
-    await one.hearsNothing();
+    await one.receiveNothing();
 
     unsubscribe(one, channel);
-    await leaves(two);
-    await watcher.hearsNothing();
+    await leave(two);
+    await watcher.receiveNothing();
     await using newcomer = await connect(server, protocol);
     expect(snapshot(await join(newcomer, channel, channelData('new')))).toEqual(
       present({ watcher: null, '1': { n: 1 }, new: null }),
     );
-    expect(await watcher.hears()).toEqual(added(channel, '{"user_id":"new"}'));
+    expect(await watcher.receive()).toEqual(added(channel, '{"user_id":"new"}'));
 
-    await leaves(three);
-    expect(await watcher.hears()).toEqual(removed(channel, '1'));
+    await leave(three);
+    expect(await watcher.receive()).toEqual(removed(channel, '1'));
 
     // After its last connection has left, the user may come back with other user_info.
     await using four = await connect(server, protocol);
     const again = await join(four, channel, channelData('1', { n: 4 }));
     expect(snapshot(again)).toEqual(present({ watcher: null, '1': { n: 4 }, new: null }));
-    expect(await watcher.hears()).toEqual(added(channel, '{"user_id":"1","user_info":{"n":4}}'));
-    await watcher.hearsNothing();
+    expect(await watcher.receive()).toEqual(added(channel, '{"user_id":"1","user_info":{"n":4}}'));
+    await watcher.receiveNothing();
   });
 
   it.each([
@@ -170,10 +170,10 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
 
     expect(String(data)).toContain(`,"hash":{"watcher":null,${JSON.stringify(userId)}:null}`);
     expect(String(data)).toContain(`"count":2,"ids":["watcher",${JSON.stringify(userId)}]`);
-    expect(await watcher.hears()).toEqual(added(channel, JSON.stringify({ user_id: userId })));
+    expect(await watcher.receive()).toEqual(added(channel, JSON.stringify({ user_id: userId })));
     expect(await usersOf(channel)).toEqual({ users: [{ id: 'watcher' }, { id: userId }] });
-    await leaves(client);
-    expect(await watcher.hears()).toEqual(removed(channel, userId));
+    await leave(client);
+    expect(await watcher.receive()).toEqual(removed(channel, userId));
   });
 
   it('is the same user with a number and with a string of the same digits', async () => {
@@ -184,7 +184,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     const confirmation = await join(client, channel, channelData('10'));
 
     expect(snapshot(confirmation)).toEqual(present({ '10': null }));
-    await watcher.hearsNothing();
+    await watcher.receiveNothing();
   });
 
   it.each([
@@ -202,8 +202,8 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     expect(String(data)).toBe(
       `{"presence":{"count":2,"ids":["watcher","1"],"hash":{"watcher":null,"1":${info}}}}`,
     );
-    const heard = whole ?? `{"user_id":"1","user_info":${info}}`;
-    expect(await watcher.hears()).toEqual(added(channel, heard));
+    const received = whole ?? `{"user_id":"1","user_info":${info}}`;
+    expect(await watcher.receive()).toEqual(added(channel, received));
   });
 
   it.each(['{"user_id":"1","user_info":null}', '{"user_id":"1"}', '{"user_id":"1","x":{}}'])(
@@ -229,7 +229,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
         channel,
         'user_info supplied to presence subscription is invalid - if supplied it must be a type of hash',
       );
-      await client.hearsNothing();
+      await client.receiveNothing();
       expect(await usersOf(channel)).toEqual({ users: [] });
     },
   );
@@ -253,7 +253,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
 
     await refused(client, channel, data);
 
-    await client.hearsNothing();
+    await client.receiveNothing();
     expect(await usersOf(channel)).toEqual({ users: [] });
   });
 
@@ -261,13 +261,13 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     const channel = fresh('presence-');
     await using client = await connect(server, protocol);
 
-    client.says({
+    client.send({
       event: 'pusher:subscribe',
       data: { channel, ...channelAuth(client.socketId, channel) },
     });
 
     await hearsRefusal(client, channel, expect.stringMatching(/^Invalid channel_data/));
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('may have a user_id of 128 characters, and not of 129', async () => {
@@ -304,7 +304,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     await join(client, channel, channelData('1'));
     await trigger(server, { name: 'e', channel, data: '' });
 
-    expect(await client.hears()).toEqual({ event: 'e', channel, data: '' });
+    expect(await client.receive()).toEqual({ event: 'e', channel, data: '' });
   });
 
   it('is a different user in every channel', async () => {
@@ -316,7 +316,7 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     unsubscribe(client, one);
 
     expect(snapshot(confirmation)).toEqual(present({ '2': null }));
-    await client.hearsNothing();
+    await client.receiveNothing();
     expect(await usersOf(one)).toEqual({ users: [] });
     expect(await usersOf(two)).toEqual({ users: [{ id: '2' }] });
   });
@@ -328,14 +328,14 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
       const client = await connect(server, protocol);
       all.push(client);
       subscribe(client, channel, channelData(id));
-      await client.hears();
+      await client.receive();
     }
     await using late = await connect(server, protocol);
 
     subscribe(late, channel, channelData('101'));
     await hearsRefusal(late, channel, expect.stringContaining('100'), LIMIT_REACHED);
     unsubscribe(late, channel);
-    expect(await late.hears()).toEqual(
+    expect(await late.receive()).toEqual(
       error(`No current subscription to channel ${channel}, or subscription in progress`),
     );
 
@@ -344,11 +344,11 @@ describe.each(PROTOCOLS)('in a presence channel, a client of protocol %i', (prot
     expect(snapshot(confirmation)).toMatchObject({ presence: { count: 100 } });
     const [first] = all;
     if (first === undefined) throw new Error('Nobody came');
-    await leaves(first);
-    expect(await late.hears()).toEqual(removed(channel, '1'));
+    await leave(first);
+    expect(await late.receive()).toEqual(removed(channel, '1'));
     // Any user may take a free place.
     await using lucky = await member(server, channel, channelData('101'), protocol);
-    expect(await late.hears()).toEqual(added(channel, '{"user_id":"101"}'));
+    expect(await late.receive()).toEqual(added(channel, '{"user_id":"101"}'));
     await Promise.all(all.map((client) => client[Symbol.asyncDispose]()));
     await lucky[Symbol.asyncDispose]();
   });
@@ -361,11 +361,11 @@ describe('a presence channel', () => {
     await using other = await connect(await newApp(server));
     subscribe(other, channel, channelData('2'));
 
-    expect(snapshot(await other.hears())).toEqual(present({ '2': null }));
-    await client.hearsNothing();
+    expect(snapshot(await other.receive())).toEqual(present({ '2': null }));
+    await client.receiveNothing();
     await trigger(server, { name: 'e', channel, data: '' });
-    expect(await client.hears()).toEqual({ event: 'e', channel, data: '' });
-    await other.hearsNothing();
+    expect(await client.receive()).toEqual({ event: 'e', channel, data: '' });
+    await other.receiveNothing();
   });
 });
 
@@ -385,7 +385,7 @@ describe('an app', () => {
       const one = await connect(many);
       crowd.push(one);
       subscribe(one, channel, channelData(id));
-      await one.hears();
+      await one.receive();
     }
     expect(snapshot(await join(client, channel, channelData('x')))).toMatchObject({
       presence: { count: 121 },

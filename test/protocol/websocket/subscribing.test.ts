@@ -10,7 +10,7 @@ import {
   error,
   fresh,
   join,
-  leaves,
+  leave,
   PROTOCOLS,
   subscribe,
   unsubscribe,
@@ -38,10 +38,10 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     const channel = fresh();
     await using client = await connect(server, protocol);
 
-    client.says({ event: 'pusher:subscribe', data: { channel, ...data } });
+    client.send({ event: 'pusher:subscribe', data: { channel, ...data } });
 
-    expect(await client.hears()).toEqual(confirmation(channel));
-    await client.hearsNothing();
+    expect(await client.receive()).toEqual(confirmation(channel));
+    await client.receiveNothing();
   });
 
   it('receives the events of its channels only, in the order in which they were published', async () => {
@@ -56,10 +56,10 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
     for (let count = 0; count < 20; count++) {
       const event = { event: `e${count}`, data: `${count}` };
-      expect(await client.hears()).toEqual({ ...event, channel: two });
-      expect(await client.hears()).toEqual({ ...event, channel: one });
+      expect(await client.receive()).toEqual({ ...event, channel: two });
+      expect(await client.receive()).toEqual({ ...event, channel: one });
     }
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('does not receive what was published before it subscribed', async () => {
@@ -69,7 +69,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await trigger(server, { name: 'early', channel, data: '' });
     await join(client, channel);
 
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('does not receive an event that excludes its socket id, and the others do', async () => {
@@ -81,8 +81,8 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
     await trigger(server, { name: 'e', channel, data: '', socket_id: client.socketId });
 
-    expect(await other.hears()).toEqual({ event: 'e', channel, data: '' });
-    await client.hearsNothing();
+    expect(await other.receive()).toEqual({ event: 'e', channel, data: '' });
+    await client.receiveNothing();
   });
 
   it.each(['', 'private-', 'private-encrypted-', 'presence-', 'cache-'])(
@@ -92,21 +92,21 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
       await using client = await connect(server, protocol);
       const data = prefix === 'presence-' ? channelData('1') : undefined;
       await join(client, channel, data);
-      if (prefix === 'cache-') await client.hears();
+      if (prefix === 'cache-') await client.receive();
 
       subscribe(client, channel, data);
-      expect(await client.hears()).toEqual(error(`Existing subscription to channel ${channel}`));
+      expect(await client.receive()).toEqual(error(`Existing subscription to channel ${channel}`));
       // Even without a valid signature.
-      client.says({ event: 'pusher:subscribe', data: { channel, auth: 'x:y' } });
-      expect(await client.hears()).toEqual(error(`Existing subscription to channel ${channel}`));
-      await client.hearsNothing();
+      client.send({ event: 'pusher:subscribe', data: { channel, auth: 'x:y' } });
+      expect(await client.receive()).toEqual(error(`Existing subscription to channel ${channel}`));
+      await client.receiveNothing();
 
       await trigger(server, { name: 'once', channel, data: '' });
-      expect(await client.hears()).toEqual({ event: 'once', channel, data: '' });
-      await client.hearsNothing();
+      expect(await client.receive()).toEqual({ event: 'once', channel, data: '' });
+      await client.receiveNothing();
       unsubscribe(client, channel);
       unsubscribe(client, channel);
-      expect(await client.hears()).toEqual(notSubscribed(channel));
+      expect(await client.receive()).toEqual(notSubscribed(channel));
     },
   );
 
@@ -116,10 +116,10 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await join(client, channel);
 
     unsubscribe(client, channel);
-    await client.hearsNothing();
+    await client.receiveNothing();
     await trigger(server, { name: 'late', channel, data: '' });
 
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it('may subscribe again after it unsubscribed', async () => {
@@ -133,23 +133,23 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
     await trigger(server, { name: 'e', channel, data: '' });
 
-    expect(await client.hears()).toEqual({ event: 'e', channel, data: '' });
-    await client.hearsNothing();
+    expect(await client.receive()).toEqual({ event: 'e', channel, data: '' });
+    await client.receiveNothing();
   });
 
   it('may unsubscribe before it has received the confirmation', async () => {
     const channel = fresh();
     await using client = await connect(server, protocol);
 
-    client.saysAtOnce([
+    client.sendTogether([
       { event: 'pusher:subscribe', data: { channel } },
       { event: 'pusher:unsubscribe', data: { channel } },
     ]);
 
-    expect(await client.hears()).toEqual(confirmation(channel));
-    await client.hearsNothing();
+    expect(await client.receive()).toEqual(confirmation(channel));
+    await client.receiveNothing();
     await trigger(server, { name: 'late', channel, data: '' });
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it.each([
@@ -161,20 +161,20 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
 
     unsubscribe(client, channel);
 
-    expect(await client.hears()).toEqual(notSubscribed(channel));
-    await client.hearsNothing();
+    expect(await client.receive()).toEqual(notSubscribed(channel));
+    await client.receiveNothing();
   });
 
   it('gets an error when it unsubscribes after a refusal', async () => {
     const channel = fresh('private-');
     await using client = await connect(server, protocol);
-    client.says({ event: 'pusher:subscribe', data: { channel } });
-    await client.hears();
-    await client.hears();
+    client.send({ event: 'pusher:subscribe', data: { channel } });
+    await client.receive();
+    await client.receive();
 
     unsubscribe(client, channel);
 
-    expect(await client.hears()).toEqual(notSubscribed(channel));
+    expect(await client.receive()).toEqual(notSubscribed(channel));
   });
 
   it('leaves the subscriptions of others alone when it unsubscribes', async () => {
@@ -185,11 +185,11 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await join(other, channel);
 
     unsubscribe(client, channel);
-    await client.hearsNothing();
+    await client.receiveNothing();
     await trigger(server, { name: 'e', channel, data: '' });
 
-    expect(await other.hears()).toEqual({ event: 'e', channel, data: '' });
-    await client.hearsNothing();
+    expect(await other.receive()).toEqual({ event: 'e', channel, data: '' });
+    await client.receiveNothing();
   });
 
   it('gets two events for a refusal, and may then subscribe correctly', async () => {
@@ -197,16 +197,19 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await using client = await connect(server, protocol);
     const { auth } = channelAuth(client.socketId, 'private-another');
 
-    client.says({ event: 'pusher:subscribe', data: { channel, auth } });
+    client.send({ event: 'pusher:subscribe', data: { channel, auth } });
 
     const message = `Invalid signature: Expected HMAC SHA256 hex digest of ${client.socketId}:${channel}, but got ${auth.split(':')[1]}`;
-    expect(await client.hears()).toEqual({ event: 'pusher:error', data: { code: null, message } });
-    const { data, ...rest } = await client.hears();
+    expect(await client.receive()).toEqual({
+      event: 'pusher:error',
+      data: { code: null, message },
+    });
+    const { data, ...rest } = await client.receive();
     expect(rest).toEqual({ event: 'pusher:subscription_error', channel });
     expect(data).toBe(JSON.stringify({ type: 'AuthError', error: message, status: 401 }));
-    await client.hearsNothing();
+    await client.receiveNothing();
     await trigger(server, { name: 'secret', channel, data: '' });
-    await client.hearsNothing();
+    await client.receiveNothing();
     await join(client, channel);
   });
 
@@ -227,12 +230,12 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   ])('gets an error that names what its message lacks, and stays connected: %s', async (text) => {
     await using client = await connect(server, protocol);
 
-    client.says(text);
+    client.send(text);
 
-    expect(await client.hears()).toEqual(
+    expect(await client.receive()).toEqual(
       error(expect.stringMatching(/^Invalid pusher:(un)?subscribe message: /)),
     );
-    await client.hearsNothing();
+    await client.receiveNothing();
   });
 
   it.each([
@@ -252,10 +255,10 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
   ])('gets an error for %s, and stays connected', async (event) => {
     await using client = await connect(server, protocol);
 
-    client.says({ event, data: {}, channel: 'x' });
+    client.send({ event, data: {}, channel: 'x' });
 
-    expect(await client.hears()).toEqual(error(`Unsupported event received on socket: ${event}`));
-    await client.hearsNothing();
+    expect(await client.receive()).toEqual(error(`Unsupported event received on socket: ${event}`));
+    await client.receiveNothing();
   });
 
   it('leaves all its channels when it closes', async () => {
@@ -266,7 +269,7 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await join(client, names.at(-1) ?? '', channelData('1'));
     expect(Object.keys(await channels(server))).toEqual(expect.arrayContaining(names));
 
-    await leaves(client);
+    await leave(client);
 
     await allChannelsVacated(server);
   });

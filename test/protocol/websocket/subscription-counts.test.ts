@@ -19,32 +19,32 @@ describe.concurrent.each([5, 6, 7])('subscription counts on protocol %d', (proto
     const app = await newApp(server, { subscriptionCounts: true });
     await using ann = await app.connect({ protocol });
     await using bob = await app.connect({ protocol });
-    await ann.subscribes('news');
-    expect(await ann.hears()).toEqual(count('news', 1));
-    await bob.subscribes('news');
-    expect(await bob.hears()).toEqual(count('news', 2));
-    expect(await ann.hears()).toEqual(count('news', 2));
-    bob.says({ event: 'pusher:unsubscribe', data: { channel: 'news' } });
-    expect(await ann.hears()).toEqual(count('news', 1));
-    await bob.hearsNothing();
+    await ann.subscribe('news');
+    expect(await ann.receive()).toEqual(count('news', 1));
+    await bob.subscribe('news');
+    expect(await bob.receive()).toEqual(count('news', 2));
+    expect(await ann.receive()).toEqual(count('news', 2));
+    bob.send({ event: 'pusher:unsubscribe', data: { channel: 'news' } });
+    expect(await ann.receive()).toEqual(count('news', 1));
+    await bob.receiveNothing();
   });
 
   it('are sent in private and cache channels, but not in presence channels', async () => {
     const app = await newApp(server, { subscriptionCounts: true });
     await using ann = await app.connect({ protocol });
-    await ann.subscribes('private-x', app.auth(ann, 'private-x'));
-    expect(await ann.hears()).toEqual(count('private-x', 1));
-    await ann.subscribes('presence-x', app.auth(ann, 'presence-x', '{"user_id":"1"}'));
-    await ann.hearsNothing();
-    await ann.subscribes('cache-x');
-    expect((await ann.hears()).event).toBe('pusher:cache_miss');
-    expect(await ann.hears()).toEqual(count('cache-x', 1));
+    await ann.subscribe('private-x', app.auth(ann, 'private-x'));
+    expect(await ann.receive()).toEqual(count('private-x', 1));
+    await ann.subscribe('presence-x', app.auth(ann, 'presence-x', '{"user_id":"1"}'));
+    await ann.receiveNothing();
+    await ann.subscribe('cache-x');
+    expect((await ann.receive()).event).toBe('pusher:cache_miss');
+    expect(await ann.receive()).toEqual(count('cache-x', 1));
   });
 
   it('are not sent while they are switched off for the app', async () => {
     const app = await newApp(server);
     await using ann = await app.connect({ protocol });
-    await ann.subscribes('news');
-    await ann.hearsNothing();
+    await ann.subscribe('news');
+    await ann.receiveNothing();
   });
 });

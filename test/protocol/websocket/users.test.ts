@@ -11,18 +11,18 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 /** Signs in and expects the confirmation. */
 async function signIn(app: TestApp, client: AppClient, user: object): Promise<void> {
-  client.says(app.signIn(client, user));
-  expect(await client.hears()).toEqual({
+  client.send(app.signIn(client, user));
+  expect(await client.receive()).toEqual({
     event: 'pusher:signin_success',
     data: JSON.stringify({ user_data: JSON.stringify(user) }),
   });
 }
 
 async function hearsWatchlist(client: AppClient): Promise<unknown> {
-  const heard = await client.hears();
-  expect(Object.keys(heard).sort()).toEqual(['data', 'event']);
-  expect(heard.event).toBe('pusher_internal:watchlist_events');
-  return JSON.parse(String(heard.data)).events;
+  const received = await client.receive();
+  expect(Object.keys(received).sort()).toEqual(['data', 'event']);
+  expect(received.event).toBe('pusher_internal:watchlist_events');
+  return JSON.parse(String(received.data)).events;
 }
 
 const error = (message: string, code: number | null = null) => ({
@@ -42,8 +42,8 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       const app = await newApp(server);
       await using client = await app.connect({ protocol });
       const { event, data } = app.signIn(client, { id: 'ann' });
-      client.says({ event, data: JSON.stringify(data) });
-      expect((await client.hears()).event).toBe('pusher:signin_success');
+      client.send({ event, data: JSON.stringify(data) });
+      expect((await client.receive()).event).toBe('pusher:signin_success');
     });
 
     it('is refused with an error when it is not signed by the app, and the connection stays open', async () => {
@@ -51,34 +51,37 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       await using client = await app.connect({ protocol });
       const userData = '{"id":"ann"}';
       const signed = `${client.socketId}::user::${userData}`;
-      const says = (auth: string, user_data = userData) =>
-        client.says({ event: 'pusher:signin', data: { auth, user_data } });
+      const send = (auth: string, user_data = userData) =>
+        client.send({ event: 'pusher:signin', data: { auth, user_data } });
 
-      says(`${app.key}:0000`);
-      expect(await client.hears()).toEqual(
+      send(`${app.key}:0000`);
+      expect(await client.receive()).toEqual(
         error(`Invalid signature: Expected HMAC SHA256 hex digest of ${signed}, but got 0000`),
       );
-      says(`other:${hmac(signed, app.secret)}`);
-      expect(await client.hears()).toEqual(error("Invalid key in sign-in auth data: 'other'"));
-      says('nonsense');
-      expect(await client.hears()).toEqual(
+      send(`other:${hmac(signed, app.secret)}`);
+      expect(await client.receive()).toEqual(error("Invalid key in sign-in auth data: 'other'"));
+      send('nonsense');
+      expect(await client.receive()).toEqual(
         error("Auth value for sign-in is invalid: should be of format 'key:signature'"),
       );
-      await client.hearsNothing();
+      await client.receiveNothing();
     });
 
     it('is refused without an id that is a string and is allowed in a channel name', async () => {
       const app = await newApp(server);
       await using client = await app.connect({ protocol });
       for (const user of [{}, { id: '' }, { id: 7 }, { id: 'a b' }, { id: 'x'.repeat(190) }]) {
-        client.says(app.signIn(client, user));
-        expect(await client.hears()).toMatchObject({ event: 'pusher:error', data: { code: null } });
+        client.send(app.signIn(client, user));
+        expect(await client.receive()).toMatchObject({
+          event: 'pusher:error',
+          data: { code: null },
+        });
       }
       for (const data of [{}, { auth: 'a:b' }, { user_data: '{}' }, { auth: 1, user_data: 2 }]) {
-        client.says({ event: 'pusher:signin', data });
-        expect(await client.hears()).toMatchObject({ event: 'pusher:error' });
+        client.send({ event: 'pusher:signin', data });
+        expect(await client.receive()).toMatchObject({ event: 'pusher:error' });
       }
-      await client.hearsNothing();
+      await client.receiveNothing();
     });
 
     it('as the same user again is harmless, and as another user is refused', async () => {
@@ -86,9 +89,9 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       await using client = await app.connect({ protocol });
       await signIn(app, client, { id: 'ann' });
       await signIn(app, client, { id: 'ann' });
-      client.says(app.signIn(client, { id: 'bob' }));
-      expect(await client.hears()).toEqual(error('The connection is signed in as ann already'));
-      await client.subscribes('#server-to-user-ann');
+      client.send(app.signIn(client, { id: 'bob' }));
+      expect(await client.receive()).toEqual(error('The connection is signed in as ann already'));
+      await client.subscribe('#server-to-user-ann');
     });
   });
 
@@ -98,12 +101,15 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       await using client = await app.connect({ protocol });
       for (const user of [undefined, { id: 'bob' }]) {
         if (user !== undefined) await signIn(app, client, user);
-        client.says({
+        client.send({
           event: 'pusher:subscribe',
           data: { channel: '#server-to-user-ann', auth: '' },
         });
-        expect(await client.hears()).toMatchObject({ event: 'pusher:error', data: { code: null } });
-        expect(await client.hears()).toMatchObject({ event: 'pusher:subscription_error' });
+        expect(await client.receive()).toMatchObject({
+          event: 'pusher:error',
+          data: { code: null },
+        });
+        expect(await client.receive()).toMatchObject({ event: 'pusher:subscription_error' });
       }
     });
 
@@ -114,19 +120,19 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       await using other = await app.connect({ protocol });
       for (const client of [first, second]) {
         await signIn(app, client, { id: 'ann' });
-        await client.subscribes('#server-to-user-ann');
+        await client.subscribe('#server-to-user-ann');
       }
       await signIn(app, other, { id: 'bob' });
-      await other.subscribes('#server-to-user-bob');
+      await other.subscribe('#server-to-user-bob');
       await app.trigger({ name: 'note', channels: ['#server-to-user-ann'], data: 'x' });
       for (const client of [first, second]) {
-        expect(await client.hears()).toEqual({
+        expect(await client.receive()).toEqual({
           event: 'note',
           channel: '#server-to-user-ann',
           data: 'x',
         });
       }
-      await other.hearsNothing();
+      await other.receiveNothing();
       const listed = await app.api('GET', '/channels');
       expect(await listed.json()).toEqual({ channels: {} });
     });
@@ -138,7 +144,7 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       await using client = await app.connect({ protocol });
       await signIn(app, client, { id: 'ann', user_info: { name: 'Ann' } });
       const channel = 'presence-room';
-      const { data } = await client.subscribes(channel, app.auth(client, channel));
+      const { data } = await client.subscribe(channel, app.auth(client, channel));
       expect(JSON.parse(String(data))).toEqual({
         presence: { count: 1, ids: ['ann'], hash: { ann: { name: 'Ann' } } },
       });
@@ -163,7 +169,7 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       // Further connections of an online user cause no event, whether they open or close.
       await signIn(app, again, { id: 'bob' });
       await again[Symbol.asyncDispose]();
-      await ann.hearsNothing();
+      await ann.receiveNothing();
     });
 
     it('reports that a user went offline 3 seconds after their last connection ended', async () => {
@@ -189,7 +195,7 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       await bob[Symbol.asyncDispose]();
       await using back = await app.connect({ protocol });
       await signIn(app, back, { id: 'bob' });
-      await ann.hearsNothing();
+      await ann.receiveNothing();
     });
 
     it('is cut after 100 users, and reports that with 4302', async () => {
@@ -199,17 +205,17 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       await signIn(app, ann, { id: 'ann', watchlist });
       const [offline] = (await hearsWatchlist(ann)) as { user_ids: string[] }[];
       expect(offline?.user_ids).toEqual(watchlist.slice(0, 100));
-      expect(await ann.hears()).toMatchObject({ event: 'pusher:error', data: { code: 4302 } });
+      expect(await ann.receive()).toMatchObject({ event: 'pusher:error', data: { code: 4302 } });
       await using last = await app.connect({ protocol });
       await signIn(app, last, { id: 'u100' });
-      await ann.hearsNothing();
+      await ann.receiveNothing();
     });
 
     it('is ignored if watchlists are switched off', async () => {
       const app = await newApp(server);
       await using ann = await app.connect({ protocol });
       await signIn(app, ann, { id: 'ann', watchlist: ['bob'] });
-      await ann.hearsNothing();
+      await ann.receiveNothing();
     });
   });
 
@@ -226,12 +232,12 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       const answer = await app.api('POST', path, { body: '{}' });
       expect([answer.status, await answer.text()]).toEqual([200, '{}']);
       for (const client of [first, second]) {
-        expect(await client.hears()).toEqual(
+        expect(await client.receive()).toEqual(
           error('Connection terminated by the application', 4009),
         );
         expect(await client.closed).toMatchObject({ code: 4009 });
       }
-      await other.hearsNothing();
+      await other.receiveNothing();
       // The user may come back.
       await using back = await app.connect({ protocol });
       await signIn(app, back, { id: 'ann' });
@@ -244,8 +250,10 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
     it('ends a connection that was not authorised in time with 4009', async () => {
       const app = await newApp(server, settings);
       await using client = await app.connect({ protocol });
-      await client.subscribes('public');
-      expect(await client.hears()).toEqual(error('Connection not authorized within timeout', 4009));
+      await client.subscribe('public');
+      expect(await client.receive()).toEqual(
+        error('Connection not authorized within timeout', 4009),
+      );
       expect(await client.closed).toEqual({
         code: 4009,
         reason: 'Connection not authorized within timeout',
@@ -259,10 +267,10 @@ describe.concurrent.each([5, 6, 7])('on protocol %d', (protocol) => {
       await signIn(app, first, { id: 'ann' });
       await using third = await app.connect({ protocol });
       const channel = 'private-x';
-      third.says({ event: 'pusher:subscribe', data: { channel, ...app.auth(third, channel) } });
+      third.send({ event: 'pusher:subscribe', data: { channel, ...app.auth(third, channel) } });
       expect(await third.closed).toMatchObject({ code: 4004 });
       expect(await second.closed).toMatchObject({ code: 4009 });
-      await first.hearsNothing();
+      await first.receiveNothing();
     });
   });
 });

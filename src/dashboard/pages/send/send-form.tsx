@@ -14,7 +14,7 @@ export type Sent = Answer<'POST /apps/{id}/events'>;
 /** Sends an event as a backend would, and shows who received it. The browser never gets the secret. */
 export function SendForm({
   app,
-  sent: tell,
+  sent: notify,
 }: {
   readonly app: string;
   readonly sent?: (sent: Sent) => void;
@@ -27,7 +27,7 @@ export function SendForm({
       const body = { name, channels: channelsIn(channel), data };
       const sent = await call('POST /apps/{id}/events', { path: { id: app }, body });
       setOutcome(sent);
-      tell?.(sent);
+      notify?.(sent);
     });
   };
   return (

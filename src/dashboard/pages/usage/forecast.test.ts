@@ -9,9 +9,9 @@ const hour = (text: string, messages: number) => ({
 
 it('continues at the rate of this hour and the one before', () => {
   const hours = [hour('18:00', 300), hour('17:00', 600), hour('16:00', 1_000_000)];
-  const foretold = forecast(hours, { used: 5_000, quota: 10_000, nowMs: NOW_MS });
+  const predicted = forecast(hours, { used: 5_000, quota: 10_000, nowMs: NOW_MS });
   // 900 in 90 minutes, and 330 minutes are left.
-  expect(foretold).toEqual({ atMidnight: 8_300, usedUpAtMs: undefined, paceMs: 5_400_000 });
+  expect(predicted).toEqual({ atMidnight: 8_300, usedUpAtMs: undefined, paceMs: 5_400_000 });
 });
 
 it('returns when the quota is used up', () => {

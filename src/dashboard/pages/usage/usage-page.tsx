@@ -157,7 +157,7 @@ function Quota({ app, quota }: { readonly app: string; readonly quota: number })
   const counted = ({ messages, clientMessages }: Used) => messages - clientMessages;
   const today = days.value.usage.find(({ day }) => day === dayOf(nowMs));
   const used = today === undefined ? 0 : counted(today);
-  const foretold = forecast(
+  const predicted = forecast(
     hours.value.usage.map((hour) => ({
       startMs: Date.parse(hour.day) + (hour.hour ?? 0) * HOUR_MS,
       messages: counted(hour),
@@ -166,16 +166,16 @@ function Quota({ app, quota }: { readonly app: string; readonly quota: number })
   );
   return (
     <p class="line-of">
-      Quota of the day: <QuotaBar used={used} of={quota} forecast={foretold?.atMidnight ?? used} />
+      Quota of the day: <QuotaBar used={used} of={quota} forecast={predicted?.atMidnight ?? used} />
       <span class="muted">
         {count(used)} of {count(quota)} messages of the backend.{' '}
         {used >= quota
           ? 'It is used up: requests are refused until midnight UTC.'
-          : foretold !== undefined &&
-            `At the pace of the last ${duration(foretold.paceMs)}: ${
-              foretold.usedUpAtMs === undefined
-                ? `${count(foretold.atMidnight)} at midnight UTC.`
-                : `used up at ${new Date(foretold.usedUpAtMs).toISOString().slice(11, 16)} UTC.`
+          : predicted !== undefined &&
+            `At the pace of the last ${duration(predicted.paceMs)}: ${
+              predicted.usedUpAtMs === undefined
+                ? `${count(predicted.atMidnight)} at midnight UTC.`
+                : `used up at ${new Date(predicted.usedUpAtMs).toISOString().slice(11, 16)} UTC.`
             }`}
       </span>
     </p>

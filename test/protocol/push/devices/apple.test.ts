@@ -157,15 +157,15 @@ describe('an Apple device that registers again', () => {
 it('a request of iOS may have the content type JSON and no body', async () => {
   const id = await registered(server, 'apns');
   const rest = `apns/${id}`;
-  const asks = (method: string, path: string, framing: object) =>
+  const request = (method: string, path: string, framing: object) =>
     ask(server, method, device(rest + path), { headers: JSON_HEADERS, ...framing });
   for (const framing of [{}, { body: '' }, { chunks: [] }]) {
-    expect((await asks('GET', '', framing)).status).toBe(200);
-    expect((await asks('GET', '/interests', framing)).status).toBe(200);
-    await expectEmpty(asks('POST', '/interests/shop', framing));
-    await expectEmpty(asks('DELETE', '/interests/shop', framing));
+    expect((await request('GET', '', framing)).status).toBe(200);
+    expect((await request('GET', '/interests', framing)).status).toBe(200);
+    await expectEmpty(request('POST', '/interests/shop', framing));
+    await expectEmpty(request('DELETE', '/interests/shop', framing));
   }
   const key = `/device_api/v1/instances/${INSTANCE.id}/web-vapid-public-key`;
   expect((await ask(server, 'GET', key, { headers: JSON_HEADERS })).status).toBe(200);
-  await expectEmpty(asks('DELETE', '', { body: '' }));
+  await expectEmpty(request('DELETE', '', { body: '' }));
 });

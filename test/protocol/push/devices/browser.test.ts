@@ -319,10 +319,10 @@ describe('a browser that registers again', () => {
 
 describe('what a browser cannot do', () => {
   it('is to register with an instance that has no web push', async () => {
-    const asks = (instance: string) =>
+    const request = (instance: string) =>
       ask(server, 'POST', device('web', instance), { body: registration('web') });
-    expect(await asks(NEIGHBOUR.id)).toMatchObject(refusal(400, 'Bad Request', /web push/));
-    expect(await asks('')).toMatchObject(refusal(400, 'Incomplete Request'));
+    expect(await request(NEIGHBOUR.id)).toMatchObject(refusal(400, 'Bad Request', /web push/));
+    expect(await request('')).toMatchObject(refusal(400, 'Incomplete Request'));
   });
 
   it('is to send more than 16 KiB', async () => {

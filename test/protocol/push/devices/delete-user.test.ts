@@ -208,25 +208,25 @@ describe('deleting a user is refused', () => {
   it.each(['customer_api', 'user_api'])(
     'for each rule of the specification: %s',
     async (family) => {
-      const asks = (
+      const request = (
         path: string,
         headers: Readonly<Record<string, string>> = BACKEND,
         instance: string = INSTANCE.id,
       ) => ask(server, 'DELETE', `/${family}/v1/instances/${instance}/users/${path}`, { headers });
       const incomplete = refusal(400, 'Incomplete Request');
       const wrongKey = refusal(401, 'Unauthorized', 'Incorrect Secret Key');
-      expect(await asks('ann', {})).toMatchObject(incomplete);
-      expect(await asks('ann', BACKEND, '')).toMatchObject(incomplete);
+      expect(await request('ann', {})).toMatchObject(incomplete);
+      expect(await request('ann', BACKEND, '')).toMatchObject(incomplete);
       expect(
         await ask(server, 'DELETE', `/${family}/v1/users/ann`, { headers: BACKEND }),
       ).toMatchObject(incomplete);
       for (const authorization of ['Bearer x', 'x', `Bearer ${NEIGHBOUR.secretKey}`]) {
-        expect(await asks('ann', { authorization })).toMatchObject(wrongKey);
+        expect(await request('ann', { authorization })).toMatchObject(wrongKey);
       }
       for (const instance of [UNKNOWN, 'x']) {
-        expect(await asks('ann', BACKEND, instance)).toMatchObject(NO_INSTANCE);
+        expect(await request('ann', BACKEND, instance)).toMatchObject(NO_INSTANCE);
       }
-      expect(await asks('')).toMatchObject(NO_PATH);
+      expect(await request('')).toMatchObject(NO_PATH);
     },
   );
 

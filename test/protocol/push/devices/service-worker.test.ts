@@ -14,8 +14,8 @@ const PATH = '/sdk/service-worker.js';
 /** Sends a request with these header lines, including `Host`. */
 async function asked(lines: string, at: Fanfare = server, target = PATH): Promise<Answered> {
   await using connection = await open(at);
-  connection.writes(`GET ${target} HTTP/1.1\r\n${lines}\r\n`);
-  return seen(await connection.reads());
+  connection.write(`GET ${target} HTTP/1.1\r\n${lines}\r\n`);
+  return seen(await connection.read());
 }
 
 /** The address in the worker that it will send reports to. */

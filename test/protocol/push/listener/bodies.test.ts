@@ -17,23 +17,23 @@ describe('a body', () => {
     await using connection = await RawHttp.open(server);
     const headers = JSON_HEADERS;
     const bytesOf = async (answer: Promise<RawAnswer>) => JSON.parse((await answer).body).bytes;
-    expect(await bytesOf(connection.asks(publish(10_240)))).toBe(10_240);
+    expect(await bytesOf(connection.request(publish(10_240)))).toBe(10_240);
     const chunks = ['a'.repeat(9000), 'b', 'c'.repeat(1239)];
     expect(
-      await bytesOf(connection.asks({ method: 'POST', target: INTERESTS, headers, chunks })),
+      await bytesOf(connection.request({ method: 'POST', target: INTERESTS, headers, chunks })),
     ).toBe(10_240);
 
-    connection.writes(
+    connection.write(
       `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n`,
     );
-    expect((await connection.reads()).status).toBe(100);
-    connection.writes('a');
-    connection.writes('bc');
-    expect(await bytesOf(connection.reads())).toBe(3);
+    expect((await connection.read()).status).toBe(100);
+    connection.write('a');
+    connection.write('bc');
+    expect(await bytesOf(connection.read())).toBe(3);
     const puzzled = { ...headers, expect: 'puzzle' };
     expect(
       await bytesOf(
-        connection.asks({ method: 'POST', target: INTERESTS, headers: puzzled, body: 'abc' }),
+        connection.request({ method: 'POST', target: INTERESTS, headers: puzzled, body: 'abc' }),
       ),
     ).toBe(3);
   });
@@ -45,7 +45,12 @@ describe('a body', () => {
       const target =
         method === 'PUT' ? `${DEVICE}/user` : method === 'POST' ? `${DEVICE}/interests/a` : DEVICE;
       for (const framing of [{}, { body: '' }, { chunks: [] }]) {
-        const answer = await connection.asks({ method, target, headers: JSON_HEADERS, ...framing });
+        const answer = await connection.request({
+          method,
+          target,
+          headers: JSON_HEADERS,
+          ...framing,
+        });
         expect(JSON.parse(answer.body)).toMatchObject({ method, bytes: 0 });
       }
     }
@@ -55,7 +60,7 @@ describe('a body', () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     const body = 'x'.repeat(1_048_576);
-    const answer = await connection.asks({ method: 'PUT', target: `${DEVICE}/interests`, body });
+    const answer = await connection.request({ method: 'PUT', target: `${DEVICE}/interests`, body });
     expect(JSON.parse(answer.body).bytes).toBe(body.length);
   });
 
@@ -68,7 +73,7 @@ describe('a body', () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     const ask = (framing: Partial<RawRequest>) =>
-      connection.asks({ method: 'POST', target, headers: JSON_HEADERS, ...framing });
+      connection.request({ method: 'POST', target, headers: JSON_HEADERS, ...framing });
     expect((await ask({ body: 'x'.repeat(max) })).status).toBe(200);
     expect((await ask({ chunks: ['x'.repeat(max)] })).status).toBe(200);
     const expected = [400, title, `The body is larger than ${bound}`];
@@ -79,29 +84,29 @@ describe('a body', () => {
     const answer = await ask({ chunks: ['x'.repeat(max), 'x'] });
     expect(refused(answer)).toEqual(expected as never);
     expect(answer.headers.get('connection')).toBe('close');
-    await connection.ends();
+    await connection.untilEnd();
   });
 
   it('is not waited for if the head is refused', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
-    connection.writes(`POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n`);
-    expect(refused(await connection.reads())[1]).toBe('Invalid content type');
+    connection.write(`POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n`);
+    expect(refused(await connection.read())[1]).toBe('Invalid content type');
     // The rest of the body is skipped.
-    connection.writes('x'.repeat(50_000));
-    expect((await connection.asks(publish(5))).status).toBe(200);
+    connection.write('x'.repeat(50_000));
+    expect((await connection.request(publish(5))).status).toBe(200);
   });
 
   it('is not requested if the head is refused', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
-    connection.writes(
+    connection.write(
       `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n`,
     );
-    const answer = await connection.reads();
+    const answer = await connection.read();
     expect(refused(answer)[1]).toBe('Invalid content type');
     expect(answer.headers.get('connection')).toBe('close');
-    await connection.ends();
+    await connection.untilEnd();
   });
 
   it.each([
@@ -112,26 +117,26 @@ describe('a body', () => {
     async (_, framing) => {
       await using server = await openListener({ bounds: { lingerMs: 3000 } });
       await using connection = await RawHttp.open(server);
-      connection.writes(
+      connection.write(
         `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${framing(8_000_000)}`,
       );
       // Sent completely before the answer is read, as some clients do.
-      connection.writes('x'.repeat(8_000_000));
-      const answer = await connection.reads();
+      connection.write('x'.repeat(8_000_000));
+      const answer = await connection.read();
       expect(refused(answer)).toEqual([400, 'Bad request', 'The body is larger than 10 KiB']);
       expect(answer.headers.get('connection')).toBe('close');
-      await connection.ends();
+      await connection.untilEnd();
     },
   );
 
   it('without an end is read for a limited time', async () => {
     await using server = await openListener({ bounds: { lingerMs: 60_000, lingerBytes: 100_000 } });
     await using connection = await RawHttp.open(server);
-    connection.writes(
+    connection.write(
       `POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
     );
-    const sending = setInterval(() => connection.writes(`2710\r\n${'x'.repeat(10_000)}\r\n`), 5);
-    await connection.ends();
+    const sending = setInterval(() => connection.write(`2710\r\n${'x'.repeat(10_000)}\r\n`), 5);
+    await connection.untilEnd();
     clearInterval(sending);
   });
 });

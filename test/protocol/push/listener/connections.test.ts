@@ -25,9 +25,9 @@ describe('connections', () => {
     for (const _ of [1, 2]) {
       first = Promise.withResolvers<void>();
       for (let at = 0; at < 20; at++) {
-        connection.requests({ method: 'GET', target: `${DEVICE}?at=${at}` });
+        connection.sendRequest({ method: 'GET', target: `${DEVICE}?at=${at}` });
       }
-      for (let at = 0; at < 20; at++) expect((await connection.reads()).body).toBe(`"${at}"\n`);
+      for (let at = 0; at < 20; at++) expect((await connection.read()).body).toBe(`"${at}"\n`);
     }
   });
 
@@ -36,8 +36,8 @@ describe('connections', () => {
       endpoints: { readDevice: { answer: () => new Promise(() => undefined) } },
     });
     await using connection = await RawHttp.open(server);
-    for (let at = 0; at < 33; at++) connection.requests({ method: 'GET', target: DEVICE });
-    expect(await connection.readsToEnd()).toBe('');
+    for (let at = 0; at < 33; at++) connection.sendRequest({ method: 'GET', target: DEVICE });
+    expect(await connection.readToEnd()).toBe('');
     expect(server.lines).toEqual([closed('too many requests without an answer')]);
   });
 
@@ -54,14 +54,14 @@ describe('connections', () => {
       },
     });
     await using connection = await RawHttp.open(server);
-    connection.listensNoMore();
+    connection.pauseReading();
     // In one piece: Bun stops reading a connection whose answers wait.
     const request = `GET ${DEVICE} HTTP/1.1\r\nHost: x\r\nConnection: ${connects}\r\n\r\n`;
-    connection.writes(request.repeat(requests));
+    connection.write(request.repeat(requests));
     await until(() => server.lines.length > 0);
     // The end is seen once what came before it is read.
-    connection.listensAgain();
-    await connection.ends();
+    connection.resumeReading();
+    await connection.untilEnd();
     expect(server.lines).toEqual([closed('the client does not read its answers')]);
   });
 
@@ -73,12 +73,12 @@ describe('connections', () => {
       },
     });
     await using connection = await RawHttp.open(server);
-    connection.listensNoMore();
-    connection.writes(`GET ${DEVICE} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(100));
+    connection.pauseReading();
+    connection.write(`GET ${DEVICE} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(100));
     await until(() => server.lines.length > 0);
     // The end is seen once what came before it is read.
-    connection.listensAgain();
-    await connection.ends();
+    connection.resumeReading();
+    await connection.untilEnd();
     expect(server.lines).toEqual([closed('unread answers fill the memory reserved for them')]);
   });
 
@@ -90,10 +90,10 @@ describe('connections', () => {
     });
     await using waiting = await RawHttp.open(server);
     await using other = await RawHttp.open(server);
-    waiting.requests({ method: 'GET', target: DEVICE });
-    waiting.requests({ method: 'GET', target: DEVICE });
-    let answer = await other.asks(publish(5));
-    while (answer.status === 200) answer = await other.asks(publish(5));
+    waiting.sendRequest({ method: 'GET', target: DEVICE });
+    waiting.sendRequest({ method: 'GET', target: DEVICE });
+    let answer = await other.request(publish(5));
+    while (answer.status === 200) answer = await other.request(publish(5));
     expect(refused(answer)).toEqual([
       503,
       'Service Unavailable',
@@ -101,34 +101,34 @@ describe('connections', () => {
     ]);
     expect(answer.headers.get('retry-after')).toBe('1');
     expect(answer.headers.get('connection')).toBe('close');
-    await other.ends();
+    await other.untilEnd();
     gate.resolve({ json: '{}' });
-    await waiting.reads();
-    await waiting.reads();
+    await waiting.read();
+    await waiting.read();
     await using next = await RawHttp.open(server);
-    expect((await next.asks(publish(5))).status).toBe(200);
+    expect((await next.request(publish(5))).status).toBe(200);
 
     const body = 'x'.repeat(200_001);
-    const large = await next.asks({ method: 'PUT', target: `${DEVICE}/interests`, body });
+    const large = await next.request({ method: 'PUT', target: `${DEVICE}/interests`, body });
     expect(refused(large)[0]).toBe(503);
     expect(large.headers.get('connection')).toBe('close');
-    expect((await waiting.asks(publish(5))).status).toBe(200);
+    expect((await waiting.request(publish(5))).status).toBe(200);
   });
 
   it('that are cut off leave nothing behind', async () => {
     await using server = await openListener({ bounds: { requests: 3, heldBytes: 10_000 } });
     for (let at = 0; at < 30; at++) {
       await using connection = await RawHttp.open(server);
-      connection.requests(publish(500));
-      expect((await connection.reads()).status).toBe(200);
-      connection.writes(
+      connection.sendRequest(publish(500));
+      expect((await connection.read()).status).toBe(200);
+      connection.write(
         `POST ${at % 2 === 0 ? INTERESTS : '/'} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n${'x'.repeat(5000)}`,
       );
     }
     await using connection = await RawHttp.open(server);
     // The last of them may take one turn of the loop to end.
-    while ((await connection.asks(publish(9000))).status !== 200);
-    expect((await connection.asks(publish(9000))).status).toBe(200);
+    while ((await connection.request(publish(9000))).status !== 200);
+    expect((await connection.request(publish(9000))).status).toBe(200);
   });
 
   it('that are cut off while answers wait for each other leave nothing behind', async () => {
@@ -141,20 +141,20 @@ describe('connections', () => {
     for (let at = 1; at <= 10; at++) {
       gate = Promise.withResolvers();
       await using connection = await RawHttp.open(server);
-      connection.requests({ method: 'GET', target: DEVICE });
-      connection.requests(publish(5));
+      connection.sendRequest({ method: 'GET', target: DEVICE });
+      connection.sendRequest(publish(5));
       await until(() => published() === at);
       await connection[Symbol.asyncDispose]();
       gate.resolve({ json: '{}' });
       await using next = await RawHttp.open(server);
       // It may take one turn of the loop to end.
-      while ((await next.asks({ method: 'OPTIONS', target: DEVICE })).status !== 204);
+      while ((await next.request({ method: 'OPTIONS', target: DEVICE })).status !== 204);
     }
     await using connection = await RawHttp.open(server);
-    connection.requests(publish(5));
-    connection.requests(publish(5));
-    connection.requests(publish(5));
-    for (const _ of [1, 2, 3]) expect((await connection.reads()).status).toBe(200);
+    connection.sendRequest(publish(5));
+    connection.sendRequest(publish(5));
+    connection.sendRequest(publish(5));
+    for (const _ of [1, 2, 3]) expect((await connection.read()).status).toBe(200);
   });
 });
 
@@ -199,17 +199,17 @@ describe('stopping', () => {
       },
     });
     await using idle = await RawHttp.open(server);
-    await idle.asks(publish(5));
+    await idle.request(publish(5));
     await using waiting = await RawHttp.open(server);
-    waiting.requests({ method: 'GET', target: DEVICE });
+    waiting.sendRequest({ method: 'GET', target: DEVICE });
     await asked.promise;
     const stopped = server[Symbol.asyncDispose]();
-    await idle.ends();
+    await idle.untilEnd();
     await expect(RawHttp.open(server)).rejects.toThrow();
     gate.resolve({ json: '{}' });
-    const answer = await waiting.reads();
+    const answer = await waiting.read();
     expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
-    await waiting.ends();
+    await waiting.untilEnd();
     await stopped;
   });
 
@@ -218,16 +218,16 @@ describe('stopping', () => {
       endpoints: { readDevice: { answer: () => new Promise(() => undefined) } },
     });
     await using hanging = await RawHttp.open(server);
-    hanging.requests({ method: 'GET', target: DEVICE });
+    hanging.sendRequest({ method: 'GET', target: DEVICE });
     await using half = await RawHttp.open(server);
-    half.writes('GET / HTTP/1.1\r\nHo');
+    half.write('GET / HTTP/1.1\r\nHo');
     await using lingering = await RawHttp.open(server);
-    lingering.writes('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n');
-    await lingering.reads();
+    lingering.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n');
+    await lingering.read();
     await server[Symbol.asyncDispose]();
-    await hanging.ends();
-    await half.ends();
-    await lingering.ends();
+    await hanging.untilEnd();
+    await half.untilEnd();
+    await lingering.untilEnd();
     await server[Symbol.asyncDispose]();
   });
 });

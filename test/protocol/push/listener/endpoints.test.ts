@@ -18,7 +18,7 @@ describe('routing', () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     const target = `/device_api/v1/instances/${ID}/devices/web/web-1/interests?limit=5&cursor=a%20b`;
-    const answer = await connection.asks({ method: 'GET', target, headers: JSON_HEADERS });
+    const answer = await connection.request({ method: 'GET', target, headers: JSON_HEADERS });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('application/json');
     expect(JSON.parse(answer.body)).toEqual({
@@ -37,17 +37,17 @@ describe('routing', () => {
   it('understands the target of a request to a proxy, and HTTP/1.0', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
-    const answer = await connection.asks({ method: 'GET', target: `http://x.org${DEVICE}?a` });
+    const answer = await connection.request({ method: 'GET', target: `http://x.org${DEVICE}?a` });
     expect(JSON.parse(answer.body)).toMatchObject({ path: DEVICE, query: [['a', '']] });
-    connection.writes(`GET ${DEVICE} HTTP/1.0\r\n\r\n`);
-    expect((await connection.reads()).status).toBe(200);
-    await connection.ends();
+    connection.write(`GET ${DEVICE} HTTP/1.0\r\n\r\n`);
+    expect((await connection.read()).status).toBe(200);
+    await connection.untilEnd();
   });
 
   it('refuses unknown paths, wrong methods and paths without an instance', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
-    const ask = (method: string, target: string) => connection.asks({ method, target });
+    const ask = (method: string, target: string) => connection.request({ method, target });
     expect(refused(await ask('GET', '/'))).toEqual([404, 'Not found', 'There is no such path']);
     expect(refused(await ask('POST', `${INTERESTS}/`))[0]).toBe(404);
     const wrong = await ask('GET', INTERESTS);
@@ -71,13 +71,13 @@ describe('routing', () => {
   it('answers HEAD as GET, without the body', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
-    const get = await connection.asks({ method: 'GET', target: DEVICE });
-    const head = await connection.asks({ method: 'HEAD', target: DEVICE });
+    const get = await connection.request({ method: 'GET', target: DEVICE });
+    const head = await connection.request({ method: 'HEAD', target: DEVICE });
     expect(head.status).toBe(200);
     expect(Number(head.headers.get('content-length'))).toBe(get.body.length + 1);
-    const none = await connection.asks({ method: 'HEAD', target: '/nowhere' });
+    const none = await connection.request({ method: 'HEAD', target: '/nowhere' });
     expect(none.status).toBe(404);
-    expect((await connection.asks({ method: 'GET', target: DEVICE })).status).toBe(200);
+    expect((await connection.request({ method: 'GET', target: DEVICE })).status).toBe(200);
   });
 
   it('ignores a request to upgrade', async () => {
@@ -90,7 +90,7 @@ describe('routing', () => {
       'sec-websocket-version': '13',
     };
     const ask = (target: string, headers: Record<string, string>) =>
-      connection.asks({ method: 'GET', target, headers });
+      connection.request({ method: 'GET', target, headers });
     expect(refused(await ask('/app/x', upgrade))[0]).toBe(404);
     expect((await ask(DEVICE, { connection: 'Upgrade', upgrade: 'h2c' })).status).toBe(200);
   });
@@ -99,7 +99,7 @@ describe('routing', () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     const ask = (method: string, target: string) =>
-      connection.asks({ method, target, headers: { origin: 'https://x.org' } });
+      connection.request({ method, target, headers: { origin: 'https://x.org' } });
     for (const target of [DEVICE, '/device_api/v1/nowhere', '/reporting_api/v2/x', '/sdk/x']) {
       const preflight = await ask('OPTIONS', target);
       expect([preflight.status, preflight.body]).toEqual([204, '']);
@@ -142,19 +142,19 @@ describe('an endpoint', () => {
       },
     });
     await using connection = await RawHttp.open(server);
-    const json = await connection.asks({ method: 'POST', target: INTERESTS, body: '{}' });
+    const json = await connection.request({ method: 'POST', target: INTERESTS, body: '{}' });
     expect([json.status, json.body]).toEqual([200, '{"a":"ü"}\n']);
-    const limited = await connection.asks({ method: 'POST', target: USERS, body: '{}' });
+    const limited = await connection.request({ method: 'POST', target: USERS, body: '{}' });
     expect(refused(limited)).toEqual([429, 'Rate Limited', 'Too many']);
     expect(limited.headers.get('retry-after')).toBe('1');
-    const text = await connection.asks({ method: 'GET', target: '/sdk/service-worker.js' });
+    const text = await connection.request({ method: 'GET', target: '/sdk/service-worker.js' });
     expect([text.body, text.headers.get('content-type'), text.headers.get('etag')]).toEqual([
       'ü',
       'text/javascript',
       '"1"',
     ]);
     const target = `/user_api/v1/instances/${ID}/users/ann`;
-    const empty = await connection.asks({ method: 'DELETE', target, headers: JSON_HEADERS });
+    const empty = await connection.request({ method: 'DELETE', target, headers: JSON_HEADERS });
     expect([empty.status, empty.body, empty.headers.get('content-length')]).toEqual([200, '', '0']);
   });
 
@@ -166,9 +166,9 @@ describe('an endpoint', () => {
   ])('that fails %s is answered with 500, and logged', async (_, endpoint) => {
     await using server = await openListener({ endpoints: { readDevice: endpoint } });
     await using connection = await RawHttp.open(server);
-    const answer = await connection.asks({ method: 'GET', target: DEVICE });
+    const answer = await connection.request({ method: 'GET', target: DEVICE });
     expect(refused(answer)).toEqual([500, 'Something went wrong', 'Internal server error']);
-    expect((await connection.asks(publish(5))).status).toBe(200);
+    expect((await connection.request(publish(5))).status).toBe(200);
     const [line] = server.lines;
     expect(line).toMatchObject({
       level: 'error',
@@ -183,7 +183,7 @@ describe('an endpoint', () => {
       endpoints: { readDevice: { answer: async () => new PushRefusal('store', 'It is away', 5) } },
     });
     await using connection = await RawHttp.open(server);
-    const answer = await connection.asks({ method: 'GET', target: DEVICE });
+    const answer = await connection.request({ method: 'GET', target: DEVICE });
     expect(refused(answer)).toEqual([503, 'Service Unavailable', 'It is away']);
     expect(answer.headers.get('retry-after')).toBe('5');
     expect(server.lines).toMatchObject([{ level: 'warn', status: 503 }]);
@@ -192,10 +192,10 @@ describe('an endpoint', () => {
   it('is not called before it exists', async () => {
     await using server = await openListener({ starting: true });
     await using connection = await RawHttp.open(server);
-    const answer = await connection.asks(publish(5));
+    const answer = await connection.request(publish(5));
     expect(refused(answer)).toEqual([503, 'Service Unavailable', 'The server is starting']);
     expect(answer.headers.get('retry-after')).toBe('1');
-    expect(refused(await connection.asks({ method: 'GET', target: '/' }))[0]).toBe(404);
+    expect(refused(await connection.request({ method: 'GET', target: '/' }))[0]).toBe(404);
   });
 
   it('finishes its work even if the client has gone', async () => {
@@ -214,12 +214,12 @@ describe('an endpoint', () => {
     });
     {
       await using connection = await RawHttp.open(server);
-      connection.requests({ method: 'GET', target: DEVICE });
+      connection.sendRequest({ method: 'GET', target: DEVICE });
       await asked.promise;
     }
     gate.resolve({ json: '{}' });
     await using connection = await RawHttp.open(server);
-    const statuses = async () => (await connection.asks(publish(5))).status;
+    const statuses = async () => (await connection.request(publish(5))).status;
     while ((await statuses()) !== 200);
   });
 });
@@ -232,7 +232,7 @@ describe('the log', () => {
   it('has a line for each refusal, without the ids that are secrets', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
-    await connection.asks({
+    await connection.request({
       method: 'PATCH',
       target: `${DEVICE}?secret=1`,
       headers: { authorization: 'Bearer s3' },

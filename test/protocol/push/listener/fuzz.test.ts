@@ -36,10 +36,10 @@ const seen = new Set<string>();
 /** Sends bytes and the end of the stream, and reads to the end, which must be complete answers. */
 async function answers(bytes: Uint8Array): Promise<void> {
   await using connection = await RawHttp.open(server);
-  connection.writes(bytes);
-  connection.finishes();
+  connection.write(bytes);
+  connection.endWriting();
   for (;;) {
-    const answer = await connection.readsOrEnds();
+    const answer = await connection.readOrEnd();
     if (answer === undefined) return;
     seen.add(String(answer.status));
     if (answer.status < 400) continue;
@@ -195,7 +195,7 @@ describe('every answer is complete and every error is JSON, for', () => {
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: good.length }), fc.boolean(), async (length, waits) => {
         await using connection = await RawHttp.open(server);
-        connection.writes(good.subarray(0, length));
+        connection.write(good.subarray(0, length));
         // The server has read everything by then; without this wait it often has not.
         if (waits) await answers(good);
       }),
@@ -208,10 +208,10 @@ describe('every answer is complete and every error is JSON, for', () => {
     expect([...seen]).toEqual(expect.arrayContaining(['200', '400', '404', '405']));
     await using connection = await RawHttp.open(server);
     // The last of them may take a moment to end.
-    const ask = () => connection.asks({ method: 'GET', target: '/sdk/service-worker.js' });
+    const ask = () => connection.request({ method: 'GET', target: '/sdk/service-worker.js' });
     while ((await ask()).status !== 200);
     const body = 'x'.repeat(99_000);
     const large = { method: 'POST', target: paths[1] ?? '', headers: JSON_HEADERS, body };
-    expect((await connection.asks(large)).status).toBe(200);
+    expect((await connection.request(large)).status).toBe(200);
   });
 });

@@ -115,14 +115,14 @@ describe('invalid HTTP is refused like any other request:', () => {
   it('half a request whose sender has gone', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
-    connection.writes('GET / HTTP/1.1\r\nHo');
-    connection.finishes();
-    expect(refused(await connection.reads())).toEqual([
+    connection.write('GET / HTTP/1.1\r\nHo');
+    connection.endWriting();
+    expect(refused(await connection.read())).toEqual([
       400,
       'Bad request',
       'The request is incomplete',
     ]);
-    await connection.ends();
+    await connection.untilEnd();
   });
 
   it('after the answers to those before it', async () => {
@@ -131,33 +131,33 @@ describe('invalid HTTP is refused like any other request:', () => {
       endpoints: { publishToInterests: { answer: () => gate.promise } },
     });
     await using connection = await RawHttp.open(server);
-    connection.requests(publish(5));
-    connection.requests(publish(5));
-    connection.writes('GARBAGE\r\n\r\n');
+    connection.sendRequest(publish(5));
+    connection.sendRequest(publish(5));
+    connection.write('GARBAGE\r\n\r\n');
     await until(() => server.counted.has('other 400'));
     gate.resolve({ json: '{}' });
-    expect((await connection.reads()).status).toBe(200);
-    expect((await connection.reads()).status).toBe(200);
-    expect(refused(await connection.reads())[0]).toBe(400);
-    await connection.ends();
+    expect((await connection.read()).status).toBe(200);
+    expect((await connection.read()).status).toBe(200);
+    expect(refused(await connection.read())[0]).toBe(400);
+    await connection.untilEnd();
   });
 
   it('also in one packet with them', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
     const twice = [publish(5), publish(5)].map(requestBytes);
-    connection.writes(Buffer.concat([...twice, Buffer.from('GARBAGE\r\n\r\n')]));
-    expect((await connection.reads()).status).toBe(200);
-    expect((await connection.reads()).status).toBe(200);
-    expect(refused(await connection.reads())[0]).toBe(400);
-    await connection.ends();
+    connection.write(Buffer.concat([...twice, Buffer.from('GARBAGE\r\n\r\n')]));
+    expect((await connection.read()).status).toBe(200);
+    expect((await connection.read()).status).toBe(200);
+    expect(refused(await connection.read())[0]).toBe(400);
+    await connection.untilEnd();
   });
 
   it('and pages of other sites may read why for paths that allow it', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
-    connection.writes(`GET ${DEVICE} HTTP/1.1\r\nHost: x\r\na b: c\r\n\r\n`);
-    const answer = await connection.reads();
+    connection.write(`GET ${DEVICE} HTTP/1.1\r\nHost: x\r\na b: c\r\n\r\n`);
+    const answer = await connection.read();
     expect(refused(answer)[0]).toBe(400);
     expect(answer.headers.get('access-control-allow-origin')).toBe('*');
   });
@@ -176,33 +176,33 @@ describe('a request that is not finished in time', () => {
   ])('is refused with 408 and closed: %s', async (_, start, drop) => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
-    connection.writes(start);
-    const dripping = setInterval(() => drop !== undefined && connection.writes(drop), 20);
-    const answer = await connection.reads();
+    connection.write(start);
+    const dripping = setInterval(() => drop !== undefined && connection.write(drop), 20);
+    const answer = await connection.read();
     clearInterval(dripping);
     expect(refused(answer)).toEqual([
       408,
       'Request Timeout',
       'The request was not complete in time',
     ]);
-    await connection.ends();
+    await connection.untilEnd();
   });
 
   it('is closed without a second answer if it was answered early', async () => {
     await using server = await openListener();
     await using connection = await RawHttp.open(server);
-    connection.writes('POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc');
-    expect(refused(await connection.reads())[0]).toBe(404);
-    expect(await connection.readsToEnd()).toBe('');
+    connection.write('POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc');
+    expect(refused(await connection.read())[0]).toBe(404);
+    expect(await connection.readToEnd()).toBe('');
   });
 
   it('is measured from its own first byte, not from the first byte of the connection', async () => {
     await using server = await openListener({ bounds: { idleMs: 60_000 } });
     await using connection = await RawHttp.open(server);
-    expect((await connection.asks(publish(5))).status).toBe(200);
-    connection.writes('GET / HTTP/1.1\r\nHo');
-    expect(refused(await connection.reads())[0]).toBe(408);
-    await connection.ends();
+    expect((await connection.request(publish(5))).status).toBe(200);
+    connection.write('GET / HTTP/1.1\r\nHo');
+    expect(refused(await connection.read())[0]).toBe(408);
+    await connection.untilEnd();
   });
 });
 
@@ -213,19 +213,19 @@ it('lets an endpoint take its time', async () => {
     endpoints: { readDevice: { answer: () => gate.promise } },
   });
   await using connection = await RawHttp.open(server);
-  connection.requests({ method: 'GET', target: DEVICE });
+  connection.sendRequest({ method: 'GET', target: DEVICE });
   // When this one times out, the other one has been in flight for longer.
   await using late = await RawHttp.open(server);
-  late.writes(`POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`);
-  late.writes('Content-Length: 10\r\n\r\nabc');
-  expect((await late.reads()).status).toBe(408);
+  late.write(`POST ${INTERESTS} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`);
+  late.write('Content-Length: 10\r\n\r\nabc');
+  expect((await late.read()).status).toBe(408);
   gate.resolve({ json: '{}' });
-  expect((await connection.reads()).status).toBe(200);
+  expect((await connection.read()).status).toBe(200);
 });
 
 it('closes an idle connection after a while', async () => {
   await using server = await openListener({ bounds: { idleMs: 100 } });
   await using connection = await RawHttp.open(server);
-  expect((await connection.asks(publish(5))).status).toBe(200);
-  expect(await connection.readsToEnd()).toBe('');
+  expect((await connection.request(publish(5))).status).toBe(200);
+  expect(await connection.readToEnd()).toBe('');
 });

@@ -34,10 +34,10 @@ export async function refusedBytes(
   ...parts: (string | Uint8Array)[]
 ) {
   await using connection = await RawHttp.open(server);
-  for (const part of parts) connection.writes(part);
-  const answer = await connection.reads();
+  for (const part of parts) connection.write(part);
+  const answer = await connection.read();
   expect(answer.headers.get('connection')).toBe('close');
-  await connection.ends();
+  await connection.untilEnd();
   return refused(answer);
 }
 

@@ -55,24 +55,26 @@ function held(): { readonly endpoint: Endpoint; asked: number; answer(): void } 
 }
 
 /** The answer, or `undefined` if the connection ended without one. */
-const heard = async (connection: RawHttp): Promise<RawAnswer | undefined> =>
-  await connection.readsOrEnds();
+const received = async (connection: RawHttp): Promise<RawAnswer | undefined> =>
+  await connection.readOrEnd();
 
 describe('at the limit of connections,', () => {
   it('a new one replaces the longest idle one of the address with most connections', async () => {
     await using server = await openListener({ bounds: { connections: 4 } });
     await using honest = await open(server, NEIGHBOUR);
     const many = [await open(server), await open(server), await open(server)] as const;
-    expect((await honest.asks(GET)).status).toBe(200);
+    expect((await honest.request(GET)).status).toBe(200);
     // The first has sent the last request, so the second is idle for longest.
-    for (const one of [many[1], many[2], many[0]]) expect((await one.asks(GET)).status).toBe(200);
+    for (const one of [many[1], many[2], many[0]])
+      expect((await one.request(GET)).status).toBe(200);
     await using newcomer = await open(server, STRANGER);
-    expect((await newcomer.asks(GET)).status).toBe(200);
-    await many[1].ends();
+    expect((await newcomer.request(GET)).status).toBe(200);
+    await many[1].untilEnd();
     await using next = await open(server, '127.0.0.4');
-    expect((await next.asks(GET)).status).toBe(200);
-    await many[2].ends();
-    for (const one of [honest, newcomer, many[0]]) expect((await one.asks(GET)).status).toBe(200);
+    expect((await next.request(GET)).status).toBe(200);
+    await many[2].untilEnd();
+    for (const one of [honest, newcomer, many[0]])
+      expect((await one.request(GET)).status).toBe(200);
     expect(server.lines).toEqual([
       {
         level: 'warn',
@@ -98,17 +100,17 @@ describe('at the limit of connections,', () => {
         endpoints: { readDevice: asked.endpoint },
       });
       await using waiting = await open(server);
-      waiting.requests(GET);
+      waiting.sendRequest(GET);
       await until(() => asked.asked === 1);
       await using unfinished = await open(server);
-      unfinished.writes(bytes);
+      unfinished.write(bytes);
       await using newcomer = await open(server);
-      newcomer.requests(GET);
-      await unfinished.ends();
+      newcomer.sendRequest(GET);
+      await unfinished.untilEnd();
       await until(() => asked.asked === 2);
       asked.answer();
-      expect((await waiting.reads()).status).toBe(200);
-      expect((await newcomer.reads()).status).toBe(200);
+      expect((await waiting.read()).status).toBe(200);
+      expect((await newcomer.read()).status).toBe(200);
     },
   );
 
@@ -120,25 +122,25 @@ describe('at the limit of connections,', () => {
     });
     await using first = await open(server);
     await using second = await open(server);
-    for (const one of [first, second]) one.requests(GET);
+    for (const one of [first, second]) one.sendRequest(GET);
     await until(() => asked.asked === 2);
     await using third = await open(server);
-    third.requests(GET);
-    expect(await heard(third)).toBeUndefined();
+    third.sendRequest(GET);
+    expect(await received(third)).toBeUndefined();
     await using other = await open(server, NEIGHBOUR);
-    other.requests(GET);
-    expect(await heard(second)).toBeUndefined();
+    other.sendRequest(GET);
+    expect(await received(second)).toBeUndefined();
     await until(() => asked.asked === 3);
     asked.answer();
-    expect((await first.reads()).status).toBe(200);
-    expect((await other.reads()).status).toBe(200);
+    expect((await first.read()).status).toBe(200);
+    expect((await other.read()).status).toBe(200);
   });
 
   it('new ones are accepted as soon as one has ended', async () => {
     await using server = await openListener({ bounds: { connections: 1 } });
     for (let at = 0; at < 5; at++) {
       await using one = await open(server);
-      expect((await one.asks(GET)).status).toBe(200);
+      expect((await one.request(GET)).status).toBe(200);
     }
   });
 });
@@ -153,17 +155,17 @@ describe('at the limit of requests in flight,', () => {
     await using honest = await open(server, NEIGHBOUR);
     await using first = await open(server);
     await using second = await open(server);
-    for (const one of [honest, first, second]) one.requests(GET);
+    for (const one of [honest, first, second]) one.sendRequest(GET);
     await until(() => asked.asked === 3);
     await using third = await open(server);
-    expect(await third.asks(GET)).toMatchObject(FULL);
+    expect(await third.request(GET)).toMatchObject(FULL);
     await using stranger = await open(server, STRANGER);
-    stranger.requests(GET);
+    stranger.sendRequest(GET);
     // A request that is being executed cannot be reported as failed.
-    expect(await heard(second)).toBeUndefined();
+    expect(await received(second)).toBeUndefined();
     await until(() => asked.asked === 4);
     asked.answer();
-    for (const one of [honest, first, stranger]) expect((await one.reads()).status).toBe(200);
+    for (const one of [honest, first, stranger]) expect((await one.read()).status).toBe(200);
     expect(server.lines).toContainEqual({
       level: 'warn',
       message: 'Push requests refused: the address has too many in progress',
@@ -177,15 +179,15 @@ describe('at the limit of requests in flight,', () => {
   it('one whose body is still arriving is answered, and its connection closed', async () => {
     await using server = await openListener({ bounds: { requests: 1, requestMs: 60_000 } });
     await using slow = await open(server);
-    slow.writes(`PUT ${DEVICE}/interests HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc`);
+    slow.write(`PUT ${DEVICE}/interests HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc`);
     await until(() => server.underWay() === 1);
     await using other = await open(server, NEIGHBOUR);
     await using more = await open(server, NEIGHBOUR);
     // Each address has one, so the present one stays.
-    expect(await other.asks(GET)).toMatchObject(FULL);
-    slow.writes('abcdef');
-    expect((await slow.reads()).status).toBe(200);
-    expect((await more.asks(GET)).status).toBe(200);
+    expect(await other.request(GET)).toMatchObject(FULL);
+    slow.write('abcdef');
+    expect((await slow.read()).status).toBe(200);
+    expect((await more.request(GET)).status).toBe(200);
   });
 
   it('those with a secret key have slots of their own, shared by instance', async () => {
@@ -203,21 +205,21 @@ describe('at the limit of requests in flight,', () => {
       target: INTERESTS.replace('interests', 'users'),
     });
     await using strangers = await open(server);
-    for (const _ of [1, 2]) strangers.requests(GET);
+    for (const _ of [1, 2]) strangers.sendRequest(GET);
     await until(() => asked.asked === 2);
     await using refused = await open(server);
-    expect(await refused.asks(GET)).toMatchObject(FULL);
+    expect(await refused.request(GET)).toMatchObject(FULL);
     await using other = await open(server);
-    expect((await other.asks(publish(1))).status).toBe(200);
+    expect((await other.request(publish(1))).status).toBe(200);
     // All from one address, and with more requests than one instance may have.
     await using first = await open(server);
     await using second = await open(server);
-    first.requests(hanging(1));
-    second.requests(hanging(1));
+    first.sendRequest(hanging(1));
+    second.sendRequest(hanging(1));
     await until(() => asked.asked === 4);
-    expect(await other.asks(publish(1))).toMatchObject(FULL);
-    expect((await other.asks(publish(2))).status).toBe(200);
-    expect(await heard(second)).toBeUndefined();
+    expect(await other.request(publish(1))).toMatchObject(FULL);
+    expect((await other.request(publish(2))).status).toBe(200);
+    expect(await received(second)).toBeUndefined();
     expect(server.lines).toContainEqual(
       expect.objectContaining({
         message: 'Push requests refused: the backend has too many in progress',
@@ -240,19 +242,19 @@ describe('a request that is refused because of a rate', () => {
       body: 'x'.repeat(200),
     };
     await using connection = await open(server);
-    for (let n = 0; n < 30; n++) connection.requests(report);
-    const answer = await connection.reads();
+    for (let n = 0; n < 30; n++) connection.sendRequest(report);
+    const answer = await connection.read();
     expect([answer.status, answer.headers.get('connection')]).toEqual([429, 'close']);
-    await connection.ends();
+    await connection.untilEnd();
     expect(server.counted.get('reporting 429')).toBe(1);
   });
 
   it('gets its answer even if its body is large', async () => {
     await using server = await openListener({ endpoints: { setInterests: limitRate } });
     await using connection = await open(server);
-    connection.requests(put(900_000));
-    expect((await connection.reads()).status).toBe(429);
-    await connection.ends();
+    connection.sendRequest(put(900_000));
+    expect((await connection.read()).status).toBe(429);
+    await connection.untilEnd();
   });
 });
 
@@ -261,8 +263,8 @@ describe('new connections of one address', () => {
     await using server = await openListener({ bounds: { connectionsPerSecond: 1 } });
     const answered = async (from?: string) => {
       await using connection = await open(server, from);
-      connection.requests(GET);
-      return (await connection.readsOrEnds())?.status;
+      connection.sendRequest(GET);
+      return (await connection.readOrEnd())?.status;
     };
     const all: unknown[] = [];
     for (let n = 0; n < 7; n++) all.push(await answered());
@@ -288,7 +290,7 @@ describe('new connections of one address', () => {
     });
     for (let n = 0; n < 10; n++) {
       await using connection = await open(server);
-      expect((await connection.asks(GET)).status).toBe(200);
+      expect((await connection.request(GET)).status).toBe(200);
     }
   });
 });
@@ -302,26 +304,26 @@ describe('at the limit of bytes of bodies,', () => {
     await using server = await openListener({ bounds });
     await using first = await open(server);
     await using second = await open(server);
-    first.writes(half(90_000));
+    first.write(half(90_000));
     await until(() => server.heldBytes() >= 90_000);
-    second.writes(half(90_000));
+    second.write(half(90_000));
     await until(() => server.heldBytes() >= 180_000);
     await using other = await open(server, NEIGHBOUR);
-    expect((await other.asks(put(50_000))).status).toBe(200);
-    const refused = await second.reads();
+    expect((await other.request(put(50_000))).status).toBe(200);
+    const refused = await second.read();
     expect(refused).toMatchObject(FULL);
     expect(refused.headers.get('connection')).toBe('close');
-    await second.ends();
+    await second.untilEnd();
     await until(() => server.heldBytes() === 90_000);
   });
 
   it('the address with most bytes gets no more', async () => {
     await using server = await openListener({ bounds });
     await using first = await open(server);
-    first.writes(half(190_000));
+    first.write(half(190_000));
     await until(() => server.heldBytes() >= 190_000);
     await using second = await open(server);
-    expect(await second.asks(put(50_000))).toMatchObject(FULL);
+    expect(await second.request(put(50_000))).toMatchObject(FULL);
     expect(server.heldBytes()).toBe(190_000);
   });
 
@@ -331,11 +333,11 @@ describe('at the limit of bytes of bodies,', () => {
       endpoints: { publishToUsers: publishing },
     });
     await using first = await open(server);
-    first.writes(half(199_000));
+    first.write(half(199_000));
     await until(() => server.heldBytes() >= 199_000);
     await using backend = await open(server);
     const users = { ...publish(1, 150_000), target: INTERESTS.replace('interests', 'users') };
-    expect((await backend.asks(users)).status).toBe(200);
+    expect((await backend.request(users)).status).toBe(200);
   });
 });
 
@@ -347,16 +349,16 @@ describe('a body', () => {
     const head = `PUT ${DEVICE}/interests HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n`;
     await using slow = await open(server);
     await using fast = await open(server);
-    slow.writes(head);
-    fast.writes(`${head}${'x'.repeat(99_000)}`);
-    const dripping = setInterval(() => slow.writes('x'), 20);
-    const refused = await slow.reads();
+    slow.write(head);
+    fast.write(`${head}${'x'.repeat(99_000)}`);
+    const dripping = setInterval(() => slow.write('x'), 20);
+    const refused = await slow.read();
     clearInterval(dripping);
     expect(refused.status).toBe(408);
     expect(refused.body).toContain('it must have at least 10000 bytes per second');
-    await slow.ends();
-    fast.writes('x'.repeat(1000));
-    expect((await fast.reads()).status).toBe(200);
+    await slow.untilEnd();
+    fast.write('x'.repeat(1000));
+    expect((await fast.read()).status).toBe(200);
   });
 
   it('is not read before its head is accepted', async () => {
@@ -375,12 +377,12 @@ describe('a body', () => {
     });
     await using connection = await open(server);
     await using other = await open(server);
-    connection.requests(put(1_000_000));
+    connection.sendRequest(put(1_000_000));
     // By then the server has read what has arrived.
-    for (let at = 0; at < 20; at++) await other.asks(GET);
+    for (let at = 0; at < 20; at++) await other.request(GET);
     expect([server.underWay(), server.heldBytes()]).toEqual([1, 0]);
     known.resolve(undefined);
-    expect((await connection.reads()).status).toBe(200);
+    expect((await connection.read()).status).toBe(200);
     expect(bytes).toBe(1_000_000);
   });
 
@@ -395,9 +397,9 @@ describe('a body', () => {
       },
     });
     await using connection = await open(server);
-    connection.requests(put(1_000_000));
-    expect((await connection.reads()).status).toBe(404);
-    expect((await connection.asks(GET)).status).toBe(200);
+    connection.sendRequest(put(1_000_000));
+    expect((await connection.read()).status).toBe(404);
+    expect((await connection.request(GET)).status).toBe(200);
     expect(server.heldBytes()).toBe(0);
   });
 });
@@ -407,9 +409,9 @@ describe('a query', () => {
     await using server = await openListener();
     await using connection = await open(server);
     const target = (count: number) => `${DEVICE}?${Array(count).fill('a=1').join('&')}`;
-    expect((await connection.asks({ method: 'GET', target: target(100) })).status).toBe(200);
+    expect((await connection.request({ method: 'GET', target: target(100) })).status).toBe(200);
     for (const count of [101, 3000]) {
-      const answer = await connection.asks({ method: 'GET', target: target(count) });
+      const answer = await connection.request({ method: 'GET', target: target(count) });
       expect(answer).toMatchObject({
         status: 400,
         body: expect.stringContaining('The query may have 100 parameters at most'),
@@ -448,7 +450,7 @@ describe('the address of a client', () => {
       endpoints: { readDevice: addresses },
     });
     await using connection = await open(server);
-    const answer = await connection.asks(from(headers as Record<string, string>));
+    const answer = await connection.request(from(headers as Record<string, string>));
     expect(JSON.parse(answer.body)).toEqual({ address, addressKey });
   });
 
@@ -461,20 +463,20 @@ describe('the address of a client', () => {
     });
     await using proxy = await open(server);
     await using second = await open(server);
-    proxy.requests(from({ 'x-forwarded-for': '192.0.2.7' }));
-    second.requests(from({ 'x-forwarded-for': '192.0.2.7' }));
+    proxy.sendRequest(from({ 'x-forwarded-for': '192.0.2.7' }));
+    second.sendRequest(from({ 'x-forwarded-for': '192.0.2.7' }));
     await until(() => asked.asked === 2);
     await using refused = await open(server);
-    expect(await refused.asks(from({ 'x-forwarded-for': '192.0.2.7' }))).toMatchObject(FULL);
+    expect(await refused.request(from({ 'x-forwarded-for': '192.0.2.7' }))).toMatchObject(FULL);
     await using third = await open(server);
-    third.requests(from({ 'x-forwarded-for': '192.0.2.8' }));
-    expect(await heard(second)).toBeUndefined();
+    third.sendRequest(from({ 'x-forwarded-for': '192.0.2.8' }));
+    expect(await received(second)).toBeUndefined();
     const lines = server.lines.filter(({ message }) =>
       message.startsWith('Push requests refused: the address'),
     );
     expect(lines).toMatchObject([{ address: '192.0.2.7' }]);
     asked.answer();
-    expect((await third.reads()).status).toBe(200);
+    expect((await third.read()).status).toBe(200);
   });
 });
 
@@ -483,13 +485,14 @@ describe('lines of the log about refused requests', () => {
     await using server = await openListener();
     await using connection = await open(server);
     const nowhere: RawRequest = { method: 'GET', target: '/nowhere' };
-    for (let at = 0; at < 150; at++) expect((await connection.asks(nowhere)).status).toBe(404);
+    for (let at = 0; at < 150; at++) expect((await connection.request(nowhere)).status).toBe(404);
     const lines = () => server.lines.filter(({ message }) => message === 'Push request refused');
     expect(lines().length).toBeLessThan(130);
     await using other = await open(server, NEIGHBOUR);
     const before = lines().length;
-    expect((await other.asks(nowhere)).status).toBe(404);
+    expect((await other.request(nowhere)).status).toBe(404);
     expect(lines()).toHaveLength(before + 1);
-    while (!lines().some(({ notLogged }) => Number(notLogged) > 20)) await connection.asks(nowhere);
+    while (!lines().some(({ notLogged }) => Number(notLogged) > 20))
+      await connection.request(nowhere);
   });
 });

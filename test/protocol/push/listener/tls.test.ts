@@ -15,21 +15,21 @@ describe('with a certificate', () => {
     await using server = await openListener({ tls: untrusted });
     expect(server.listener.address.tls).toBe(true);
     await using connection = await RawHttp.open(server, { tls: true });
-    expect((await connection.asks(publish(10_000))).status).toBe(200);
-    connection.requests(publish(10));
-    connection.writes('GARBAGE\r\n\r\n');
-    expect((await connection.reads()).status).toBe(200);
-    expect(refused(await connection.reads())[0]).toBe(400);
-    await connection.ends();
+    expect((await connection.request(publish(10_000))).status).toBe(200);
+    connection.sendRequest(publish(10));
+    connection.write('GARBAGE\r\n\r\n');
+    expect((await connection.read()).status).toBe(200);
+    expect(refused(await connection.read())[0]).toBe(400);
+    await connection.untilEnd();
   });
 
   it('closes a connection with plain HTTP, and keeps running', async () => {
     await using server = await openListener({ tls: untrusted });
     await using plain = await RawHttp.open(server);
-    plain.writes('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    expect(await plain.readsToEnd()).not.toStartWith('HTTP');
+    plain.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(await plain.readToEnd()).not.toStartWith('HTTP');
     await using connection = await RawHttp.open(server, { tls: true });
-    expect((await connection.asks(publish(5))).status).toBe(200);
+    expect((await connection.request(publish(5))).status).toBe(200);
   });
 
   it('uses a new one for new connections, and lets old connections finish', async () => {
@@ -49,15 +49,15 @@ describe('with a certificate', () => {
     const [one, two] = [selfSigned(directory, 'one'), selfSigned(directory, 'two')];
     expect(await certificateOf(server)).toBe('127.0.0.1');
     await using waiting = await RawHttp.open(server, { tls: true });
-    waiting.requests({ method: 'GET', target: DEVICE });
+    waiting.sendRequest({ method: 'GET', target: DEVICE });
     await asked.promise;
 
     await server.listener.replaceCertificate(one);
     expect(await certificateOf(server)).toBe('one');
     gate.resolve({ json: '{}' });
-    const answer = await waiting.reads();
+    const answer = await waiting.read();
     expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
-    await waiting.ends();
+    await waiting.untilEnd();
 
     // Both at once: the later one wins.
     await Promise.all([
@@ -68,13 +68,13 @@ describe('with a certificate', () => {
     await server.listener.replaceCertificate(two);
     expect(await certificateOf(server)).toBe('two');
     await using connection = await RawHttp.open(server, { tls: true });
-    expect((await connection.asks(publish(5))).status).toBe(200);
+    expect((await connection.request(publish(5))).status).toBe(200);
   });
 
   it('keeps the old one if the new one cannot be used', async () => {
     await using server = await openListener({ tls: untrusted });
     await using before = await RawHttp.open(server, { tls: true });
-    expect((await before.asks(publish(5))).status).toBe(200);
+    expect((await before.request(publish(5))).status).toBe(200);
     const other = selfSigned(directory, 'other');
     for (const tls of [
       { cert: other.cert, key: untrusted.key },
@@ -83,14 +83,14 @@ describe('with a certificate', () => {
       await expect(server.listener.replaceCertificate(tls)).rejects.toThrow();
       expect(await certificateOf(server)).toBe('127.0.0.1');
     }
-    expect((await before.asks(publish(5))).status).toBe(200);
+    expect((await before.request(publish(5))).status).toBe(200);
   });
 
   it('is ignored without TLS', async () => {
     await using server = await openListener();
     await server.listener.replaceCertificate(untrusted);
     await using connection = await RawHttp.open(server);
-    expect((await connection.asks(publish(5))).status).toBe(200);
+    expect((await connection.request(publish(5))).status).toBe(200);
   });
 });
 

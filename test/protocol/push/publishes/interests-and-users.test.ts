@@ -71,10 +71,10 @@ describe('a publish to interests', () => {
     for (const host of [`${INSTANCE.id}.push.test`, `${NEIGHBOUR.id}.push.test`, 'push.test']) {
       await using connection = await open(server);
       const body = JSON.stringify(TO_INTERESTS);
-      connection.writes(
+      connection.write(
         `POST ${publishes('/interests')} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${BACKEND.authorization}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
       );
-      expect(seen(await connection.reads()).status).toBe(200);
+      expect(seen(await connection.read()).status).toBe(200);
     }
   });
 

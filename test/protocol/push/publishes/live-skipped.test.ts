@@ -36,7 +36,7 @@ it('the app is over its daily quota', async () => {
   await planned(server, await publishesLive(server, ['ann']));
   await using ann = await userConnects(server, 'ann');
   await skips(server, await publishesLive(server, ['ann']), 'over-quota');
-  await ann.hearsNothing();
+  await ann.receiveNothing();
 });
 
 it('the instance is unlinked from its app before the publish is due', async () => {
@@ -48,5 +48,5 @@ it('the instance is unlinked from its app before the publish is due', async () =
   await reconfigure(server, {});
   expect(await statusOf(server, id)).toMatchObject({ live: { state: 'scheduled' } });
   await skips(server, id, 'not-allowed');
-  await ann.hearsNothing();
+  await ann.receiveNothing();
 });

@@ -25,17 +25,17 @@ export async function userConnects(
   { path = NATIVE, ...data }: { readonly path?: string; readonly live?: boolean } = {},
 ): Promise<LiveClient> {
   const client = await RawClient.connect(server, { path });
-  client.says(signIn(client.socketId, { id: user, ...data }));
-  const { event } = await client.hears();
+  client.send(signIn(client.socketId, { id: user, ...data }));
+  const { event } = await client.receive();
   if (event !== 'pusher:signin_success') throw new Error(`Not signed in: ${event}`);
-  await client.subscribes(`#server-to-user-${user}`);
+  await client.subscribe(`#server-to-user-${user}`);
   return client;
 }
 
 /** Receives the event of a publish and the ping behind it. Returns the payload of the ping. */
 export async function hearsAsk(client: RawClient): Promise<string> {
-  await client.hears();
-  const ping = await client.hears();
+  await client.receive();
+  const ping = await client.receive();
   if (ping.event !== WS_PING) throw new Error(`Heard ${ping.event}`);
   return String(ping.data);
 }
@@ -52,8 +52,8 @@ const requests = new PushRequests(INSTANCE);
 export async function registers(server: Pick<Fanfare, 'pushPort'>, user: string): Promise<string> {
   await using connection = await RawHttp.open({ port: server.pushPort });
   const registered = requests.registerFcm(`${user}-${crypto.randomUUID()}`);
-  const { id } = JSON.parse((await connection.asks(registered)).body);
-  await connection.asks(requests.setUser(id, user));
+  const { id } = JSON.parse((await connection.request(registered)).body);
+  await connection.request(requests.setUser(id, user));
   return id;
 }
 

@@ -102,19 +102,19 @@ describe('a publish with a live part', () => {
     const live = `{"event":"order","data":${data.replace(':', ' : ')}}`;
     const body = `{"users":["ida"],${others()}"live":${live},"web":${JSON.stringify(WEB)}}`;
     expect(await publish(server, '/users', body)).toMatchObject({ status: 200 });
-    expect(await ida.hears()).toMatchObject({ event: 'order', data });
+    expect(await ida.receive()).toMatchObject({ event: 'order', data });
   });
 
   it('reaches a user in the app and those who are not there by push', async () => {
     for (const user of ['ann', 'bob']) await registers(server, user);
     await using ann = await userConnects(server, 'ann');
     const id = await publishesLive(server, ['ann', 'bob']);
-    expect(await ann.hears()).toEqual({
+    expect(await ann.receive()).toEqual({
       event: 'new-message',
       channel: '#server-to-user-ann',
       data: '{"room":7}',
     });
-    const ping = await ann.hears();
+    const ping = await ann.receive();
     expect(ping.event).toBe(WS_PING);
     ann.writeBytes(clientFrame(10, String(ping.data)));
     expect(await planned(server, id)).toMatchObject({
@@ -160,7 +160,7 @@ describe('a publish with a live part', () => {
     await using eve = await userConnects(server, 'eve', { path: pathOf(7) });
     const first = await publishesLive(server, ['eve'], { live: { waitSeconds: 1 } });
     const ping = await hearsAsk(eve);
-    expect(await eve.hears()).toMatchObject({ event: 'pusher:ping' });
+    expect(await eve.receive()).toMatchObject({ event: 'pusher:ping' });
     eve.writeBytes(clientFrame(10, ping));
     expect(await planned(server, first)).toMatchObject({
       live: { reached: 0, silent: 1 },
@@ -168,12 +168,12 @@ describe('a publish with a live part', () => {
     });
     const second = await publishesLive(server, ['eve'], { live: { waitSeconds: 60 } });
     await hearsAsk(eve);
-    await eve.hears();
+    await eve.receive();
     // The answer to the first ping, which was owed.
-    eve.says({ event: 'pusher:pong', data: {} });
+    eve.send({ event: 'pusher:pong', data: {} });
     await eve.serverSettled();
     expect(await statusOf(server, second)).toMatchObject({ live: { state: 'asking' } });
-    eve.says({ event: 'pusher:pong', data: {} });
+    eve.send({ event: 'pusher:pong', data: {} });
     expect(await planned(server, second)).toMatchObject({
       live: { reached: 1 },
       platforms: { fcm: { planned: 0 } },
@@ -213,11 +213,11 @@ describe('a publish with a live part', () => {
   it('does not count connections that are away, of programs, or that are not subscribed to the channel', async () => {
     for (const user of ['hal', 'ina', 'jon']) await registers(server, user);
     await using away = await userConnects(server, 'hal');
-    away.says({ event: 'fanfare:away', data: { away: true } });
+    away.send({ event: 'fanfare:away', data: { away: true } });
     await using program = await userConnects(server, 'ina', { live: false });
     await using other = await userConnects(server, 'jon');
-    other.says({ event: 'pusher:unsubscribe', data: { channel: '#server-to-user-jon' } });
-    await Promise.all([away, program, other].map((client) => client.pings()));
+    other.send({ event: 'pusher:unsubscribe', data: { channel: '#server-to-user-jon' } });
+    await Promise.all([away, program, other].map((client) => client.ping()));
     const id = await publishesLive(server, ['hal', 'ina', 'jon'], { live: { waitSeconds: 60 } });
     expect(await planned(server, id)).toMatchObject({
       live: { absent: 3, connections: 0 },
@@ -225,10 +225,10 @@ describe('a publish with a live part', () => {
     });
     // They receive everything.
     for (const client of [away, program]) {
-      expect((await client.hears()).event).toBe('new-message');
-      await client.hearsNothing();
+      expect((await client.receive()).event).toBe('new-message');
+      await client.receiveNothing();
     }
-    away.says({ event: 'fanfare:away', data: '{"away":false}' });
+    away.send({ event: 'fanfare:away', data: '{"away":false}' });
     const back = await publishesLive(server, ['hal']);
     await answers(away);
     expect(await planned(server, back)).toMatchObject({ live: { reached: 1 } });
@@ -236,8 +236,8 @@ describe('a publish with a live part', () => {
 
   it('refuses a message about being away without a valid value', async () => {
     await using client = await RawClient.connect(server);
-    client.says({ event: 'fanfare:away', data: { away: 'yes' } });
-    expect(await client.hears()).toMatchObject({
+    client.send({ event: 'fanfare:away', data: { away: 'yes' } });
+    expect(await client.receive()).toMatchObject({
       event: 'pusher:error',
       data: { message: 'Invalid fanfare:away message: data.away must be true or false' },
     });
@@ -249,12 +249,12 @@ describe('a publish with a live part', () => {
     await using lea = await userConnects(server, 'lea');
     await using stranger = await RawClient.connect(server);
     for (const client of [kim, stranger]) {
-      await client.subscribes('private-room', channelAuth(client.socketId, 'private-room'));
+      await client.subscribe('private-room', channelAuth(client.socketId, 'private-room'));
     }
     const live = { channel: 'private-room', data: 'a text' };
     const id = await publishesLive(server, ['kim', 'lea'], { live });
     await answers(kim);
-    expect(await stranger.hears()).toEqual({
+    expect(await stranger.receive()).toEqual({
       event: 'new-message',
       channel: 'private-room',
       data: 'a text',
@@ -263,8 +263,8 @@ describe('a publish with a live part', () => {
       live: { reached: 1, absent: 1, connections: 1 },
       platforms: { fcm: { planned: 1 } },
     });
-    await stranger.hearsNothing();
-    await lea.hearsNothing();
+    await stranger.receiveNothing();
+    await lea.receiveNothing();
   });
 
   it('asks the members of a presence channel too, who need not sign in', async () => {
@@ -272,7 +272,7 @@ describe('a publish with a live part', () => {
     await using nia = await RawClient.connect(server, { path: NATIVE });
     const data = JSON.stringify({ user_id: 'nia' });
     const auth = channelAuth(nia.socketId, 'presence-live', data);
-    await nia.subscribes('presence-live', auth);
+    await nia.subscribe('presence-live', auth);
     const live = { channel: 'presence-live' };
     const id = await publishesLive(server, ['nia', 'oli'], { live });
     await answers(nia);
@@ -281,8 +281,8 @@ describe('a publish with a live part', () => {
       platforms: { fcm: { planned: 1 } },
     });
 
-    nia.says({ event: 'pusher:unsubscribe', data: { channel: 'presence-live' } });
-    await nia.subscribes('news');
+    nia.send({ event: 'pusher:unsubscribe', data: { channel: 'presence-live' } });
+    await nia.subscribe('news');
     const after = await publishesLive(server, ['nia'], { live });
     expect(await planned(server, after)).toMatchObject({ live: { absent: 1, connections: 0 } });
   });
@@ -298,7 +298,7 @@ describe('a publish with a live part', () => {
     expect(second).toBe(first);
     await answers(mia);
     await planned(server, first);
-    await mia.hearsNothing();
+    await mia.receiveNothing();
   });
 
   it('asks when it is due', async () => {

@@ -55,9 +55,9 @@ const requests = new PushRequests(INSTANCE);
 async function follows(interest: string, user?: string): Promise<string> {
   await using connection = await RawHttp.open({ port: server.pushPort });
   const registered = requests.registerFcm(crypto.randomUUID());
-  const { id } = JSON.parse((await connection.asks(registered)).body);
-  await connection.asks(requests.setInterests(id, [interest]));
-  if (user !== undefined) await connection.asks(requests.setUser(id, user));
+  const { id } = JSON.parse((await connection.request(registered)).body);
+  await connection.request(requests.setInterests(id, [interest]));
+  if (user !== undefined) await connection.request(requests.setUser(id, user));
   return id;
 }
 
@@ -105,17 +105,17 @@ describe('a push rule with an interest', () => {
     await using ann = await userConnects(server, 'ann');
     await using bob = await userConnects(server, 'bob');
     await using stranger = await RawClient.connect(server);
-    for (const client of [ann, stranger]) await client.subscribes(channel);
+    for (const client of [ann, stranger]) await client.subscribe(channel);
     await send(channel, { title: 'Fire' });
     await answers(ann);
-    expect(await stranger.hears()).toMatchObject({ event: 'alert' });
+    expect(await stranger.receive()).toMatchObject({ event: 'alert' });
     expect(await publishOf(channel)).toMatchObject({
       rule: { app: '3', channel, event: 'alert' },
       live: { state: 'done', users: 1, reached: 1, silent: 0, connections: 1 },
       // Bob's, who is not subscribed to the channel, and the one of nobody.
       platforms: { fcm: { planned: 2 } },
     });
-    for (const client of [stranger, bob]) await client.hearsNothing();
+    for (const client of [stranger, bob]) await client.receiveNothing();
     const [id] = await publishesOf(channel);
     const path = publishes(`/${id}/devices/${device}`);
     const explained = await ask(server, 'GET', path, { headers: BACKEND });
@@ -144,10 +144,10 @@ describe('a push rule with users', () => {
     const channel = fresh('private-room-');
     for (const user of ['fay', 'gus']) await registers(server, user);
     await using fay = await userConnects(server, 'fay');
-    await fay.subscribes(channel, channelAuth(fay.socketId, channel));
+    await fay.subscribe(channel, channelAuth(fay.socketId, channel));
     await send(channel, { title: 'Fire', to: ['fay', 'gus'] });
     await answers(fay);
-    await fay.hearsNothing();
+    await fay.receiveNothing();
     expect(await publishOf(channel)).toMatchObject({
       live: { users: 2, reached: 1, absent: 1 },
       platforms: { fcm: { planned: 1 } },
@@ -159,7 +159,7 @@ describe('a push rule with users', () => {
     await registers(server, 'hal');
     await using hal = await RawClient.connect(server, { path: NATIVE });
     const auth = channelAuth(hal.socketId, channel, JSON.stringify({ user_id: 'hal' }));
-    await hal.subscribes(channel, auth);
+    await hal.subscribe(channel, auth);
     await send(channel, { title: 1, message: { to: 'hal' } });
     await answers(hal);
     expect(await publishOf(channel)).toMatchObject({
@@ -172,10 +172,10 @@ describe('a push rule with users', () => {
     const channel = fresh('private-room-');
     await registers(server, 'ina');
     await using client = await RawClient.connect(server);
-    await client.subscribes(channel, channelAuth(client.socketId, channel));
+    await client.subscribe(channel, channelAuth(client.socketId, channel));
     const data = { title: 'Hi', to: 'ina' };
-    client.says({ event: 'client-other', channel, data: JSON.stringify(data) });
-    client.says({ event: 'client-alert', channel, data: JSON.stringify(data) });
+    client.send({ event: 'client-other', channel, data: JSON.stringify(data) });
+    client.send({ event: 'client-alert', channel, data: JSON.stringify(data) });
     expect(await publishOf(channel)).toMatchObject({
       rule: { event: 'client-alert' },
       platforms: { fcm: { planned: 1 } },

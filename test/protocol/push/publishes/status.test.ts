@@ -193,23 +193,23 @@ describe('an unknown publish', () => {
 describe('a request for a publish', () => {
   it.each(['GET', 'DELETE'])('needs a secret key of its instance: %s', async (method) => {
     const id = await published(server, { ...TO_INTERESTS, sendAt: inAnHour() });
-    const asks = (headers: Readonly<Record<string, string>>, instance: string = INSTANCE.id) =>
+    const request = (headers: Readonly<Record<string, string>>, instance: string = INSTANCE.id) =>
       ask(server, method, publishes(`/${id}`, instance), { headers });
-    expect(await asks({})).toMatchObject(refusal(400, 'Incomplete Request', /Authorization/));
+    expect(await request({})).toMatchObject(refusal(400, 'Incomplete Request', /Authorization/));
     for (const authorization of [
       'Bearer wrong',
       'Bearer',
       INSTANCE.secretKey,
       `Bearer ${NEIGHBOUR.secretKey}`,
     ]) {
-      expect(await asks({ authorization })).toMatchObject(
+      expect(await request({ authorization })).toMatchObject(
         refusal(401, 'Unauthorized', 'Incorrect Secret Key'),
       );
     }
     for (const instance of [UNKNOWN, 'x']) {
-      expect(await asks(BACKEND, instance)).toMatchObject(NO_INSTANCE);
+      expect(await request(BACKEND, instance)).toMatchObject(NO_INSTANCE);
     }
-    expect(await asks(BACKEND, '')).toMatchObject(
+    expect(await request(BACKEND, '')).toMatchObject(
       refusal(400, 'Incomplete Request', /instance-id/),
     );
     expect(stateOf(await statusOf(id))).toBe('scheduled');
