@@ -150,7 +150,7 @@ const attacks: Readonly<Record<string, () => Promise<object>>> = {
   },
 
   /** Sends requests whose target is expensive to read before the sender is known. */
-  async sendRequest() {
+  async requests() {
     const target = String(options['target']);
     const perSecond = Number(options['perSecond'] ?? 0);
     let sent = 0;

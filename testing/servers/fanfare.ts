@@ -146,8 +146,7 @@ async function startOne(options: FanfareOptions): Promise<Fanfare> {
     ['serve', '--config', file],
     directory,
     { ...threadsIn(options.threads), ...options.environment },
-    options.program,
-    options.openFilesMax,
+    options,
   ).catch((error) => {
     rmSync(directory, { recursive: true, force: true });
     throw error;
@@ -237,8 +236,7 @@ export async function spawnFanfare(
   args: readonly string[],
   directory: string,
   environment: Readonly<Record<string, string>> = {},
-  program?: string,
-  openFilesMax?: number,
+  { program, openFilesMax }: Pick<FanfareOptions, 'program' | 'openFilesMax'> = {},
 ): Promise<Fanfare> {
   const limited =
     openFilesMax === undefined

@@ -9,7 +9,7 @@ const FILL_MS = 60_000;
 /** Takes tokens one by one until one is refused; returns how many it got. */
 function drain(rates: FairRateLimiter<string>, member: string, nowMs: number): number {
   let taken = 0;
-  while (rates.take('group', member, RATE, nowMs)) taken++;
+  while (rates.take({ group: 'group', member }, RATE, nowMs)) taken++;
   return taken;
 }
 
@@ -26,9 +26,9 @@ describe('a rate limit shared by members', () => {
   it('gives a burst to many members that each take little', () => {
     const rates = new FairRateLimiter<string>();
     for (let member = 0; member < 6_000; member++) {
-      expect(rates.take('group', `${member}`, RATE, 0)).toBe(true);
+      expect(rates.take({ group: 'group', member: `${member}` }, RATE, 0)).toBe(true);
     }
-    expect(rates.take('group', 'another', RATE, 0)).toBe(false);
+    expect(rates.take({ group: 'group', member: 'another' }, RATE, 0)).toBe(false);
   });
 
   it('serves members that take little beside many greedy ones', () => {
@@ -43,7 +43,10 @@ describe('a rate limit shared by members', () => {
       if (nowMs < 1_000) continue;
       // A new member every 100 ms, as when phones are switched on.
       for (let n = 0; n < 3; n++) {
-        expect([nowMs, rates.take('group', `new at ${nowMs}`, RATE, nowMs)]).toEqual([nowMs, true]);
+        expect([
+          nowMs,
+          rates.take({ group: 'group', member: `new at ${nowMs}` }, RATE, nowMs),
+        ]).toEqual([nowMs, true]);
       }
     }
     // What the new members left of three minutes.
@@ -56,7 +59,7 @@ describe('a rate limit shared by members', () => {
     const taken = Array<number>(200).fill(0);
     for (let nowMs = 0; nowMs <= 8 * FILL_MS; nowMs += 500) {
       for (let n = 0; n < taken.length; n++) {
-        while (rates.take('group', `${n}`, rate, nowMs, 10)) {
+        while (rates.take({ group: 'group', member: `${n}` }, rate, nowMs, 10)) {
           if (nowMs >= 5 * FILL_MS) taken[n] = (taken[n] ?? 0) + 10;
         }
       }
@@ -69,11 +72,14 @@ describe('a rate limit shared by members', () => {
     const rate: Rate = { perSecond: 5_000, burst: 300_000 };
     for (let nowMs = 0; nowMs <= 20 * FILL_MS; nowMs += 360) {
       for (let n = 0; n < 20; n++) {
-        while (rates.take('group', `greedy ${n}`, rate, nowMs, 500));
+        while (rates.take({ group: 'group', member: `greedy ${n}` }, rate, nowMs, 500));
       }
       if (nowMs === 0) continue;
       // What one of them writes.
-      expect([nowMs, rates.take('group', 'carrier', rate, nowMs, 10)]).toEqual([nowMs, true]);
+      expect([nowMs, rates.take({ group: 'group', member: 'carrier' }, rate, nowMs, 10)]).toEqual([
+        nowMs,
+        true,
+      ]);
     }
   });
 
@@ -85,30 +91,31 @@ describe('a rate limit shared by members', () => {
 
   it('keeps groups apart', () => {
     const rates = new FairRateLimiter<number>();
-    while (rates.take(1, 'a', RATE, 0));
-    expect(rates.take(2, 'a', RATE, 0, 6_000)).toBe(true);
+    while (rates.take({ group: 1, member: 'a' }, RATE, 0));
+    expect(rates.take({ group: 2, member: 'a' }, RATE, 0, 6_000)).toBe(true);
   });
 
   it('allows a cost as large as the bucket', () => {
     const rates = new FairRateLimiter<string>();
-    expect(rates.take('group', 'a', RATE, 0, 6_000)).toBe(true);
-    expect(rates.take('group', 'a', RATE, 1_000)).toBe(false);
-    expect(rates.take('group', 'a', RATE, FILL_MS, 6_000)).toBe(true);
+    expect(rates.take({ group: 'group', member: 'a' }, RATE, 0, 6_000)).toBe(true);
+    expect(rates.take({ group: 'group', member: 'a' }, RATE, 1_000)).toBe(false);
+    expect(rates.take({ group: 'group', member: 'a' }, RATE, FILL_MS, 6_000)).toBe(true);
   });
 
   it('continues after the clock was set back', () => {
     const rates = new FairRateLimiter<string>();
     drain(rates, 'a', FILL_MS);
-    expect(rates.take('group', 'b', RATE, 0)).toBe(true);
-    expect(rates.take('group', 'a', RATE, 0)).toBe(false);
-    expect(rates.take('group', 'a', RATE, 2_000)).toBe(true);
+    expect(rates.take({ group: 'group', member: 'b' }, RATE, 0)).toBe(true);
+    expect(rates.take({ group: 'group', member: 'a' }, RATE, 0)).toBe(false);
+    expect(rates.take({ group: 'group', member: 'a' }, RATE, 2_000)).toBe(true);
   });
 
   it('forgets members that have taken nothing for a while, and the oldest beyond a number', () => {
     const rates = new FairRateLimiter<string>(100);
-    for (let member = 0; member < 1_000; member++) rates.take('group', `${member}`, RATE, 0);
+    for (let member = 0; member < 1_000; member++)
+      rates.take({ group: 'group', member: `${member}` }, RATE, 0);
     expect(rates.size).toBe(100);
-    rates.take('group', 'later', RATE, 6 * FILL_MS);
+    rates.take({ group: 'group', member: 'later' }, RATE, 6 * FILL_MS);
     expect(rates.size).toBe(1);
   });
 });

@@ -15,6 +15,12 @@ const SHARE = 1 / 20;
 /** What each member may have however little is left: the requests of one phone that starts. */
 const FEW_TOKENS = 10;
 
+/** A member of a group that shares a bucket. */
+export interface Member<Group extends string | number> {
+  readonly group: Group;
+  readonly member: string;
+}
+
 interface Taken {
   readonly tokens: number;
   readonly atMs: number;
@@ -39,8 +45,8 @@ export class FairRateLimiter<Group extends string | number> {
     this.membersMax = membersMax;
   }
 
-  /** Takes `tokens` for a member from the bucket of its group, if they are there and within the member's share. */
-  take(group: Group, member: string, rate: Rate, nowMs: number, tokens = 1): boolean {
+  /** Takes `tokens` from the bucket of the member's group, if they are there and within the member's share. */
+  take({ group, member }: Member<Group>, rate: Rate, nowMs: number, tokens = 1): boolean {
     const key = `${group} ${member}`;
     const fillMs = (rate.burst * 1000) / rate.perSecond;
     const taken = tokens + this.takenLately(key, fillMs, nowMs);

@@ -33,7 +33,7 @@ async function startAgain(server: Fanfare, offsetMs: number): Promise<Fanfare> {
     ['serve', '--config', join(server.directory, 'config.json')],
     server.directory,
     { CLOCK_OFFSET_MS: String(offsetMs) },
-    PROGRAM,
+    { program: PROGRAM },
   );
 }
 

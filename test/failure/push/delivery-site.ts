@@ -459,9 +459,9 @@ function webReach(web: FakeWebPush, vapidKey: string): Reach {
 
 function spawn(
   directory: string,
-  { program }: SiteOptions,
+  options: SiteOptions,
   environment: Readonly<Record<string, string>> | undefined,
 ): Promise<Fanfare> {
   const args = ['serve', '--config', join(directory, 'config.json')];
-  return spawnFanfare(args, directory, environment, program);
+  return spawnFanfare(args, directory, environment, options);
 }

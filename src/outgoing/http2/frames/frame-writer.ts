@@ -58,6 +58,7 @@ export class FrameWriter {
   }
 
   /** Writes a DATA frame. The caller plans a flush. */
+  // biome-ignore lint/complexity/useMaxParams: an object for each frame would cost more than the frame
   data(streamId: number, flags: number, body: Uint8Array, start: number, end: number): void {
     this.out.reserve(FRAME_HEADER_BYTES + end - start);
     this.out.frame(end - start, FRAME.data, flags, streamId);

@@ -105,7 +105,7 @@ export class DeviceRates {
     const rate = rateOf(limit);
     const tokens = costIn(rate, cost);
     if (limit === 0) return undefined;
-    if (this.byInstance[kind].take(number, addressKey, rate, now(), tokens)) {
+    if (this.byInstance[kind].take({ group: number, member: addressKey }, rate, now(), tokens)) {
       this.report[kind](number, rate, tokens);
       return undefined;
     }
