@@ -10,6 +10,7 @@ import {
 } from './manage-tenants.ts';
 import { merged, type Settings } from './merged.ts';
 import { OperationRefused } from './operation-refused.ts';
+import { refuseUnusablePayloads } from './push-rule-payloads.ts';
 import { appKind } from './tenant-kind.ts';
 import { withWholeUrls } from './webhook-url.ts';
 
@@ -37,6 +38,7 @@ export class AppAdmin extends TenantAdmin<AppStore, StoredApp, App> {
     return this.enqueue(async () => {
       this.requireSharedStore();
       const settings = withWholeUrls(given.settings);
+      refuseUnusablePayloads(settings);
       const names = keys.map(({ key }) => key);
       checkKeys('keys', names);
       const configured = this.configured();
@@ -110,6 +112,7 @@ function changed(
   app: Pick<StoredApp, 'name' | 'enabled' | 'settings'>,
   { name, enabled, settings }: AppChange,
 ): Pick<StoredApp, 'name' | 'enabled' | 'settings'> {
+  refuseUnusablePayloads(settings);
   return {
     name: name ?? app.name,
     enabled: enabled ?? app.enabled,

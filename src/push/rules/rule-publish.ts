@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
+import { fillObject } from './placeholders.ts';
 
 /** What a rule makes of an event: payloads with placeholders, and who gets them. */
 export interface RuleTemplate {
@@ -26,7 +27,7 @@ export function bodyOfRule(
   const fields = readData(data);
   if (fields === undefined) return new Unfit('the data is no JSON object');
   const filling = new Filling(fields);
-  const filled = filling.fillObject(payloads);
+  const filled = fillObject(payloads, (path) => filling.take(path));
   if (filling.fault !== undefined) return filling.fault;
   if (users === undefined) return { ...filled, interests: [interest] };
   const ids = readUsers(valueAt(fields, users));
@@ -44,12 +45,10 @@ function readData(data: string): JsonObject | undefined {
   }
 }
 
-const PLACEHOLDER = /\{\{\s*([^{}]+?)\s*\}\}/g;
-
 /** The limit of characters that placeholders may add to one publish. No gateway accepts as many. */
 const FILLED_MAX = 32_768;
 
-/** Replaces the placeholders in the texts of a value. */
+/** Looks up what replaces placeholders. */
 class Filling {
   private readonly fields: JsonObject;
   private room = FILLED_MAX;
@@ -60,17 +59,7 @@ class Filling {
     this.fields = fields;
   }
 
-  fill(value: unknown): unknown {
-    if (typeof value === 'string') return value.replace(PLACEHOLDER, (_, path) => this.take(path));
-    if (Array.isArray(value)) return value.map((one) => this.fill(one));
-    return isJsonObject(value) ? this.fillObject(value) : value;
-  }
-
-  fillObject(object: JsonObject): JsonObject {
-    return Object.fromEntries(Object.entries(object).map(([name, one]) => [name, this.fill(one)]));
-  }
-
-  private take(path: string): string {
+  take(path: string): string {
     const value = valueAt(this.fields, path);
     if (!isIdentifier(value)) {
       this.fault ??= new Unfit(`the field ${path} of the data is no text or number`);

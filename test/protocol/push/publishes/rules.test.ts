@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { admin } from '../../../../testing/clients/admin-api.ts';
+import { admin, makeApp } from '../../../../testing/clients/admin-api.ts';
 import { PushRequests } from '../../../../testing/clients/push-requests.ts';
 import { RawClient } from '../../../../testing/clients/raw-client.ts';
 import { RawHttp } from '../../../../testing/clients/raw-http.ts';
@@ -239,5 +239,26 @@ describe('a push rule', () => {
     await send(last, { title: 'Fire' });
     await publishOf(last);
     expect(await counted('published')).toBe(before + 1);
+  });
+
+  it('is refused by the admin API if its payload is wrong for every event', async () => {
+    const app = await makeApp(server);
+    const wrong = rule('b', { interest: 'b', fcm: { ...fcm, priority: 'soon' } });
+    const body = { pushRules: [rule('a', { interest: 'a' }), wrong] };
+    for (const [method, path] of [
+      ['POST', '/apps'],
+      ['PATCH', `/apps/${app.id}`],
+      ['PATCH', `/apps/${app.id}?dry-run`],
+    ] as const) {
+      expect(await admin(server, method, path, { body })).toMatchObject({
+        status: 400,
+        json: {
+          field: 'pushRules[1].fcm.priority',
+          error: expect.stringMatching(/^pushRules\[1\]\.fcm\.priority: must be /),
+        },
+      });
+    }
+    const { json } = await admin(server, 'GET', `/apps/${app.id}`);
+    expect(json).toMatchObject({ pushRules: [] });
   });
 });
