@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { throwAwayPostgres } from '../databases/postgres.ts';
 import type { OnlyOne } from './only-one.ts';
+import { ProcessOutput } from './process-output.ts';
 import { sharedRedis } from './redis.ts';
 import { RoundRobin } from './round-robin.ts';
 
@@ -79,9 +80,6 @@ export const THREADS = Number(process.env['TEST_THREADS'] ?? 1);
  */
 export const SERVERS =
   process.env['TEST_SERVERS'] === undefined ? undefined : Number(process.env['TEST_SERVERS']);
-
-/** Milliseconds after which a server that does not start is a failure. */
-const START_MAX_MS = 120_000;
 
 /** The configuration of a test server: free ports, and everything it keeps in `directory`. */
 export function configOf(directory: string, options: FanfareOptions = {}): object {
@@ -261,58 +259,15 @@ export async function spawnProgram(
     stdout: 'pipe',
     stderr: 'pipe',
   });
-  const output = { stdout: '', stderr: '' };
-  const changed = new EventTarget();
-  const collect = async (stream: ReadableStream<Uint8Array>, name: 'stdout' | 'stderr') => {
-    const decoder = new TextDecoder();
-    for await (const bytes of stream) {
-      output[name] += decoder.decode(bytes, { stream: true });
-      changed.dispatchEvent(new Event('change'));
-    }
-    changed.dispatchEvent(new Event('change'));
-  };
-  void collect(process_.stdout, 'stdout');
-  void collect(process_.stderr, 'stderr');
-
-  const until = <T>(look: () => T | undefined, what: string): Promise<T> =>
-    new Promise((resolve, reject) => {
-      const check = () => {
-        const found = look();
-        const runs = process_.exitCode === null && process_.signalCode === null;
-        if (found === undefined && runs) return;
-        clearTimeout(timer);
-        changed.removeEventListener('change', check);
-        if (found !== undefined) resolve(found);
-        else {
-          const ended = process_.signalCode ?? `exit code ${process_.exitCode}`;
-          const printed = output.stdout + output.stderr;
-          reject(new Error(`The server ended (${ended}) before ${what}: ${printed}`));
-        }
-      };
-      const timer = setTimeout(() => {
-        reject(new Error(`The server never ${what}: ${output.stdout}${output.stderr}`));
-      }, START_MAX_MS);
-      changed.addEventListener('change', check);
-      process_.exited.then(check);
-      check();
-    });
-  const lineSince = (start: number, pattern: RegExp) => {
-    let unread = start;
-    return until(() => {
-      const lines = output.stderr.slice(unread).split('\n');
-      // The last line may be incomplete, so it is read again.
-      unread = Math.max(start, output.stderr.lastIndexOf('\n') + 1);
-      return lines.find((line) => pattern.test(line));
-    }, `logged ${pattern}`);
-  };
+  const output = new ProcessOutput(process_);
   const portOf = (name: string) => {
     const match = new RegExp(`^${name} +https?://.*:(\\d+) `, 'm').exec(output.stdout);
     return match === null ? undefined : Number(match[1]);
   };
 
-  const port = await until(() => portOf('Channels'), 'listened');
-  const pushPort = await until(() => portOf('Push'), 'listened');
-  const adminPort = await until(() => portOf('Admin'), 'listened');
+  const port = await output.until(() => portOf('Channels'), 'listened');
+  const pushPort = await output.until(() => portOf('Push'), 'listened');
+  const adminPort = await output.until(() => portOf('Admin'), 'listened');
   const server: Fanfare = {
     port,
     pushPort,
@@ -326,8 +281,8 @@ export async function spawnProgram(
     process: process_,
     directory,
     output,
-    logged: (pattern) => lineSince(0, pattern),
-    logsNext: (pattern) => lineSince(output.stderr.length, pattern),
+    logged: (pattern) => output.line(0, pattern),
+    logsNext: (pattern) => output.line(output.stderr.length, pattern),
     async stop(signal = 'SIGTERM') {
       process_.kill(signal);
       return await process_.exited;

@@ -101,14 +101,21 @@ function dataFault(
 
 /** Common mistakes, most likely first. */
 function mistakes(app: App, given: ExaminedAuth, secret: string): readonly Mistake[] {
-  const { channel, socketId, auth, channelData } = given;
-  const signed = signedText(given);
-  const bare = `${socketId}:${channel}`;
   const instead = (text: string, other: string): Mistake => ({
     text,
     signature: sign(secret, other),
   });
-  const found: Mistake[] = [
+  return [
+    ...otherSignatures(app, given, secret),
+    ...otherTexts(given).map(([text, other]) => instead(text, other)),
+  ];
+}
+
+/** Signatures of the right text that are made in another way. */
+function otherSignatures(app: App, given: ExaminedAuth, secret: string): readonly Mistake[] {
+  const signed = signedText(given);
+  const key = given.auth.slice(0, given.auth.indexOf(':'));
+  return [
     {
       text: 'The signature is right, but written in capital letters.',
       signature: sign(secret, signed).toUpperCase(),
@@ -123,7 +130,7 @@ function mistakes(app: App, given: ExaminedAuth, secret: string): readonly Mista
     },
     {
       text: 'It was signed with the key in place of the secret.',
-      signature: sign(auth.slice(0, auth.indexOf(':')), signed),
+      signature: sign(key, signed),
     },
     {
       text: 'It is a plain hash: it must be an HMAC with the secret as its key.',
@@ -135,45 +142,50 @@ function mistakes(app: App, given: ExaminedAuth, secret: string): readonly Mista
         text: `It was signed with the secret of the key ${pair.key}, but names another key.`,
         signature: sign(pair.secret, signed),
       })),
-    instead('The socket id is missing in what was signed.', channel),
-    instead(
-      'The socket id is missing in what was signed.',
-      `:${signed.slice(socketId.length + 1)}`,
-    ),
-    instead('Channel and socket id are signed in the wrong order.', `${channel}:${socketId}`),
-    instead(
+  ];
+}
+
+type OtherText = readonly [mistake: string, signed: string];
+
+/** Texts that a backend may have signed in place of the right one. */
+function otherTexts(given: ExaminedAuth): readonly OtherText[] {
+  const { channel, socketId, channelData } = given;
+  const signed = signedText(given);
+  const bare = `${socketId}:${channel}`;
+  const named = (name: string) => signedText({ ...given, channel: name });
+  return [
+    ['The socket id is missing in what was signed.', channel],
+    ['The socket id is missing in what was signed.', `:${signed.slice(socketId.length + 1)}`],
+    ['Channel and socket id are signed in the wrong order.', `${channel}:${socketId}`],
+    [
       'It was signed for a sign-in, not for a subscription.',
       `${socketId}::user::${channelData ?? ''}`,
-    ),
-    instead('There is a line break at the end of what was signed.', `${signed}\n`),
-    instead(
+    ],
+    ['There is a line break at the end of what was signed.', `${signed}\n`],
+    [
       'The name of the channel was percent-encoded before it was signed.',
-      signedText({ ...given, channel: encodeURIComponent(channel) }),
-    ),
-    instead(
-      'The name of the channel was signed in lower case.',
-      signedText({ ...given, channel: channel.toLowerCase() }),
-    ),
+      named(encodeURIComponent(channel)),
+    ],
+    ['The name of the channel was signed in lower case.', named(channel.toLowerCase())],
+    ...otherChannels(channel).flatMap((name): readonly OtherText[] => [
+      [`It was signed for the channel ${name}.`, named(name)],
+      [`It was signed for the channel ${name}.`, `${socketId}:${name}`],
+    ]),
+    ...(channelData === undefined
+      ? [['`channel_data` is empty in what was signed, but was not sent.', `${bare}:`] as const]
+      : [
+          ['`channel_data` was sent, but is missing in what was signed.', bare] as const,
+          ...otherData(channelData).map(([text, data]) => [text, `${bare}:${data}`] as const),
+        ]),
   ];
+}
+
+/** The channels whose names differ from this one only in their prefix. */
+function otherChannels(channel: string): readonly string[] {
   const plain = channel.replace(/^(private-encrypted-|private-|presence-)/, '');
-  for (const name of [plain, ...PREFIXES.map((prefix) => `${prefix}${plain}`)]) {
-    if (name === channel) continue;
-    found.push(
-      instead(`It was signed for the channel ${name}.`, signedText({ ...given, channel: name })),
-      instead(`It was signed for the channel ${name}.`, `${socketId}:${name}`),
-    );
-  }
-  if (channelData === undefined) {
-    found.push(
-      instead('`channel_data` is empty in what was signed, but was not sent.', `${bare}:`),
-    );
-    return found;
-  }
-  found.push(instead('`channel_data` was sent, but is missing in what was signed.', bare));
-  for (const [text, data] of otherData(channelData)) {
-    found.push(instead(text, `${bare}:${data}`));
-  }
-  return found;
+  return [plain, ...PREFIXES.map((prefix) => `${prefix}${plain}`)].filter(
+    (name) => name !== channel,
+  );
 }
 
 /** Other serializations of the same data: the signed and the sent text must be identical. */

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { localHosts, makeSelfSigned } from '../../certificates/self-signed.ts';
 import { ERROR } from '../../outgoing/http2/frames/protocol.ts';
 import type { Certificate } from '../../runtime/certificate.ts';
@@ -10,7 +9,7 @@ import {
   type NotificationServer,
   serveNotifications,
 } from '../notification-server.ts';
-import { type Act, Script } from '../script.ts';
+import type { Act, Script } from '../script.ts';
 import {
   AccessTokenIssuer,
   accountFile,
@@ -18,6 +17,7 @@ import {
   newFakeAccount,
 } from './access-token-issuer.ts';
 import { type FcmMessageFault, fcmFault } from './message-check.ts';
+import { TOKEN_PATH, TokenEndpoint } from './token-endpoint.ts';
 
 export interface FakeFcmOptions {
   /** 0: any free port. */
@@ -55,9 +55,6 @@ export interface FakeFcm extends NotificationServer {
 /** Source: push protocol, §8.2. */
 const STREAMS_MAX = 100;
 
-const TOKEN_PATH = '/token';
-const FORM_BYTES_MAX = 16 * 1024;
-
 const JSON_FIELDS = { 'content-type': 'application/json; charset=UTF-8' };
 
 const TOO_MANY = 'exceeded_max_concurrent_streams';
@@ -66,10 +63,9 @@ export async function startFakeFcm(options: FakeFcmOptions = {}): Promise<FakeFc
   const { host = '127.0.0.1', port = 0, nowMs = Date.now } = options;
   const { account = newFakeAccount(), streamsMax = STREAMS_MAX } = options;
   const certificate = options.certificate ?? makeSelfSigned(localHosts(host), nowMs());
-  const tokenScript = new Script();
-  const path = `/v1/projects/${account.projectId}/messages:send`;
   const issuer = new AccessTokenIssuer(account, () => tokenUri);
-  const http1 = createServer((request, response) => void answerForm(request, response));
+  const tokens = new TokenEndpoint(issuer, nowMs);
+  const isSignedIn = (authorization: string | undefined) => issuer.knows(authorization, nowMs());
 
   const server = await serveNotifications({
     host,
@@ -78,79 +74,62 @@ export async function startFakeFcm(options: FakeFcmOptions = {}): Promise<FakeFc
     streamsMax,
     streamsAnnounced: options.streamsAnnounced,
     onTooMany: (session, id) => session.goAway(id - 1, ERROR.enhanceYourCalm, TOO_MANY),
-    onHttp1: (socket) => http1.emit('connection', socket),
+    onHttp1: (socket) => tokens.server.emit('connection', socket),
     entriesMax: options.entriesMax,
     nowMs,
     read({ fields, body }) {
       const json = readJsonObject(body);
-      return { token: tokenIn(json), answer: () => answer(fields, json) };
+      const { projectId } = account;
+      return {
+        token: tokenIn(json),
+        answer: () => answer(fields, json, { projectId, isSignedIn }),
+      };
     },
     reasonIn,
     goAwayText: 'session_timeout',
   });
   const tokenUri = server.origin + TOKEN_PATH;
-
-  function answer(
-    fields: ServedRequest['fields'],
-    json: JsonObject | undefined,
-  ): NotificationAnswer {
-    if (fields.get(':method') !== 'POST' || fields.get(':path') !== path) {
-      return refusal({ status: 404, name: 'NOT_FOUND' });
-    }
-    if (!issuer.knows(fields.get('authorization'), nowMs())) {
-      return refusal({ status: 401, name: 'UNAUTHENTICATED', message: NOT_SIGNED_IN });
-    }
-    const isJson = /^application\/json\b/.test(fields.get('content-type') ?? '');
-    if (json === undefined || !isJson) {
-      return refusal({
-        status: 400,
-        name: 'INVALID_ARGUMENT',
-        message: 'Invalid JSON payload received.',
-      });
-    }
-    const fault = fcmFault(json);
-    if (fault !== undefined) return wrongMessage(fault);
-    const name = `projects/${account.projectId}/messages/0:${randomUUID()}`;
-    return { status: 200, fields: JSON_FIELDS, body: JSON.stringify({ name }) };
-  }
-
-  async function answerForm(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of request) {
-      bytes += chunk.length;
-      if (bytes <= FORM_BYTES_MAX) chunks.push(chunk);
-    }
-    const form = new URLSearchParams(Buffer.concat(chunks).toString());
-    tokenScript.afterLatency(() => {
-      const isRight = request.method === 'POST' && request.url === TOKEN_PATH;
-      const act = isRight ? tokenScript.take('access-token') : undefined;
-      if (act?.act === 'hang') return;
-      if (act !== undefined && act.act !== 'answer') return void request.socket.destroy();
-      const { status, body } = isRight
-        ? issuer.answer(form, nowMs())
-        : { status: 404, body: { error: 'not_found' } };
-      const text = JSON.stringify(body);
-      response.writeHead(act?.status ?? status, {
-        'content-type': 'application/json',
-        ...act?.fields,
-      });
-      response.end(act === undefined ? text : (act.body ?? ''));
-    });
-  }
-
   return {
     ...server,
     ca: certificate.cert,
     tokenUri,
     accountFile: accountFile(account, tokenUri),
-    tokenScript,
+    tokenScript: tokens.script,
     issuer,
     async [Symbol.asyncDispose]() {
-      tokenScript[Symbol.dispose]();
+      tokens.script[Symbol.dispose]();
       await server[Symbol.asyncDispose]();
     },
   };
+}
+
+interface Sender {
+  readonly projectId: string;
+  readonly isSignedIn: (authorization: string | undefined) => boolean;
+}
+
+/** Checks a message as FCM does. */
+function answer(
+  fields: ServedRequest['fields'],
+  json: JsonObject | undefined,
+  { projectId, isSignedIn }: Sender,
+): NotificationAnswer {
+  const path = `/v1/projects/${projectId}/messages:send`;
+  if (fields.get(':method') !== 'POST' || fields.get(':path') !== path) {
+    return refusal({ status: 404, name: 'NOT_FOUND' });
+  }
+  if (!isSignedIn(fields.get('authorization'))) {
+    return refusal({ status: 401, name: 'UNAUTHENTICATED', message: NOT_SIGNED_IN });
+  }
+  const isJson = /^application\/json\b/.test(fields.get('content-type') ?? '');
+  if (json === undefined || !isJson) {
+    const message = 'Invalid JSON payload received.';
+    return refusal({ status: 400, name: 'INVALID_ARGUMENT', message });
+  }
+  const fault = fcmFault(json);
+  if (fault !== undefined) return wrongMessage(fault);
+  const name = `projects/${projectId}/messages/0:${randomUUID()}`;
+  return { status: 200, fields: JSON_FIELDS, body: JSON.stringify({ name }) };
 }
 
 const NOT_SIGNED_IN =

@@ -91,17 +91,6 @@ export class RedisServer implements AsyncDisposable {
       waitingCharactersMax: options.waitingCharactersMax ?? WAITING_CHARACTERS_MAX,
       scripts: options.scripts,
     });
-    const owner: SubscriptionsOwner = {
-      onMessage: (channel, payload) => options.listener.onMessage(channel, payload),
-      onFollowed: () => {
-        this.isFollowing = true;
-        if (this.areCommandsUp) this.subscriptions.verify();
-      },
-      onProbed: () => {
-        this.isProbed = true;
-        this.comeBack();
-      },
-    };
     this.subscriptions = new Subscriptions(
       {
         timers,
@@ -111,44 +100,10 @@ export class RedisServer implements AsyncDisposable {
         publish: (channel, payload) => this.publishProbe(channel, payload),
         meter,
       },
-      owner,
+      this.subscriptionsOwner(),
     );
-    this.commandsConnection = new KeptConnection({
-      timers,
-      connect: (onEnd) =>
-        this.connectCommands({
-          onEnd,
-          onAnswered: (ms) => meter.observe('engineAnswers', ms / 1000),
-        }),
-      onUp: (connection) => {
-        this.areCommandsUp = true;
-        this.commandsGoTo = connection.serverId;
-        this.commands.attach(connection);
-        if (this.isFollowing) this.subscriptions.verify();
-      },
-      onDown: (why) => {
-        this.areCommandsUp = false;
-        this.commands.detach(why);
-        this.lost('commands', why);
-      },
-      onFailed: (error) => this.onFailed(error),
-    });
-    this.subscriptionsConnection = new KeptConnection({
-      timers,
-      connect: (onEnd) =>
-        this.connectSubscriptions({
-          onEnd,
-          onPush: (kind, channel, payload) => this.subscriptions.onPush(kind, channel, payload),
-        }),
-      onUp: (connection) => this.subscriptions.attach(connection),
-      onDown: (why) => {
-        this.isFollowing = false;
-        this.subscriptions.detach();
-        this.lost('subscriptions', why);
-        if (this.isOpened && !this.isClosed) options.listener.onGap(why);
-      },
-      onFailed: (error) => this.onFailed(error),
-    });
+    this.commandsConnection = this.keepCommands();
+    this.subscriptionsConnection = this.keepSubscriptions();
   }
 
   /**
@@ -195,6 +150,61 @@ export class RedisServer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  private subscriptionsOwner(): SubscriptionsOwner {
+    return {
+      onMessage: (channel, payload) => this.options.listener.onMessage(channel, payload),
+      onFollowed: () => {
+        this.isFollowing = true;
+        if (this.areCommandsUp) this.subscriptions.verify();
+      },
+      onProbed: () => {
+        this.isProbed = true;
+        this.comeBack();
+      },
+    };
+  }
+
+  private keepCommands(): KeptConnection {
+    const { timers, meter } = this.options;
+    const onAnswered = (ms: number) => meter.observe('engineAnswers', ms / 1000);
+    return new KeptConnection({
+      timers,
+      connect: (onEnd) => this.connectCommands({ onEnd, onAnswered }),
+      onUp: (connection) => {
+        this.areCommandsUp = true;
+        this.commandsGoTo = connection.serverId;
+        this.commands.attach(connection);
+        if (this.isFollowing) this.subscriptions.verify();
+      },
+      onDown: (why) => {
+        this.areCommandsUp = false;
+        this.commands.detach(why);
+        this.lost('commands', why);
+      },
+      onFailed: (error) => this.onFailed(error),
+    });
+  }
+
+  private keepSubscriptions(): KeptConnection {
+    const { timers, listener } = this.options;
+    return new KeptConnection({
+      timers,
+      connect: (onEnd) =>
+        this.connectSubscriptions({
+          onEnd,
+          onPush: (kind, channel, payload) => this.subscriptions.onPush(kind, channel, payload),
+        }),
+      onUp: (connection) => this.subscriptions.attach(connection),
+      onDown: (why) => {
+        this.isFollowing = false;
+        this.subscriptions.detach();
+        this.lost('subscriptions', why);
+        if (this.isOpened && !this.isClosed) listener.onGap(why);
+      },
+      onFailed: (error) => this.onFailed(error),
+    });
   }
 
   private start(): void {
