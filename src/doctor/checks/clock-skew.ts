@@ -29,7 +29,7 @@ export function judgeClock(dateHeader: string | undefined, nowMs: number): Findi
 /** Explains a 401 that was caused by a wrong clock; `undefined` if it has another cause. */
 export function explainExpiredTimestamp(text: string, nowMs: number): Finding | undefined {
   if (!/timestamp expired/i.test(text)) return undefined;
-  const stated = /server time \(([^)]*)\)/.exec(text)?.[1];
+  const stated = /server time \(([^()]*)\)/.exec(text)?.[1];
   const serverMs = stated === undefined ? Number.NaN : Date.parse(stated);
   const off = Number.isNaN(serverMs)
     ? 'the clocks of the server and of this machine are too far apart'

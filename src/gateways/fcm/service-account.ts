@@ -24,7 +24,7 @@ const TYPE = 'service_account';
 /** It becomes part of a path. Old ids begin with a domain, as in `example.com:shop`. */
 const PROJECT_ID = /^[A-Za-z0-9][\w.:-]{0,127}$/;
 
-const CLIENT_EMAIL = /^[\x21-\x7e]+@[\x21-\x7e]+$/;
+const CLIENT_EMAIL = /^[\x21-\x3f\x41-\x7e]+@[\x21-\x3f\x41-\x7e]+$/;
 
 const KEY_BITS_MIN = 2048;
 

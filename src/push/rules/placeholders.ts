@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
 
-const PLACEHOLDER = /\{\{\s*([^{}]+?)\s*\}\}/g;
+/** White space around the path is part of the match: a pattern that left it out would need cubic time for blanks. */
+const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
 
 /** Replaces the placeholders in the texts of an object, however deep. `take` returns what stands for a path. */
 export function fillObject(object: JsonObject, take: (path: string) => string): JsonObject {
@@ -10,7 +11,9 @@ export function fillObject(object: JsonObject, take: (path: string) => string): 
 }
 
 function fill(value: unknown, take: (path: string) => string): unknown {
-  if (typeof value === 'string') return value.replace(PLACEHOLDER, (_, path) => take(path));
+  if (typeof value === 'string') {
+    return value.replace(PLACEHOLDER, (_, path: string) => take(path.trim()));
+  }
   if (Array.isArray(value)) return value.map((one) => fill(one, take));
   return isJsonObject(value) ? fillObject(value, take) : value;
 }

@@ -45,6 +45,15 @@ describe('the publish of a rule', () => {
     expect(bodyOfRule(template({ web: {} }), '{')).toBeInstanceOf(Unfit);
   });
 
+  it.each([
+    `{{${' '.repeat(10_000)}`,
+    '{{ '.repeat(3_000),
+    '{'.repeat(10_000),
+    `{{${' a'.repeat(5_000)}}`,
+  ])('has what is no placeholder as it is, which takes no time', (text) => {
+    expect(body({ web: { text } }, {})).toEqual({ interests: ['alerts'], web: { text } });
+  });
+
   it('cannot be made if it would be very large', () => {
     const web = { a: '{{a}}'.repeat(10) };
     expect(body({ web }, { a: 'x'.repeat(4_000) })).toBe('the notification would be too large');

@@ -93,6 +93,11 @@ describe('an error text of a peer', () => {
     );
   });
 
+  it.each(['<', '<a ', 'a>', '< >'])('costs linear time, also of many %p', (part) => {
+    // A pattern that takes quadratic time would need hours.
+    expect(redactedText(part.repeat(1_000_000)).length).toBeLessThanOrEqual(200);
+  });
+
   it('loses what may be a token', () => {
     const token = 'dGVzdA:APA91bHqJc_-'.repeat(4);
     expect(redactedText(`not registered: ${token}, sorry`)).toBe('not registered: …, sorry');

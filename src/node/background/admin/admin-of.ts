@@ -165,7 +165,7 @@ async function sendEvent(
   if ('channels' in answer) return answer.channels;
   const why = answer.why.replace(/^socket_id\b/, 'socketId');
   // The message begins with the name of the field.
-  const [, field] = /^([a-z]+[a-zA-Z]*(?:\[\d+\])?): /.exec(why) ?? [];
+  const [, field] = /^([a-z][a-zA-Z]*(?:\[\d+\])?): /.exec(why) ?? [];
   throw new OperationRefused(sendRefusals[answer.refused] ?? 'unavailable', why, field);
 }
 

@@ -62,6 +62,13 @@ describe('a list of connections of several servers', () => {
     expect(ids(await page({ limit: 10, after: 'b~0.4' }))).toEqual(['c c0']);
   });
 
+  it('takes any text for a place, however long', async () => {
+    const { page, ids } = stage({ a: 1 });
+    // A pattern that takes quadratic time would need hours.
+    const after = `${'~'.repeat(1_000_000)}\n`;
+    expect(ids(await page({ limit: 10, after }))).toEqual([]);
+  });
+
   it('ends a page after four seconds with what was found, and where to continue', async () => {
     const { page, seen } = stage({ a: 1 });
     const slow = page({ limit: 10, after: undefined });

@@ -38,7 +38,7 @@ export async function listConnections(
   const connections: ConnectionList['connections'][number][] = [];
   const shown = () =>
     [...servers, ...away].map((name) => ({ name, away: silent.has(name) })).toSorted(byName);
-  const [, begin = '', place] = /^(.*)~(.*)$/.exec(after ?? '') ?? [];
+  const [begin, place] = positionOf(after);
   const endMs = now() + PAGE_MS;
   for (const server of servers.toSorted().filter((name) => name >= begin)) {
     let position = server === begin ? place : undefined;
@@ -68,4 +68,10 @@ export const FIRST = '0.0';
 
 function byName(a: { readonly name: string }, b: { readonly name: string }): number {
   return a.name < b.name ? -1 : 1;
+}
+
+/** The server of a position, and the position in its list. */
+function positionOf(after = ''): readonly [server: string, place: string | undefined] {
+  const end = after.lastIndexOf('~');
+  return end === -1 ? ['', undefined] : [after.slice(0, end), after.slice(end + 1)];
 }
