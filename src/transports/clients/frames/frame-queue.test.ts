@@ -1,17 +1,19 @@
 import { describe, expect, it } from 'bun:test';
+import { settled } from '../../../../testing/fake-time.ts';
 import { appWith } from '../../../channels/hub.fixture.ts';
 import { FakeConnection } from '../connection.fixture.ts';
 import type { Connection } from '../connection.ts';
 import { type Frame, FrameQueue } from './frame-queue.ts';
 
 /** A loop whose clock only moves while frames are answered, each for `frameMs`. */
-function stage({ frameMs = 1, queuedBytesMax = 10_000 } = {}) {
+function stage({ frameMs = 1, queuedBytesMax = 10_000, blocks = '' } = {}) {
   let nowMs = 1000;
   let planned: (() => void)[] = [];
   const ids = new Map<Connection, string>();
   const answered: string[] = [];
   const givenUp: string[] = [];
   const onAnswer = new Map<string, () => void>();
+  const blocked = Promise.withResolvers<void>();
   const queue = new FrameQueue({
     now: () => nowMs,
     afterTurn: (run) => void planned.push(run),
@@ -20,6 +22,7 @@ function stage({ frameMs = 1, queuedBytesMax = 10_000 } = {}) {
       const text = `${ids.get(connection)}:${frame}`;
       answered.push(text);
       onAnswer.get(text)?.();
+      return text === blocks ? blocked.promise : undefined;
     },
     giveUp: (connection) => void givenUp.push(ids.get(connection) ?? ''),
     queuedBytesMax,
@@ -35,6 +38,14 @@ function stage({ frameMs = 1, queuedBytesMax = 10_000 } = {}) {
         for (const frame of frames) queue.arrived(connection, frame, nowMs);
       };
       return { connection, send };
+    },
+    /** Lets the answer to the frame `blocks` be complete. */
+    unblock: async () => {
+      blocked.resolve();
+      await settled();
+    },
+    pass: (ms: number) => {
+      nowMs += ms;
     },
     /** What was answered since this was last asked. */
     answered: () => answered.splice(0).join(' '),
@@ -124,5 +135,25 @@ describe('frames', () => {
     expect(answered()).toBe('few:1 few:x few:x quiet:1 quiet:2 quiet:3 quiet:4');
     many.send(...Array(20).fill('x'));
     expect(givenUp).toEqual(['many', 'many']);
+  });
+
+  it('that fit are taken out of turn if an engine is late, and the others keep their order', async () => {
+    const { queue, client, answered, endTurn, unblock, pass } = stage({
+      frameMs: 0,
+      blocks: 'a:0',
+      queuedBytesMax: 50_000_000,
+    });
+    const a = client('a');
+    const others = Array.from({ length: 50_000 }, (_, n) => `other ${n}`);
+    a.send('0', ...Array(100_000).fill('ping'), null, ...others);
+    const isPing = (frame: string) => frame === 'ping';
+    expect(queue.takeLate(a.connection, isPing)).toBe(0);
+    pass(1_000);
+    // Comparing each with each would take half a minute.
+    expect(queue.takeLate(a.connection, isPing)).toBe(100_000);
+    expect(queue.takeLate(a.connection, isPing)).toBe(0);
+    await unblock();
+    while (endTurn() > 0);
+    expect(answered()).toBe(['0', null, ...others].map((frame) => `a:${frame}`).join(' '));
   });
 });

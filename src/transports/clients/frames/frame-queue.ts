@@ -88,13 +88,18 @@ export class FrameQueue {
     if (this.blocked.size === 0) return 0;
     const queued = this.blocked.get(connection.app)?.get(connection);
     if (queued === undefined || this.options.now() - queued.blockedAtMs < LATE_MS) return 0;
-    const late = queued.frames.filter((frame) => frame !== null && fits(frame));
-    if (late.length === 0) return 0;
-    const bytes = late.reduce((sum, frame) => sum + bytesOf(frame), 0);
-    queued.frames = queued.frames.filter((frame) => !late.includes(frame));
+    const kept: Frame[] = [];
+    let bytes = 0;
+    for (const frame of queued.frames) {
+      if (frame !== null && fits(frame)) bytes += bytesOf(frame);
+      else kept.push(frame);
+    }
+    const taken = queued.frames.length - kept.length;
+    if (taken === 0) return 0;
+    queued.frames = kept;
     queued.bytes -= bytes;
     this.queuedBytes.release(connection.app, bytes);
-    return late.length;
+    return taken;
   }
 
   /** Drops the queued frames of a connection that has ended. */
