@@ -95,11 +95,16 @@ class FakePeer implements Peer {
   /** What the test says that waits. */
   waiting = 0;
 
+  /** In how many writes the frames were sent. */
+  writes = 0;
+
   send(frame: string): void {
+    this.writes++;
     this.frames.push(frame);
   }
 
   sendAll(frames: readonly string[]): void {
+    this.writes++;
     this.frames.push(...frames);
   }
 

@@ -55,6 +55,16 @@ describe('a client that resumes', () => {
     ]);
   });
 
+  it('gets what it missed in one write', () => {
+    const { publishes, hub, app } = stage();
+    const first = publishes('a');
+    for (const name of ['b', 'c', 'd']) void publishes(name);
+    const session = sessionOf(app, '1.1');
+    const message = { channel: 'x', auth: undefined, channelData: undefined };
+    void subscribe(hub, session, { type: 'subscribe', ...message, place: after(first) });
+    expect([session.peer.frames.length, session.peer.writes]).toEqual([4, 2]);
+  });
+
   it('pays for what it gets as a delivery', () => {
     const { publishes, subscribes, hub, app } = stage();
     const first = publishes('a');

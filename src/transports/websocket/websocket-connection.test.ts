@@ -4,10 +4,8 @@ import { endWith } from '../clients/closing/end.ts';
 import { Coalescer } from './coalescing/coalescer.ts';
 import { type Socket, WebSocketConnection } from './websocket-connection.ts';
 
-it.each([
-  ['terminated', ['first', 'held', 'pusher:error', 'close']],
-  ['binary-frame', ['first', 'held', 'close']],
-] as const)('closes behind what was published before: %s', (problem, expected) => {
+/** A connection whose socket, and what is published to its topic, write down what happens. */
+function stage() {
   const order: string[] = [];
   const coalescer = new Coalescer({
     now: () => 0,
@@ -15,6 +13,20 @@ it.each([
     after: () => undefined,
     afterTurn: (run) => run(),
   });
+  // Nothing here asks for the server.
+  const server = undefined as unknown as WebSocketConnection['server'];
+  const app = appWith();
+  const connection = new WebSocketConnection({ app, firstHalf: 1, address: 1, server, coalescer });
+  // Bun's class cannot be constructed.
+  connection.socket = {
+    send: (frame: string) => void order.push(frame),
+    close: () => void order.push('close'),
+    cork(run: () => void) {
+      order.push('[');
+      run();
+      order.push(']');
+    },
+  } as unknown as Socket;
   const publish = (frame: string) =>
     coalescer.publishBatched({
       topic: 'app/a',
@@ -24,22 +36,21 @@ it.each([
     });
   publish('first');
   publish('held');
-  expect(order).toEqual(['first']);
+  expect(order.splice(0)).toEqual(['first']);
+  return { connection, order };
+}
 
-  // Nothing here asks for the server.
-  const server = undefined as unknown as WebSocketConnection['server'];
-  const connection = new WebSocketConnection({
-    app: appWith(),
-    firstHalf: 1,
-    address: 1,
-    server,
-    coalescer,
-  });
-  // Bun's class cannot be constructed.
-  connection.socket = {
-    send: () => void order.push('pusher:error'),
-    close: () => void order.push('close'),
-  } as unknown as Socket;
+it.each([
+  ['terminated', ['held', expect.stringContaining('pusher:error'), 'close']],
+  ['binary-frame', ['held', 'close']],
+] as const)('closes behind what was published before: %s', (problem, expected) => {
+  const { connection, order } = stage();
   endWith(connection, problem);
   expect(order).toEqual([...expected]);
+});
+
+it('sends several frames in one write, behind what was published before', () => {
+  const { connection, order } = stage();
+  connection.sendAll(['a', 'b', 'c']);
+  expect(order).toEqual(['[', 'held', 'a', 'b', 'c', ']']);
 });
