@@ -36,7 +36,7 @@ export class Inbox<T> {
     }
     const [item] = this.items.splice(0, 1);
     if (item !== undefined) return item;
-    throw this.failure ?? new Error(`${this.name} heard nothing more`);
+    throw this.failure ?? new Error(`${this.name} received nothing more`);
   }
 
   /** Drops messages up to the first that fits, and returns that one. */

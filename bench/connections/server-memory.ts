@@ -9,6 +9,6 @@ const KIBIBYTE = 1024;
 export function residentBytes(pid: number): number {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const found = /^Rss:\s+(\d+) kB$/m.exec(rollup)?.[1];
-  if (found === undefined) throw new Error(`the kernel does not tell the memory of process ${pid}`);
+  if (found === undefined) throw new Error(`the kernel does not show the memory of process ${pid}`);
   return Number(found) * KIBIBYTE;
 }

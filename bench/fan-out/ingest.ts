@@ -138,7 +138,7 @@ export function printIngest(ingests: readonly Ingest[]): string {
     .flatMap(({ server, floor }) => [...server, ...floor])
     .some(({ result }) => result.busyShare > LOAD_BOUND_SHARE);
   return [
-    `ingest: signed triggers of ${DATA_BYTES}-byte events that nobody hears, ${CONNECTIONS} connections, closed loop`,
+    `ingest: signed triggers of ${DATA_BYTES}-byte events without subscribers, ${CONNECTIONS} connections, closed loop`,
     ...align([['', 'requests/s', 'spread', 'events/s', 'load busy'], ...rows]),
     ...verdicts,
     ...(isLoadBound

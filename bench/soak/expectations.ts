@@ -18,7 +18,7 @@ export class Expectations<Hearer> {
     const received = Promise.withResolvers<void>();
     this.open.set(what, { left, all: received.resolve });
     const timer = setTimeout(() => {
-      this.fault(`${left.size} never heard: ${what}`);
+      this.fault(`${left.size} never received: ${what}`);
       received.resolve();
     }, this.waitMaxMs);
     await received.promise;
@@ -30,7 +30,7 @@ export class Expectations<Hearer> {
   received(what: string, hearer: Hearer): void {
     const expected = this.open.get(what);
     if (expected === undefined || !expected.left.delete(hearer)) {
-      return this.fault(`heard by somebody whom it was not for, or twice: ${what}`);
+      return this.fault(`received by somebody whom it was not for, or twice: ${what}`);
     }
     this.receivedCount++;
     if (expected.left.size === 0) expected.all();

@@ -189,7 +189,7 @@ export class ServedSession implements FrameListener {
     try {
       this.decoder.read(bytes);
     } catch {
-      // The client broke the protocol. A fake need not tell it how.
+      // The client broke the protocol. A fake need not name the rule.
       this.cut();
     }
   }

@@ -65,7 +65,7 @@ function page(): string {
       heard[who].push([name, event, data.me ? { count: data.count, me: data.me.id } : data]);
     });
   }
-  // The next events that a client hears.
+  // The next events that a client receives.
   async function take(who, count) {
     while (heard[who].length < count) await new Promise((resolve) => setTimeout(resolve, 5));
     return heard[who].splice(0, count);

@@ -154,7 +154,7 @@ async function openClient(port: number) {
       await promise;
     }
     const first = received.shift();
-    if (first === undefined) throw new Error('Nothing was heard');
+    if (first === undefined) throw new Error('Nothing was received');
     return first;
   };
   const established = await next();

@@ -66,9 +66,9 @@ class Page {
     });
     channel.bind('e', ({ number }: { number: number }) => {
       if (expected !== undefined && number !== expected) {
-        this.faults.push(`${this.transport} heard ${number} instead of ${expected}`);
+        this.faults.push(`${this.transport} received ${number} instead of ${expected}`);
       }
-      if (number <= this.last) this.faults.push(`It heard ${number} after ${this.last}`);
+      if (number <= this.last) this.faults.push(`It received ${number} after ${this.last}`);
       expected = number + 1;
       this.last = number;
     });

@@ -97,14 +97,14 @@ export class FallbackCarrier {
       units += text.length;
       const lines = `${rest}${text}`.split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) this.hear(line);
+      for (const line of lines) this.handle(line);
       // Leaving the loop cancels the request, as the client does.
       if (rest === '' && units > STREAM_UNITS) return 'reopen';
     }
     return 'ended';
   }
 
-  private hear(line: string): void {
+  private handle(line: string): void {
     if (this.isOver) return;
     if (line.startsWith('a')) {
       const frames: readonly string[] = JSON.parse(line.slice(1));

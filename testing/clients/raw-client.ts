@@ -227,7 +227,7 @@ export class RawClient implements AsyncDisposable {
   async ping(): Promise<void> {
     this.send({ event: 'pusher:ping', data: {} });
     const next = await this.receiveText();
-    if (next !== '{"event":"pusher:pong","data":"{}"}') throw new Error(`Heard ${next}`);
+    if (next !== '{"event":"pusher:pong","data":"{}"}') throw new Error(`Received ${next}`);
   }
 
   /** Settles when all threads of the server have handled what came before, and sent what followed from it. */
@@ -284,7 +284,7 @@ export class RawClient implements AsyncDisposable {
       path,
       query,
       received: (frame) => {
-        this.hear(frame);
+        this.arrived(frame);
         this.waiting.wake();
       },
       closed: (closed) => {
@@ -323,8 +323,8 @@ export class RawClient implements AsyncDisposable {
     if (buffer.length < start + length) return false;
     const payload = buffer.subarray(start, start + length);
     const opcode = (buffer[0] ?? 0) & 0x0f;
-    if (opcode === 1) this.hear(payload.toString('utf8'));
-    else if (opcode === 9) this.hear(JSON.stringify({ event: WS_PING, data: payload.toString() }));
+    if (opcode === 1) this.arrived(payload.toString('utf8'));
+    else if (opcode === 9) this.arrived(JSON.stringify({ event: WS_PING, data: payload.toString() }));
     else if (opcode === 10) this.pongs.push(payload.toString('utf8'));
     else if (opcode === 8) {
       this.closeFrame = {
@@ -336,7 +336,7 @@ export class RawClient implements AsyncDisposable {
     return true;
   }
 
-  private hear(frame: string): void {
+  private arrived(frame: string): void {
     if (this.ignored !== undefined && JSON.parse(frame).event === this.ignored) return;
     if (this.take === undefined) this.frames.push(frame);
     else this.take(frame);

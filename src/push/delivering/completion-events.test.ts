@@ -29,16 +29,16 @@ class Sink implements PushWebhookSink {
   kept: Promise<void> = Promise.resolve();
 
   publishStarted(owner: string, { id, atMs }: { id: string; atMs: number }): Promise<void> {
-    return this.hear(`${owner} start ${id}`, atMs);
+    return this.record(`${owner} start ${id}`, atMs);
   }
   publishFinished(owner: string, { id, atMs }: { id: string; atMs: number }): Promise<void> {
-    return this.hear(`${owner} end ${id}`, atMs);
+    return this.record(`${owner} end ${id}`, atMs);
   }
   usersAttempted(
     owner: string,
     { id, atMs, noDevices }: { id: string; atMs: number; noDevices: readonly string[] },
   ): Promise<void> {
-    return this.hear(`${owner} users ${id} without ${noDevices}`, atMs);
+    return this.record(`${owner} users ${id} without ${noDevices}`, atMs);
   }
   reported(): void {
     throw new Error('no device reports anything here');
@@ -47,7 +47,7 @@ class Sink implements PushWebhookSink {
     return this.wanted.includes(type);
   }
 
-  private hear(what: string, atMs: number): Promise<void> {
+  private record(what: string, atMs: number): Promise<void> {
     this.sent.push(what);
     this.times.push(atMs);
     return this.kept;

@@ -52,7 +52,7 @@ function startBackends(server: Fanfare) {
   const all = Array.from({ length: BACKENDS }, run);
   return {
     /** Waits for as many more answers with this status. */
-    async hear(status: number, times: number) {
+    async receive(status: number, times: number) {
       const count = () => [...answers.values()].filter((one) => one.status === status).length;
       for (const enough = count() + times; count() < enough; ) await received.promise;
     },
@@ -82,15 +82,15 @@ describe('the push side of a server whose PostgreSQL', () => {
       const accepted = await acceptSome(server);
       const backends = startBackends(server);
       for (let round = 0; round < 2; round++) {
-        await backends.hear(200, 100);
+        await backends.receive(200, 100);
         postgres.kill();
-        await backends.hear(503, 100);
+        await backends.receive(503, 100);
         const why = /the database cannot be reached/;
         await expectRefused(server, allRequests(accepted), why);
         expect(await becomes(server, /^503.*store:/s, nothing)).toMatch(why);
         await postgres.start();
       }
-      await backends.hear(200, 100);
+      await backends.receive(200, 100);
       const answers = await backends.stop();
 
       await expectKept(server, accepted);

@@ -22,7 +22,7 @@ export async function entersAs(
 export async function signsIn(app: TestApp, client: AppClient, user: object): Promise<void> {
   client.send(app.signIn(client, user));
   const { event } = await client.receive();
-  if (event !== 'pusher:signin_success') throw new Error(`Heard ${event}`);
+  if (event !== 'pusher:signin_success') throw new Error(`Received ${event}`);
 }
 
 /** The data of an event of the protocol, which is JSON in text. */

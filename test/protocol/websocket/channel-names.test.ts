@@ -90,7 +90,7 @@ describe.each(PROTOCOLS)('for a client of protocol %i', (protocol) => {
 
     const traits = [
       presence ? 'says who is in it' : 'does not say who is in it',
-      cached ? 'tells of its cache' : 'has no cache',
+      cached ? 'reports its cache' : 'has no cache',
       authorised ? 'takes client events' : 'takes no client events',
     ];
     it(traits.join(', '), async () => {

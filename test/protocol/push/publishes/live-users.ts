@@ -36,7 +36,7 @@ export async function userConnects(
 export async function hearsAsk(client: RawClient): Promise<string> {
   await client.receive();
   const ping = await client.receive();
-  if (ping.event !== WS_PING) throw new Error(`Heard ${ping.event}`);
+  if (ping.event !== WS_PING) throw new Error(`Received ${ping.event}`);
   return String(ping.data);
 }
 
