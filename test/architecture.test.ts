@@ -333,6 +333,17 @@ describe("the runtime's thread pool", () => {
   });
 });
 
+describe('a thread', () => {
+  it('awaits nothing while its modules load, or it loses what is posted before it listens', () => {
+    const awaits = /^(?:(?:export )?(?:const|let) [^=]+ = |[\w.[\]']+ = |for |void )?\(*await\b/m;
+    const found = product
+      .filter(({ folder, text }) => folder !== 'dashboard' && awaits.test(text))
+      .map(({ path }) => path);
+    // They run on the main thread, which is posted nothing.
+    expect(found.toSorted()).toEqual(['main.ts', 'standalone.ts']);
+  });
+});
+
 describe('the wire', () => {
   it('is known to channels/wire.ts alone, and to the doctor and the dashboard, which are clients', () => {
     const knows = product.filter(({ text }) =>
