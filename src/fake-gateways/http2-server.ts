@@ -59,7 +59,7 @@ export class ServedSession implements FrameListener {
   peakStreams = 0;
   private readonly socket: Socket;
   private readonly options: Http2ServerOptions;
-  private readonly decoder = new FrameDecoder(this, PREFACE);
+  private readonly decoder = new FrameDecoder(this, { preface: PREFACE });
   private readonly writer: FrameWriter;
   private readonly received: ReceiveWindow;
   private readonly streams = new Map<number, ServedStream>();

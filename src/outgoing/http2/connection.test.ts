@@ -24,6 +24,12 @@ const frame =
   (line) =>
     line.sendFrame(type, flags, id, payload);
 
+const many =
+  (count: number, send: Send): Send =>
+  (line) => {
+    for (let n = 0; n < count; n++) send(line);
+  };
+
 describe('a peer that breaks the protocol', () => {
   const wrong: readonly (readonly [what: string, code: number, send: Send])[] = [
     ['pushes', ERROR.protocolError, frame(FRAME.pushPromise, FLAG.endHeaders, 1, Buffer.alloc(4))],
@@ -64,6 +70,26 @@ describe('a peer that breaks the protocol', () => {
         }
       },
     ],
+    [
+      'pings without end',
+      ERROR.enhanceYourCalm,
+      many(3_000, frame(FRAME.ping, 0, 0, Buffer.alloc(8))),
+    ],
+    [
+      'sends unknown frames without end',
+      ERROR.enhanceYourCalm,
+      many(3_000, frame(99, 0, 0, Buffer.alloc(0))),
+    ],
+    [
+      'changes its settings without end',
+      ERROR.enhanceYourCalm,
+      frame(
+        FRAME.settings,
+        0,
+        0,
+        Buffer.concat(Array(2_500).fill(setting(SETTING.initialWindowSize, 1))),
+      ),
+    ],
     ['sends half a setting', ERROR.frameSizeError, frame(FRAME.settings, 0, 0, Buffer.alloc(5))],
     [
       'sends settings of a stream',
@@ -103,6 +129,15 @@ describe('a peer that breaks the protocol', () => {
     expect(line.controlFrames.at(-1)).toBe(`goaway ${code}`);
     expect(line.isClosed).toBe(true);
     expect(inShort(results)).toEqual(['unknown protocol-error']);
+  });
+
+  it('and sends data to a stream that is over without end gets GOAWAY', async () => {
+    const { line, results, settled } = await asked();
+    line.sendFrame(FRAME.reset, 0, 1, uint32(ERROR.cancel));
+    many(200, frame(FRAME.data, 0, 1, Buffer.alloc(16_384)))(line);
+    await settled();
+    expect(line.controlFrames.at(-1)).toBe(`goaway ${ERROR.enhanceYourCalm}`);
+    expect(inShort(results)).toEqual(['unknown reset']);
   });
 
   it.each([
@@ -160,6 +195,18 @@ describe('a peer that keeps the protocol', () => {
     line.ping();
     await settled();
     expect(line.controlFrames).toEqual(['settings ack', 'ping ack 12345678']);
+  });
+
+  it('may ping us again and again while it answers', async () => {
+    const { line, posted, settled } = await asked();
+    line.answer(1);
+    for (let round = 1; round <= 10; round++) {
+      const results = await posted('/b');
+      many(1_000, (peer) => peer.ping())(line);
+      line.answer(round * 2 + 1);
+      await settled();
+      expect(inShort(results)).toEqual(['200']);
+    }
   });
 
   it('may send more than a megabyte in many small answers', async () => {

@@ -53,6 +53,13 @@ const STREAM_WINDOW_BYTES = 16 * 1024;
 const CONNECTION_WINDOW_BYTES = 1024 * 1024;
 
 /**
+ * Frames that the peer may send from one answer to the next: some, and more for each request that may be in flight,
+ * since each has window updates and may be answered late. A peer that floods us costs a few milliseconds per answer.
+ */
+const PEER_WORK_MAX = 1_000;
+const PEER_WORK_PER_STREAM = 10;
+
+/**
  * One HTTP/2 connection of a client. It opens no socket and starts no timer: its owner calls `tick` regularly.
  * Source: RFC 9113.
  *
@@ -67,7 +74,7 @@ export class Connection implements WireListener, FrameListener {
   private readonly options: ConnectionOptions;
   private readonly timers: Timers;
   private readonly pseudoBytesMax: number;
-  private readonly decoder = new FrameDecoder(this);
+  private readonly decoder: FrameDecoder;
   private readonly writer: FrameWriter;
   private readonly encoder: HeaderEncoder;
   private readonly bodies: BodySender;
@@ -90,6 +97,8 @@ export class Connection implements WireListener, FrameListener {
     this.owner = owner;
     this.options = options;
     this.timers = options.timers;
+    const workMax = PEER_WORK_MAX + PEER_WORK_PER_STREAM * options.streamsMax;
+    this.decoder = new FrameDecoder(this, { workMax });
     this.pseudoBytesMax = headerBytesMax(options.pseudoFields, '');
     this.writer = new FrameWriter(
       (bytes) => wire.write(bytes),
@@ -301,6 +310,7 @@ export class Connection implements WireListener, FrameListener {
     // The peer answered before it had received the whole request, and does not need the rest.
     if (!exchange.isSent) this.writer.reset(id, ERROR.cancel);
     this.remove(id, exchange);
+    this.decoder.progressed();
     this.answers++;
     this.liveness.onAnswer();
     this.limit.onAnswer();

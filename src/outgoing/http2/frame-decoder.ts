@@ -31,6 +31,16 @@ const HEADER_BLOCK_BYTES_MAX = 32 * 1024;
 /** A priority, which is deprecated, at the start of a HEADERS frame. Source: RFC 9113, 6.2. */
 const PRIORITY_BYTES = 5;
 
+export interface FrameDecoderOptions {
+  /** What the peer must send first. A server expects one, a client does not. */
+  readonly preface?: Buffer;
+  /** The limit of work that the peer may cause before `progressed`. One frame counts as one. */
+  readonly workMax?: number;
+}
+
+/** A frame counts once more for each KiB, and a setting as much as a frame: it may concern every stream. */
+const WORK_BYTES = 1024;
+
 /**
  * Decodes the peer's frames, checks each, and reports it to the listener. Source: RFC 9113, 6.
  *
@@ -40,6 +50,9 @@ export class FrameDecoder {
   private readonly listener: FrameListener;
   private readonly headers = new HeaderDecoder();
   private readonly frames: FrameReader;
+  private readonly workMax: number;
+  /** Since the last progress. */
+  private work = 0;
   private isFirst = true;
   private isStopped = false;
   /** A header block that is continued in further frames. */
@@ -47,9 +60,12 @@ export class FrameDecoder {
     | { readonly id: number; readonly flags: number; readonly parts: Buffer[]; bytes: number }
     | undefined;
 
-  /** `preface`: what the peer must send first. A server expects one, a client does not. */
-  constructor(listener: FrameListener, preface?: Buffer) {
+  constructor(
+    listener: FrameListener,
+    { preface, workMax = Number.POSITIVE_INFINITY }: FrameDecoderOptions = {},
+  ) {
     this.listener = listener;
+    this.workMax = workMax;
     this.frames = new FrameReader(
       (type, flags, id, payload) => this.onFrame(type, flags, id, payload),
       preface,
@@ -61,6 +77,11 @@ export class FrameDecoder {
     this.frames.read(bytes);
   }
 
+  /** The peer has done what it is there for: what it sent before no longer counts. */
+  progressed(): void {
+    this.work = 0;
+  }
+
   /** Ignores all further frames. */
   stop(): void {
     this.isStopped = true;
@@ -68,6 +89,10 @@ export class FrameDecoder {
 
   private onFrame(type: number, flags: number, id: number, payload: Buffer): void {
     if (this.isStopped) return;
+    this.work += 1 + payload.length / (type === FRAME.settings ? SETTING_BYTES : WORK_BYTES);
+    if (this.work > this.workMax) {
+      throw new ProtocolFault(ERROR.enhanceYourCalm, 'too many frames without an answer');
+    }
     if (this.isFirst) {
       this.isFirst = false;
       check(type === FRAME.settings && (flags & FLAG.ack) === 0, 'first frame is not SETTINGS');
