@@ -1,11 +1,9 @@
 import { jump } from './clock.fixture.ts';
+import { sendCommand } from './thread-commands.fixture.ts';
 
 /** The server as `src/main.ts` runs it, with a clock that is wrong: see `clock.fixture.ts`. */
 
 const RealWorker = globalThis.Worker;
-// Not the messages of the loop: a preload that listens to these would take those that came before the loop listens.
-const threads = new BroadcastChannel('jumps');
-threads.unref();
 
 globalThis.Worker = class extends RealWorker {
   constructor(url: string | URL, options?: WorkerOptions) {
@@ -15,7 +13,7 @@ globalThis.Worker = class extends RealWorker {
 
 process.on('SIGUSR2', () => {
   jump();
-  threads.postMessage('jump');
+  sendCommand('jump');
 });
 
 // Only now, with the clock wrong already.

@@ -1,7 +1,6 @@
 import { jump } from './clock.fixture.ts';
+import { onCommand } from './thread-commands.fixture.ts';
 
 /** Runs in each thread of `clock-server.fixture.ts`, before what it is for. */
 
-const jumps = new BroadcastChannel('jumps');
-jumps.unref();
-jumps.onmessage = () => jump();
+onCommand(jump);

@@ -1,6 +1,7 @@
 import { run } from '../../src/cli/run.ts';
 import { MemoryEngine } from '../../src/engines/memory.ts';
 import { ClientAudience } from '../../src/transports/clients/audience.ts';
+import { sendCommand } from './thread-commands.fixture.ts';
 
 /**
  * The server as `src/main.ts` runs it, with a fault inside that SIGUSR2 sets off. `FAULT` names it; nothing
@@ -9,9 +10,6 @@ import { ClientAudience } from '../../src/transports/clients/audience.ts';
 
 const RealWorker = globalThis.Worker;
 const loops: { background?: Worker; realtime?: Worker } = {};
-// Not the messages of the loop: a preload that listens to these would take those that came before the loop listens.
-const threads = new BroadcastChannel('faults');
-threads.unref();
 
 /** Is the real thing, remembers it, and puts the faults of the other loops beside it. */
 globalThis.Worker = class extends RealWorker {
@@ -32,12 +30,12 @@ function fail(): never {
 
 const faults: Readonly<Record<string, () => void>> = {
   'background ends': () => loops.background?.terminate(),
-  'background throws': () => threads.postMessage({ loop: 'background', fault: 'throws' }),
-  'background rejects': () => threads.postMessage({ loop: 'background', fault: 'rejects' }),
+  'background throws': () => sendCommand('background throws'),
+  'background rejects': () => sendCommand('background rejects'),
   'thread ends': () => loops.realtime?.terminate(),
-  'thread throws': () => threads.postMessage({ loop: 'realtime', fault: 'throws' }),
-  'thread rejects': () => threads.postMessage({ loop: 'realtime', fault: 'rejects' }),
-  'thread hangs': () => threads.postMessage({ loop: 'realtime', fault: 'hangs' }),
+  'thread throws': () => sendCommand('realtime throws'),
+  'thread rejects': () => sendCommand('realtime rejects'),
+  'thread hangs': () => sendCommand('realtime hangs'),
   'realtime throws': () => {
     throw new Error('a fault of the test');
   },

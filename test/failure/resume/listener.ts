@@ -95,7 +95,8 @@ export class Listener implements Disposable {
         if (follows && this.must(sent[next])) faults.push(`${channel} misses ${next}`);
         next++;
       }
-      if (this.mustNot(sent[number])) faults.push(`${channel} receives ${number}, which is its own`);
+      if (this.mustNot(sent[number]))
+        faults.push(`${channel} receives ${number}, which is its own`);
       next = Math.max(next, number + 1);
     }
     for (; next < sent.length; next++) {
