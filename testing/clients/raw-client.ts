@@ -324,7 +324,8 @@ export class RawClient implements AsyncDisposable {
     const payload = buffer.subarray(start, start + length);
     const opcode = (buffer[0] ?? 0) & 0x0f;
     if (opcode === 1) this.arrived(payload.toString('utf8'));
-    else if (opcode === 9) this.arrived(JSON.stringify({ event: WS_PING, data: payload.toString() }));
+    else if (opcode === 9)
+      this.arrived(JSON.stringify({ event: WS_PING, data: payload.toString() }));
     else if (opcode === 10) this.pongs.push(payload.toString('utf8'));
     else if (opcode === 8) {
       this.closeFrame = {
