@@ -203,6 +203,8 @@ export class Connection implements WireListener, FrameListener {
     } catch (error) {
       if (!(error instanceof ProtocolFault)) throw error;
       this.endWith(error.code, 'protocol-error', error.message);
+      // Otherwise the flood would go on until the peer closes, too.
+      if (error.code === ERROR.enhanceYourCalm) this.wire.destroy();
     }
   }
 
