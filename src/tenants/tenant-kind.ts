@@ -74,7 +74,7 @@ export function completeTenants<Stored extends StoredTenant, Settings extends { 
     if (read.success) {
       served.push(read.data);
     } else {
-      const why = problemsOf(kind.schema, read.error).map(formatProblem).join('; ');
+      const why = Array.from(problemsOf(kind.schema, read.error), formatProblem).join('; ');
       notServed.push({ id, why });
     }
   }

@@ -45,13 +45,15 @@ export function quote(text: string): string {
     : JSON.stringify(shown);
 }
 
-/** Converts the issues of zod to problems. */
-export function problemsOf(schema: z.ZodType, error: z.ZodError): readonly Problem[] {
-  return error.issues.flatMap((issue): readonly Problem[] =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => unknownSetting(schema, issue.path, key, issue.message))
-      : [{ path: pathText(issue.path), message: issue.message }],
-  );
+/** Converts the issues of zod to problems, each when it is asked for: a hint costs time, and there may be thousands. */
+export function* problemsOf(schema: z.ZodType, error: z.ZodError): Generator<Problem, void> {
+  for (const issue of error.issues) {
+    if (issue.code !== 'unrecognized_keys') {
+      yield { path: pathText(issue.path), message: issue.message };
+      continue;
+    }
+    for (const key of issue.keys) yield unknownSetting(schema, issue.path, key, issue.message);
+  }
 }
 
 function unknownSetting(
