@@ -52,7 +52,11 @@ const faults: Readonly<Record<string, () => void>> = {
 
 process.on('SIGUSR2', () => {
   // In an event of its own, so that it does not look as if the signal had thrown it.
-  setImmediate(() => faults[process.env['FAULT'] ?? '']?.());
+  setImmediate(() => {
+    const { FAULT = '' } = process.env;
+    process.stderr.write(`now: ${FAULT}\n`);
+    faults[FAULT]?.();
+  });
 });
 
 process.exitCode = await run(process.argv.slice(2));
