@@ -68,6 +68,17 @@ export function commandOf(program?: string): readonly string[] {
     : [process.execPath, program ?? PROGRAM];
 }
 
+/**
+ * How `bin/fanfare` sets up the runtime. The binary does that itself; programs that are run from their sources, such as
+ * servers with a fault inside, would otherwise have a thread of the runtime that no server has.
+ */
+const RUNTIME = {
+  MIMALLOC_PURGE_DELAY: '2000',
+  MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '2000',
+  BUN_JSC_useWarmUpMarkedBlocks: '0',
+  BUN_CONFIG_MAX_HTTP_REQUESTS: '1024',
+} as const;
+
 /** The binary would name itself by its path. */
 export const COMMAND_IN_HINTS = { FANFARE_COMMAND: 'npx fanfare' } as const;
 
@@ -240,8 +251,10 @@ export async function spawnFanfare(
     openFilesMax === undefined
       ? []
       : ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$@"`, 'fanfare'];
-  return await spawnProgram([...limited, ...commandOf(program), ...args], directory, {
+  const command = commandOf(program);
+  return await spawnProgram([...limited, ...command, ...args], directory, {
     ...COMMAND_IN_HINTS,
+    ...(command[0] === process.execPath && RUNTIME),
     ...threadsIn(THREADS),
     ...environment,
   });
