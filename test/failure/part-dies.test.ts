@@ -14,7 +14,7 @@ function startFaulty(fault: string, threads = 1): Promise<Fanfare> {
   });
 }
 
-// One after the other: these servers run from the sources, and many that start at once have hung in the runtime.
+// One after the other: of many such servers that start at the same time, one has hung now and then.
 describe('a server of which a part dies', () => {
   it.each<[fault: string, why: RegExp, threads: number]>([
     ['background ends', /The background thread has ended/, 1],

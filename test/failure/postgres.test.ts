@@ -84,9 +84,9 @@ describe('a server whose PostgreSQL', () => {
       expect(await becomes(server, /^200/, talk.say)).toBe('200 ready\n');
       await server.logged(/The store works again/);
       while (!endpoint.bodies.join().includes('while-it-was-away')) await talk.say();
-      const complaining = complaints(server);
-      expect(complaining).toContain('The store does not work');
-      expect(complaining).toEqual([...new Set(complaining)]);
+      const warned = complaints(server);
+      expect(warned).toContain('The store does not work');
+      expect(warned).toEqual([...new Set(warned)]);
 
       expect(await server.stop()).toBe(0);
       expect(await usageIn(postgres.url)).toBeGreaterThanOrEqual(talk.messages);

@@ -59,9 +59,9 @@ describe('a server whose store', () => {
       }
       expect(await becomes(server, /^200/, talk.say)).toBe('200 ready\n');
       await server.logged(/The store works again/);
-      const complaining = complaints(server);
-      expect(complaining).toContain('Usage cannot be written to the store');
-      expect(complaining).toEqual([...new Set(complaining)]);
+      const warned = complaints(server);
+      expect(warned).toContain('Usage cannot be written to the store');
+      expect(warned).toEqual([...new Set(warned)]);
 
       expect(await server.stop()).toBe(0);
       expect(usageIn(server.directory)).toBeGreaterThanOrEqual(talk.messages);
@@ -89,9 +89,9 @@ describe('a server whose store', () => {
 
       await limitFileSize(server, 'unlimited');
       expect(await becomes(server, /^200/, talk.say)).toBe('200 ready\n');
-      const complaining = complaints(server);
-      expect(complaining).toContain('Usage cannot be written to the store');
-      expect(complaining).toEqual([...new Set(complaining)]);
+      const warned = complaints(server);
+      expect(warned).toContain('Usage cannot be written to the store');
+      expect(warned).toEqual([...new Set(warned)]);
 
       expect(await server.stop()).toBe(0);
       expect(usageIn(server.directory)).toBeGreaterThanOrEqual(talk.messages);
@@ -112,8 +112,8 @@ describe('a server whose store', () => {
       );
       const before = Date.now();
       while (Date.now() - before < 1500) await talk.say();
-      const complaining = complaints(server);
-      expect(complaining).toEqual([...new Set(complaining)]);
+      const warned = complaints(server);
+      expect(warned).toEqual([...new Set(warned)]);
 
       await expect(restart(server, 'SIGKILL')).rejects.toThrow(/(damaged|cannot be opened)/);
     },

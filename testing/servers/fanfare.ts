@@ -68,16 +68,15 @@ export function commandOf(program?: string): readonly string[] {
     : [process.execPath, program ?? PROGRAM];
 }
 
-/**
- * How `bin/fanfare` sets up the runtime. The binary does that itself; programs that are run from their sources, such as
- * servers with a fault inside, would otherwise have a thread of the runtime that no server has.
- */
-const RUNTIME = {
-  MIMALLOC_PURGE_DELAY: '2000',
-  MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '2000',
-  BUN_JSC_useWarmUpMarkedBlocks: '0',
-  BUN_CONFIG_MAX_HTTP_REQUESTS: '1024',
-} as const;
+/** The settings of the runtime by which `bin/fanfare` starts a server. The binary sets them itself. */
+const RUNTIME: Readonly<Record<string, string>> = Object.fromEntries(
+  Array.from(
+    readFileSync(join(import.meta.dir, '../../bin/fanfare'), 'utf8').matchAll(
+      /\$\{(\w+):=(\d+)\}/g,
+    ),
+    ([, name = '', value = '']) => [name, value],
+  ),
+);
 
 /** The binary would name itself by its path. */
 export const COMMAND_IN_HINTS = { FANFARE_COMMAND: 'npx fanfare' } as const;
