@@ -64,10 +64,10 @@ describe('a list of connections of several servers', () => {
 
   it('takes any text for a place, however long', async () => {
     const { page, ids } = stage({ a: 1 });
-    const after = `${'~'.repeat(120_000)}\n`;
+    const after = `${'~'.repeat(60_000)}\n`;
     expect(ids(await page({ limit: 10, after }))).toEqual([]);
-    // A pattern that takes quadratic time needs ten seconds or more.
-  }, 5_000);
+    // A pattern that takes quadratic time needs several seconds.
+  }, 2_000);
 
   it('ends a page after four seconds with what was found, and where to continue', async () => {
     const { page, seen } = stage({ a: 1 });
