@@ -66,6 +66,12 @@ over_http="$(for rules in subscribing client-events presence users cache-channel
   channel-names encrypted-channels encoding; do echo "test/protocol/websocket/$rules.test.ts"; done | tr '\n' ' ')
   test/browser/channels.test.ts test/browser/users.test.ts test/browser/laravel-echo.test.ts test/browser/restart.test.ts"
 
+# A test process or a server of one lives for seconds, and the runtime compiled much that then hardly ran: an eighth of the CPU
+# time. These are the counts of runs after which it compiles a function, 4 to 20 times the defaults.
+export BUN_JSC_thresholdForJITAfterWarmUp=2000 BUN_JSC_thresholdForJITSoon=2000
+export BUN_JSC_thresholdForOptimizeAfterWarmUp=10000 BUN_JSC_thresholdForOptimizeAfterLongWarmUp=10000
+export BUN_JSC_thresholdForOptimizeSoon=10000
+
 log=$TEST_RUN_FOLDER/log
 : >"$log"
 status=0
@@ -122,7 +128,7 @@ else
   fi
   build
   # Most of these tests wait for servers most of the time.
-  run --parallel=4 $options $paths
+  run --parallel=5 $options $paths
 fi
 
 # The files that failed, each with its tests.
