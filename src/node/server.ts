@@ -9,7 +9,7 @@ import type { PushInstance } from '../push/model/instance.ts';
 import type { Certificate } from '../runtime/certificate.ts';
 import { messageOf } from '../runtime/error-code.ts';
 import type { Log } from '../runtime/ports.ts';
-import { systemTimers } from '../runtime/system-timers.ts';
+import { monotonicTimers, systemTimers } from '../runtime/system-timers.ts';
 import { BackgroundThread } from './background/background-thread.ts';
 import { LineRelay } from './link/line-relay.ts';
 import type { AdminPasswordSource, ListenerAddress } from './link/messages.ts';
@@ -17,6 +17,7 @@ import { handleBackgroundMessage } from './realtime/background-messages.ts';
 import { RealtimeLoops } from './realtime/realtime-loops.ts';
 import { threadCount } from './realtime/thread-count.ts';
 import { serverName } from './server-name.ts';
+import { SlowStart } from './slow-start.ts';
 import { StartFailed } from './start-failed.ts';
 
 /** A running server. */
@@ -71,9 +72,11 @@ export async function startServer(config: Config): Promise<FanfareServer> {
     }),
   );
   const { log } = opened;
+  using start = new SlowStart(log, monotonicTimers);
   const background = new BackgroundThread();
   parts.defer(() => background.stop());
   const channels = Array.from({ length: threads - 1 }, () => new MessageChannel());
+  start.waitsFor('the background thread');
   const ready = await background.start({
     type: 'start',
     config,
@@ -102,9 +105,11 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   background.setReceiver((message) =>
     handleBackgroundMessage(realtime.first, message, (answer) => background.post(answer)),
   );
+  start.waitsFor('the realtime threads');
   await realtime.openThreads();
   background.onCertificate = certificateUser(realtime, log);
   const listener = await realtime.listen();
+  start.waitsFor('the background thread');
   await background.announceListening(listener);
   // Load balancers must stop sending requests to a server that is about to stop.
   const announceStop = () => background.post({ type: 'realtime', state: 'stopping' });

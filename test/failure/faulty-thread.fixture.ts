@@ -2,6 +2,11 @@ import { onCommand } from './thread-commands.fixture.ts';
 
 /** Runs in the threads of the loops of `faulty-server.fixture.ts`, before the loop itself. */
 
+/** Longer than a start takes before the server logs what it waits for. */
+const LATE_MS = 6000;
+
+if (process.env['FAULT'] === `${process.env['FAULTY_LOOP']} starts late`) Bun.sleepSync(LATE_MS);
+
 onCommand((text) => {
   const [loop, fault] = text.split(' ');
   if (loop !== process.env['FAULTY_LOOP']) return;

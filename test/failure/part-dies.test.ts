@@ -15,7 +15,7 @@ function startFaulty(fault: string, threads = 1): Promise<Fanfare> {
 }
 
 // One after the other: of many such servers that start at the same time, one has hung now and then.
-describe('a server of which a part dies', () => {
+describe('a server of which a part dies or is late', () => {
   it.each<[fault: string, why: RegExp, threads: number]>([
     ['background ends', /The background thread has ended/, 1],
     ['background throws', /The background thread failed: .*a fault of the test/s, 1],
@@ -97,5 +97,20 @@ describe('a server of which a part dies', () => {
     });
     await trigger(server, { name: 'e', channel: 'news', data: 'still here' });
     expect(await other.receive()).toMatchObject({ event: 'e', data: 'still here' });
+  });
+
+  it.each([
+    ['background starts late', 'the background thread', 1],
+    ['realtime starts late', 'the realtime threads', 2],
+  ])('logs which part it waits for, and starts all the same: %s', async (fault, part, threads) => {
+    await using server = await startFaulty(fault, threads);
+
+    expect(JSON.parse(await server.logged(/still starting/))).toMatchObject({
+      level: 'warn',
+      waitsFor: part,
+      seconds: expect.any(Number),
+    });
+    await using client = await RawClient.connect(server);
+    await client.subscribe('news');
   });
 });
