@@ -41,13 +41,14 @@ export TEST_RUN_FOLDER TMPDIR
 # PostgreSQL runs as a user of its own, and must reach its folder in here.
 chmod 711 "$TEST_RUN_FOLDER"
 
-# Ends what tests have left running: servers that were started in this folder, and PostgreSQL, which cleans up after itself.
+# Ends what tests have left running: servers and browsers that were started in this folder, and PostgreSQL, which cleans
+# up after itself.
 tidy_up() {
   for file in "$TEST_RUN_FOLDER"/*postgres*/data/postmaster.pid; do
     if [ -f "$file" ]; then kill -INT "$(head -n 1 "$file")" 2>/dev/null || true; fi
   done
   if [ -f "$TEST_RUN_FOLDER/redis/pid" ]; then kill "$(cat "$TEST_RUN_FOLDER/redis/pid")" 2>/dev/null || true; fi
-  for pid in $(pgrep -f -- "--config $TEST_RUN_FOLDER" 2>/dev/null || true); do kill -KILL "$pid" 2>/dev/null || true; done
+  for pid in $(pgrep -f -- "--(config|profile) $TEST_RUN_FOLDER" 2>/dev/null || true); do kill -KILL "$pid" 2>/dev/null || true; done
   for file in "$TEST_RUN_FOLDER"/*postgres*/data/postmaster.pid; do
     for _ in 1 2 3 4 5 6 7 8 9 10; do [ -f "$file" ] && sleep 0.3; done
   done

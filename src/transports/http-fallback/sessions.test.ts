@@ -359,6 +359,48 @@ describe('a receive request that is sent again', () => {
     expect(held.news()).toBe('a["one"]\n');
     expect(ended).toEqual([]);
   });
+
+  it('does not open an ended session again, which its client would continue without a subscription', () => {
+    const { poll, repeat, opened, turn } = loop();
+    poll('a');
+    poll('a');
+    turn();
+    const held = poll('a');
+    held.gone();
+
+    // A late copy of the second poll, and then a copy of the third one, for which the client waits.
+    expect(repeat('a', false, 1).news()).toBe(LOST);
+    expect(repeat('a', false).news()).toBe(LOST);
+    expect(repeat('a', false).news()).toBe(LOST);
+    expect(opened).toHaveLength(1);
+  });
+
+  it('does not open an ended session again as a stream', () => {
+    const { stream, repeat, opened, turn } = loop();
+    stream('a');
+    const second = stream('a');
+    turn();
+    second.gone();
+
+    expect(repeat('a', true, 1).news()).toBe(LOST);
+    expect(opened).toHaveLength(1);
+    // The client may read only this one.
+    expect(repeat('a', true).news()).toStartWith('o\n');
+    expect(opened).toHaveLength(2);
+  });
+
+  it('does not take the place of a newer first poll', () => {
+    const { poll, repeat, opened, turn } = loop();
+    poll('a');
+    poll('a');
+    turn();
+    poll('a').gone();
+    expect(poll('a').news()).toBe('o\n(ended)');
+
+    expect(repeat('a', false, 2).news()).toBe(LOST);
+    expect(repeat('a', false).news()).toBe('o\n(ended)');
+    expect(opened).toHaveLength(1);
+  });
 });
 
 describe('sessions', () => {
@@ -400,7 +442,7 @@ describe('sessions', () => {
     expect(ended).toHaveLength(1);
   });
 
-  it('are given up once they have ended or were not opened', async () => {
+  it('are given up ten seconds after their end, or if they were not opened', async () => {
     // Two polls, a stream that opens and one that does not.
     const { stream, poll, opened, forgotten, pass } = loop({ places: 3 });
     poll('polled once');
@@ -409,6 +451,9 @@ describe('sessions', () => {
     await pass(10);
     expect(forgotten.splice(0)).toEqual(['polled once']);
     opened[0]?.terminate();
+    await pass(9);
+    expect(forgotten).toEqual([]);
+    await pass(1);
     expect(forgotten.splice(0)).toEqual(['open']);
     stream('last');
     stream('over quota');

@@ -16,9 +16,9 @@ import {
   type SessionEvents,
 } from './fallback-connection.ts';
 import { FlushTurns } from './flush-turns.ts';
-import { HalfOpenSessions } from './half-open.ts';
 import { closeLine, OPENED } from './lines.ts';
 import { type Outlet, Receiver } from './receiver.ts';
+import { RecentSessions } from './recent-sessions.ts';
 
 /** How long a session lives without a receive request, and how long a close waits for one. Milliseconds. Source: §10.2. */
 const ALONE_MS = 10_000;
@@ -137,7 +137,13 @@ export class Sessions implements SessionHome, SessionEvents {
   private readonly options: SessionsOptions;
   private readonly clients: SessionClients;
   private readonly open = new Map<string, FallbackConnection>();
-  private readonly halfOpen = new HalfOpenSessions((session) => this.forgotten(session));
+  /**
+   * Those whose first poll was answered. They are no connections yet, because a client that has just learned that its
+   * session is lost also sends such a poll.
+   */
+  private readonly halfOpen = new RecentSessions((session) => this.dropped(session));
+  /** Those that have ended, so that a late copy of one of their requests does not open them again. */
+  private readonly over = new RecentSessions((session) => this.dropped(session));
   /** Those that are connections, to find who must make room. */
   private readonly own: Connections;
   private readonly flushTurns: FlushTurns;
@@ -173,6 +179,10 @@ export class Sessions implements SessionHome, SessionEvents {
     if (known !== undefined) {
       return this.receiveAgain(known, { request, receiver, isGreeted: false });
     }
+    if (this.isLate(request)) {
+      this.writeRefusal({ request, receiver, isGreeted: false }, 'message-lost');
+      return nothing;
+    }
     const polled = this.halfOpen.take(session);
     const isGreeted = polled !== undefined && !isRepeated(number, polled.number);
     const opening: Opening = { request, receiver, isGreeted };
@@ -198,7 +208,7 @@ export class Sessions implements SessionHome, SessionEvents {
 
   /** Whether a session is known here, open or not. */
   has(session: string): boolean {
-    return this.open.has(session) || this.halfOpen.has(session);
+    return this.open.has(session) || this.halfOpen.has(session) || this.over.has(session);
   }
 
   /** The sessions that are open, or that have closed a moment ago. */
@@ -255,6 +265,7 @@ export class Sessions implements SessionHome, SessionEvents {
   check(): void {
     const nowMs = this.timers.now();
     this.halfOpen.check(nowMs);
+    this.over.check(nowMs);
     for (const connection of this.open.values()) {
       if (connection.isReceiving) connection.keepAlive(nowMs - SILENT_MS);
       else if (nowMs - connection.aloneSinceMs >= ALONE_MS) this.forget(connection);
@@ -287,6 +298,17 @@ export class Sessions implements SessionHome, SessionEvents {
 
   closeSent(connection: FallbackConnection): void {
     this.remove(connection);
+  }
+
+  /**
+   * Whether a receive request is a late copy, and its client no longer waits for it. If it opened the session again, the next
+   * request of the client would continue there, without a subscription and without an `o` that says so.
+   */
+  private isLate({ session, number, isStream }: ReceiveRequest): boolean {
+    if (isOlder(number, this.halfOpen.numberOf(session))) return true;
+    const last = this.over.numberOf(session);
+    // The last stream may have been repeated for a client that reads only the answer to the copy, which begins with `o`.
+    return isStream ? isOlder(number, last) : isRepeated(number, last);
   }
 
   private receiveAgain(connection: FallbackConnection, opening: Opening): ResponseEnded {
@@ -420,8 +442,14 @@ export class Sessions implements SessionHome, SessionEvents {
     this.remove(connection);
   }
 
-  private remove({ session }: FallbackConnection): void {
-    if (this.open.delete(session)) this.forgotten(session);
+  private remove({ session, address, lastReceive: number }: FallbackConnection): void {
+    if (!this.open.delete(session)) return;
+    if (this.isStopping) this.forgotten(session);
+    else this.over.add(session, { address, number, nowMs: this.timers.now() });
+  }
+
+  private dropped(session: string): void {
+    if (!this.has(session)) this.forgotten(session);
   }
 
   private forgotten(session: string): void {
@@ -431,7 +459,11 @@ export class Sessions implements SessionHome, SessionEvents {
 
 /** Whether a browser or a proxy has sent a receive request again: a client counts its requests up, one after the other. */
 function isRepeated(number: number | undefined, last: number | undefined): boolean {
-  return number !== undefined && last !== undefined && number <= last;
+  return number === last ? number !== undefined : isOlder(number, last);
+}
+
+function isOlder(number: number | undefined, last: number | undefined): boolean {
+  return number !== undefined && last !== undefined && number < last;
 }
 
 function nothing(): void {

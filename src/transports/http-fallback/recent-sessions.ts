@@ -1,29 +1,29 @@
 import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 import { type AddressKey, keyOf, type PackedAddress } from '../clients/addresses/packed-address.ts';
 
-/** Sessions that have polled once, in all. */
-const HALF_OPEN_MAX = 8192;
+/** How many are remembered. */
+const SESSIONS_MAX = 8192;
 
-/** How long a client has for its second poll. Milliseconds. Source: HTTP transports, §10.2. */
-const HALF_OPEN_MS = 10_000;
+/** How long a client has for its second poll, and the network for a late copy of a request. Milliseconds. Source: HTTP transports, §10.2. */
+const REMEMBERED_MS = 10_000;
 
-interface HalfOpen {
+interface RecentSession {
   readonly address: AddressKey;
   readonly sinceMs: number;
   readonly number: number | undefined;
 }
 
 /**
- * Sessions whose first poll was answered. They are no connections yet, because a client that has just learned that
- * its session is lost also sends such a poll. At the limit, the largest address loses its oldest one.
+ * Sessions without a connection, each with the number of its last receive request. At the limit, the largest address loses its
+ * oldest one.
  */
-export class HalfOpenSessions {
+export class RecentSessions {
   /** The oldest first. */
-  private readonly sessions = new Map<string, HalfOpen>();
-  private readonly budget = new FairBudget<AddressKey>(HALF_OPEN_MAX);
+  private readonly sessions = new Map<string, RecentSession>();
+  private readonly budget = new FairBudget<AddressKey>(SESSIONS_MAX);
   private readonly onDropped: (session: string) => void;
 
-  /** `onDropped` is called with each session whose client has not polled again. */
+  /** `onDropped` is called with each session that was not taken in time. */
   constructor(onDropped: (session: string) => void) {
     this.onDropped = onDropped;
   }
@@ -32,7 +32,7 @@ export class HalfOpenSessions {
     return this.sessions.size;
   }
 
-  /** `number`: of the poll. */
+  /** `number`: of the last receive request. */
   add(
     session: string,
     {
@@ -41,6 +41,7 @@ export class HalfOpenSessions {
       nowMs,
     }: { address: PackedAddress; number: number | undefined; nowMs: number },
   ): void {
+    this.take(session);
     const key = keyOf(address);
     for (;;) {
       const yielding = this.budget.whoYields(key);
@@ -55,7 +56,12 @@ export class HalfOpenSessions {
     return this.sessions.has(session);
   }
 
-  /** Takes a session out; `undefined`: it is not half-open. */
+  /** Returns the number of its last receive request. */
+  numberOf(session: string): number | undefined {
+    return this.sessions.get(session)?.number;
+  }
+
+  /** Takes a session out; `undefined`: it is not known. */
   take(session: string): { readonly number: number | undefined } | undefined {
     const known = this.sessions.get(session);
     if (known === undefined) return undefined;
@@ -67,7 +73,7 @@ export class HalfOpenSessions {
   /** Forgets those that have waited for too long. */
   check(nowMs: number): void {
     for (const [session, { sinceMs }] of this.sessions) {
-      if (nowMs - sinceMs < HALF_OPEN_MS) break;
+      if (nowMs - sinceMs < REMEMBERED_MS) break;
       this.drop(session);
     }
   }
