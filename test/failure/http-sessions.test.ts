@@ -141,5 +141,6 @@ it(
       (occupied) => !(CHANNEL in occupied),
     );
   },
-  CHAOS_MS + 60_000,
+  // Longer than `eventually` waits twice, whose failure says who received what.
+  CHAOS_MS + 150_000,
 );
