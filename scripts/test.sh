@@ -41,8 +41,8 @@ export TEST_RUN_FOLDER TMPDIR
 # PostgreSQL runs as a user of its own, and must reach its folder in here.
 chmod 711 "$TEST_RUN_FOLDER"
 
-# Ends what tests have left running: servers and browsers that were started in this folder, and PostgreSQL, which cleans
-# up after itself.
+# Ends what tests have left running: servers and Firefox, if they were started in this folder, and PostgreSQL, which
+# cleans up after itself.
 tidy_up() {
   for file in "$TEST_RUN_FOLDER"/*postgres*/data/postmaster.pid; do
     if [ -f "$file" ]; then kill -INT "$(head -n 1 "$file")" 2>/dev/null || true; fi
@@ -67,8 +67,8 @@ over_http="$(for rules in subscribing client-events presence users cache-channel
   channel-names encrypted-channels encoding; do echo "test/protocol/websocket/$rules.test.ts"; done | tr '\n' ' ')
   test/browser/channels.test.ts test/browser/users.test.ts test/browser/laravel-echo.test.ts test/browser/restart.test.ts"
 
-# A test process or a server of one lives for seconds, and the runtime compiled much that then hardly ran: an eighth of the CPU
-# time. These are the counts of runs after which it compiles a function, 4 to 20 times the defaults.
+# Test processes and their servers live for seconds, and compiling took an eighth of the CPU time. So a function must
+# run more often before the runtime compiles it.
 export BUN_JSC_thresholdForJITAfterWarmUp=2000 BUN_JSC_thresholdForJITSoon=2000
 export BUN_JSC_thresholdForOptimizeAfterWarmUp=10000 BUN_JSC_thresholdForOptimizeAfterLongWarmUp=10000
 export BUN_JSC_thresholdForOptimizeSoon=10000

@@ -141,6 +141,6 @@ it(
       (occupied) => !(CHANNEL in occupied),
     );
   },
-  // Longer than `eventually` waits twice, whose failure says who received what.
+  // Longer than two waits of `eventually`: its failure says who received what.
   CHAOS_MS + 150_000,
 );

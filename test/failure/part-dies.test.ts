@@ -102,6 +102,7 @@ describe('a server of which a part dies or is late', () => {
   it.each([
     ['background starts late', 'the background thread', 1],
     ['realtime starts late', 'the realtime threads', 2],
+    ['background answers late', 'the background thread', 1],
   ])('logs which part it waits for, and starts all the same: %s', async (fault, part, threads) => {
     await using server = await startFaulty(fault, threads);
 

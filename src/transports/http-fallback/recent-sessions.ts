@@ -1,10 +1,13 @@
 import { FairBudget } from '../../runtime/fairness/fair-budget.ts';
 import { type AddressKey, keyOf, type PackedAddress } from '../clients/addresses/packed-address.ts';
 
-/** How many are remembered. */
+/** How many sessions are remembered. */
 const SESSIONS_MAX = 8192;
 
-/** How long a client has for its second poll, and the network for a late copy of a request. Milliseconds. Source: HTTP transports, §10.2. */
+/**
+ * How long a session is remembered: what a client has for its second poll, and what a copy of a request may be late.
+ * Milliseconds. Source: HTTP transports, §10.2.
+ */
 const REMEMBERED_MS = 10_000;
 
 interface RecentSession {

@@ -175,12 +175,11 @@ export class Sessions implements SessionHome, SessionEvents {
   receive(request: ReceiveRequest, outlet: Outlet): ResponseEnded {
     const { session, isStream, number } = request;
     const receiver = new Receiver(outlet, { isStream, nowMs: this.timers.now() });
+    const ungreeted: Opening = { request, receiver, isGreeted: false };
     const known = this.open.get(session);
-    if (known !== undefined) {
-      return this.receiveAgain(known, { request, receiver, isGreeted: false });
-    }
+    if (known !== undefined) return this.receiveAgain(known, ungreeted);
     if (this.isLate(request)) {
-      this.writeRefusal({ request, receiver, isGreeted: false }, 'message-lost');
+      this.writeRefusal(ungreeted, 'message-lost');
       return nothing;
     }
     const polled = this.halfOpen.take(session);
@@ -301,13 +300,13 @@ export class Sessions implements SessionHome, SessionEvents {
   }
 
   /**
-   * Whether a receive request is a late copy, and its client no longer waits for it. If it opened the session again, the next
-   * request of the client would continue there, without a subscription and without an `o` that says so.
+   * Whether a receive request is a copy that arrives late. If it opened the session again, the client's next request would
+   * continue there: without a subscription, and without an `o` that says so.
    */
   private isLate({ session, number, isStream }: ReceiveRequest): boolean {
     if (isOlder(number, this.halfOpen.numberOf(session))) return true;
     const last = this.over.numberOf(session);
-    // The last stream may have been repeated for a client that reads only the answer to the copy, which begins with `o`.
+    // A client may wait for a copy of its last stream. That answer begins with `o`.
     return isStream ? isOlder(number, last) : isRepeated(number, last);
   }
 
@@ -444,7 +443,7 @@ export class Sessions implements SessionHome, SessionEvents {
 
   private remove({ session, address, lastReceive: number }: FallbackConnection): void {
     if (!this.open.delete(session)) return;
-    if (this.isStopping) this.forgotten(session);
+    if (this.isStopping || number === undefined) this.forgotten(session);
     else this.over.add(session, { address, number, nowMs: this.timers.now() });
   }
 
@@ -459,11 +458,11 @@ export class Sessions implements SessionHome, SessionEvents {
 
 /** Whether a browser or a proxy has sent a receive request again: a client counts its requests up, one after the other. */
 function isRepeated(number: number | undefined, last: number | undefined): boolean {
-  return number === last ? number !== undefined : isOlder(number, last);
+  return number !== undefined && last !== undefined && number <= last;
 }
 
 function isOlder(number: number | undefined, last: number | undefined): boolean {
-  return number !== undefined && last !== undefined && number < last;
+  return number !== last && isRepeated(number, last);
 }
 
 function nothing(): void {
