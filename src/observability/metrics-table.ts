@@ -197,6 +197,7 @@ export const metricRows = {
         'session-over',
         'too-many-wrong-passwords',
         'other-site',
+        'no-role',
         'too-many-requests',
         'too-many-connections',
         'too-slow',

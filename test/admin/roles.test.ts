@@ -1,16 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { admin, type ListedWebhook, webhooksOf } from '../../testing/clients/admin-api.ts';
+import {
+  askAs,
+  TRUSTED_USER_PROXY,
+  USER_PROXY,
+  type UserRequest,
+} from '../../testing/clients/proxied-user.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
-import { RawHttp } from '../../testing/clients/raw-http.ts';
 import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 import {
   startWebhookEndpoint,
   type WebhookEndpoint,
 } from '../../testing/servers/webhook-endpoint.ts';
 import { registered } from '../protocol/push/exchange.ts';
-
-/** The proxy has an address of its own on this machine. */
-const PROXY = '127.0.0.2';
 
 const OTHER = { id: 'other', keys: [{ key: 'other-key', secret: 'other-secret' }] };
 
@@ -29,7 +31,7 @@ beforeAll(async () => {
       admin: {
         port: 0,
         pathPrefix: '/realtime/admin',
-        proxy: { trust: [PROXY], userHeader: 'Remote-User', groupsHeader: 'Remote-Groups' },
+        proxy: TRUSTED_USER_PROXY,
         roles: [
           { group: 'viewers', role: 'viewer' },
           { group: 'operators', role: 'operator' },
@@ -50,36 +52,9 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-interface Asked {
-  readonly body?: object;
-  readonly from?: string;
-}
-
 /** Asks as a user of these groups, through the proxy. */
-async function as(
-  groups: string,
-  method: string,
-  path: string,
-  { body, from = PROXY }: Asked = {},
-): Promise<{ status: number; text: string; json: unknown }> {
-  await using http = await RawHttp.open({ port: server.adminPort }, { from });
-  const answer = await http.request({
-    method,
-    target: path.startsWith('//') ? path.slice(1) : `/api/v1${path}`,
-    headers: {
-      'remote-user': 'alice',
-      'remote-groups': groups,
-      ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const isJson = answer.headers.get('content-type') === 'application/json';
-  return {
-    status: answer.status,
-    text: answer.body,
-    json: isJson ? JSON.parse(answer.body) : undefined,
-  };
-}
+const as = (groups: string, method: string, path: string, request?: UserRequest) =>
+  askAs(server, groups, [method, path], request);
 
 describe('a user of a trusted proxy', () => {
   it('is known by name, and may do what the role allows', async () => {
@@ -144,7 +119,7 @@ describe('a user of a trusted proxy', () => {
   it('is named in the log with each change, and in the list of who did what', async () => {
     const logged = server.logsNext(/Webhook replayed|Change refused/);
     const { status } = await as('operators', 'POST', `/webhooks/${webhook}/replay`);
-    expect(JSON.parse(await logged)).toMatchObject({ who: 'alice', address: PROXY });
+    expect(JSON.parse(await logged)).toMatchObject({ who: 'alice', address: USER_PROXY });
     const { json } = await admin(server, 'GET', '/audit');
     expect((json as { entries: object[] }).entries).toContainEqual(
       expect.objectContaining({

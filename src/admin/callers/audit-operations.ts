@@ -11,7 +11,7 @@ export const auditOperations: readonly Operation[] = [
     method: 'GET',
     path: '/audit',
     summary:
-      'List who did what by the admin API, the newest first: changes, log-ins, and secrets that were shown. The last 10,000 entries are kept. The same that was done again within a minute is one entry.',
+      'List who did what by the admin API, the newest first: changes, log-ins, and secrets that were shown. The last 10,000 entries are kept, and the last 500 refusals; of the user with the most, the oldest are removed first. The same that was done again within a minute is one entry.',
     role: 'admin',
     query: z.strictObject({
       limit: listLimit(100),

@@ -1,3 +1,4 @@
+import type { SQL, TransactionSQL } from 'bun';
 import type { Database } from '../database/database.ts';
 import type { BigInteger } from '../database/rows.ts';
 
@@ -36,7 +37,13 @@ interface AuditRow {
   readonly status: number;
 }
 
-/** Keeps the newest entries of the audit log. */
+/** How many entries are kept of what was done, and of what was refused. */
+export interface AuditRoom {
+  readonly done: number;
+  readonly refused: number;
+}
+
+/** Keeps the newest entries of the audit log. Refusals have room of their own, so that they displace nothing else. */
 export class AuditStore {
   private readonly database: Database;
 
@@ -59,13 +66,12 @@ export class AuditStore {
     );
   }
 
-  /** Keeps this many of the newest. */
-  async trim(keep: number): Promise<void> {
-    await this.database.write(
-      (sql) => sql`DELETE FROM audit_entries WHERE id <= (
-        SELECT id FROM audit_entries ORDER BY id DESC LIMIT 1 OFFSET ${keep})`,
-      'admin',
-    );
+  /** Removes what has no room. The user with the most entries loses the oldest of them first. */
+  async trim({ done, refused }: AuditRoom): Promise<void> {
+    await this.database.write(async (sql) => {
+      await trimOne(sql, sql`status < 400`, done);
+      await trimOne(sql, sql`status >= 400`, refused);
+    }, 'admin');
   }
 
   /** The newest first. `before`: only entries older than the one with this id. */
@@ -82,6 +88,16 @@ export class AuditStore {
       ORDER BY id DESC LIMIT ${limit}`;
     return rows.map(entryOf);
   }
+}
+
+async function trimOne(sql: TransactionSQL, kind: SQL.Query<unknown>, keep: number): Promise<void> {
+  await sql`DELETE FROM audit_entries WHERE id IN (
+    SELECT id FROM (
+      SELECT id, ROW_NUMBER() OVER (ORDER BY place, id DESC) AS kept_as FROM (
+        SELECT id, ROW_NUMBER() OVER (PARTITION BY user_name ORDER BY id DESC) AS place
+        FROM audit_entries WHERE ${kind}
+      ) AS by_user
+    ) AS by_place WHERE kept_as > ${keep})`;
 }
 
 function entryOf(row: AuditRow): AuditEntry {

@@ -32,6 +32,7 @@ import { Sessions } from './sessions.ts';
 /** Why a request was refused, as metrics count it. */
 export type AdminRefusal =
   | DenialReason
+  | 'no-role'
   | 'too-many-requests'
   | 'too-many-connections'
   | 'too-slow'
@@ -93,6 +94,8 @@ interface Refused {
   readonly sender: Pick<Sender, 'address' | 'key'> & { readonly throughUnknownProxy?: boolean };
   /** `undefined` if the request was refused before its head was read. */
   readonly head?: RequestHead;
+  /** The name that a proxy gave. */
+  readonly user?: string | null;
 }
 
 interface KnownRequest {
@@ -168,13 +171,14 @@ class RequestHandler {
   }
 
   /** Counts a refusal, and logs it once a minute for each client. */
-  reportRefused(why: AdminRefusal, { sender, head }: Refused): void {
+  reportRefused(why: AdminRefusal, { sender, head, user }: Refused): void {
     const { log, onRefused } = this.options;
     onRefused(why);
     this.throttle.run(`${why} ${sender.key}`, (throttled) =>
       log.info('Admin request refused', {
         why,
         address: sender.address,
+        who: user ?? undefined,
         method: head?.method,
         path: head === undefined ? undefined : printable(head.target.path),
         ...throttled,
@@ -246,6 +250,7 @@ class RequestHandler {
           asker,
           session,
           signal,
+          reportRefused: (why) => this.reportRefused(why, { sender, head, user: asker.user }),
         };
         const answer = await route.answer(call);
         if (answer.body instanceof ReadableStream && !isOpen) this.watchStream(call, stream);

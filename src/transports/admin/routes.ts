@@ -28,6 +28,8 @@ export interface AdminCall {
   readonly session: CallSession;
   /** Aborts when the client has disconnected or, during a streamed answer, is no longer authorised. */
   readonly signal: AbortSignal;
+  /** Counts that the caller may do nothing, and logs it once a minute for each client. */
+  reportRefused(why: 'no-role'): void;
 }
 
 /** One route of the listener. */

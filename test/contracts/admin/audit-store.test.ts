@@ -53,10 +53,26 @@ for (const { name, make } of databases) {
 
     it('keeps the given number of entries', async () => {
       for (const id of ['a', 'b', 'c', 'd']) await store.add(entry(id));
-      await store.trim(4);
+      await store.trim({ done: 4, refused: 0 });
       expect(await ids(9)).toEqual(['d', 'c', 'b', 'a']);
-      await store.trim(2);
+      await store.trim({ done: 2, refused: 0 });
       expect(await ids(9)).toEqual(['d', 'c']);
+    });
+
+    it('removes the oldest entries of the user with the most first', async () => {
+      const of = (user: string, ...ids: string[]) =>
+        Promise.all(ids.map((id) => store.add(entry(id, { user }))));
+      await of('quiet', 'a-1', 'a-3');
+      await of('busy', 'a-2', 'a-4', 'a-5', 'a-6', 'a-7');
+      await store.trim({ done: 4, refused: 0 });
+      expect(await ids(9)).toEqual(['a-7', 'a-6', 'a-3', 'a-1']);
+    });
+
+    it('has room of its own for what was refused', async () => {
+      for (const id of ['a', 'b']) await store.add(entry(id));
+      for (const id of ['c', 'd', 'e']) await store.add(entry(id, { status: 403 }));
+      await store.trim({ done: 2, refused: 1 });
+      expect(await ids(9)).toEqual(['e', 'b', 'a']);
     });
   });
 }

@@ -12,6 +12,7 @@ import type { AdminCall, AdminRoute } from '../../../transports/admin/routes.ts'
 import { AuditTrail } from '../audit/audit-trail.ts';
 import { logChange, logRefusedChange } from '../audit/change-log.ts';
 import { dashboardRoutes } from '../dashboard/routes.ts';
+import type { Tenants } from '../tenants.ts';
 import { type AdminParts, adminOf } from './admin-of.ts';
 
 /** The routes of the admin listener: `/metrics`, each operation of the admin API, and the dashboard. */
@@ -23,14 +24,17 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
     {
       method: 'GET',
       path: '/metrics',
-      answer: async ({ asker }) => {
+      answer: async ({ asker, reportRefused }) => {
         const rights = admin.rightsOf(asker);
+        if (rights === undefined) reportRefused('no-role');
         return rights !== undefined && seesEverything(rights)
           ? await showMetrics(parts)
           : refuse(403, 'Metrics concern the whole server, and your role is not for all of it');
       },
     },
-    ...operations.map((operation) => routeOf(operation, { admin, trail, log })),
+    ...operations.map((operation) =>
+      routeOf(operation, { admin, trail, tenants: parts.tenants, log }),
+    ),
     ...(config.dashboard.enabled
       ? dashboardRoutes({
           log,
@@ -45,10 +49,11 @@ export function adminRoutes(parts: AdminParts): readonly AdminRoute[] {
 interface RouteParts {
   readonly admin: Admin;
   readonly trail: AuditTrail;
+  readonly tenants: Tenants;
   readonly log: Log;
 }
 
-function routeOf(operation: Operation, { admin, trail, log }: RouteParts): AdminRoute {
+function routeOf(operation: Operation, { admin, trail, tenants, log }: RouteParts): AdminRoute {
   const { method, path, open, contentType = JSON_TYPE } = operation;
   return {
     method,
@@ -56,9 +61,9 @@ function routeOf(operation: Operation, { admin, trail, log }: RouteParts): Admin
     ...(open ? { isOpen: () => true } : {}),
     ...(operation.forNobody === undefined ? {} : { isForNobody: operation.forNobody }),
     async answer(call) {
+      const isOpen = open === true || isForNobody(operation, call);
+      const rights = isOpen ? NO_RIGHTS : admin.rightsOf(call.asker);
       try {
-        const isOpen = open === true || isForNobody(operation, call);
-        const rights = isOpen ? NO_RIGHTS : admin.rightsOf(call.asker);
         if (!isOpen) authorise(operation, rights, call);
         const { status, body } = await operation.run(admin, {
           ...call,
@@ -74,12 +79,30 @@ function routeOf(operation: Operation, { admin, trail, log }: RouteParts): Admin
           : jsonAnswer(status, body);
       } catch (error) {
         const { status, message, field } = refusalOf(error, log);
-        logRefusedChange(log, operation, { call, status });
-        trail.note(operation, { call, status });
+        if (rights === undefined) {
+          // Who may do nothing also writes nothing.
+          call.reportRefused('no-role');
+        } else {
+          const refused = { call, status, subject: knownSubject(operation, call, tenants) };
+          logRefusedChange(log, operation, refused);
+          trail.noteRefused(operation, refused);
+        }
         return jsonAnswer(status, { error: message, field });
       }
     },
   };
+}
+
+/** The id of the app or instance that a call names, if it exists. */
+function knownSubject(
+  { path }: Operation,
+  call: AdminCall,
+  { apps, instances }: Tenants,
+): string | undefined {
+  const id = call.path['id'] ?? '';
+  if (path.startsWith('/apps/{id}')) return apps.directory.byId(id)?.id;
+  if (path.startsWith('/instances/{id}')) return instances.directory.byId(id)?.id;
+  return undefined;
 }
 
 /** Whether this call is read-only although its operation can change something. */

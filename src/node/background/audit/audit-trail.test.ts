@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import type { Operation } from '../../../admin/operation.ts';
 import { operations } from '../../../admin/operations.ts';
-import type { AuditEntry } from '../../../stores/admin/audit-store.ts';
+import type { AuditEntry, AuditRoom } from '../../../stores/admin/audit-store.ts';
 import { LOCAL, NOBODY, OWNER } from '../../../transports/admin/asker.ts';
 import { keptLog } from '../../../webhooks/webhooks.fixture.ts';
 import { AuditTrail } from './audit-trail.ts';
@@ -11,7 +11,7 @@ const ALICE = { how: 'proxy', user: 'alice', groups: [] } as const;
 function trailWith() {
   const clock = { nowMs: 1000, now: () => clock.nowMs };
   const added: AuditEntry[] = [];
-  const trimmed: number[] = [];
+  const trimmed: AuditRoom[] = [];
   const log = keptLog();
   const store = {
     fault: undefined as Error | undefined,
@@ -19,8 +19,8 @@ function trailWith() {
       if (store.fault !== undefined) throw store.fault;
       added.push(entry);
     },
-    async trim(keep: number) {
-      trimmed.push(keep);
+    async trim(room: AuditRoom) {
+      trimmed.push(room);
     },
   };
   const trail = new AuditTrail({ store, log, clock });
@@ -33,7 +33,7 @@ function trailWith() {
     async note(
       id: string,
       given: Partial<Parameters<AuditTrail['note']>[1]['call']> = {},
-      status = 200,
+      { status = 200, subject }: { status?: number; subject?: string } = {},
     ) {
       const call = {
         asker: OWNER,
@@ -43,7 +43,8 @@ function trailWith() {
         body: undefined,
         ...given,
       };
-      trail.note(operationOf(id), { call, status, answer: { id: 'made', key: 'k' } });
+      if (status >= 400) trail.noteRefused(operationOf(id), { call, status, subject });
+      else trail.note(operationOf(id), { call, status, answer: { id: 'made', key: 'k' } });
       await trail.settled();
       return added.splice(0);
     },
@@ -86,7 +87,7 @@ describe('the audit trail', () => {
     expect(await note('logIn', { asker: NOBODY, body: { password: 'p' } })).toMatchObject([
       { operation: 'logIn', how: 'password', detail: '' },
     ]);
-    expect(await note('logIn', { asker: NOBODY }, 401)).toEqual([]);
+    expect(await note('logIn', { asker: NOBODY }, { status: 401 })).toEqual([]);
     expect(await note('logOut', { asker: NOBODY })).toEqual([]);
     expect(await note('getApp', { asker: LOCAL, path: { id: '7' } })).toEqual([]);
     expect(await note('checkAuth', { path: { id: '7' }, body: {} })).toEqual([]);
@@ -94,11 +95,23 @@ describe('the audit trail', () => {
     expect(await note('getApp', secrets)).toMatchObject([{ detail: 'secrets', subject: '7' }]);
   });
 
-  it('notes what was refused', async () => {
+  it('notes what was refused, without text that the caller made up', async () => {
     const { note } = trailWith();
-    expect(await note('deleteApp', { asker: ALICE, path: { id: '7' } }, 403)).toMatchObject([
-      { status: 403, user: 'alice' },
+    const given = { asker: ALICE, path: { id: 'made-up' }, body: { 'made-up': 1 } };
+    const [refused] = await note('changeApp', given, { status: 404 });
+    expect(refused).toMatchObject({ status: 404, user: 'alice', subject: '', detail: '' });
+    const other = { ...given, path: { id: 'another' } };
+    expect(await note('changeApp', other, { status: 404 })).toMatchObject([{ id: refused?.id }]);
+    expect(await note('deleteApp', given, { status: 403, subject: '7' })).toMatchObject([
+      { subject: '7' },
     ]);
+  });
+
+  it('goes on counting what is repeated while much else is refused', async () => {
+    const { note } = trailWith();
+    const [first] = await note('sendEvent', { path: { id: '7' } });
+    for (let n = 0; n < 200; n++) await note('deleteApp', {}, { status: 404, subject: String(n) });
+    expect(await note('sendEvent', { path: { id: '7' } })).toMatchObject([{ id: first?.id }]);
   });
 
   it('counts the same within a minute in one entry', async () => {
@@ -128,7 +141,8 @@ describe('the audit trail', () => {
   it('removes old entries at the start, and then after every hundred', async () => {
     const { note, trimmed } = trailWith();
     for (let n = 0; n < 202; n++) await note('deleteApp', { path: { id: String(n) } });
-    expect(trimmed).toEqual([10_000, 10_000]);
+    const room = { done: 10_000, refused: 500 };
+    expect(trimmed).toEqual([room, room]);
   });
 
   it('logs once a minute that it cannot write', async () => {

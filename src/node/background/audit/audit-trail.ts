@@ -4,11 +4,11 @@ import { isObject } from '../../../config/settings/plain-json.ts';
 import { LogThrottle } from '../../../runtime/logging/log-throttle.ts';
 import { printable } from '../../../runtime/logging/printable.ts';
 import type { Log } from '../../../runtime/ports.ts';
-import type { AuditEntry, AuditStore } from '../../../stores/admin/audit-store.ts';
+import type { AuditEntry, AuditRoom, AuditStore } from '../../../stores/admin/audit-store.ts';
 import type { AdminCall } from '../../../transports/admin/routes.ts';
 
 /** The number of entries to keep. */
-const AUDIT_ENTRIES_MAX = 10_000;
+const ROOM: AuditRoom = { done: 10_000, refused: 500 };
 
 /** Old entries are removed after this many new ones. */
 const TRIM_AFTER = 100;
@@ -19,7 +19,7 @@ const TRIM_AFTER = 100;
  */
 const SAME_MS = 60_000;
 
-/** The number of entries whose count can still increase. */
+/** The number of entries of each kind whose count can still increase. */
 const OPEN_MAX = 100;
 
 const TEXT_MAX = 200;
@@ -36,6 +36,14 @@ interface Done {
   readonly answer?: unknown;
 }
 
+interface Refused extends Omit<Done, 'answer'> {
+  /** The app or instance that it was meant for, if that exists. */
+  readonly subject: string | undefined;
+}
+
+/** Entries whose count can still increase, oldest first. */
+type Open = Map<string, AuditEntry>;
+
 /**
  * Records who did what through the admin API: changes, log-ins and secrets that were shown. Records ids and names of
  * settings, but no values. Requests do not wait for the entry, and succeed even if it cannot be written.
@@ -43,8 +51,8 @@ interface Done {
 export class AuditTrail {
   private readonly options: AuditTrailOptions;
   private readonly throttle: LogThrottle;
-  /** The entries whose count can still increase, oldest first. */
-  private readonly open = new Map<string, AuditEntry>();
+  private readonly done: Open = new Map();
+  private readonly refused: Open = new Map();
   private writing: Promise<void> = Promise.resolve();
   private untrimmed = TRIM_AFTER;
 
@@ -56,9 +64,14 @@ export class AuditTrail {
   /** Records an action, if it is of a recorded kind. */
   note(operation: Operation, done: Done): void {
     if (!isNoted(operation, done)) return;
-    const now = this.options.clock.now();
-    const entry = this.countedAgain(entryOf(operation, done, now));
-    this.writing = this.write(entry);
+    this.add(this.done, entryOf(operation, done, this.options.clock.now()));
+  }
+
+  /** Records that an action was refused, if it is of a recorded kind. Keeps no text that the caller could make up. */
+  noteRefused(operation: Operation, { subject = '', ...refused }: Refused): void {
+    if (!isNoted(operation, refused)) return;
+    const entry = entryOf(operation, refused, this.options.clock.now());
+    this.add(this.refused, { ...entry, subject: short(subject), detail: '' });
   }
 
   /** Settles when all earlier entries are written. */
@@ -66,18 +79,8 @@ export class AuditTrail {
     await this.writing;
   }
 
-  private countedAgain(entry: AuditEntry): AuditEntry {
-    const { user, how, address, operation, subject, detail, status } = entry;
-    const key = JSON.stringify([user, how, address, operation, subject, detail, status]);
-    const before = this.open.get(key);
-    if (before !== undefined && entry.lastAtMs - before.firstAtMs < SAME_MS) {
-      return { ...before, lastAtMs: entry.lastAtMs };
-    }
-    this.open.delete(key);
-    this.open.set(key, entry);
-    const [oldest] = this.open.keys();
-    if (this.open.size > OPEN_MAX && oldest !== undefined) this.open.delete(oldest);
-    return entry;
+  private add(open: Open, entry: AuditEntry): void {
+    this.writing = this.write(countedAgain(open, entry));
   }
 
   private async write(entry: AuditEntry): Promise<void> {
@@ -87,7 +90,7 @@ export class AuditTrail {
       await store.add(entry);
       if (this.untrimmed++ >= TRIM_AFTER) {
         this.untrimmed = 0;
-        await store.trim(AUDIT_ENTRIES_MAX);
+        await store.trim(ROOM);
       }
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
@@ -101,6 +104,21 @@ export class AuditTrail {
     }
     await earlier;
   }
+}
+
+/** The open entry of the same action with one more repetition, or else the new entry, which is open from now on. */
+function countedAgain(open: Open, entry: AuditEntry): AuditEntry {
+  const { user, how, address, operation, subject, detail, status } = entry;
+  const key = JSON.stringify([user, how, address, operation, subject, detail, status]);
+  const before = open.get(key);
+  if (before !== undefined && entry.lastAtMs - before.firstAtMs < SAME_MS) {
+    return { ...before, lastAtMs: entry.lastAtMs };
+  }
+  open.delete(key);
+  open.set(key, entry);
+  const [oldest] = open.keys();
+  if (open.size > OPEN_MAX && oldest !== undefined) open.delete(oldest);
+  return entry;
 }
 
 /**

@@ -23,16 +23,26 @@ export function logChange(
   });
 }
 
-/** Logs a change that was answered with an error. It may still have been made, if only the answer failed. */
+interface RefusedChange {
+  readonly call: AdminCall;
+  readonly status: number;
+  /** The app or instance that it was meant for, if that exists. */
+  readonly subject: string | undefined;
+}
+
+/**
+ * Logs a change that was answered with an error. It may still have been made, if only the answer failed. Names no
+ * tenant that the caller could make up: each would have a share of the log's room.
+ */
 export function logRefusedChange(
   log: Log,
   { logLine, id }: Operation,
-  { call, status }: { readonly call: AdminCall; readonly status: number },
+  { call, status, subject }: RefusedChange,
 ): void {
   if (logLine === undefined) return;
   log.info('Change refused', {
     operation: id,
-    [logLine.subject]: textOf(call.path['id']),
+    [logLine.subject]: subject,
     status,
     by: 'admin-api',
     who: call.asker.user ?? undefined,
