@@ -14,3 +14,12 @@ it('lists every scenario once in its help', () => {
   expect(new Set(names).size).toBe(names.length);
   for (const name of names) expect(helpFor(scenarios)).toContain(`  ${name} `);
 });
+
+it('compares with a commit, and with nothing else at the same time', () => {
+  expect(readOptions(['--beside', 'HEAD~1', 'hot'], scenarios).beside).toBe('HEAD~1');
+  for (const more of [['--floor-twice'], ['--url', 'http://127.0.0.1:1']]) {
+    expect(() => readOptions(['--beside', 'HEAD', ...more], scenarios)).toThrow(
+      '--beside compares',
+    );
+  }
+});

@@ -14,7 +14,8 @@ Options of scenarios:
   --json FILE      also write the results to this file
   --verbose        print every step of the search
   --floor-twice    measure the floor against itself: how much a ratio varies on this machine
-  --beside FOLDER  measure the Fanfare of another clone in place of the floor: two versions in one run
+  --beside COMMIT  compare with the Fanfare of another commit: processor time for each connection, event or request,
+                   one realtime thread each, in turns; the floor is not measured
   --url URL        measure a running server (http://127.0.0.1:6001) of any make that speaks the Channels
     --app-id ID      protocol, instead of Fanfare; it is not pinned to a core
     --key KEY
@@ -49,7 +50,7 @@ export interface Options {
   readonly json: string | undefined;
   readonly verbose: boolean;
   readonly floorTwice: boolean;
-  /** The clone that takes the place of the floor. */
+  /** The commit whose processor time is compared, in place of all else. */
   readonly beside: string | undefined;
   /** The server to measure instead of Fanfare. */
   readonly app: AppAddress | undefined;
@@ -97,6 +98,9 @@ export function readOptions(args: string[], choices: readonly Pick<Choice, 'name
   if (unknown !== undefined) throw new UsageError(`there is no scenario "${unknown}"`);
 
   const { help, quick, json, verbose, 'floor-twice': floorTwice, beside, url } = values;
+  if (beside !== undefined && (floorTwice || url !== undefined)) {
+    throw new UsageError('--beside compares two versions, and neither --floor-twice nor --url');
+  }
   const runs = countOf(values.runs ?? (quick ? '1' : '3'), { option: '--runs', min: 1 });
   const given = { names, help, quick, runs, json, verbose, floorTwice, beside };
   if (url === undefined) return { ...given, app: undefined };

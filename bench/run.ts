@@ -8,8 +8,11 @@ import { benchPush } from './push/deliver.ts';
 import { printConditions, printStep } from './report.ts';
 import { type Bench, choose } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
-import { type Contender, fanfare, fanfareOf, floor, runningAt } from './servers.ts';
+import { type Contender, fanfare, floor, runningAt } from './servers.ts';
 import { soak } from './soak/soak.ts';
+import { checkOut } from './versions/checked-out.ts';
+import { compareVersions, printVersions, type VersionComparison } from './versions/compare.ts';
+import { chooseWorks } from './versions/works.ts';
 
 const thorough = { stepSeconds: 1.5, factorMin: 1.05, turns: 12 };
 const quick = { stepSeconds: 0.8, factorMin: 1.1, turns: 8 };
@@ -39,7 +42,7 @@ async function benchScenarios(args: string[]): Promise<number> {
   const bench: Bench = {
     pinning,
     server: contenderOf(options),
-    floor: options.beside === undefined ? floor : fanfareOf(options.beside),
+    floor,
     effort: { runs: options.runs, ...(options.quick ? quick : thorough) },
     isQuick: options.quick,
     log: (line) => console.error(line),
@@ -47,6 +50,12 @@ async function benchScenarios(args: string[]): Promise<number> {
       if (options.verbose) console.error(printStep(server, step));
     },
   };
+
+  if (options.beside !== undefined) {
+    const figures = await besideCommit(bench, options.beside, options.names);
+    await writeResults(options.json, { conditions, runs: options.runs, ...figures });
+    return 0;
+  }
 
   const { measured, leftOut } = choose(scenarios, options.names, options.app !== undefined);
   for (const { name, needs } of leftOut) {
@@ -65,6 +74,23 @@ async function benchScenarios(args: string[]): Promise<number> {
     scenarios: figures,
   });
   return 0;
+}
+
+/** Compares this version with another one, and returns the figures. */
+async function besideCommit(
+  bench: Bench,
+  commit: string,
+  names: readonly string[],
+): Promise<{ beside: string; works: readonly VersionComparison[] }> {
+  const chosen = chooseWorks(names);
+  using other = checkOut(commit);
+  const compared: VersionComparison[] = [];
+  for (const work of chosen) {
+    const comparison = await compareVersions(bench, work, other);
+    console.log(`\n${printVersions(comparison)}`);
+    compared.push(comparison);
+  }
+  return { beside: commit, works: compared };
 }
 
 // Exiting stops the processes that were started: see `startProcess`.

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AppAddress, benchApp, benchAppAt } from './bench-app.ts';
+import { type KnownSettings, knownSettings } from './versions/known-settings.ts';
 
 const READY_WITHIN_MS = 15_000;
 const READY_CHECK_MS = 10;
@@ -38,7 +40,7 @@ export interface FanfareOptions {
   readonly shared?: { readonly redisUrl: string; readonly storeUrl: string } | undefined;
   /** Where the store is and stays. Without it, the store is new and temporary. */
   readonly folder?: string;
-  /** The folder of the clone to start. Without it, this one. */
+  /** The folder of another version to start, which gets the settings that it knows. Without it, this version. */
   readonly clone?: string | undefined;
 }
 
@@ -46,6 +48,8 @@ export interface FanfareServer extends StartedServer {
   readonly pushPort: number;
   readonly adminPort: number;
   readonly storeFile: string;
+  /** Settings that this version does not know. Without them, its figures may mean something else. */
+  readonly settingsLeftOut: readonly string[];
 }
 
 /** Which of the two that are compared. */
@@ -75,11 +79,6 @@ export const fanfare: Contender = {
   name: 'fanfare',
   start: (pin, app) => startFanfare(pin, { app }),
 };
-
-/** Fanfare of another clone, for example of an earlier version. */
-export function fanfareOf(clone: string): Contender {
-  return { name: clone, start: (pin, app) => startFanfare(pin, { app, clone }) };
-}
 
 /** The same, with more settings. */
 export async function startFanfare(
@@ -113,7 +112,9 @@ export async function startFanfare(
     drainSeconds: 0,
   };
   const file = join(place, 'fanfare.json');
-  await writeFile(file, JSON.stringify(config));
+  const { settings, leftOut } =
+    clone === undefined ? { settings: config, leftOut: [] } : ofClone(config, clone);
+  await writeFile(file, JSON.stringify(settings));
   const program = join(clone ?? `${import.meta.dir}/..`, 'bin/fanfare');
   const command = ['sh', program, 'serve', '--config', file];
   const running = parts.use(await startProcess([...pin, ...command], port));
@@ -124,8 +125,14 @@ export async function startFanfare(
     pushPort,
     adminPort,
     storeFile,
+    settingsLeftOut: leftOut,
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
+}
+
+/** What the version in a folder knows of these settings. */
+function ofClone(config: object, clone: string): KnownSettings {
+  return knownSettings(config, readFileSync(join(clone, 'docs/settings.md'), 'utf8'));
 }
 
 /** The store of a server with this folder. */

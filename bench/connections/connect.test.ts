@@ -3,6 +3,7 @@ import type { LoopResult } from '../load/closed-loop.ts';
 import { type ConnectComparison, connectScenarios, printConnect } from './connect.ts';
 
 const run = (perSecond: number, serverCpu: number | undefined): LoopResult => ({
+  completed: perSecond,
   perSecond,
   p50Ms: 1,
   p99Ms: 2,

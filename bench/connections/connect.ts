@@ -7,7 +7,7 @@ import type { Bench } from '../scenario.ts';
 import type { Churn } from './tasks.ts';
 
 /** Concurrent connection attempts: far below the limit of half-open connections per address. */
-const AT_ONCE = 200;
+export const AT_ONCE = 200;
 
 /** A measurement of new connections: how many per second, each with one subscription. */
 export interface ConnectScenario {

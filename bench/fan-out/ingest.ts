@@ -15,9 +15,9 @@ import {
 import type { Bench } from '../scenario.ts';
 import type { Role, RunningServer } from '../servers.ts';
 
-const CONNECTIONS = 64;
-const EVENTS_EACH = [1, 10];
-const DATA_BYTES = 200;
+export const CONNECTIONS = 64;
+export const EVENTS_EACH = [1, 10];
+export const DATA_BYTES = 200;
 const RATIO_MIN = 0.85;
 
 /** Warm-up: a server that has just started is still compiling. */

@@ -53,7 +53,8 @@ export async function startUnderLoad(
   return { load, watch, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
-async function intakeOnce(pinning: Bench['pinning'], app: AppAddress): Promise<void> {
+/** Sends requests for a while, to a server that has just started. */
+export async function intakeOnce(pinning: Bench['pinning'], app: AppAddress): Promise<void> {
   await using load = startLoad(pinning.load);
   await load.call('intake', { ...warmUp, app, staysAwake: pinning.areApart });
 }

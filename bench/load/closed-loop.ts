@@ -17,6 +17,8 @@ export interface LoopTime {
 
 /** The result of the measured part of a closed loop. */
 export interface LoopResult extends Spent {
+  /** How many were done in all, the warm-up included. */
+  readonly completed: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -47,13 +49,14 @@ export abstract class ClosedLoop {
     this.latency = latency;
     const before = this.completed;
     const tookMs = this.pollFor(seconds * 1000);
-    const completed = this.completed - before;
+    const perSecond = ((this.completed - before) / tookMs) * 1000;
     this.latency = undefined;
 
     this.isOpen = false;
     this.settle();
     return {
-      perSecond: (completed / tookMs) * 1000,
+      completed: this.completed,
+      perSecond,
       p50Ms: latency.quantileMs(0.5),
       p99Ms: latency.quantileMs(0.99),
       maxMs: latency.maxMs,

@@ -25,6 +25,8 @@ export interface Intake {
 
 /** What a server accepted. */
 export interface IntakeResult {
+  /** Requests that were answered with 200, the warm-up included. */
+  readonly accepted: number;
   readonly requestsPerSecond: number;
   /** Requests that were not answered with 200, and what the first of them was answered with. */
   readonly refused: number;
@@ -66,6 +68,7 @@ export function measureIntake(sockets: KernelSockets, intake: Intake): IntakeRes
   const deadlineMs = performance.now() + LAST_ANSWERS_MS;
   while (answered() < sent && performance.now() < deadlineMs) sockets.poll(10);
   return {
+    accepted: publishers.acceptedCount,
     requestsPerSecond: accepted / tookSeconds,
     refused: sent - publishers.acceptedCount,
     firstRefusal: publishers.firstRefusal,

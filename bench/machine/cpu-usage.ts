@@ -27,11 +27,24 @@ function usedTicks(): ReadonlyMap<number, number> {
   return new Map(pids.map((pid) => [pid, usedTicksOf(pid)]));
 }
 
-/** The usage of one process; 0 if it has ended. */
-function usedTicksOf(pid: number): number {
+/** Processor time that a process has used since its start, in seconds. Linux only. */
+export interface UsedSeconds {
+  readonly allThreads: number;
+  /** The thread that a process starts with: of Fanfare, the first realtime loop. */
+  readonly mainThread: number;
+}
+
+/** The usage of one process until now; 0 if it has ended. */
+export function usedSecondsOf(pid: number): UsedSeconds {
+  const seconds = (place: string) => (usedTicksOf(place) * TICK_MS) / 1000;
+  return { allThreads: seconds(`${pid}`), mainThread: seconds(`${pid}/task/${pid}`) };
+}
+
+/** The usage of one process, or of one of its threads, by its folder in `/proc`; 0 if it has ended. */
+function usedTicksOf(place: number | string): number {
   let stat: string;
   try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    stat = readFileSync(`/proc/${place}/stat`, 'utf8');
   } catch {
     // It ended after it was listed.
     return 0;

@@ -12,6 +12,7 @@ import { leastDisturbed } from '../../machine/quiet.ts';
 import { runTask } from '../../machine/run-task.ts';
 import { countOf, parseOptions, UsageError, writeResults } from '../../options.ts';
 import { printConditions } from '../../report.ts';
+import { checkOut } from '../../versions/checked-out.ts';
 import { benchInstances } from './bench-instances.ts';
 import { compareKept, isAllKept, type Kept } from './kept.ts';
 import type { LoadTask, Run } from './load.ts';
@@ -29,7 +30,7 @@ npm run bench -- accept [options]
 
   --seconds N      the measured part of each run (6)
   --runs N         how often each server is started and measured (3)
-  --beside FOLDER  measure the Fanfare of another clone in place of the floor: two versions in one run
+  --beside COMMIT  measure the Fanfare of another commit in place of the floor: two versions in one run
   --json FILE      write the results there as well
   --help           print this
 `;
@@ -105,10 +106,8 @@ export async function benchAccept(args: string[]): Promise<number> {
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
   const { beside } = values;
-  const contenders = {
-    server: fanfare(),
-    floor: beside === undefined ? floor : fanfare(beside),
-  };
+  using other = beside === undefined ? undefined : checkOut(beside);
+  const contenders = { server: fanfare(), floor: other === undefined ? floor : fanfare(other) };
   const pinning = findPinning();
   const trial = { pinning, seconds, idsFile: join(folder, 'ids') };
   const conditions = describeConditions(pinning.description);

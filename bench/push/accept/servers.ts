@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type StartedServer, startFanfare, startFloor } from '../../servers.ts';
+import type { CheckedOut } from '../../versions/checked-out.ts';
 import { benchInstances } from './bench-instances.ts';
 
 /** A server under load, up and ready. */
@@ -33,17 +34,18 @@ const NO_ADDRESS_LIMITS = {
   reportsPerSecond: 0,
 };
 
-/** Fanfare as an operator would start it, with a fresh store: of this clone, or of another. */
-export function fanfare(clone?: string): Contender {
+/** Fanfare as an operator would start it, with a fresh store: this version, or another. */
+export function fanfare(other?: CheckedOut): Contender {
   return {
-    name: clone ?? 'fanfare',
+    name: other?.name ?? 'fanfare',
     start(pin) {
       const instances = benchInstances.map(({ id, secretKey }) => ({
         id,
         secretKeys: [secretKey],
         limits: { publishesPerSecond: 0 },
       }));
-      return startFanfare(pin, { push: { instances, addressLimits: NO_ADDRESS_LIMITS }, clone });
+      const push = { instances, addressLimits: NO_ADDRESS_LIMITS };
+      return startFanfare(pin, { push, clone: other?.folder });
     },
   };
 }
