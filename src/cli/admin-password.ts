@@ -4,9 +4,12 @@ import {
   replaceAdminPassword,
 } from '../admin/admin-password-file.ts';
 import type { Config } from '../config/schema.ts';
+import { isLoopback } from '../runtime/ip-address.ts';
+import { AdminApi } from './admin-api.ts';
 import { fail, type Invocation, printResult } from './invocation.ts';
 import { noOperand } from './options.ts';
 import type { ExitCode } from './output.ts';
+import { ownAddress, ownHost } from './own-address.ts';
 import { readConfig } from './read-config.ts';
 
 /** `fanfare admin password`: shows the password of the admin API, or makes a new one. */
@@ -28,6 +31,21 @@ export async function adminPassword(invocation: Invocation): Promise<ExitCode> {
     );
   }
   return printResult(invocation, { json: { password }, text: password });
+}
+
+/**
+ * A client of the running server that this configuration describes. The password of a file goes to this machine only: who
+ * has it sent elsewhere must name the address.
+ */
+export function ownAdminApi(config: Config): AdminApi {
+  const url = ownAddress({ ...config.admin, tls: false });
+  const host = ownHost(config.admin.host);
+  if (config.admin.password === null && host.toLowerCase() !== 'localhost' && !isLoopback(host)) {
+    throw new Error(
+      `the password in ${adminPasswordFile(config.store.url)} is sent to this machine only, and admin.host is ${host}. If that is your server, give --url ${url}`,
+    );
+  }
+  return new AdminApi(url, ownAdminPassword(config));
 }
 
 /** The password of the server that this configuration describes; `undefined` if it has none yet. */

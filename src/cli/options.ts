@@ -22,7 +22,7 @@ export interface Arguments {
 export const CONFIG_OPTION: Option = {
   name: 'config',
   value: 'FILE',
-  help: 'The configuration file. Default: fanfare.json, .yaml or .toml in this directory, else in /etc/fanfare.',
+  help: 'The configuration file. Default: fanfare.json, .yaml or .toml in this directory, else in /etc/fanfare, if nobody but root and you may write there.',
 };
 
 export const HELP_OPTION: Option = { name: 'help', help: 'Show this help.' };

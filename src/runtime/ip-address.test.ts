@@ -4,6 +4,7 @@ import {
   addressKey,
   addressText,
   isInRange,
+  isLoopback,
   parseAddress,
   parseRange,
   unmapped,
@@ -17,6 +18,15 @@ describe('an address', () => {
     expect(addressText(bytesOf('1.2.3.4'))).toBe('1.2.3.4');
     expect(addressText(unmapped(bytesOf('::ffff:1.2.3.4')))).toBe('1.2.3.4');
     expect(addressText(unmapped(bytesOf('::1')))).toBe('::1');
+  });
+
+  it('is of this machine alone if it is a loopback address', () => {
+    for (const own of ['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1']) {
+      expect([own, isLoopback(own)]).toEqual([own, true]);
+    }
+    for (const other of ['128.0.0.1', '::2', '0.0.0.0', '10.0.0.1', 'localhost', '']) {
+      expect([other, isLoopback(other)]).toEqual([other, false]);
+    }
   });
 
   it('can be parsed again after formatting', () => {

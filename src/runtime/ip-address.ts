@@ -44,6 +44,12 @@ export function unmappedRange({ first, bits }: AddressRange): AddressRange {
   return { first: plain, bits: bits - (first.length - plain.length) * 8 };
 }
 
+/** Whether a text is an address of this machine that no other machine can reach. */
+export function isLoopback(text: string): boolean {
+  const address = parseAddress(text);
+  return address !== undefined && LOOPBACK.some((range) => isInRange(unmapped(address), range));
+}
+
 /** Formats an address: IPv4 with dots, IPv6 as in RFC 5952. */
 export function addressText(address: AddressBytes): string {
   if (address.length === 4) return address.join('.');
@@ -65,6 +71,11 @@ const IPV4_MAPPED: AddressRange = {
   first: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0],
   bits: 96,
 };
+
+const LOOPBACK: readonly AddressRange[] = [
+  { first: [127, 0, 0, 0], bits: 8 },
+  { first: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], bits: 128 },
+];
 
 /** IPv4 clients behind a NAT64 gateway. Source: RFC 6052, section 2.1. */
 const NAT64: AddressRange = {

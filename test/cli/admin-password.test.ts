@@ -157,6 +157,28 @@ describe('the password that a server makes', () => {
   });
 });
 
+it('the password of a file is sent to this machine only, unless the address is given', async () => {
+  using directory = temporaryDirectory({
+    'fanfare.json': JSON.stringify({ admin: { host: '192.0.2.1' } }),
+  });
+  mkdirSync(join(directory.path, 'data'));
+  const file = join(directory.path, 'data/fanfare.db.admin-password');
+  writeFileSync(file, 'a-password\n', { mode: 0o600 });
+  for (const command of [
+    ['admin', 'link'],
+    ['webhooks', 'list'],
+  ]) {
+    const { exitCode, stderr } = await fanfare(directory.path, command);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: `fanfare: the password in ${file} is sent to this machine only, and admin.host is 192.0.2.1. If that is your server, give --url http://192.0.2.1:6003\n`,
+    });
+  }
+  using mine = Bun.serve({ port: 0, fetch: () => Response.json({ token: 'a-token' }) });
+  const given = ['admin', 'link', '--url', `http://127.0.0.1:${mine.port}`];
+  expect((await fanfare(directory.path, given)).stdout).toContain('#token=a-token');
+});
+
 it('a server does not start with a password file that is a symbolic link', async () => {
   using directory = temporaryDirectory();
   mkdirSync(join(directory.path, 'data'));

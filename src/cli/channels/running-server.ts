@@ -1,9 +1,8 @@
 import { AdminApi } from '../admin-api.ts';
-import { ownAdminPassword } from '../admin-password.ts';
+import { ownAdminApi, ownAdminPassword } from '../admin-password.ts';
 import { fail, type Invocation } from '../invocation.ts';
 import { CONFIG_OPTION, type Option, serverUrl } from '../options.ts';
 import type { ExitCode } from '../output.ts';
-import { ownAddress } from '../own-address.ts';
 import { readConfig } from '../read-config.ts';
 
 /** The options that select a running server. */
@@ -27,7 +26,8 @@ export function serverCommand(
     if (given === undefined && config.admin.port === 0) {
       return fail(invocation, 'admin.port is 0, so the server may be at any port: give its --url');
     }
-    const url = given ?? ownAddress({ ...config.admin, tls: false });
-    return await action({ ...invocation, api: new AdminApi(url, ownAdminPassword(config)) });
+    const api =
+      given === undefined ? ownAdminApi(config) : new AdminApi(given, ownAdminPassword(config));
+    return await action({ ...invocation, api });
   };
 }

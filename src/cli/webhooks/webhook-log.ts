@@ -10,8 +10,7 @@ import { openDatabase } from '../../stores/database/database.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
 import type { OutboxState } from '../../webhooks/outbox.ts';
 import { AdminApi } from '../admin-api.ts';
-import { ownAdminPassword } from '../admin-password.ts';
-import { ownAddress } from '../own-address.ts';
+import { ownAdminApi, ownAdminPassword } from '../admin-password.ts';
 import { Unreachable } from '../server-request.ts';
 
 /** The webhook requests of a server, running or not. */
@@ -32,11 +31,10 @@ export interface WebhookFilter {
 
 /** Opens the log of the server at `url`, else of the running server of the configuration, else of its store. */
 export async function openWebhookLog(config: Config, url: string | undefined): Promise<WebhookLog> {
-  const password = ownAdminPassword(config);
-  if (url !== undefined) return servedWebhookLog(new AdminApi(url, password));
+  if (url !== undefined) return servedWebhookLog(new AdminApi(url, ownAdminPassword(config)));
   // With port 0 the server listens on any free port, which is not known here.
   if (config.admin.port === 0) return await openStoredWebhookLog(config.store.url);
-  const api = new AdminApi(ownAddress({ ...config.admin, tls: false }), password);
+  const api = ownAdminApi(config);
   try {
     await api.request('GET', '/webhooks?limit=1');
     return servedWebhookLog(api);

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { errorCode } from '../../runtime/error-code.ts';
 import { type Environment, FILE_VARIABLE } from '../environment/variables.ts';
+import { chosenByOthers, type FileProblem, fileUser } from './chosen-by-others.ts';
 import { readConfigFile } from './read-file.ts';
 
 /** The places of a configuration. */
@@ -25,17 +26,11 @@ type FoundContent =
   | { readonly source: string | undefined; readonly value: unknown }
   | { readonly source: string | undefined; readonly problem: FileProblem };
 
-/** What is wrong with the file or directory at `path`. */
-interface FileProblem {
-  readonly path: string;
-  readonly message: string;
-}
-
-/** Reads the file that is asked for, or else the one with a default name. */
+/** Reads the file that is asked for, or else the one with a default name, if nobody else may have chosen that. */
 export function readFoundFile(places: ConfigPlaces): FoundContent {
-  const { directory, environment, systemDirectory = SYSTEM_DIRECTORY } = places;
+  const { directory, environment } = places;
   const asked = places.file ?? (environment[FILE_VARIABLE] || undefined);
-  const found = asked === undefined ? findFile([directory, systemDirectory]) : { file: asked };
+  const found = asked === undefined ? findOwnFile(places) : { file: asked };
   if ('problem' in found) return { source: undefined, problem: found.problem };
   const { file: source } = found;
   if (source === undefined) return { source, value: {} };
@@ -46,6 +41,14 @@ export function readFoundFile(places: ConfigPlaces): FoundContent {
 }
 
 type FoundFile = { readonly file: string | undefined } | { readonly problem: FileProblem };
+
+function findOwnFile(places: ConfigPlaces): FoundFile {
+  const { directory, environment, systemDirectory = SYSTEM_DIRECTORY } = places;
+  const found = findFile([directory, systemDirectory]);
+  if ('problem' in found || found.file === undefined) return found;
+  const problem = chosenByOthers(found.file, fileUser(environment));
+  return problem === undefined ? found : { problem };
+}
 
 /** Finds a file with a default name in the first directory that has one. */
 function findFile(directories: readonly string[]): FoundFile {

@@ -1,11 +1,9 @@
-import { isInRange, parseAddress, parseRange, unmapped } from '../../runtime/ip-address.ts';
+import { isLoopback } from '../../runtime/ip-address.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** Headers that proxies, tunnels and content delivery networks add. */
 const PROXY_HEADERS =
   /^(?:via|forwarded|x-forwarded(?:-.+)?|x-real-ip|(?:true-)?client-ip|x-(?:original|envoy|amzn|appengine|azure|client|cluster|proxyuser)-.+|proxy-.+|cf-.+|cdn-.+|fastly-.+|fly-.+|akamai-.+|x-arr-.+|x-vercel-.+)$/;
-
-const LOOPBACK = ['127.0.0.0/8', '::1'].flatMap((text) => parseRange(text) ?? []);
 
 /**
  * Whether a request visibly came through a proxy. A proxy that only forwards bytes leaves no trace. HTTP/1.0 counts,
@@ -56,9 +54,4 @@ function namesThisMachine(host: string): boolean {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
   const name = bracketed ?? plain ?? '';
   return name.toLowerCase() === 'localhost' || isLoopback(name);
-}
-
-function isLoopback(text: string): boolean {
-  const address = parseAddress(text);
-  return address !== undefined && LOOPBACK.some((range) => isInRange(unmapped(address), range));
 }
