@@ -29,6 +29,7 @@ describe('a configuration', () => {
           subscriptionErrors: true,
           requestBytes: 1048576,
           unfinishedBytes: 134217728,
+          httpIdleSeconds: 240,
           bodyBytesPerSecond: 4096,
         },
         realtime: { threads: 'auto' },
@@ -37,6 +38,7 @@ describe('a configuration', () => {
           port: 6002,
           publicUrl: null,
           maxConnections: 20_000,
+          httpIdleSeconds: 240,
           bodyBytesPerSecond: 1024,
           addressLimits: {
             connectionsPerSecond: 1000,
@@ -52,6 +54,7 @@ describe('a configuration', () => {
           port: 6003,
           pathPrefix: '',
           password: null,
+          httpIdleSeconds: 240,
           proxy: null,
           roles: [],
         },

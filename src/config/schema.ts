@@ -3,6 +3,7 @@ import { channelsSettings } from './settings/channels-settings.ts';
 import { pushSettings } from './settings/push-settings.ts';
 import {
   addressRange,
+  httpIdleSeconds,
   oneOrMore,
   onOff,
   orNull,
@@ -27,6 +28,7 @@ const admin = z
       text(''),
       'The password of the dashboard and the admin API; null = the server creates one in a file next to the store, see `fanfare admin password`.',
     ),
+    httpIdleSeconds: httpIdleSeconds(SECONDS_MAX),
     proxy: z
       .strictObject({
         trust: oneOrMore(

@@ -7,6 +7,7 @@ import type { ClientAddresses } from './client-address.ts';
 import { isFallbackPath } from './http-fallback/session-path.ts';
 import { answerStatistics, type StatisticsMeter } from './http-fallback/statistics.ts';
 import type { FallbackTransport } from './http-fallback/transport.ts';
+import { type KeepAlive, UNFINISHED_SECONDS } from './keep-alive.ts';
 import { requestTarget, withoutPrefix } from './request-target.ts';
 import { answerResumeScript } from './resume-script.ts';
 import type { HandshakeOutcome, WebSocketTransport } from './websocket/transport.ts';
@@ -30,18 +31,13 @@ export interface ListenerMeter extends StatisticsMeter {
   ): void;
 }
 
-/**
- * Seconds after which an HTTP connection is closed that is idle or has not sent the rest of a request. Single bytes do not
- * renew it. Idle keep-alive connections of backends stay open as long.
- */
-export const HTTP_IDLE_SECONDS = 30;
-
 export interface ChannelsListenerOptions {
   readonly settings: ListenerSettings;
   readonly hub: Hub;
   readonly sockets: WebSocketTransport;
   readonly fallback: Pick<FallbackTransport, 'answer'>;
   readonly api: ChannelsApi;
+  readonly keepAlive: KeepAlive;
   readonly addresses: ClientAddresses;
   readonly meter: ListenerMeter;
 }
@@ -53,6 +49,7 @@ export function listenForChannels({
   sockets,
   fallback,
   api,
+  keepAlive,
   addresses,
   meter,
 }: ChannelsListenerOptions): Server<SocketData> {
@@ -79,7 +76,7 @@ export function listenForChannels({
     port: settings.port,
     reusePort: settings.reusePort,
     development: false,
-    idleTimeout: HTTP_IDLE_SECONDS,
+    idleTimeout: UNFINISHED_SECONDS,
     // The API limits bodies itself: Bun would answer without a text, a log line or a count.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     ...(settings.tls === undefined ? {} : { tls: settings.tls }),
@@ -94,10 +91,11 @@ export function listenForChannels({
       }
       const path = withoutPrefix(target.path, settings.pathPrefix);
       if (isFallbackPath(path)) return fallback.answer(path, { request, server, target });
-      return (
+      return keepAlive.answer(
+        { request, server },
         answerStatistics(request.method, path, meter) ??
-        answerResumeScript(request, path) ??
-        api.answer(request, target, sender)
+          answerResumeScript(request, path) ??
+          api.answer(request, target, sender),
       );
     },
     error(error) {

@@ -207,7 +207,7 @@ describe('the admin listener ends connections', () => {
   });
 
   it('that do not read their answers', async () => {
-    await using server = await listening({ idleMs: 300 });
+    await using server = await listening({ unreadAnswerMs: 300 });
     const socket = await connectFrom('127.0.0.1', server.port);
     socket.pause();
     socket.write(`ET /large HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);

@@ -110,7 +110,7 @@ it('breaks the connection of a stream that fails', async () => {
 });
 
 it('reads a stream no faster than its client, and cuts off one that reads nothing', async () => {
-  await using server = await listening({ idleMs: 300 });
+  await using server = await listening({ unreadAnswerMs: 300 });
   const socket = connect({ host: '127.0.0.1', port: server.port });
   socket.pause();
   socket.on('error', () => undefined);

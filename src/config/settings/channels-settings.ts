@@ -5,6 +5,7 @@ import {
   BYTES_MAX,
   BYTES_MIN,
   COUNT_MAX,
+  httpIdleSeconds,
   httpUrl,
   limit,
   oneOrMore,
@@ -245,6 +246,8 @@ export const channelsSettings = z
       134_217_728,
       'Bytes of all request bodies that have not fully arrived. At the limit, requests of the app with the most get 503.',
     ),
+    // Bun.serve accepts no longer time.
+    httpIdleSeconds: httpIdleSeconds(255),
     bodyBytesPerSecond: limit(
       4096,
       'Minimum speed of a request body in bytes per second, after 5 s. Slower requests are refused with 408',

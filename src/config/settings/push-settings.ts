@@ -3,6 +3,7 @@ import { isObject, isPlainJson, PLAIN_JSON } from './plain-json.ts';
 import {
   BYTES_MAX,
   COUNT_MAX,
+  httpIdleSeconds,
   httpUrl,
   limit,
   oneOrMore,
@@ -246,6 +247,7 @@ export const pushSettings = z
       20_000,
       'Open connections to this listener, as far as open files allow. At the limit, the address with the most connections loses one.',
     ),
+    httpIdleSeconds: httpIdleSeconds(SECONDS_MAX),
     bodyBytesPerSecond: wholeNumber(
       { min: 0, max: BYTES_MAX },
       1024,

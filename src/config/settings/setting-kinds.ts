@@ -54,6 +54,15 @@ export function port(fallback: number, description: string) {
   return wholeNumber({ min: 0, max: 65_535 }, fallback, `${description}; 0 = any free port.`);
 }
 
+/** How long an HTTP connection may be idle. `max`: what the runtime of the listener allows. */
+export function httpIdleSeconds(max: number) {
+  return wholeNumber(
+    { min: 0, max },
+    240,
+    'Seconds after which an HTTP connection without a request is closed. Must exceed the time that proxies and load balancers keep theirs; 0 = never.',
+  );
+}
+
 /** A setting that is on or off. */
 export function onOff(fallback: boolean, description: string) {
   return z.boolean().default(fallback).describe(description);

@@ -12,8 +12,10 @@ export const adminBounds = {
   /** The time from the first byte of a request to the end of its head, and to its last byte. */
   headMs: 10_000,
   requestMs: 10_000,
-  /** The time between two requests of a connection, and the time in which an answer must be read. */
-  idleMs: 30_000,
+  /** Between two requests of a connection; 0: for ever. */
+  idleMs: 240_000,
+  /** How long an answer may wait for the client to read it. */
+  unreadAnswerMs: 30_000,
   /** How often it is checked whether the client of a stream may still ask. */
   accessMs: 5_000,
   /** How much of a refused request's body is still read, and how long, so that the client sees the answer. */

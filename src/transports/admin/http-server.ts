@@ -129,10 +129,10 @@ export class AdminServer implements AsyncDisposable {
     const headers = headersOf(answer);
     if (answer.body instanceof ReadableStream) {
       response.writeHead(answer.status, headers);
-      void sendStream(answer.body, { response, unreadMs: bounds.idleMs });
+      void sendStream(answer.body, { response, unreadMs: bounds.unreadAnswerMs });
       return;
     }
-    const unread = setTimeout(() => socket.destroy(), bounds.idleMs);
+    const unread = setTimeout(() => socket.destroy(), bounds.unreadAnswerMs);
     response.once('close', () => clearTimeout(unread));
     if (body.isComplete) {
       response.writeHead(answer.status, headers).end(answer.body);

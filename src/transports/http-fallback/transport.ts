@@ -4,6 +4,7 @@ import { announcedLength, type BodyIntake, BodyRefusal } from '../body-intake.ts
 import type { ClientAddresses } from '../client-address.ts';
 import { keyOf, type PackedAddress, packAddress } from '../clients/addresses/packed-address.ts';
 import type { Clients } from '../clients/clients.ts';
+import type { KeepAlive } from '../keep-alive.ts';
 import type { RequestTarget } from '../request-target.ts';
 import { OPEN_TO_ALL, PREFLIGHT_HEADERS } from './headers.ts';
 import { PollOutlet, StreamOutlet } from './outlets.ts';
@@ -25,8 +26,7 @@ export interface FallbackTransportOptions {
   readonly bodies: BodyIntake;
   /** Bytes of one message. */
   readonly clientFrameBytes: number;
-  /** After which a connection without a request is closed. */
-  readonly idleSeconds: number;
+  readonly keepAlive: KeepAlive;
 }
 
 /** A request on its way. */
@@ -55,6 +55,14 @@ export class FallbackTransport {
   /** Answers a request for a path of which `isFallbackPath` is true. `path`: without the prefix of the server. */
   answer(path: string, exchange: Exchange): MaybePromise<Response> {
     const known = readSessionPath(path);
+    if (known !== undefined && known.purpose !== 'send' && exchange.request.method === 'POST') {
+      return this.receive(known, exchange);
+    }
+    return this.options.keepAlive.answer(exchange, this.answerAtOnce(known, exchange));
+  }
+
+  /** Answers a request that is not held. */
+  private answerAtOnce(known: SessionPath | undefined, exchange: Exchange): MaybePromise<Response> {
     const { method } = exchange.request;
     if (known === undefined) return refuse(404, '404 NOT FOUND\n');
     if (method === 'OPTIONS')
@@ -62,7 +70,7 @@ export class FallbackTransport {
     if (method !== 'POST') {
       return refuse(405, '405 METHOD NOT ALLOWED: use POST\n', { allow: 'OPTIONS, POST' });
     }
-    return known.purpose === 'send' ? this.send(known, exchange) : this.receive(known, exchange);
+    return this.send(known, exchange);
   }
 
   private receive(path: SessionPath, exchange: Exchange): MaybePromise<Response> {
@@ -86,7 +94,6 @@ export class FallbackTransport {
   ): MaybePromise<Response> {
     // Bun would end the response after its idle time even while it is written to.
     server.timeout(request, 0);
-    const { idleSeconds } = this.options;
     const isStream = purpose === 'stream';
     let isOver = false;
     let notifyHome: ResponseEnded = () => {
@@ -95,7 +102,7 @@ export class FallbackTransport {
     const Outlet = isStream ? StreamOutlet : PollOutlet;
     const outlet = new Outlet(request.signal, () => {
       // The connection may stay without a request, or a client may not read the end.
-      server.timeout(request, idleSeconds);
+      this.options.keepAlive.answered({ request, server });
       notifyHome();
     });
     const receive: ReceiveRequest = {

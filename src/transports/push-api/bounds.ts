@@ -25,8 +25,8 @@ export const pushBounds = {
   /** The least average speed of a body after `bodyGraceMs`. 0: no limit. */
   bodyBytesPerSecond: KIB,
   bodyGraceMs: 5_000,
-  /** Between two requests of a connection. */
-  idleMs: 30_000,
+  /** Between two requests of a connection; 0: for ever. */
+  idleMs: 240_000,
   /** How long an answer may wait for the client to read it. */
   unreadAnswerMs: 30_000,
   /** The interval between checks of heads, bodies and idle connections for timeouts. */

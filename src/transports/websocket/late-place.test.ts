@@ -8,6 +8,7 @@ import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
 import { listenForChannels } from '../channels-listener.ts';
 import { ClientAddresses } from '../client-address.ts';
 import { stageOf } from '../clients/clients.fixture.ts';
+import { KeepAlive } from '../keep-alive.ts';
 import { Coalescer } from './coalescing/coalescer.ts';
 import { WebSocketTransport } from './transport.ts';
 
@@ -60,6 +61,7 @@ function stage(settings: object = {}) {
     sockets,
     fallback: { answer: () => new Response(null, { status: 404 }) },
     api,
+    keepAlive: new KeepAlive(240),
     addresses,
     meter,
   });

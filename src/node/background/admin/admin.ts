@@ -4,6 +4,7 @@ import type { Log } from '../../../runtime/ports.ts';
 import { systemTimers } from '../../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import type { UserProxy } from '../../../transports/admin/access.ts';
+import { adminBounds } from '../../../transports/admin/bounds.ts';
 import { type AdminListener, listenForAdmin } from '../../../transports/admin/listener.ts';
 import type { Readiness } from '../../../transports/admin/readiness.ts';
 import type { AdminPasswordSource } from '../../link/messages.ts';
@@ -25,7 +26,7 @@ export interface AdminPart extends AdminListener {
 /** Opens the admin listener. Throws `StartFailed` if its port or its password file cannot be used. */
 export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
   const { config, readiness, meter, log } = options;
-  const { host, port, pathPrefix } = config.admin;
+  const { host, port, pathPrefix, httpIdleSeconds } = config.admin;
   await using parts = new AsyncDisposableStack();
   const password = parts.use(AdminPassword.open({ config, timers: systemTimers, log }));
   let listener: AdminListener;
@@ -42,6 +43,7 @@ export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
       readiness,
       log,
       onRefused: (why) => meter.count('adminRequestsRefused', 1, why),
+      bounds: { ...adminBounds, idleMs: httpIdleSeconds * 1000 },
     });
   } catch (error) {
     throw listenError(error, 'admin', config.admin);

@@ -57,7 +57,8 @@ export interface PushListenerOptions {
 /** Opens the port of the Beams APIs. Throws `StartFailed` if that fails. */
 export async function openListener(options: PushListenerOptions): Promise<PushListener> {
   const { config, tls, meter, log } = options;
-  const { host, port, maxConnections, bodyBytesPerSecond, addressLimits } = config.push;
+  const { host, port, maxConnections, bodyBytesPerSecond, httpIdleSeconds, addressLimits } =
+    config.push;
   const { connectionsPerSecond } = addressLimits;
   const connections = Math.min(maxConnections, connectionRoom(tls !== undefined));
   try {
@@ -68,7 +69,13 @@ export async function openListener(options: PushListenerOptions): Promise<PushLi
         meter: { count: (id, by, _family, status) => meter.count(id, by, status) },
         proxies: new TrustedProxies(config.trustedProxies),
       },
-      { ...pushBounds, connections, connectionsPerSecond, bodyBytesPerSecond },
+      {
+        ...pushBounds,
+        connections,
+        connectionsPerSecond,
+        bodyBytesPerSecond,
+        idleMs: httpIdleSeconds * 1000,
+      },
     );
   } catch (error) {
     throw listenError(error, 'push', config.push);

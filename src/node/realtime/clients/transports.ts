@@ -6,10 +6,11 @@ import { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
 import { BodyIntake } from '../../../transports/body-intake.ts';
 import { ChannelsApi } from '../../../transports/channels-api/api.ts';
-import { HTTP_IDLE_SECONDS, listenForChannels } from '../../../transports/channels-listener.ts';
+import { listenForChannels } from '../../../transports/channels-listener.ts';
 import { ClientAddresses } from '../../../transports/client-address.ts';
 import { Clients } from '../../../transports/clients/clients.ts';
 import { FallbackTransport, sendLimit } from '../../../transports/http-fallback/transport.ts';
+import { KeepAlive } from '../../../transports/keep-alive.ts';
 import { WebSocketTransport } from '../../../transports/websocket/transport.ts';
 import type { OpenTotals } from '../../link/loop-totals.ts';
 import type { Quotas } from '../engine/quotas.ts';
@@ -75,6 +76,7 @@ export function openTransports(options: TransportsOptions): Transports {
     { ...settings, requestBytes: sendLimit(clientFrameBytes) },
     monotonicTimers,
   );
+  const keepAlive = new KeepAlive(settings.httpIdleSeconds);
   const fallbackTransport = new FallbackTransport({
     homes: fallback.cluster ?? fallback.links,
     clients,
@@ -82,7 +84,7 @@ export function openTransports(options: TransportsOptions): Transports {
     addresses,
     bodies: sendBodies,
     clientFrameBytes,
-    idleSeconds: HTTP_IDLE_SECONDS,
+    keepAlive,
   });
   const bodies = new BodyIntake(settings, monotonicTimers);
   const api = new ChannelsApi({ hub, apps, pathPrefix, bodies, meter });
@@ -90,6 +92,7 @@ export function openTransports(options: TransportsOptions): Transports {
     sockets,
     fallback: fallbackTransport,
     api,
+    keepAlive,
     addresses,
   });
   return { clients, fallback, api, bodies: [bodies, sendBodies], listeners };
@@ -121,6 +124,7 @@ interface Served {
   readonly sockets: WebSocketTransport;
   readonly fallback: FallbackTransport;
   readonly api: ChannelsApi;
+  readonly keepAlive: KeepAlive;
   readonly addresses: ClientAddresses;
 }
 
