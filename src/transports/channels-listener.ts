@@ -84,12 +84,12 @@ export function listenForChannels({
       const target = requestTarget(request.url);
       // Only called if a log line or a limit needs it.
       const sender = () => addresses.of(server.requestIP(request)?.address ?? '', request.headers);
+      const path = withoutPrefix(target.path, settings.pathPrefix);
       // The method first: reading headers costs time, and most requests are triggers.
-      if (request.method === 'GET' && asksForWebSocket(request)) {
+      if (request.method === 'GET' && asksForWebSocket(request, path)) {
         const outcome = sockets.upgrade(server, request, target);
         return after(outcome, (known) => refuseHandshake(known, target.path, sender));
       }
-      const path = withoutPrefix(target.path, settings.pathPrefix);
       if (isFallbackPath(path)) return fallback.answer(path, { request, server, target });
       return keepAlive.answer(
         { request, server },
@@ -111,6 +111,11 @@ export function listenForChannels({
   });
 }
 
-function asksForWebSocket(request: Request): boolean {
-  return request.headers.get('upgrade')?.toLowerCase() === 'websocket';
+/** `path`: without the prefix of the server. Some proxies add `Upgrade` to every request. */
+function asksForWebSocket({ headers }: Request, path: string): boolean {
+  if (headers.get('upgrade')?.toLowerCase() !== 'websocket' || path.startsWith('/apps/')) {
+    return false;
+  }
+  // A client that is astray is told so by a close code. Only a client sends this header.
+  return path.startsWith('/app/') || headers.has('sec-websocket-key');
 }

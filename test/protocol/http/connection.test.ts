@@ -165,6 +165,33 @@ describe('a connection', () => {
   });
 });
 
+describe('a request to which a proxy added Upgrade: websocket', () => {
+  const headers = { Upgrade: 'websocket', Connection: 'Upgrade' };
+
+  it.each([
+    ['a question', get('a'), '200 {"occupied":false}'],
+    ['a trigger', post(eventOf('upgraded')), '200 {}'],
+    ['an unknown path', { method: 'GET', target: '/nope' }, '404 404 NOT FOUND'],
+    ['an unsigned question', { method: 'GET', target: '/apps/3/channels' }, '401 Missing'],
+    ['no handshake', { method: 'GET', target: `/app/${APP.key}` }, '400 This is not a valid'],
+  ])('is answered as without it: %s', async (_, request: RawRequest, expected) => {
+    await using connection = await RawHttp.open(server);
+    const { status, body } = await connection.request({ ...request, headers });
+    expect(`${status} ${body}`).toStartWith(expected);
+  });
+
+  it('is answered as without it also if it is a whole handshake', async () => {
+    await using connection = await RawHttp.open(server);
+    const handshake = {
+      ...headers,
+      'Sec-WebSocket-Version': '13',
+      'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    };
+    const answer = await connection.request({ ...get('a'), headers: handshake });
+    expect(answer).toMatchObject({ status: 200, body: '{"occupied":false}' });
+  });
+});
+
 describe('pipelined requests', () => {
   const kinds: readonly (readonly [what: string, request: RawRequest, answer: string])[] = [
     ['a trigger', post(eventOf('piped')), '200 {}'],
