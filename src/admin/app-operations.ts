@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { appChange, newApp, showApp, shownApp, shownPair } from './app-shapes.ts';
 import { refuseForeignInstances } from './foreign-instances.ts';
 import { type Operation, operation } from './operation.ts';
+import { refuseOwnBounds } from './own-bounds.ts';
 import { seesApp } from './rights.ts';
 import {
   changedTenant,
@@ -71,15 +72,17 @@ export const appOperations: readonly Operation[] = [
     role: 'admin',
     method: 'PATCH',
     path: '/apps/{id}',
-    summary: 'Change the given settings of an app, and keep the others.',
+    summary:
+      'Change the given settings of an app, and keep the others. `limits`, histories beyond the default size, and enabling a disabled app take a role for the whole server.',
     query: changeQuery,
     body: appChange,
     logLine: { message: 'App changed', subject: 'app' },
     act: async ({ apps }, { path, query, body, rights }) => {
       const { name, enabled, ...settings } = body;
       const [id, change] = [path('id'), { name, enabled, settings }];
-      const present = (await apps.get(id)).tenant.pushRules;
-      refuseForeignInstances(settings.pushRules, { present, rights });
+      const present = (await apps.get(id)).tenant;
+      refuseForeignInstances(settings.pushRules, { present: present.pushRules, rights });
+      refuseOwnBounds(body, { present, rights });
       if (isDryRun(query)) {
         return showTried([await apps.get(id), await apps.tryUpdate(id, change)], showApp);
       }
@@ -143,9 +146,11 @@ export const appOperations: readonly Operation[] = [
     role: 'admin',
     method: 'POST',
     path: '/apps/{id}/enable',
-    summary: 'Enable a disabled app.',
+    summary: 'Enable a disabled app. This takes a role for the whole server.',
     logLine: { message: 'App enabled', subject: 'app' },
-    act: async ({ apps }, { path }) => {
+    act: async ({ apps }, { path, rights }) => {
+      const { tenant: present } = await apps.get(path('id'));
+      refuseOwnBounds({ enabled: true }, { present, rights });
       await apps.setEnabled(path('id'), true);
       return showApp(await apps.get(path('id')), false);
     },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Operation, operation } from '../operation.ts';
+import { refuseOwnBounds } from '../own-bounds.ts';
 import { seesInstance } from '../rights.ts';
 import {
   changedTenant,
@@ -71,14 +72,17 @@ export const instanceOperations: readonly Operation[] = [
     role: 'admin',
     method: 'PATCH',
     path: '/instances/{id}',
-    summary: 'Change the given settings of a push instance, and keep the others.',
+    summary:
+      'Change the given settings of a push instance, and keep the others. `limits`, and settings that name files or hosts, take a role for the whole server.',
     query: changeQuery,
     body: instanceChange,
     logLine: { message: 'Instance changed', subject: 'instance' },
     act: async ({ instances }, { path, query, body, rights }) => {
       const { name, ...settings } = body;
       const [id, change] = [instanceId(path), { name, settings }];
-      refuseOperatorsSettings(settings, { present: (await instances.get(id)).tenant, rights });
+      const present = (await instances.get(id)).tenant;
+      refuseOperatorsSettings(settings, { present, rights });
+      refuseOwnBounds({ limits: settings.limits }, { present, rights });
       if (isDryRun(query)) {
         const before = await instances.get(id);
         return showTried([before, await instances.tryUpdate(id, change)], showInstance);

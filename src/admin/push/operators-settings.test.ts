@@ -1,5 +1,6 @@
 import { expect, it } from 'bun:test';
 import type { InstanceSettings } from '../../config/schema.ts';
+import { BROWSER_PUSH_SERVICES } from '../../config/settings/push-settings.ts';
 import type { Rights } from '../rights.ts';
 import { refuseOperatorsSettings } from './operators-settings.ts';
 
@@ -22,4 +23,17 @@ it('lets only an admin of an app link an instance to it', () => {
   // It stays as it was, or is removed.
   expect(link('1', rightsTo([], ['an-instance']))).not.toThrow();
   expect(link(null, rightsTo([], ['an-instance']))).not.toThrow();
+});
+
+it('lets nobody put hosts back to the defaults by removing a gateway and giving it again', () => {
+  const remove = (web: object, rights: Rights) => () =>
+    refuseOperatorsSettings(
+      { web: null },
+      { present: { web } as unknown as InstanceSettings, rights },
+    );
+  const own = rightsTo(['1'], ['an-instance']);
+  const narrowed = { allowedHosts: ['updates.push.services.mozilla.com'] };
+  expect(remove(narrowed, own)).toThrow('it takes an admin of the whole server');
+  expect(remove(narrowed, rightsTo('*', '*'))).not.toThrow();
+  expect(remove({ allowedHosts: BROWSER_PUSH_SERVICES }, own)).not.toThrow();
 });

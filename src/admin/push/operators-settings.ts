@@ -1,4 +1,5 @@
 import type { InstanceSettings } from '../../config/schema.ts';
+import { BROWSER_PUSH_SERVICES } from '../../config/settings/push-settings.ts';
 import { isJsonObject } from '../../runtime/json-object.ts';
 import { OperationRefused } from '../../tenants/operation-refused.ts';
 import { type Rights, seesApp, seesEverything } from '../rights.ts';
@@ -11,6 +12,13 @@ const settingsOf = {
 } as const;
 
 type Gateway = keyof typeof settingsOf;
+
+/** What the settings are after a gateway was removed and given again. */
+const DEFAULTS: Readonly<Record<Gateway, object>> = {
+  apns: { origin: null },
+  fcm: { origin: null },
+  web: { allowedHosts: BROWSER_PUSH_SERVICES },
+};
 
 /**
  * Refuses a change of such a setting by callers who may see only some apps or instances: they could read the
@@ -32,7 +40,8 @@ export function refuseOperatorsSettings(
     );
   }
   for (const gateway of Object.keys(settingsOf) as Gateway[]) {
-    const given = change[gateway];
+    const isRemoved = change[gateway] === null && present[gateway] !== undefined;
+    const given = isRemoved ? DEFAULTS[gateway] : change[gateway];
     if (!isJsonObject(given)) continue;
     for (const name of settingsOf[gateway]) {
       const before: unknown = Reflect.get(present[gateway] ?? {}, name);

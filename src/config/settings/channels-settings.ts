@@ -97,6 +97,9 @@ const historyRule = z.strictObject({
   ),
 });
 
+/** What a rule keeps that names nothing but its channels. */
+export const HISTORY_RULE_DEFAULTS = historyRule.parse({ channels: '*' });
+
 /** A rule is searched for with each event. */
 const HISTORY_RULES_MAX = 100;
 

@@ -120,7 +120,7 @@ function withoutPadding(key: string): string {
 }
 
 /** The push services of current browsers. Source: push protocol, 8.3.5. */
-const BROWSER_PUSH_SERVICES = [
+export const BROWSER_PUSH_SERVICES = [
   'fcm.googleapis.com',
   'android.googleapis.com',
   'jmt17.google.com',

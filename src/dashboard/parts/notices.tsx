@@ -63,7 +63,7 @@ function adviceFor({ status, field, message }: Failed): string {
     case 429:
       return 'Wait a moment, then try again.';
     case 503:
-      return 'A part of the server does not answer. Home says which one; everything else goes on.';
+      return 'A part of the server does not answer. Home says which one.';
     default:
       return 'The log of the server says more.';
   }

@@ -153,7 +153,7 @@ function NoDevices({
         <p>
           {hasMore
             ? 'Some devices were searched, and there are more.'
-            : 'All registered devices were searched. Upper and lower case differ. A removed device has a page for 30 days: type its full id.'}
+            : 'Upper and lower case differ. A removed device has a page for 30 days: type its full id.'}
         </p>
         <Button onClick={drop}>Remove the filter</Button>
       </Empty>

@@ -96,7 +96,7 @@ function NoneUnreached({
       <p>
         {hasMore
           ? 'Some were searched, and there are more.'
-          : 'All devices that did not accept the publish at the first attempt were searched. Devices that still wait for their first attempt are not listed.'}
+          : 'All devices were searched that did not accept it at the first attempt. Those that still wait for that are not listed.'}
       </p>
     </Empty>
   );

@@ -65,7 +65,7 @@ function sentence(nodes: readonly Node[]): string {
 
 function alone(node: Node | undefined): string {
   return node?.report?.engine.type === 'redis'
-    ? 'Other servers with the same Redis and key prefix appear here as soon as they start.'
+    ? 'Other servers with the same Redis and key prefix appear here.'
     : 'For several servers that act as one, set engine.type to redis, and store.url to PostgreSQL.';
 }
 

@@ -43,10 +43,7 @@ export default function ProblemsPage({ app }: { readonly app: string }) {
         <section class="card" aria-label="Problems">
           {value.problems.length === 0 ? (
             <Empty icon="check" title="No problem">
-              <p>
-                Connections, subscriptions, client events and requests of backends were checked.
-                What is refused appears here, grouped, with what to do about it.
-              </p>
+              <p>What is refused to clients and backends appears here, with what to do about it.</p>
             </Empty>
           ) : (
             <ProblemTable app={app} {...value} />

@@ -1,6 +1,6 @@
 import { type Answer, call, type Given } from '../../api/client.ts';
 import { asCurl } from '../../api/command.ts';
-import { may } from '../../api/session.ts';
+import { may, seesEverything } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Button } from '../../parts/controls.tsx';
 import { FailureNotice, Notice } from '../../parts/notices.tsx';
@@ -81,10 +81,21 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
       )}
       above={(act) =>
         !app.enabled && (
-          <DisabledNotice
-            isFixed={isConfigured}
-            enable={() => void act(() => call('POST /apps/{id}/enable', { path }), 'Enabled.')}
-          />
+          <Notice
+            level="warn"
+            actions={
+              <Button
+                disabled={!may('admin') || !seesEverything() || isConfigured}
+                onClick={() => void act(() => call('POST /apps/{id}/enable', { path }), 'Enabled.')}
+              >
+                Enable
+              </Button>
+            }
+          >
+            <p>
+              This app is disabled. Its requests get 403, and its connections are closed with 4003.
+            </p>
+          </Notice>
         )
       }
       ends={(act) =>
@@ -98,26 +109,5 @@ function AppForm({ app, reload }: { readonly app: App; readonly reload: () => vo
         )
       }
     />
-  );
-}
-
-interface DisabledNoticeProps {
-  /** Whether the app can be enabled only in the configuration file. */
-  readonly isFixed: boolean;
-  readonly enable: () => void;
-}
-
-function DisabledNotice({ isFixed, enable }: DisabledNoticeProps) {
-  return (
-    <Notice
-      level="warn"
-      actions={
-        <Button disabled={!may('admin') || isFixed} onClick={enable}>
-          Enable
-        </Button>
-      }
-    >
-      <p>This app is disabled. Its requests get 403, and its connections are closed with 4003.</p>
-    </Notice>
   );
 }

@@ -1,3 +1,4 @@
+import { seesEverything } from '../../api/session.ts';
 import { Card } from '../../parts/card.tsx';
 import { Field } from '../../parts/controls.tsx';
 import type { HistoryRule } from './history-rules.tsx';
@@ -36,6 +37,7 @@ interface FieldsProps extends Editing {
 /** The name, what is allowed, and the limits. */
 export function Fields(props: FieldsProps) {
   const { noun, switches, hint, edited, edit, isReadOnly, faultOf } = props;
+  const isBound = isReadOnly || !seesEverything();
   return (
     <>
       <section class="card" aria-label={`What the ${noun} may do`}>
@@ -65,14 +67,19 @@ export function Fields(props: FieldsProps) {
           ))}
         </div>
       </section>
-      <Card title="Limits" aside={<span class="muted small">{hint}</span>}>
+      <Card
+        title="Limits"
+        aside={
+          <span class="muted small">{isBound ? 'Set by admins of the whole server.' : hint}</span>
+        }
+      >
         <div class="inside pair">
           {Object.entries(edited.limits).map(([name, value]) => (
             <NumberField
               key={name}
               name={name}
               wrong={faultOf(`limits.${name}`)}
-              disabled={isReadOnly}
+              disabled={isBound}
               value={value}
               change={(number) => edit({ limits: { ...edited.limits, [name]: number } })}
             />

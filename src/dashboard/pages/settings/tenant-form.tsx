@@ -82,7 +82,14 @@ export function TenantForm<Body extends object>(props: TenantFormProps<Body>) {
         )}
         {typeof checked === 'string' && <Yaml noun={noun} text={checked} />}
         {!isReadOnly && !isConfigured && (
-          <Ends remove={() => setDeleting(true)}>{props.ends?.(act)}</Ends>
+          <Card title="Take it out of service">
+            <div class="inside buttons">
+              {props.ends?.(act)}
+              <Button look="danger" onClick={() => setDeleting(true)}>
+                Delete
+              </Button>
+            </div>
+          </Card>
         )}
       </form>
       {typeof checked === 'object' && (
@@ -154,25 +161,6 @@ function FormButtons({ isConfigured, isChanged, undo, curl }: FormButtonsProps) 
         </CopyButton>
       )}
     </div>
-  );
-}
-
-interface EndsProps {
-  readonly remove: () => void;
-  /** Other ways than to delete it. */
-  readonly children: ComponentChildren;
-}
-
-function Ends({ remove, children }: EndsProps) {
-  return (
-    <Card title="Take it out of service">
-      <div class="inside buttons">
-        {children}
-        <Button look="danger" onClick={remove}>
-          Delete
-        </Button>
-      </div>
-    </Card>
   );
 }
 

@@ -139,8 +139,8 @@ function Hours({
         }))}
       />
       <p class="muted small">
-        Hours are UTC. The line is the average, the band goes from the fewest to the most. The lower
-        part of a bar: caused by clients. A gap: no server was running.
+        Hours are UTC. Line: average. Band: fewest to most. Lower part of a bar: caused by clients.
+        Gap: no server ran.
       </p>
     </>
   );
