@@ -19,6 +19,9 @@ export async function runSmall(
   return await runCommand(HEALTH, argv, output);
 }
 
+/** Whether help is asked for. What follows `--` is no option. */
 export function asksForHelp(argv: readonly string[]): boolean {
-  return argv.includes('--help') || argv.includes('-h') || argv[0] === 'help';
+  const end = argv.indexOf('--');
+  const options = end < 0 ? argv : argv.slice(0, end);
+  return options.includes('--help') || options.includes('-h') || argv[0] === 'help';
 }

@@ -36,14 +36,14 @@ it('offers what it shows as commands that work', async () => {
       'Live',
       '?kinds=webhook&channel=a*',
       `/apps/${APP.id}/stream?kinds=webhook&prefix=a`,
-      `npx fanfare tail ${APP.id} --kinds webhook --prefix a`,
+      `npx fanfare tail ${APP.id} --kinds=webhook --prefix=a`,
     ],
     ['Channels', "?prefix=it's", `/apps/${APP.id}/channels?prefix=it%27s`, undefined],
     [
       'Webhooks',
       '?state=failed',
       `/webhooks?app=${APP.id}&state=failed`,
-      `npx fanfare webhooks list --app ${APP.id} --state failed`,
+      `npx fanfare webhooks list --app=${APP.id} --state=failed`,
     ],
     ['Settings', '', `/apps/${APP.id}`, `npx fanfare apps show ${APP.id}`],
   ] as const) {

@@ -48,6 +48,17 @@ describe('the command line', () => {
     expect(await tryOut()).toMatchObject({ code: 2 });
   });
 
+  it('takes what follows -- as it is', async () => {
+    expect(await tryOut('send', '--', '--help', '-h', '-name')).toMatchObject({
+      code: 2,
+      complained: expect.stringContaining('send needs APP CHANNEL EVENT DATA'),
+    });
+    expect(await tryOut('health', '--', '--help')).toMatchObject({
+      code: 2,
+      complained: expect.stringContaining('unexpected "--help"'),
+    });
+  });
+
   it('prints its version with the commit, Bun and the platform', async () => {
     expect(await tryOut('--version')).toMatchObject({
       code: 0,

@@ -27,14 +27,27 @@ export function asFanfare(
   operands: readonly string[],
   options: Readonly<Record<string, string | undefined>> = {},
 ): string {
+  // With an equals sign, because a value that begins with a dash would count as an option of its own.
   const given = Object.entries(options).flatMap(([name, value]) =>
-    value ? [`--${name}`, value] : [],
+    value ? `--${name}=${word(value)}` : [],
   );
-  const { command = 'fanfare' } = serverFacts.value ?? {};
-  return `${command} ${[...operands, ...given].map(word).join(' ')}`;
+  const words = operands.map(word);
+  // So would an operand, but not behind `--`.
+  const dashed = operands.findIndex((operand) => operand[0] === '-');
+  if (dashed < 0) words.push(...given);
+  else words.splice(dashed, 0, ...given, '--');
+  return [serverFacts.value?.command ?? 'fanfare', ...words].join(' ');
 }
 
-/** Quotes a word for a shell. */
+/** What a terminal would obey or not show: control characters, and those that change the direction of text. */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Quotes a word for a shell, hidden characters as in C, which bash and zsh read. */
 function word(text: string): string {
-  return /^[\w.:/,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  if (/^[\w.:/,-]+$/.test(text)) return text;
+  if (text.search(HIDDEN) < 0) return `'${text.replaceAll("'", "'\\''")}'`;
+  const shown = text
+    .replace(/['\\]/g, '\\$&')
+    .replace(HIDDEN, (hidden) => encodeURIComponent(hidden).replaceAll('%', '\\x'));
+  return `$'${shown}'`;
 }
