@@ -4,7 +4,7 @@ import type { EventId } from '../history/event-id.ts';
 import type { ResumePlace } from '../history/resume.ts';
 import { appWith, channelName, hubWith, LateEngine, sessionOf, settled } from '../hub.fixture.ts';
 import { publish } from '../publish.ts';
-import { subscribe } from './subscribe.ts';
+import { subscribe, unsubscribe } from './subscribe.ts';
 
 const history = [
   { channels: 'x', seconds: 60, events: 10, bytes: 1_000_000, replay: 0 },
@@ -118,6 +118,87 @@ describe('a client that resumes', () => {
     const [resume, event] = subscribes('cache-x', after('none'));
     expect(resume.id).toStartWith('0-');
     expect(event).toBe('a');
+  });
+});
+
+describe('a connection that resumes a channel a second time', () => {
+  function again() {
+    const { hub, app, publishes } = stage();
+    const ids = ['a', 'b', 'c'].map((name) => publishes(name));
+    const session = sessionOf(app);
+    const message = { auth: undefined, channelData: undefined };
+    return {
+      ids,
+      session,
+      resumes(id: unknown) {
+        void unsubscribe(hub, session, 'x');
+        session.peer.frames.length = 0;
+        void subscribe(hub, session, {
+          type: 'subscribe',
+          channel: 'x',
+          ...message,
+          place: after(id),
+        });
+        return heardBy(session);
+      },
+    };
+  }
+  const tooMuch = (id: unknown) => [{ ok: false, id, missed: 0, why: 'too-much' }];
+
+  it('after the same event gets nothing twice, for some seconds', () => {
+    const { ids, resumes, session } = again();
+    const [first, , last] = ids;
+    expect(resumes(first)).toHaveLength(3);
+    const owed = session.answerDebt;
+    expect(resumes(first)).toEqual(tooMuch(last));
+    session.secondsPassed(9);
+    expect(resumes(first)).toEqual(tooMuch(last));
+    // What it is charged for is the confirmations.
+    expect(session.answerDebt - owed).toBeLessThan(0.2);
+    session.secondsPassed(1);
+    expect(resumes(first)).toHaveLength(3);
+  });
+
+  it('after another event gets what follows it', () => {
+    const { ids, resumes } = again();
+    expect(resumes(ids[0])).toHaveLength(3);
+    expect(resumes(ids[1])).toHaveLength(2);
+  });
+
+  it('without having missed anything is told so', () => {
+    const { ids, resumes } = again();
+    const id = ids[2];
+    for (let n = 0; n < 3; n++) expect(resumes(id)).toEqual([{ ok: true, id, missed: 0 }]);
+  });
+});
+
+describe('a connection is charged', () => {
+  const message = { type: 'subscribe', auth: undefined, channelData: undefined } as const;
+
+  it('for the events that it missed, and for those that were read and are too much', () => {
+    const { hub, app, publishes } = stage();
+    const first = publishes('a');
+    for (let n = 0; n < 8; n++) void publishes('b');
+    const resumed = sessionOf(app);
+    void subscribe(hub, resumed, { ...message, channel: 'x', place: after(first) });
+    const bytes = resumed.peer.frames.join('').length;
+    expect(resumed.answerDebt).toBeCloseTo(bytes / 4096 + 8 / 16);
+    const slow = sessionOf(app);
+    slow.peer.waiting = hub.historySendBytes - 100;
+    void subscribe(hub, slow, { ...message, channel: 'x', place: after(first) });
+    expect(slow.answerDebt).toBeCloseTo((100 + slow.peer.frames.join('').length) / 4096);
+  });
+
+  it('for a replay and a cached event', () => {
+    const { hub, app, publishes } = stage();
+    for (const channel of ['replayed', 'cache-x']) {
+      void publishes('a', channel);
+      const session = sessionOf(app);
+      void subscribe(hub, session, { ...message, channel, place: undefined });
+      expect(session.peer.frames).toHaveLength(2);
+      const bytes = session.peer.frames.join('').length;
+      expect(session.answerDebt).toBeCloseTo(bytes / 4096 + (channel === 'replayed' ? 1 / 16 : 0));
+    }
   });
 });
 

@@ -1,15 +1,23 @@
+import type { ChannelName } from '../channel-name.ts';
+import type { EventId } from '../history/event-id.ts';
 import type { FoundHistory, HistoryRequest, ResumePlace } from '../history/resume.ts';
 import type { Hub } from '../hub.ts';
 import type { Session } from './session.ts';
 
-/** Returns what a connection wants from the history of a channel; `undefined` if the app has no history rules. */
+/**
+ * Returns what a connection wants from the history of a channel; `undefined` if the app has no history rules. A
+ * connection that resumes after the same event twice has what it missed already, so there is no room for it again.
+ */
 export function historyRequest(
   hub: Hub,
   session: Session,
+  channel: ChannelName,
   place: ResumePlace | undefined,
 ): HistoryRequest | undefined {
   if (session.app.history.length === 0) return undefined;
-  return { place, roomBytes: roomBytes(hub, session) };
+  const after = eventOf(place);
+  const isRepeated = after !== undefined && session.hasResumed(channel.text, after);
+  return { place, roomBytes: isRepeated ? 0 : roomBytes(hub, session) };
 }
 
 /**
@@ -43,6 +51,26 @@ export function sendHistory(
     meter.count('deliveredBytes', bytesOf(frames));
   }
   return outcome === 'resumed' || frames.length > 0;
+}
+
+/** Charges a connection for the events that the authority has read for it, even if they are not sent. */
+export function chargeHistory(
+  session: Session,
+  channel: ChannelName,
+  { place, roomBytes }: HistoryRequest,
+  { outcome, frames }: FoundHistory,
+): void {
+  const isTooMuch = outcome === 'too-much';
+  if (!isTooMuch && frames.length === 0) return;
+  session.chargeAnswer(isTooMuch ? roomBytes : bytesOf(frames), frames.length);
+  const after = eventOf(place);
+  if (after !== undefined) session.noteResume(channel.text, after);
+}
+
+function eventOf(place: ResumePlace | undefined): EventId | undefined {
+  return place === undefined || place.after === 'none' || place.after === 'unknown'
+    ? undefined
+    : place.after;
 }
 
 function roomBytes({ historySendBytes }: Hub, { peer }: Session): number {

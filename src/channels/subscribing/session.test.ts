@@ -56,9 +56,9 @@ describe('attempts to subscribe', () => {
   it('are as many at once as a connection may have channels, and then a rate', () => {
     const session = sessionWith({ subscriptionsPerSecond: 5, channelsPerConnection: 300 });
     expect(tries(session, 1000)).toBe(300);
-    session.allowAttempts(1);
+    session.secondsPassed(1);
     expect(tries(session, 1000)).toBe(5);
-    session.allowAttempts(1000);
+    session.secondsPassed(1000);
     expect(tries(session, 1000)).toBe(300);
   });
 

@@ -2,6 +2,7 @@ import type { TokenBucket } from '../../runtime/rates/token-bucket.ts';
 import type { App } from '../app.ts';
 import type { ChannelName } from '../channel-name.ts';
 import type { Topic } from '../event.ts';
+import type { EventId } from '../history/event-id.ts';
 import type { Member, Peer } from '../ports.ts';
 import type { SocketId } from '../socket-id.ts';
 import type { UserData } from '../wire.ts';
@@ -24,6 +25,20 @@ const LISTED_MAX = 16;
 /** The burst of attempts to subscribe or sign in, in seconds of the rate. */
 const ATTEMPTS_BURST_SECONDS = 10;
 
+/** What a connection is sent at its own request costs it one frame for so many bytes, and one for so many events of a history. */
+const FRAME_BYTES = 4096;
+const FRAME_EVENTS = 16;
+
+/** For how long a resume is remembered, at most. Seconds. */
+const RESUMES_SECONDS = 10;
+
+/** The resumes of a connection that sent it events. */
+interface Resumes {
+  /** The id after which it resumed, by channel. */
+  readonly afterIds: Map<string, EventId>;
+  leftSeconds: number;
+}
+
 const NO_SUBSCRIPTIONS: readonly Subscription[] = [];
 const NO_USERS: readonly string[] = [];
 
@@ -38,6 +53,10 @@ export abstract class Session {
   clientEvents: TokenBucket | undefined;
   /** Recent attempts to subscribe or sign in. Decreases by `limits.subscriptionsPerSecond` each second. */
   private attempts = 0;
+  /** Forgotten together, so that a connection that resumes all the time takes no more memory. */
+  private resumes: Resumes | undefined;
+  /** What it was sent recently because it asked for it, in frames. Decreases like the frames that it has sent. */
+  answerDebt = 0;
   closed = false;
   /** How many `pusher:ping`s it has not answered. */
   pongsOwed = 0;
@@ -67,11 +86,31 @@ export abstract class Session {
     return true;
   }
 
-  /** Refills the attempts of some seconds. Called about once a second. */
-  allowAttempts(seconds: number): void {
+  /** Refills the attempts of some seconds, and forgets old resumes. Called about once a second. */
+  secondsPassed(seconds: number): void {
+    if (this.resumes !== undefined) {
+      this.resumes.leftSeconds -= seconds;
+      if (this.resumes.leftSeconds <= 0) this.resumes = undefined;
+    }
     if (this.attempts === 0) return;
     const allowed = seconds * this.app.limits.subscriptionsPerSecond;
     this.attempts = Math.max(0, Math.floor(this.attempts - allowed));
+  }
+
+  /** Charges the connection for something that it was sent because it asked for it. */
+  chargeAnswer(bytes: number, events = 0): void {
+    this.answerDebt += bytes / FRAME_BYTES + events / FRAME_EVENTS;
+  }
+
+  /** Notes that the connection has resumed a channel after an event. */
+  noteResume(channel: string, after: EventId): void {
+    this.resumes ??= { afterIds: new Map(), leftSeconds: RESUMES_SECONDS };
+    this.resumes.afterIds.set(channel, after);
+  }
+
+  /** Whether the connection has resumed a channel after the same event in the last seconds. */
+  hasResumed(channel: string, after: EventId): boolean {
+    return this.resumes?.afterIds.get(channel) === after;
   }
 
   get subscriptionCount(): number {

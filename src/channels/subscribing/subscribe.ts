@@ -29,7 +29,7 @@ import {
   USER_INFO_BYTES_MAX,
   withEventId,
 } from '../wire.ts';
-import { fittingHistory, historyRequest, sendHistory } from './catch-up.ts';
+import { chargeHistory, fittingHistory, historyRequest, sendHistory } from './catch-up.ts';
 import type { Held } from './local-channels.ts';
 import type { Session, Subscription } from './session.ts';
 
@@ -152,14 +152,15 @@ function enter(
   // `hasLeft` must be able to distinguish a presence subscription from a later one.
   const subscription: Subscription =
     member === undefined ? shared : { ...joining, state: 'joined' };
+  if (place !== undefined) session.canResume = true;
+  const history = historyRequest(hub, session, channel, place);
   let confirmed: { readonly outcome: MaybePromise<void> } | undefined;
   const entered = (found: Entered) => {
     if (session.closed) return;
+    if (history && found.history) chargeHistory(session, channel, history, found.history);
     // An error in this callback is not the engine's failure.
     confirmed = { outcome: attempt(() => confirm(hub, session, subscription, found)) };
   };
-  if (place !== undefined) session.canResume = true;
-  const history = historyRequest(hub, session, place);
   const entry = { app, channel, held: subscriptions, member, socketId, history };
   const joined = undoIfFailed(
     () => ask('join', () => hub.authority.join(entry, entered)),
@@ -204,7 +205,8 @@ function confirm(
   hub.audience.join(session.peer, topic);
   const history = found && fittingHistory(hub, session, found);
   const resume = history && resumeAnswer(history);
-  session.peer.send(
+  answerWith(
+    session,
     member === undefined
       ? subscriptionSucceeded(channel.text, resume)
       : presenceSucceeded(channel.text, members, resume),
@@ -221,8 +223,14 @@ function confirm(
   } else {
     hub.usage.charge(session.app, 1, 'clients');
     const frame = eventMessage(cached.name, channel.text, cached.data);
-    session.peer.send(cached.id === undefined ? frame : withEventId(frame, cached.id));
+    answerWith(session, cached.id === undefined ? frame : withEventId(frame, cached.id));
   }
+}
+
+/** Sends a frame whose size does not depend on what the client has sent, and charges the connection for it. */
+function answerWith(session: Session, frame: string): void {
+  session.peer.send(frame);
+  session.chargeAnswer(Buffer.byteLength(frame));
 }
 
 /** Unsubscribes a connection from a channel. The protocol has no confirmation for this. */

@@ -213,7 +213,7 @@ export const channelsSettings = z
     ),
     framesPerSecond: limit(
       300,
-      'Frames per second of one connection, in addition to its client events. Each 4 KiB counts as one frame. The burst is ten times this rate. More are dropped and answered with one 4301; a client that continues is closed with 1008',
+      'Frames per second of one connection, in addition to its client events. Each 4 KiB counts as one frame. The burst is ten times this rate. More are dropped and answered with one 4301; a client that continues is closed with 1008. What a client makes the server send to itself (events of histories, cached events, members) has the same rate and burst: 4 KiB or 16 events of a history count as one frame, and beyond that its subscriptions wait',
     ),
     addressLimits: z
       .strictObject({
@@ -223,7 +223,7 @@ export const channelsSettings = z
         ),
         framesPerSecond: limit(
           50_000,
-          'Frames per second of all connections of one client address, ended ones included, counted as for `framesPerSecond`. The burst is 60 s worth. Beyond that, new connections are refused with HTTP 429 and the busiest ones are closed with 1008',
+          'Frames per second of all connections of one client address, ended ones included, counted as for `framesPerSecond`. The burst is 60 s worth. Beyond that, new connections are refused with HTTP 429 and the busiest ones are closed with 1008. What clients make the server send to themselves has the same rate and burst: beyond that, their subscriptions wait',
         ),
       })
       .prefault({})

@@ -14,10 +14,13 @@ export interface StageOptions {
   /** Every app has room, unless it is given. */
   readonly quota?: ConnectionQuota;
   readonly monotonic?: Clock;
+  /** 0: no limit. */
+  readonly framesPerSecond?: number;
 }
 
 /** What serves clients and backends of a loop, without limits and without listeners. */
-export function stageOf({ hub, apps, quota, monotonic = monotonicTimers }: StageOptions) {
+export function stageOf(options: StageOptions) {
+  const { hub, apps, quota, monotonic = monotonicTimers, framesPerSecond = 0 } = options;
   const meter = { count: () => undefined };
   const connections = new Connections();
   const clients = new Clients({
@@ -31,7 +34,7 @@ export function stageOf({ hub, apps, quota, monotonic = monotonicTimers }: Stage
       end: () => undefined,
     }),
     settings: {
-      framesPerSecond: 0,
+      framesPerSecond,
       addressLimits: { connectionsPerSecond: 0, framesPerSecond: 0 },
       sendBufferBytes: 1_000_000,
       authorizationTimeoutSeconds: 60,

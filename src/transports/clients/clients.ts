@@ -12,43 +12,22 @@ import type { Session } from '../../channels/subscribing/session.ts';
 import { connectionEstablished, PING, PONG, readClientMessage } from '../../channels/wire.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
-import { type AddressLimits, AddressRates } from './addresses/address-rates.ts';
+import { AddressRates } from './addresses/address-rates.ts';
 import { addressOf, type PackedAddress } from './addresses/packed-address.ts';
 import { ClientLibraries } from './client-libraries.ts';
+import type { ClientMeter, ClientSettings } from './client-settings.ts';
 import { type ConnectionProblem, closeCodes } from './closing/close-codes.ts';
 import { Departures } from './closing/departures.ts';
 import { type Endable, endWith } from './closing/end.ts';
-import { checkHeartbeats, type HeartbeatTimes } from './closing/heartbeat.ts';
+import { checkHeartbeats } from './closing/heartbeat.ts';
 import { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
+import { AnswerLimit } from './frames/answer-limit.ts';
 import { FrameLimit } from './frames/frame-limit.ts';
 import { type Frame, FrameQueue } from './frames/frame-queue.ts';
 import type { SlowConsumers } from './frames/slow-consumers.ts';
 
-export interface ClientSettings extends HeartbeatTimes {
-  /** 0: no limit. */
-  readonly framesPerSecond: number;
-  readonly addressLimits: AddressLimits;
-  readonly sendBufferBytes: number;
-  readonly authorizationTimeoutSeconds: number;
-}
-
-/** What is counted of connections. */
-export interface ClientMeter {
-  count(
-    counter:
-      | 'connectionsOpened'
-      | 'connectionsRefused'
-      | 'slowConnectionsClosed'
-      | 'floodingConnectionsClosed'
-      | 'messagesReceived'
-      | 'receivedBytes',
-    by?: number,
-    label?: string,
-  ): void;
-}
-
-export interface ClientsOptions {
+interface ClientsOptions {
   readonly hub: Hub;
   readonly connections: Connections;
   readonly quota: ConnectionQuota;
@@ -88,6 +67,7 @@ export class Clients {
   private readonly monotonic: Clock;
   private readonly meter: ClientMeter;
   private readonly frameLimit: FrameLimit;
+  private readonly answerLimit: AnswerLimit;
   private readonly frameQueue: FrameQueue;
   private readonly addressRates: AddressRates;
   /** Connections that must still be authorised, and their deadlines in monotonic milliseconds. */
@@ -113,6 +93,11 @@ export class Clients {
       giveUp: (connection) => this.endForRoom(connection),
     });
     this.addressRates = new AddressRates(options.settings.addressLimits, options.monotonic);
+    this.answerLimit = new AnswerLimit({
+      frames: this.frameLimit,
+      addresses: this.addressRates,
+      log: options.hub.rateLimitedLog,
+    });
     this.departures = new Departures(options.hub, (session, error) =>
       this.logFailure(session, error),
     );
@@ -264,6 +249,7 @@ export class Clients {
     if (!this.authoriseByMs.delete(connection)) this.quota.release(connection.app);
     this.frameQueue.forget(connection);
     this.addressRates.count(connection.address, connection.frameDebt);
+    this.answerLimit.closed(connection);
     this.departures.add(connection);
     return wasTooSlow;
   }
@@ -310,11 +296,10 @@ export class Clients {
     this.checkedAtMs = nowMs;
     const part = this.connections.nextPart(parts);
     for (const connection of part) {
-      const frames = this.frameLimit.pay(connection, seconds);
-      const isAddressWithinLimit = this.addressRates.count(connection.address, frames);
-      // Others of the address are spared: it may be that of a whole network.
-      if (!isAddressWithinLimit && this.frameLimit.isBehind(connection)) this.flooding(connection);
-      connection.allowAttempts(seconds);
+      // Frames that wait behind a subscription are not paid for, so that their number stays bounded.
+      if (!this.answerLimit.isWaiting(connection)) this.payFrames(connection, seconds);
+      this.answerLimit.pay(connection, seconds);
+      connection.secondsPassed(seconds);
       // A late engine must not make the client give its connection up.
       const pings = this.frameQueue.takeLate(connection, isPing);
       for (let n = 0; n < pings; n++) connection.send(PONG);
@@ -327,6 +312,13 @@ export class Clients {
     checkHeartbeats(part, nowMs, this.settings, (connection, problem) =>
       endWith(connection, problem),
     );
+  }
+
+  private payFrames(connection: Connection, seconds: number): void {
+    const frames = this.frameLimit.pay(connection, seconds);
+    const isAddressWithinLimit = this.addressRates.count(connection.address, frames);
+    // Others of the address are spared: it may be that of a whole network.
+    if (!isAddressWithinLimit && this.frameLimit.isBehind(connection)) this.flooding(connection);
   }
 
   /** Settles when every connection that has ended has left its channels. */
@@ -419,10 +411,13 @@ export class Clients {
       return reportProblem(this.hub, connection, { problem: 'frame-rate', message });
     }
     return recover(
-      () =>
-        after(answer(this.hub, connection, readClientMessage(frame)), () =>
-          this.answered(connection),
-        ),
+      () => {
+        const message = readClientMessage(frame);
+        // Before an engine is asked, because finding the answer is work for the engine.
+        const turn = message.type === 'subscribe' ? this.answerLimit.turn(connection) : undefined;
+        const answered = after(turn, () => answer(this.hub, connection, message));
+        return after(answered, () => this.answered(connection));
+      },
       (error) => this.failed(connection, error),
     );
   }

@@ -14,13 +14,16 @@ const BURST_SECONDS = 60;
 
 /**
  * Limits what one client address does over all of its connections, because the limits of a connection start anew with
- * each one. Frames are counted when `FrameLimit` accepts them, and the rest when the connection closes.
+ * each one. Frames, and answers as `AnswerLimit` weighs them, are counted when a connection pays for them, and the rest
+ * when it closes.
  */
 export class AddressRates {
   private readonly limits: AddressLimits;
   private readonly clock: Clock;
   private readonly connections = new RateLimiter<PackedAddress>();
   private readonly frames = new RateLimiter<PackedAddress>();
+  /** Apart from frames: too many answers make clients wait, and do not refuse connections. */
+  private readonly answers = new RateLimiter<PackedAddress>();
 
   /** `clock` must be monotonic. */
   constructor(limits: AddressLimits, clock: Clock) {
@@ -65,6 +68,20 @@ export class AddressRates {
     const nowMs = this.clock.now();
     this.frames.charge(key, rate, nowMs, frames);
     return this.frames.has(key, rate, nowMs);
+  }
+
+  /** Counts what the connections of an address were sent because they asked for it, in frames. */
+  countAnswers(address: PackedAddress, frames: number): void {
+    const { framesPerSecond } = this.limits;
+    if (framesPerSecond === 0 || frames === 0) return;
+    this.answers.charge(keyOf(address), rateOf(framesPerSecond), this.clock.now(), frames);
+  }
+
+  /** Whether the connections of an address may be sent more. */
+  mayBeAnswered(address: PackedAddress): boolean {
+    const { framesPerSecond } = this.limits;
+    if (framesPerSecond === 0) return true;
+    return this.answers.has(keyOf(address), rateOf(framesPerSecond), this.clock.now());
   }
 }
 

@@ -29,7 +29,7 @@ export class FrameLimit {
     const perSecond = this.rateOf(connection.app);
     if (perSecond === 0) return 'answer';
     connection.frameDebt += 1 + Math.floor(bytes / COUNTED_BYTES);
-    const burst = burstOf(connection.app, perSecond);
+    const burst = this.burstOf(connection.app);
     if (connection.frameDebt <= burst) return 'answer';
     if (connection.frameDebt > 2 * burst) return 'close';
     if (this.warned.has(connection)) return 'drop';
@@ -51,15 +51,15 @@ export class FrameLimit {
     return frameDebt > this.rateOf(app);
   }
 
-  /** 0: no limit, also if the app does not limit its client events. */
-  private rateOf({ clientEvents, limits: { clientEventsPerSecond } }: App): number {
+  /** Frames per second. 0: no limit, also if the app does not limit its client events. */
+  rateOf({ clientEvents, limits: { clientEventsPerSecond } }: App): number {
     if (this.framesPerSecond === 0) return 0;
     if (!clientEvents) return this.framesPerSecond;
     return clientEventsPerSecond === 0 ? 0 : this.framesPerSecond + clientEventsPerSecond;
   }
-}
 
-/** A client that reconnects subscribes to all of its channels at once. */
-function burstOf({ limits: { channelsPerConnection } }: App, perSecond: number): number {
-  return Math.max(BURST_SECONDS * perSecond, 2 * channelsPerConnection);
+  /** A client that reconnects subscribes to all of its channels at once. */
+  burstOf(app: App): number {
+    return Math.max(BURST_SECONDS * this.rateOf(app), 2 * app.limits.channelsPerConnection);
+  }
 }

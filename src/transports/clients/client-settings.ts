@@ -1,0 +1,25 @@
+import type { AddressLimits } from './addresses/address-rates.ts';
+import type { HeartbeatTimes } from './closing/heartbeat.ts';
+
+export interface ClientSettings extends HeartbeatTimes {
+  /** 0: no limit. */
+  readonly framesPerSecond: number;
+  readonly addressLimits: AddressLimits;
+  readonly sendBufferBytes: number;
+  readonly authorizationTimeoutSeconds: number;
+}
+
+/** What is counted of connections. */
+export interface ClientMeter {
+  count(
+    counter:
+      | 'connectionsOpened'
+      | 'connectionsRefused'
+      | 'slowConnectionsClosed'
+      | 'floodingConnectionsClosed'
+      | 'messagesReceived'
+      | 'receivedBytes',
+    by?: number,
+    label?: string,
+  ): void;
+}
