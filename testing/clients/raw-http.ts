@@ -161,6 +161,11 @@ export class RawHttp implements AsyncDisposable {
     this.socket?.shutdown();
   }
 
+  /** Waits for the first bytes that were not read yet. */
+  async untilBytes(): Promise<void> {
+    await this.waiting.until(() => this.unread.length > 0 || this.over, 'bytes');
+  }
+
   /** Reads nothing from now on. */
   pauseReading(): void {
     this.socket?.pause();

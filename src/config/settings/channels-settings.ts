@@ -247,7 +247,7 @@ export const channelsSettings = z
     unfinishedBytes: wholeNumber(
       { min: BYTES_MIN, max: Number.MAX_SAFE_INTEGER },
       134_217_728,
-      'Bytes of all request bodies that have not fully arrived. At the limit, requests of the app with the most get 503.',
+      'Bytes of all request bodies that have not fully arrived, and as many again of answers that were not read. At the limit, requests of the app with the most get 503, and its oldest unread answers are broken off.',
     ),
     // Bun.serve accepts no longer time.
     httpIdleSeconds: httpIdleSeconds(255),

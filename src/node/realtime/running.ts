@@ -24,7 +24,7 @@ export interface RunningParts
     ReloadParts,
     Omit<DrainParts, 'stopChecks'>,
     Omit<CloseParts, 'usageReports'>,
-    Pick<Transports, 'bodies'> {
+    Pick<Transports, 'bodies' | 'unread'> {
   readonly usage: Usage;
   readonly live: LiveLoop;
   readonly slowConsumers: SlowConsumers;

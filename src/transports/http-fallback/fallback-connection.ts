@@ -1,7 +1,9 @@
 import type { Timers } from '../../runtime/ports.ts';
 import { Connection, type ConnectionOptions } from '../clients/connection.ts';
+import { Progress } from '../unread-answers.ts';
 import { closeLine, elementOf, KEEP_ALIVE, messagesLine } from './lines.ts';
 import type { Receiver } from './receiver.ts';
+import type { ResponseLoss } from './response-end.ts';
 import { SendOrder } from './send-order.ts';
 
 /** Messages of one send request. */
@@ -29,13 +31,14 @@ export interface SessionEvents {
   sent(connection: FallbackConnection, send: Send): void;
   /** It is no connection any more. With `'closed'` the client may not have read the closing line yet. */
   ended(connection: FallbackConnection, how: SessionEnd): void;
-  /** The client has the line that closes it. */
+  /** The client has the line that closes it, or will not get it. */
   closeSent(connection: FallbackConnection): void;
 }
 
 /**
- * A connection over HTTP requests: frames wait in a queue until a receive request can carry them. After `close`, this
- * object remains until the client has received the closing line.
+ * A connection over HTTP requests: frames wait in a queue until a receive request can carry them. A response stays with its
+ * connection until the socket has taken all of it; before that, nothing is written to another one. After `close`, this object
+ * remains until the client has received the closing line.
  */
 export class FallbackConnection extends Connection {
   readonly session: string;
@@ -46,11 +49,16 @@ export class FallbackConnection extends Connection {
   aloneSinceMs = 0;
   private readonly events: SessionEvents;
   private receiver: Receiver | undefined;
+  /** A response that has ended, and of which the socket has not taken everything. */
+  private leaving: Receiver | undefined;
+  private leavingProgress: Progress | undefined;
   private elements: string[] = [];
   private queuedBytes = 0;
   private owesLine = false;
   private ending: string | undefined;
   private isOver = false;
+  /** Whether the closing line was written. */
+  private isLineWritten = false;
 
   constructor(options: FallbackConnectionOptions) {
     super(options);
@@ -98,16 +106,42 @@ export class FallbackConnection extends Connection {
 
   /** Ends it without a closing line: the client has left, or would not read it. */
   drop(how: SessionEnd): void {
-    const { receiver } = this;
+    const { receiver, leaving } = this;
     this.receiver = undefined;
+    this.leaving = undefined;
     this.elements = [];
     this.queuedBytes = 0;
     if (!this.isOver) this.end(how);
     receiver?.break();
+    leaving?.break();
   }
 
   waitingBytes(): number {
-    return this.queuedBytes + (this.receiver?.waitingBytes() ?? 0);
+    return this.queuedBytes + this.unreadBytes();
+  }
+
+  /** Flushes, and returns the bytes that its client is behind: a socket had no time yet to take what this writes. */
+  flushBehind(): number {
+    const isBehind = this.unreadBytes() > 0;
+    this.flush();
+    return isBehind ? this.waitingBytes() : this.queuedBytes;
+  }
+
+  /** Bytes that wait in responses. */
+  private unreadBytes(): number {
+    return (this.receiver?.waitingBytes() ?? 0) + (this.leaving?.waitingBytes() ?? 0);
+  }
+
+  /** Whether its client takes nothing of a response that has ended. Called regularly. */
+  isStuck(nowMs: number): boolean {
+    if (this.leaving === undefined) return false;
+    this.leavingProgress ??= new Progress();
+    return this.leavingProgress.hasStopped(this.leaving.waitingBytes(), nowMs);
+  }
+
+  /** Whether a response has ended that its client has not taken. */
+  get isLeaving(): boolean {
+    return this.leaving !== undefined;
   }
 
   /** Promises a line, which shows the client that the session lives. */
@@ -118,29 +152,28 @@ export class FallbackConnection extends Connection {
 
   /** Uses a receive request from now on. The one before gets nothing more. */
   attach(receiver: Receiver): void {
+    if (this.isLineWritten) return receiver.end();
     const before = this.receiver;
     this.receiver = receiver;
-    before?.end();
-    if (this.isOver || !this.events.isPausing) this.flush();
-    else this.events.queued(this);
-    // Bun sends the head of a stream with its first line: without one, client and proxies would wait for it.
-    if (this.isReceiving && receiver.isUnanswered) this.write(receiver, KEEP_ALIVE);
+    if (before !== undefined) this.endResponse(before);
+    if (this.leaving === undefined) this.serve();
   }
 
-  /** A receive request has ended: the client has read or broken it, or reads too slowly. */
-  detach(receiver: Receiver, why?: 'too-slow'): void {
-    if (this.receiver !== receiver) return;
+  /** A response has ended. `why`: unless the socket has taken all of it. */
+  detach(receiver: Receiver, why?: ResponseLoss): void {
+    if (receiver === this.leaving) return this.left(why);
+    if (receiver !== this.receiver) return;
     this.release();
     // A client that breaks a request which it has not read to its end has given the session up. Source: §10.2.
     if (this.isOver) return;
-    if (why !== undefined) this.drop(why);
-    else if (!receiver.isFull) this.drop('left');
+    if (why === 'too-slow') this.drop(why);
+    else if (why === 'lost' || !receiver.isFull) this.drop('left');
   }
 
   /** Writes queued frames, as many as the client can receive now. */
   flush(): void {
     const { receiver } = this;
-    if (receiver === undefined || receiver.isFull) return;
+    if (receiver === undefined || receiver.isFull || this.leaving !== undefined) return;
     const hasMessages = this.elements.length > 0 || this.owesLine;
     let lines = hasMessages ? messagesLine(this.elements) : '';
     const mayEnd = receiver.hasRoomBehind(lines.length);
@@ -151,23 +184,53 @@ export class FallbackConnection extends Connection {
     this.elements = [];
     this.queuedBytes = 0;
     this.owesLine = false;
+    this.isLineWritten = isLast;
     this.write(receiver, lines);
-    if (!isLast) return;
-    this.receiver = undefined;
-    receiver.end();
-    this.events.closeSent(this);
+    if (isLast && !receiver.isPoll) this.endResponse(receiver);
   }
 
   /** Writes a line if nothing was written since `sinceMs`, so that no proxy considers the response dead. */
   keepAlive(sinceMs: number): void {
     const { receiver } = this;
-    if (receiver === undefined || receiver.writtenAtMs > sinceMs) return;
+    if (receiver === undefined || receiver.writtenAtMs > sinceMs || this.isLeaving) return;
     this.write(receiver, KEEP_ALIVE);
   }
 
+  /** Uses its receive request, now that nothing else is being written. */
+  private serve(): void {
+    if (this.isOver || !this.events.isPausing) this.flush();
+    else this.events.queued(this);
+    const { receiver } = this;
+    // Bun sends the head of a stream with its first line: without one, client and proxies would wait for it.
+    if (this.isReceiving && receiver?.isUnanswered) this.write(receiver, KEEP_ALIVE);
+  }
+
   private write(receiver: Receiver, lines: string): void {
+    // A poll ends with this, perhaps before `write` returns.
+    if (receiver.isPoll) this.leave(receiver);
     receiver.write(lines, this.events.timers.now());
-    if (receiver.isPoll) this.release();
+  }
+
+  /** Ends a response. While another one is leaving, nothing was written to this one. */
+  private endResponse(receiver: Receiver): void {
+    if (!this.isLeaving) this.leave(receiver);
+    receiver.end();
+  }
+
+  private leave(receiver: Receiver): void {
+    this.leaving = receiver;
+    this.leavingProgress = undefined;
+    if (this.receiver === receiver) this.release();
+  }
+
+  /** The response that was leaving is gone. */
+  private left(why: ResponseLoss | undefined): void {
+    this.leaving = undefined;
+    this.aloneSinceMs = this.events.timers.now();
+    if (this.isLineWritten) return this.events.closeSent(this);
+    // Its messages are lost.
+    if (why !== undefined && !this.isOver) return this.drop(why === 'lost' ? 'left' : why);
+    this.serve();
   }
 
   private release(): void {

@@ -1,19 +1,27 @@
 import type { Outlet } from './receiver.ts';
+import type { ResponseEnded } from './response-end.ts';
 import type { SessionAnswer, SessionQuestion } from './session-messages.ts';
-import type { LocalSessions, ResponseEnded } from './sessions.ts';
+import type { LocalSessions } from './sessions.ts';
 
 /** A response that another loop writes. */
 class RemoteOutlet implements Outlet {
+  /** Waiting bytes that the other loop has reported; of the answer to a poll all at first. */
   bytes = 0;
   private readonly answer: (answer: SessionAnswer) => void;
   private readonly request: number;
+  private readonly isPoll: boolean;
 
-  constructor(request: number, answer: (answer: SessionAnswer) => void) {
+  constructor(
+    { request, receive }: SessionQuestion & { readonly ask: 'receive' },
+    answer: (answer: SessionAnswer) => void,
+  ) {
     this.request = request;
     this.answer = answer;
+    this.isPoll = !receive.isStream;
   }
 
   write(lines: string): void {
+    if (this.isPoll) this.bytes = lines.length;
     this.answer({ answer: 'write', request: this.request, lines });
   }
 
@@ -57,7 +65,7 @@ export class HomeServer {
     switch (question.ask) {
       case 'receive': {
         const { request, receive } = question;
-        const outlet = new RemoteOutlet(request, this.answer);
+        const outlet = new RemoteOutlet(question, this.answer);
         this.answer({ answer: 'received', request });
         this.receiving.set(request, { outlet, ended: this.home.receive(receive, outlet) });
         return;

@@ -1,3 +1,4 @@
+import { type BodyEnd, ResponseBody, SMALL_ANSWER } from '../response-body.ts';
 import { ANSWER_HEADERS, OPEN_TO_ALL } from './headers.ts';
 import type { Outlet } from './receiver.ts';
 
@@ -6,52 +7,51 @@ export interface LocalOutlet extends Outlet {
   readonly response: Response | Promise<Response>;
 }
 
-/** The answer to `xhr_streaming`: open until a line closes the session. `onGone` is called once when it has ended. */
+export interface OutletEvents {
+  /** Nothing more will be written. Called once. */
+  last(): void;
+  /** The response has ended, after `last`. Called once. */
+  gone(how: BodyEnd): void;
+}
+
+/** The answer to `xhr_streaming`: open until a line closes the session. */
 export class StreamOutlet implements LocalOutlet {
   readonly response: Response;
-  private readonly onGone: () => void;
-  private controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  private readonly events: OutletEvents;
+  private readonly body: ResponseBody;
+  private isLast = false;
 
-  constructor(signal: AbortSignal, onGone: () => void) {
-    this.onGone = onGone;
-    const gone = () => this.gone();
-    const stream = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.controller = controller;
-        },
-        cancel: gone,
-      },
-      new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
-    );
-    this.response = new Response(stream, { headers: ANSWER_HEADERS });
-    signal.addEventListener('abort', gone, { once: true });
+  constructor(signal: AbortSignal, events: OutletEvents) {
+    this.events = events;
+    this.body = new ResponseBody((how) => {
+      this.last();
+      events.gone(how);
+    });
+    this.response = new Response(this.body.stream, { headers: ANSWER_HEADERS });
+    signal.addEventListener('abort', () => this.body.gone(), { once: true });
   }
 
   write(lines: string): void {
-    this.controller?.enqueue(Buffer.from(lines));
+    this.body.write(lines);
   }
 
   end(): void {
-    const { controller } = this;
-    this.gone();
-    controller?.close();
+    this.last();
+    this.body.end();
   }
 
   break(): void {
-    const { controller } = this;
-    this.gone();
-    controller?.error(new Error('The session has ended'));
+    this.body.break();
   }
 
   waitingBytes(): number {
-    return Math.max(0, -(this.controller?.desiredSize ?? 0));
+    return this.body.waitingBytes;
   }
 
-  private gone(): void {
-    if (this.controller === undefined) return;
-    this.controller = undefined;
-    this.onGone();
+  private last(): void {
+    if (this.isLast) return;
+    this.isLast = true;
+    this.events.last();
   }
 }
 
@@ -59,42 +59,55 @@ export class StreamOutlet implements LocalOutlet {
 export class PollOutlet implements LocalOutlet {
   readonly response: Promise<Response>;
   private readonly answer: (response: Response) => void;
-  private readonly onGone: () => void;
-  private isOver = false;
+  private readonly events: OutletEvents;
+  private body: ResponseBody | undefined;
+  private isAnswered = false;
 
-  constructor(signal: AbortSignal, onGone: () => void) {
+  constructor(signal: AbortSignal, events: OutletEvents) {
     const { promise, resolve } = Promise.withResolvers<Response>();
     this.response = promise;
     this.answer = resolve;
-    this.onGone = onGone;
-    signal.addEventListener('abort', () => this.finish(nothing()), { once: true });
+    this.events = events;
+    const gone = () => {
+      this.end();
+      this.body?.gone();
+    };
+    signal.addEventListener('abort', gone, { once: true });
   }
 
   write(lines: string): void {
-    this.finish(new Response(lines, { headers: ANSWER_HEADERS }));
+    if (this.isAnswered) return;
+    if (lines.length <= SMALL_ANSWER) return this.finish(answerOf(lines));
+    this.isAnswered = true;
+    this.events.last();
+    this.body = new ResponseBody((how) => this.events.gone(how));
+    this.body.write(lines);
+    this.body.end();
+    this.answer(answerOf(this.body.stream));
   }
 
+  /** A client that still reads here gives up its session instead of polling again at once. */
   end(): void {
-    // A client that still reads here gives up its session instead of polling again at once.
-    this.finish(nothing());
+    if (!this.isAnswered) this.finish(new Response(null, { status: 204, headers: OPEN_TO_ALL }));
   }
 
   break(): void {
-    this.finish(nothing());
+    this.end();
+    this.body?.break();
   }
 
   waitingBytes(): number {
-    return 0;
+    return this.body?.waitingBytes ?? 0;
   }
 
   private finish(response: Response): void {
-    if (this.isOver) return;
-    this.isOver = true;
+    this.isAnswered = true;
     this.answer(response);
-    this.onGone();
+    this.events.last();
+    this.events.gone('taken');
   }
 }
 
-function nothing(): Response {
-  return new Response(null, { status: 204, headers: OPEN_TO_ALL });
+function answerOf(body: string | ReadableStream<Uint8Array>): Response {
+  return new Response(body, { headers: ANSWER_HEADERS });
 }

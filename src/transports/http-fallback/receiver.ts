@@ -6,7 +6,7 @@ export interface Outlet {
   end(): void;
   /** Breaks the connection without waiting for the client. */
   break(): void;
-  /** Bytes that were written and that the kernel has not taken. */
+  /** Bytes that were written and that the socket has not taken, also after the end. */
   waitingBytes(): number;
 }
 

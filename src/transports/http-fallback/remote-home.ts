@@ -1,7 +1,8 @@
 import type { Timers } from '../../runtime/ports.ts';
 import type { Outlet } from './receiver.ts';
+import { ResponseEnd, type ResponseEnded } from './response-end.ts';
 import type { SessionAnswer, SessionQuestion } from './session-messages.ts';
-import type { Loss, ReceiveRequest, ResponseEnded, SendRequest, SessionHome } from './sessions.ts';
+import type { Loss, ReceiveRequest, SendRequest, SessionHome } from './sessions.ts';
 
 /** How long the home has to confirm that it has a request. Milliseconds. */
 const SILENT_MS = 1000;
@@ -20,6 +21,7 @@ let lastRequest = 0;
 
 interface Remote {
   readonly outlet: Outlet;
+  readonly isPoll: boolean;
   readonly cancelWait: () => void;
   /** Opens the session on this loop. */
   readonly beginAnew: () => void;
@@ -29,6 +31,8 @@ interface Remote {
   writtenAtMs: number;
   /** Waiting bytes that the home knows of. */
   reportedBytes: number;
+  /** Whether the home has written all of the response. */
+  isComplete: boolean;
 }
 
 export interface RemoteHomeOptions {
@@ -70,27 +74,29 @@ export class RemoteHome implements SessionHome {
   receive(receive: ReceiveRequest, outlet: Outlet): ResponseEnded {
     const { ask, timers, instead } = this.options;
     const request = ++lastRequest;
-    let endedElsewhere: ResponseEnded | undefined;
+    const elsewhere = new ResponseEnd();
     const beginAnew = () => {
       cancelWait();
       if (!this.receiving.delete(request)) return;
       ask({ ask: 'ended', request });
-      endedElsewhere = instead.receive(receive, outlet);
+      elsewhere.passTo(instead.receive(receive, outlet));
     };
     const cancelWait = timers.after(SILENT_MS, beginAnew);
     this.receiving.set(request, {
       outlet,
+      isPoll: !receive.isStream,
       cancelWait,
       beginAnew,
       isReceived: false,
       writtenAtMs: timers.now(),
       reportedBytes: 0,
+      isComplete: false,
     });
     ask({ ask: 'receive', request, receive });
     return (why) => {
       cancelWait();
       if (this.receiving.delete(request)) ask({ ask: 'ended', request, ...(why && { why }) });
-      else endedElsewhere?.(why);
+      else elsewhere.ended(why);
     };
   }
 
@@ -123,8 +129,10 @@ export class RemoteHome implements SessionHome {
     if (remote === undefined) return;
     remote.cancelWait();
     remote.isReceived = true;
+    if (answer.answer === 'received') return;
+    remote.isComplete ||= remote.isPoll || answer.answer !== 'write';
     if (answer.answer === 'write') this.write(request, remote, answer.lines);
-    else if (answer.answer !== 'received') remote.outlet[answer.answer]();
+    else remote.outlet[answer.answer]();
   }
 
   /**
@@ -146,7 +154,8 @@ export class RemoteHome implements SessionHome {
   check(): void {
     const nowMs = this.options.timers.now();
     for (const [request, remote] of this.receiving) {
-      if (nowMs - remote.writtenAtMs > GONE_MS) {
+      // One that is complete only waits for its client.
+      if (!remote.isComplete && nowMs - remote.writtenAtMs > GONE_MS) {
         remote.outlet.break();
         continue;
       }
@@ -167,8 +176,10 @@ export class RemoteHome implements SessionHome {
   private write(request: number, remote: Remote, lines: string): void {
     const { ask, timers, sendBufferBytes } = this.options;
     remote.writtenAtMs = timers.now();
+    // The socket had no time yet to take what is written now.
+    const isBehind = remote.outlet.waitingBytes() > 0;
     remote.outlet.write(lines);
-    if (remote.outlet.waitingBytes() <= sendBufferBytes) return;
+    if (!isBehind || remote.outlet.waitingBytes() <= sendBufferBytes) return;
     this.receiving.delete(request);
     ask({ ask: 'ended', request, why: 'too-slow' });
     remote.outlet.break();

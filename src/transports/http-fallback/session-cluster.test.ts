@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../../testing/fake-time.ts';
 import type { Outlet } from './receiver.ts';
+import type { ResponseEnded } from './response-end.ts';
 import {
   endVisit,
   type SessionBus,
   type SessionBusListener,
   SessionCluster,
 } from './session-cluster.ts';
-import type { Loss, ReceiveRequest, ResponseEnded, SendRequest } from './sessions.ts';
+import type { Loss, ReceiveRequest, SendRequest } from './sessions.ts';
 
 /** Source: HTTP transports, §14.8. */
 

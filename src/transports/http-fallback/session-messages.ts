@@ -1,3 +1,4 @@
+import type { ResponseLoss } from './response-end.ts';
 import type { Loss, ReceiveRequest, SendRequest } from './sessions.ts';
 
 /**
@@ -9,8 +10,8 @@ export type SessionMessage = { readonly type: 'session' } & (SessionQuestion | S
 /** To the loop where the session lives. */
 export type SessionQuestion =
   | { readonly ask: 'receive'; readonly request: number; readonly receive: ReceiveRequest }
-  /** The response has ended; `why`: unless its client has read it or broken it. */
-  | { readonly ask: 'ended'; readonly request: number; readonly why?: 'too-slow' }
+  /** The response has ended; `why`: unless the socket has taken all of it. */
+  | { readonly ask: 'ended'; readonly request: number; readonly why?: ResponseLoss }
   /** Bytes that the client has not taken yet. */
   | { readonly ask: 'waiting'; readonly request: number; readonly bytes: number }
   | { readonly ask: 'app-of'; readonly request: number; readonly session: string }

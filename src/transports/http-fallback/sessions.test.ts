@@ -4,24 +4,37 @@ import { appWith } from '../../channels/hub.fixture.ts';
 import { ClientLibraries } from '../clients/client-libraries.ts';
 import { endWith } from '../clients/closing/end.ts';
 import { Connections } from '../clients/connections.ts';
+import { UnreadAnswers } from '../unread-answers.ts';
 import type { FallbackConnection } from './fallback-connection.ts';
 import type { Outlet } from './receiver.ts';
+import { ResponseEnd } from './response-end.ts';
 import { Sessions } from './sessions.ts';
 
 /** Source: HTTP transports, §6.3, §9, §10.2 and §14. */
 
 const app = appWith();
 
-/** A response that keeps what is written to it. */
+/** A response that keeps what is written to it. The socket takes it at once, unless `waiting` is set. */
 class FakeOutlet implements Outlet {
   readonly written: string[] = [];
-  end: () => void = () => void this.written.push('(ended)');
+  readonly over = new ResponseEnd();
   waiting = 0;
   onWrite: () => void = () => undefined;
+  private readonly isStream: boolean;
+
+  constructor(isStream: boolean) {
+    this.isStream = isStream;
+  }
 
   write(lines: string): void {
     this.written.push(lines);
     this.onWrite();
+    if (!this.isStream && this.waiting === 0) this.over.ended();
+  }
+
+  end(): void {
+    this.written.push('(ended)');
+    if (this.waiting === 0) this.over.ended();
   }
 
   break(): void {
@@ -51,6 +64,7 @@ function loop({
   const forgotten: string[] = [];
   const turns: (() => void)[] = [];
   let made = 0;
+  const unreadAnswers = new UnreadAnswers(100_000, time);
   const sessions = new Sessions({
     clients: {
       mayConnect: () => true,
@@ -78,6 +92,7 @@ function loop({
     connections: Object.assign(new Connections(), { newFirstHalf: () => ++made }),
     connectionsMax,
     sendBufferBytes,
+    unread: unreadAnswers,
     timers: time,
     afterTurn: (run) => void turns.push(run),
     busyShare: () => busyShare,
@@ -87,10 +102,10 @@ function loop({
   });
   let number = 0;
   const receive = (session: string, isStream: boolean, address = 1, again = ++number) => {
-    const outlet = new FakeOutlet();
+    const outlet = new FakeOutlet(isStream);
     const request = { session, key: 'key', query: 'protocol=7', isStream, address };
-    const gone = sessions.receive({ ...request, number: again }, outlet);
-    return Object.assign(outlet, { gone });
+    outlet.over.passTo(sessions.receive({ ...request, number: again }, outlet));
+    return Object.assign(outlet, { gone: outlet.over.ended });
   };
   return {
     time,
@@ -99,6 +114,7 @@ function loop({
     ended,
     heard,
     forgotten,
+    unreadAnswers,
     stream: (session: string, address?: number) => receive(session, true, address),
     poll: (session: string, address?: number) => receive(session, false, address),
     /** The request that was sent `before` requests ago, as a browser or a proxy repeats it. */
@@ -268,7 +284,7 @@ describe('a poll', () => {
     opened[0]?.send('first');
     opened[0]?.close(4200, 'stopping');
     await pass(9);
-    expect(poll('a').news()).toBe('a["first"]\nc[4200,"stopping"]\n(ended)');
+    expect(poll('a').news()).toBe('a["first"]\nc[4200,"stopping"]\n');
     // The next request begins anew.
     expect(poll('a').news()).toBe('o\n(ended)');
   });
@@ -292,7 +308,84 @@ describe('a poll', () => {
     opened[0]?.send(long);
     opened[0]?.close(4200, 'stopping');
     expect(poll('a').news()).toBe(`a["${long}"]\n`);
-    expect(poll('a').news()).toBe('c[4200,"stopping"]\n(ended)');
+    expect(poll('a').news()).toBe('c[4200,"stopping"]\n');
+  });
+});
+
+describe('a response that its client has not taken', () => {
+  /** A session whose stream or poll has ended with 600 bytes that wait, and a poll after it. */
+  function unread(isStream: boolean) {
+    const stage = loop();
+    const { poll, stream, opened, turn } = stage;
+    poll('a');
+    poll('a');
+    turn();
+    const first = isStream ? stream('a') : poll('a');
+    first.waiting = 600;
+    opened[0]?.send('first');
+    turn();
+    expect(first.news()).toEndWith('a["first"]\n');
+    const second = poll('a');
+    opened[0]?.send('second');
+    turn();
+    return { ...stage, first, second, connection: opened[0] };
+  }
+
+  it.each([true, false])('keeps the next one waiting, as a stream: %p', (isStream) => {
+    const { first, second, connection, turn } = unread(isStream);
+    expect(second.news()).toBe('');
+    expect(connection?.waitingBytes()).toBe(600 + '"second"'.length);
+    first.waiting = 0;
+    first.gone();
+    turn();
+    expect(second.news()).toBe('a["second"]\n');
+    expect(connection?.waitingBytes()).toBe(0);
+  });
+
+  it.each([true, false])(
+    'ends its session if that lasts 10 s, as a stream: %p',
+    async (isStream) => {
+      const { first, ended, pass, forgotten } = unread(isStream);
+      await pass(9);
+      first.waiting = 500;
+      await pass(10);
+      expect(ended).toEqual([]);
+      await pass(1);
+      expect(ended).toEqual(['1', 'too slow']);
+      expect(first.news()).toEndWith('(broken)');
+      await pass(10);
+      expect(forgotten).toEqual(['a']);
+    },
+  );
+
+  it.each([true, false])('ends its session if it is lost, as a stream: %p', (isStream) => {
+    const { first, second, ended } = unread(isStream);
+    first.gone('lost');
+    expect(ended).toEqual(['1']);
+    expect(second.news()).toBe('(broken)');
+  });
+
+  it('counts for the limit of one connection', () => {
+    const { connection, ended, turn } = unread(false);
+    connection?.send('x'.repeat(500));
+    turn();
+    expect(ended).toEqual(['1', 'too slow']);
+  });
+
+  it('counts for its app after its session has closed, until it is broken off', async () => {
+    const { poll, opened, turn, pass, unreadAnswers } = loop({ sendBufferBytes: 50_000 });
+    poll('a');
+    poll('a');
+    turn();
+    const last = poll('a');
+    last.waiting = 20_000;
+    opened[0]?.send('x'.repeat(20_000));
+    turn();
+    opened[0]?.close(4200, 'stopping');
+    expect(unreadAnswers.bytes).toBe(20_000);
+    await pass(11);
+    expect(last.news()).toEndWith('(broken)');
+    expect(unreadAnswers.bytes).toBe(0);
   });
 });
 

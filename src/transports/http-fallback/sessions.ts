@@ -9,6 +9,8 @@ import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
 import { endWith } from '../clients/closing/end.ts';
 import { Connections } from '../clients/connections.ts';
+import { SMALL_ANSWER } from '../response-body.ts';
+import type { UnreadAnswer, UnreadAnswers } from '../unread-answers.ts';
 import {
   FallbackConnection,
   type Send,
@@ -19,6 +21,7 @@ import { FlushTurns } from './flush-turns.ts';
 import { closeLine, OPENED } from './lines.ts';
 import { type Outlet, Receiver } from './receiver.ts';
 import { RecentSessions } from './recent-sessions.ts';
+import { ResponseEnd, type ResponseEnded } from './response-end.ts';
 
 /** How long a session lives without a receive request, and how long a close waits for one. Milliseconds. Source: §10.2. */
 const ALONE_MS = 10_000;
@@ -52,9 +55,6 @@ export type LocalSessions = Pick<
 
 /** Why messages of a client were not taken. */
 export type Loss = 'too-large' | 'not-received';
-
-/** Called when a response has ended; `why`: unless its client has read it or broken it. */
-export type ResponseEnded = (why?: 'too-slow') => void;
 
 /** Where a session lives: on this loop, or behind a link to another one. */
 export interface SessionHome {
@@ -111,6 +111,8 @@ export interface SessionsOptions {
   /** The limit of sessions with a connection on this loop. */
   readonly connectionsMax: number;
   readonly sendBufferBytes: number;
+  /** Has what waits for closed sessions. */
+  readonly unread: UnreadAnswers;
   /** Monotonic. */
   readonly timers: Timers;
   readonly afterTurn: (run: () => void) => void;
@@ -147,6 +149,8 @@ export class Sessions implements SessionHome, SessionEvents {
   /** Those that are connections, to find who must make room. */
   private readonly own: Connections;
   private readonly flushTurns: FlushTurns;
+  /** What waits for closed sessions, which are no connections any more. */
+  private readonly unread = new Map<FallbackConnection, UnreadAnswer>();
   private isStopping = false;
 
   constructor(options: SessionsOptions) {
@@ -191,18 +195,15 @@ export class Sessions implements SessionHome, SessionEvents {
     }
     const app = this.admit(opening);
     if (app === undefined) return nothing;
-    let ended: ResponseEnded | undefined;
-    let isGone = false;
+    const end = new ResponseEnd();
     void after(this.clients.takePlace(app), (hasPlace) => {
       // The client may have disconnected in the meantime, and the app may have been changed.
-      if (!isGone && this.admit(opening) === app) ended = this.placed(opening, app, hasPlace);
+      if (!end.isOver && this.admit(opening) === app)
+        end.passTo(this.placed(opening, app, hasPlace));
       else if (hasPlace) this.clients.releasePlace(app);
       if (!this.has(session)) this.forgotten(session);
     });
-    return (why) => {
-      isGone = true;
-      ended?.(why);
-    };
+    return end.ended;
   }
 
   /** Whether a session is known here, open or not. */
@@ -266,7 +267,9 @@ export class Sessions implements SessionHome, SessionEvents {
     this.halfOpen.check(nowMs);
     this.over.check(nowMs);
     for (const connection of this.open.values()) {
-      if (connection.isReceiving) connection.keepAlive(nowMs - SILENT_MS);
+      if (connection.isStuck(nowMs)) this.forget(connection, 'too-slow');
+      else if (connection.isReceiving) connection.keepAlive(nowMs - SILENT_MS);
+      else if (connection.isLeaving) continue;
       else if (nowMs - connection.aloneSinceMs >= ALONE_MS) this.forget(connection);
     }
   }
@@ -292,7 +295,8 @@ export class Sessions implements SessionHome, SessionEvents {
     if (how === 'too-slow' || (how === 'terminated' && wasTooSlow)) {
       this.clients.closedTooSlow(connection);
     }
-    if (how !== 'closed') this.remove(connection);
+    if (how === 'closed') this.keepUnread(connection);
+    else this.remove(connection);
   }
 
   closeSent(connection: FallbackConnection): void {
@@ -432,16 +436,31 @@ export class Sessions implements SessionHome, SessionEvents {
   }
 
   private flush(connection: FallbackConnection): void {
-    connection.flush();
-    if (connection.waitingBytes() > this.options.sendBufferBytes) connection.drop('too-slow');
+    if (connection.flushBehind() > this.options.sendBufferBytes) connection.drop('too-slow');
   }
 
-  private forget(connection: FallbackConnection): void {
-    connection.drop('left');
+  private forget(connection: FallbackConnection, how: SessionEnd = 'left'): void {
+    connection.drop(how);
     this.remove(connection);
   }
 
-  private remove({ session, address, lastReceive: number }: FallbackConnection): void {
+  /** A closed session is no connection whose bytes are counted, but its client may still read what waits for it. */
+  private keepUnread(connection: FallbackConnection): void {
+    if (connection.waitingBytes() <= SMALL_ANSWER) return;
+    const answer: UnreadAnswer = {
+      owner: connection.app.id,
+      waitingBytes: () => connection.waitingBytes(),
+      break: () => this.forget(connection),
+    };
+    if (!this.options.unread.hold(answer)) return this.forget(connection);
+    this.unread.set(connection, answer);
+  }
+
+  private remove(connection: FallbackConnection): void {
+    const { session, address, lastReceive: number } = connection;
+    const answer = this.unread.get(connection);
+    if (answer !== undefined) this.options.unread.release(answer);
+    this.unread.delete(connection);
     if (!this.open.delete(session)) return;
     if (this.isStopping || number === undefined) this.forgotten(session);
     else this.over.add(session, { address, number, nowMs: this.timers.now() });

@@ -9,8 +9,9 @@ import type { RequestTarget } from '../request-target.ts';
 import { OPEN_TO_ALL, PREFLIGHT_HEADERS } from './headers.ts';
 import { PollOutlet, StreamOutlet } from './outlets.ts';
 import { readMessages } from './read-messages.ts';
+import { ResponseEnd } from './response-end.ts';
 import { numberOf, readSessionPath, type SessionPath } from './session-path.ts';
-import type { Loss, ReceiveRequest, ResponseEnded, SessionHome, SessionHomes } from './sessions.ts';
+import type { Loss, ReceiveRequest, SessionHome, SessionHomes } from './sessions.ts';
 
 /** Counts requests with messages for unknown sessions. */
 export interface FallbackMeter {
@@ -95,15 +96,12 @@ export class FallbackTransport {
     // Bun would end the response after its idle time even while it is written to.
     server.timeout(request, 0);
     const isStream = purpose === 'stream';
-    let isOver = false;
-    let notifyHome: ResponseEnded = () => {
-      isOver = true;
-    };
+    const end = new ResponseEnd();
     const Outlet = isStream ? StreamOutlet : PollOutlet;
-    const outlet = new Outlet(request.signal, () => {
+    const outlet = new Outlet(request.signal, {
       // The connection may stay without a request, or a client may not read the end.
-      this.options.keepAlive.answered({ request, server });
-      notifyHome();
+      last: () => this.options.keepAlive.answered({ request, server }),
+      gone: (how) => end.ended(how === 'lost' ? how : undefined),
     });
     const receive: ReceiveRequest = {
       session,
@@ -115,10 +113,7 @@ export class FallbackTransport {
     };
     void after(this.options.homes.receivingAt(receive), (home) => {
       // The client may have disconnected in the meantime.
-      if (isOver) return;
-      const onEnd = home.receive(receive, outlet);
-      if (isOver) onEnd();
-      else notifyHome = onEnd;
+      if (!end.isOver) end.passTo(home.receive(receive, outlet));
     });
     return outlet.response;
   }

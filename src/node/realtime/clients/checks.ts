@@ -1,6 +1,7 @@
 import type { BodyIntake } from '../../../transports/body-intake.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
 import type { SlowConsumers } from '../../../transports/clients/frames/slow-consumers.ts';
+import type { UnreadAnswers } from '../../../transports/unread-answers.ts';
 import type { FallbackSessions } from './fallback.ts';
 import type { Listeners } from './listeners.ts';
 
@@ -16,12 +17,13 @@ export interface ChecksOptions {
   readonly listeners: Listeners;
   readonly clients: Clients;
   readonly bodies: readonly BodyIntake[];
+  readonly unread: UnreadAnswers;
   readonly fallback: FallbackSessions;
 }
 
 /** Starts the regular checks of what clients have open. Returns how to stop them. */
 export function startChecks(options: ChecksOptions): () => void {
-  const { slowConsumers, listeners, clients, bodies, fallback } = options;
+  const { slowConsumers, listeners, clients, bodies, unread, fallback } = options;
   const homes = fallback.cluster ?? fallback.links;
   let checked = 0;
   const timer = setInterval(() => {
@@ -33,6 +35,7 @@ export function startChecks(options: ChecksOptions): () => void {
     if (checked % CHECK_PARTS !== 0) return;
     fallback.sessions.check();
     homes.check();
+    unread.check();
   }, CHECK_INTERVAL_MS);
   return () => clearInterval(timer);
 }

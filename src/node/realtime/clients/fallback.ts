@@ -8,6 +8,7 @@ import type { Clients } from '../../../transports/clients/clients.ts';
 import { SessionCluster } from '../../../transports/http-fallback/session-cluster.ts';
 import { SessionLinks } from '../../../transports/http-fallback/session-links.ts';
 import { Sessions } from '../../../transports/http-fallback/sessions.ts';
+import type { UnreadAnswers } from '../../../transports/unread-answers.ts';
 import type { LoopLinks } from '../../link/loop-links.ts';
 import type { AudienceParts } from './audience.ts';
 
@@ -19,6 +20,7 @@ export interface FallbackSessionsOptions {
   readonly clients: Clients;
   readonly apps: MemoryAppDirectory;
   readonly audience: Pick<AudienceParts, 'connections' | 'loopShare'>;
+  readonly unread: UnreadAnswers;
   readonly rateLimitedLog: RateLimitedLog;
   readonly meter: TableMeter;
 }
@@ -34,7 +36,7 @@ export interface FallbackSessions {
 }
 
 export function openFallbackSessions(options: FallbackSessionsOptions): FallbackSessions {
-  const { settings, links, bus, clients, apps, audience, rateLimitedLog, meter } = options;
+  const { settings, links, bus, clients, apps, audience, unread, rateLimitedLog, meter } = options;
   const { sendBufferBytes } = settings;
   const timers = monotonicTimers;
   const sessions = new Sessions({
@@ -43,6 +45,7 @@ export function openFallbackSessions(options: FallbackSessionsOptions): Fallback
     connections: audience.connections,
     connectionsMax: Math.ceil(settings.maxFallbackConnections / links.count),
     sendBufferBytes,
+    unread,
     timers,
     afterTurn: (run) => void setImmediate(run),
     busyShare: (nowMs) => audience.loopShare.at(nowMs),

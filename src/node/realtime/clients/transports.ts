@@ -11,6 +11,7 @@ import { ClientAddresses } from '../../../transports/client-address.ts';
 import { Clients } from '../../../transports/clients/clients.ts';
 import { FallbackTransport, sendLimit } from '../../../transports/http-fallback/transport.ts';
 import { KeepAlive } from '../../../transports/keep-alive.ts';
+import { UnreadAnswers } from '../../../transports/unread-answers.ts';
 import { WebSocketTransport } from '../../../transports/websocket/transport.ts';
 import type { OpenTotals } from '../../link/loop-totals.ts';
 import type { Quotas } from '../engine/quotas.ts';
@@ -38,6 +39,7 @@ export interface Transports {
   readonly api: ChannelsApi;
   /** The bodies of requests to the API, and those that clients send. */
   readonly bodies: readonly BodyIntake[];
+  readonly unread: UnreadAnswers;
   readonly listeners: Listeners;
 }
 
@@ -61,6 +63,7 @@ export function openTransports(options: TransportsOptions): Transports {
     addresses,
     rateLimitedLog,
   });
+  const unread = new UnreadAnswers(settings.unfinishedBytes, monotonicTimers);
   const fallback = openFallbackSessions({
     settings,
     links,
@@ -68,6 +71,7 @@ export function openTransports(options: TransportsOptions): Transports {
     clients,
     apps,
     audience,
+    unread,
     rateLimitedLog,
     meter,
   });
@@ -95,7 +99,7 @@ export function openTransports(options: TransportsOptions): Transports {
     keepAlive,
     addresses,
   });
-  return { clients, fallback, api, bodies: [bodies, sendBodies], listeners };
+  return { clients, fallback, api, bodies: [bodies, sendBodies], unread, listeners };
 }
 
 function openClients({

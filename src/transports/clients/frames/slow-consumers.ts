@@ -89,15 +89,18 @@ export class SlowConsumers {
 
   /**
    * Renews the samples. Called regularly, so that a client that has caught up and then disconnects does not count as
-   * slow.
+   * slow, and that answers count for the total limit as well.
    */
   sampleAgain(): void {
     const { reach } = this;
+    let total = 0;
     for (const connection of this.samples.keys()) {
       const bytes = connection.waitingBytes();
+      total += bytes;
       if (bytes > 0) this.samples.set(connection, { bytes, reach });
       else this.samples.delete(connection);
     }
+    if (total > this.options.totalBytesMax) this.sample();
   }
 
   /** Samples every connection: about a millisecond for 10,000 of them. */
