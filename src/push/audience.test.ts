@@ -40,7 +40,7 @@ function recipient(number: number): Recipient {
     token: '',
     bundleId: undefined,
     userId: undefined,
-    registeredAtMs: 0,
+    seenAtMs: 0,
     isTrusted: true,
   };
 }

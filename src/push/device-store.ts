@@ -7,11 +7,12 @@ import type { Device, DeviceId, DeviceMetadata, DeviceToken, NewDevice } from '.
  */
 export interface DeviceStore {
   /**
-   * Stores a device. The same commit deletes the instance's device with the same token, so that no app gets a
-   * notification twice, and those of `previousIds` that have this token or no token. `'full'`: the instance has
-   * `devicesMax` devices, none of them with this token.
+   * Stores a device, or finds the instance's device with exactly this token: it keeps its id, interests and user, and
+   * takes over what the registration says about the app and the SDK. With another bundle id it is untrusted until a
+   * gateway accepts it. A device with the same identity but another token is deleted in the same commit, so that no app
+   * gets a notification twice. `'full'`: the instance has `devicesMax` devices, none of them with this identity.
    */
-  register(registration: NewRegistration): Promise<'registered' | 'full'>;
+  register(registration: NewRegistration): Promise<Registered | 'full'>;
   get(device: DeviceKey): Promise<Device | undefined>;
   /** Settles also if there is no such device. */
   delete(device: DeviceKey): Promise<void>;
@@ -35,6 +36,15 @@ export interface DeviceStore {
   removeInterest(one: DeviceInterest): Promise<boolean>;
   /** Deletes the devices of a user. Returns how many there were. */
   deleteUser(instance: number, userId: string): Promise<number>;
+}
+
+/** What a registration has made or found. */
+export interface Registered {
+  readonly id: DeviceId;
+  /** Its interests, in the order of their UTF-8 bytes. */
+  readonly interests: readonly string[];
+  /** Whether the instance had no device with this token. */
+  readonly isNew: boolean;
 }
 
 export interface DeviceKey {

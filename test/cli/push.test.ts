@@ -149,11 +149,12 @@ const refused = ({ number, platform, userId }: Recipient): DeviceResult => ({
   words: 'Invalid value at message.data',
 });
 
-const dead = ({ number, platform, token }: Recipient): DeviceResult => ({
+const dead = ({ number, platform, token, seenAtMs }: Recipient): DeviceResult => ({
   what: 'pruned',
   device: number,
   platform,
   token,
+  seenAtMs,
   attempts: 1,
   reason: 'UNREGISTERED',
   words: '',

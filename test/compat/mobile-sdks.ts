@@ -1,3 +1,4 @@
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { RawAnswer } from '../../testing/clients/raw-http.ts';
 import { INSTANCE } from '../../testing/servers/push-server.ts';
 import { type Transcript, transcript } from './transcript.ts';
@@ -49,7 +50,8 @@ export type Decision =
 /** One of the two SDKs for apps: its requests, and its reactions to answers. */
 export interface MobileSdk {
   readonly platform: 'apns' | 'fcm';
-  readonly pushTokens: readonly [string, string];
+  /** Two tokens that no other app has. */
+  newPushTokens(): readonly [string, string];
   register(token: string, previousIds?: readonly string[]): Transcript;
   setMetadata(deviceId: string): Transcript;
   addInterest(deviceId: string, name: string): Transcript;
@@ -89,7 +91,7 @@ const iosMetadata = { sdkVersion: '4.0.0', iosVersion: '18.5.0' };
 export const ios: MobileSdk = {
   platform: 'apns',
   // Lower-case hex of the token of the system: 32 bytes, or 80 bytes on newer systems.
-  pushTokens: ['0f1e2d3c4b5a69788796a5b4c3d2e1f0'.repeat(2), '80'.repeat(80)],
+  newPushTokens: () => [randomBytes(32).toString('hex'), randomBytes(80).toString('hex')],
   register: (token) =>
     transcript(
       [`POST ${DEVICE_API}/apns HTTP/1.1`, ...IOS_HEADERS, 'Content-Length: *'],
@@ -190,7 +192,7 @@ const androidMetadata = { sdkVersion: '1.10.0', androidVersion: '16' };
  */
 export const androidSdk: MobileSdk = {
   platform: 'fcm',
-  pushTokens: ['eXaMpLe-0_1:APA91b-first_token', 'eXaMpLe-0_1:APA91b-second_token'],
+  newPushTokens: () => [`eXaMpLe-0_1:APA91b-${randomUUID()}`, `eXaMpLe-0_1:APA91b-${randomUUID()}`],
   register: (token, knownPreviousClientIds = []) =>
     android('POST', `${DEVICE_API}/fcm`, {
       token,

@@ -11,7 +11,7 @@ export function recipientOf(platform: Platform, number: number, token: string): 
     token,
     bundleId: undefined,
     userId: undefined,
-    registeredAtMs: 0,
+    seenAtMs: 0,
     isTrusted: true,
   };
 }

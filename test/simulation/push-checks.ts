@@ -157,8 +157,8 @@ function wasKept({ storeSlowMs, storeTroubles }: PushWorld, send: Send, diedAtMs
   );
 }
 
-function mayPrune({ outcome, registeredAtMs }: Send): boolean {
+function mayPrune({ outcome, seenAtMs }: Send): boolean {
   if (outcome?.result === 'not-authorised') return true;
   if (outcome?.result !== 'token-gone') return false;
-  return outcome.sinceMs === undefined || outcome.sinceMs > registeredAtMs;
+  return outcome.sinceMs === undefined || outcome.sinceMs > seenAtMs;
 }

@@ -160,7 +160,6 @@ export class PushWorld {
         bundleId: undefined,
         metadata: {},
         client: '',
-        previousIds: [],
       },
       nowMs: time.now(),
     });

@@ -35,7 +35,7 @@ const TURNED_BACK = 0.3;
 export interface Send {
   readonly publish: PublishId;
   readonly device: number;
-  readonly registeredAtMs: number;
+  readonly seenAtMs: number;
   readonly platform: Platform;
   /** The life of a server that made it. */
   readonly life: number;
@@ -90,7 +90,7 @@ export class SimulatedGateways {
             const send: Send = {
               publish: publishId,
               device: recipient.number,
-              registeredAtMs: recipient.registeredAtMs,
+              seenAtMs: recipient.seenAtMs,
               platform,
               life,
               atMs: this.time.now(),
@@ -204,10 +204,10 @@ export class SimulatedGateways {
     }
   }
 
-  private usual({ registeredAtMs }: Recipient): Outcome {
+  private usual({ seenAtMs }: Recipient): Outcome {
     const { random } = this;
     if (random.chance(0.8)) return ACCEPTED;
-    const sinceMs = random.pick([undefined, registeredAtMs - 1, registeredAtMs + 1]);
+    const sinceMs = random.pick([undefined, seenAtMs - 1, seenAtMs + 1]);
     return random.pick<Outcome>([
       { result: 'refused', reason: 'odd', words: 'Odd' },
       { result: 'token-gone', reason: 'gone', sinceMs },

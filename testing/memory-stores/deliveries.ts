@@ -291,8 +291,7 @@ export class MemoryDeliveries implements PlanningStore, JobStore, WorkClaims {
         this.devices.accept(result.device, result.firstToken, nowMs);
       }
       if (result.what !== 'pruned') continue;
-      const { device, token, reason, words } = result;
-      this.devices.prune(device, token, { atMs: nowMs, reason, words });
+      this.devices.prune(result, nowMs);
     }
   }
 

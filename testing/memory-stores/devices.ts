@@ -10,10 +10,12 @@ import type {
   NewInterest,
   NewInterests,
   NewRegistration,
+  Registered,
   SetUserResult,
   TokenChange,
   UserChange,
 } from '../../src/push/device-store.ts';
+import type { DeviceResult } from '../../src/push/model/delivery.ts';
 import type {
   Device,
   DeviceId,
@@ -28,7 +30,7 @@ import type { InstanceCounts } from '../../src/stores/push/devices/instance-coun
 export interface KeptDevice {
   readonly number: number;
   readonly instance: number;
-  readonly registered: NewDevice;
+  registered: NewDevice;
   readonly registeredAtMs: number;
   readonly interests: Set<string>;
   token: DeviceToken;
@@ -84,12 +86,15 @@ export class MemoryDevices implements DeviceStore {
     if (device?.token.token === token) device.acceptedAtMs ??= nowMs;
   }
 
-  /** Deletes a device that still has this token, and stores the reason. */
-  prune(number: number, token: string, why: Omit<Tombstone, 'device'>): void {
+  /** Deletes a device that still has this token and was not seen since, and stores the reason. */
+  prune(dead: Extract<DeviceResult, { readonly what: 'pruned' }>, nowMs: number): void {
+    const { reason, words } = dead;
     for (const [id, device] of this.devices) {
-      if (device.number !== number || device.token.token !== token) continue;
+      const { number, token, seenAtMs } = device;
+      if (number !== dead.device || token.token !== dead.token || seenAtMs > dead.seenAtMs)
+        continue;
       this.devices.delete(id);
-      this.tombstones.set(id, { device, ...why });
+      this.tombstones.set(id, { device, atMs: nowMs, reason, words });
     }
   }
 
@@ -123,12 +128,21 @@ export class MemoryDevices implements DeviceStore {
     device,
     nowMs,
     devicesMax = 0,
-  }: NewRegistration): Promise<'registered' | 'full'> {
+  }: NewRegistration): Promise<Registered | 'full'> {
     this.requireInstance(instance);
     if (devicesMax > 0) {
       const devices = this.of(instance);
       const isNew = !devices.some(({ token }) => token.identity === device.identity);
       if (isNew && devices.length >= devicesMax) return 'full';
+    }
+    const known = this.of(instance).find(({ token }) => token.token === device.token);
+    if (known !== undefined) {
+      const { id, platform, bundleId } = known.registered;
+      known.registered = { ...device, id, platform };
+      known.metadata = device.metadata;
+      known.seenAtMs = nowMs;
+      if (bundleId !== device.bundleId) known.acceptedAtMs = undefined;
+      return { id, interests: [...known.interests].sort(inByteOrder), isNew: false };
     }
     this.removeHolders(instance, device.identity);
     this.devicesMade += 1;
@@ -145,7 +159,7 @@ export class MemoryDevices implements DeviceStore {
       seenAtMs: nowMs,
       acceptedAtMs: undefined,
     });
-    return 'registered';
+    return { id: device.id, interests: [], isNew: true };
   }
 
   async get(key: DeviceKey): Promise<Device | undefined> {
@@ -300,14 +314,14 @@ export class MemoryAudience implements AudienceSource {
     return numbers
       .toSorted((a, b) => a - b)
       .flatMap((number) => this.devices.byNumber(instance, number) ?? [])
-      .map(({ number, registered, token, userId, registeredAtMs, acceptedAtMs }) => ({
+      .map(({ number, registered, token, userId, seenAtMs, acceptedAtMs }) => ({
         number,
         id: registered.id,
         platform: registered.platform,
         token: token.token,
         bundleId: registered.bundleId,
         userId,
-        registeredAtMs,
+        seenAtMs,
         isTrusted: acceptedAtMs !== undefined,
       }));
   }

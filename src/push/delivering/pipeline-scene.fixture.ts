@@ -115,7 +115,6 @@ export class PipelineScene {
         bundleId: undefined,
         metadata: {},
         client: '',
-        previousIds: [],
       },
       nowMs: this.time.now(),
     });

@@ -140,6 +140,8 @@ export type DeviceResult =
       readonly platform: Platform;
       /** The token that was tried. */
       readonly token: string;
+      /** When the device had been seen last at that time. */
+      readonly seenAtMs: number;
       readonly attempts: number;
       readonly reason: string;
       readonly words: string;

@@ -28,8 +28,6 @@ export interface NewDevice extends DeviceToken {
   readonly metadata: DeviceMetadata;
   /** The SDK and the browser or system, for troubleshooting. At most 300 characters. */
   readonly client: string;
-  /** Devices of the same instance that this one replaces if they have the same token or no token. */
-  readonly previousIds: readonly DeviceId[];
 }
 
 /** A registered device, as its client sees it. */
@@ -49,7 +47,8 @@ export interface Recipient {
   readonly token: string;
   readonly bundleId: string | undefined;
   readonly userId: string | undefined;
-  readonly registeredAtMs: number;
+  /** When the device last registered, or changed its token, user or metadata. */
+  readonly seenAtMs: number;
   /**
    * Whether its gateway has accepted a notification for its current token before. Anybody may register a device, so
    * answers for an untrusted one are no evidence about others.

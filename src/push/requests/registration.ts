@@ -1,12 +1,5 @@
 import { isGiven, isJsonObject, type JsonObject } from '../../runtime/json-object.ts';
-import type {
-  DeviceId,
-  DeviceMetadata,
-  DeviceToken,
-  NewDevice,
-  Platform,
-} from '../model/device.ts';
-import { readDeviceId } from '../model/device-id.ts';
+import type { DeviceMetadata, DeviceToken, NewDevice, Platform } from '../model/device.ts';
 import type { PushInstance } from '../model/instance.ts';
 import { tokenIdentity } from '../model/token-identity.ts';
 import { FieldFault, PushRefusal, refuseField } from '../refusal.ts';
@@ -24,12 +17,10 @@ const BUNDLE_ID = /^[A-Za-z0-9._-]{1,255}$/;
 
 const FCM_TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
-const PREVIOUS_IDS_MAX = 100;
-
 const CLIENT_LENGTH_MAX = 300;
 
 /** The fields that differ between platforms. */
-type PlatformFields = DeviceToken & Pick<NewDevice, 'bundleId' | 'previousIds'>;
+type PlatformFields = DeviceToken & Pick<NewDevice, 'bundleId'>;
 
 /**
  * Reads the body of a registration. `client` names the SDK and the browser, from the headers of the request.
@@ -80,17 +71,16 @@ function readApns(body: JsonObject): PlatformFields | PushRefusal {
     token: canonical,
     identity: tokenIdentity(`apns:${canonical}`),
     bundleId: bundleIdentifier,
-    previousIds: [],
   };
 }
 
 function readFcm(body: JsonObject): PlatformFields | PushRefusal {
   const token = readFcmToken(body);
   if (token instanceof PushRefusal) return token;
-  const previousIds = readPreviousIds(body['knownPreviousClientIds']);
-  if (previousIds instanceof PushRefusal) return previousIds;
+  const wrongIds = checkPreviousIds(body['knownPreviousClientIds']);
+  if (wrongIds !== undefined) return wrongIds;
   // The documentation asks for a bundle id here as well, but the Android SDK sends none, and FCM needs none.
-  return { ...token, bundleId: undefined, previousIds };
+  return { ...token, bundleId: undefined };
 }
 
 /** Reads the token of an Android device. The token includes the app. */
@@ -100,14 +90,14 @@ export function readFcmToken({ token }: JsonObject): DeviceToken | PushRefusal {
     : refuse('token', 'must be a string of 1 to 4096 printable ASCII characters without spaces');
 }
 
-/** Ignores ids of another form: no device here has one. */
-function readPreviousIds(value: unknown): readonly DeviceId[] | PushRefusal {
-  if (!isGiven(value)) return [];
-  if (!Array.isArray(value) || !value.every((id) => typeof id === 'string')) {
-    return refuse('knownPreviousClientIds', 'must be an array of strings');
-  }
-  const ids = value.map((id) => readDeviceId(id, 'fcm')).filter((id) => id !== undefined);
-  return [...new Set(ids)].slice(0, PREVIOUS_IDS_MAX);
+/**
+ * Checks the ids that older versions of the SDK used. Nothing follows from them: the caller is not authenticated, and a
+ * device is found by its token. Source: push protocol, §3.3.
+ */
+function checkPreviousIds(value: unknown): PushRefusal | undefined {
+  const isValid =
+    !isGiven(value) || (Array.isArray(value) && value.every((id) => typeof id === 'string'));
+  return isValid ? undefined : refuse('knownPreviousClientIds', 'must be an array of strings');
 }
 
 function readWeb({ token }: JsonObject, { web }: PushInstance): PlatformFields | PushRefusal {
@@ -115,7 +105,7 @@ function readWeb({ token }: JsonObject, { web }: PushInstance): PlatformFields |
     return new PushRefusal('bad-device-request', 'The instance has no web push configured');
   }
   const read = readWebToken(token, web);
-  return read instanceof PushRefusal ? read : { ...read, bundleId: undefined, previousIds: [] };
+  return read instanceof PushRefusal ? read : { ...read, bundleId: undefined };
 }
 
 function readMetadataField(value: unknown): DeviceMetadata | PushRefusal {

@@ -135,7 +135,8 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
           token: device.token,
           bundleId: 'com.example.shop',
           userId: 'ann',
-          registeredAtMs: NOW_MS + 1,
+          // When its user was set.
+          seenAtMs: NOW_MS,
           isTrusted: false,
         },
         {
@@ -145,7 +146,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
           token: plain.token,
           bundleId: undefined,
           userId: undefined,
-          registeredAtMs: NOW_MS + 2,
+          seenAtMs: NOW_MS + 2,
           isTrusted: false,
         },
       ]);
@@ -157,7 +158,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
         nowMs: NOW_MS + 9,
       });
       expect(await audience.recipients(instance, numbers)).toMatchObject([
-        { token: 'new', registeredAtMs: NOW_MS + 1 },
+        { token: 'new', seenAtMs: NOW_MS + 9 },
         { token: plain.token },
       ]);
     });
@@ -185,7 +186,7 @@ export function audienceSourceContract(name: string, open: () => Promise<OpenAud
     it('returns only the current registration of a device', async () => {
       const [before, now] = [
         newDevice({ token: 't', identity: 't' }),
-        newDevice({ token: 't', identity: 't' }),
+        newDevice({ token: 'other keys', identity: 't' }),
       ];
       await devices.register({ instance, device: before, nowMs: NOW_MS });
       await devices.setInterests({ instance, id: before.id, interests: ['old', 'both'] });

@@ -35,7 +35,6 @@ export function newDevice(more: Partial<NewDevice> = {}): NewDevice {
     bundleId: undefined,
     metadata: { sdkVersion: '1.10.0' },
     client: 'push-notifications-android 1.10.0',
-    previousIds: [],
     ...more,
   };
 }
@@ -70,6 +69,8 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
       const devices = await Promise.all(ids.map((id) => store.get({ instance, id })));
       return devices.filter((device): device is Device => device !== undefined).map(({ id }) => id);
     };
+    const register = (device: NewDevice, devicesMax = 0) =>
+      store.register({ instance, device, nowMs: NOW_MS, devicesMax });
     const devicesOf = async (where: number) => (await opened.counts(where)).devices;
     const allInterests = async (id: DeviceId) =>
       (await store.interests({ instance, id, after: '', limit: 10_000 }))?.interests;
@@ -99,12 +100,45 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await devicesOf(instance)).toBe(3);
       });
 
-      it('replaces the device that had the token, and its interests are not inherited', async () => {
-        const [first, second] = [sharing('one'), sharing('one')];
-        await store.register({ instance, device: first, nowMs: NOW_MS });
+      it('finds the device with the same token, with its id, interests and user', async () => {
+        const first = sharing('one', { bundleId: 'com.example' });
+        const metadata = { sdkVersion: '4.1.0' };
+        const second = sharing('one', { bundleId: 'com.example', metadata });
+        expect(await register(first)).toEqual({ id: first.id, interests: [], isNew: true });
+        await store.setInterests({ instance, id: first.id, interests: ['news', 'Zoo', 'a'] });
+        await store.setUser({ instance, id: first.id, ...user('ann'), nowMs: NOW_MS });
+        await opened.accept(instance, first.id, first.token);
+        for (const on of [store, other]) {
+          expect(await on.register({ instance, device: second, nowMs: NOW_MS + 1 })).toEqual({
+            id: first.id,
+            interests: ['Zoo', 'a', 'news'],
+            isNew: false,
+          });
+        }
+        expect(await there([first.id, second.id])).toEqual([first.id]);
+        expect(await store.get({ instance, id: first.id })).toMatchObject({
+          userId: 'ann',
+          metadata,
+        });
+        expect(await opened.counts(instance)).toEqual({ devices: 1, accepted: 1, interests: 3 });
+      });
+
+      it('does not trust a known token of another app until a gateway accepts it there', async () => {
+        const first = sharing('moved', { bundleId: 'com.example' });
+        await register(first);
+        await opened.accept(instance, first.id, first.token);
+        await register(sharing('moved', { bundleId: 'com.example.beta' }));
+        expect(await opened.counts(instance)).toMatchObject({ devices: 1, accepted: 0 });
+        await opened.accept(instance, first.id, first.token);
+        expect(await opened.counts(instance)).toMatchObject({ devices: 1, accepted: 1 });
+      });
+
+      it('replaces a device with the same identity whose token differs, and nothing is inherited', async () => {
+        const [first, second] = [sharing('one'), sharing('one', { token: 'other keys' })];
+        await register(first);
         await store.setInterests({ instance, id: first.id, interests: ['news'] });
         await store.setUser({ instance, id: first.id, ...user('ann'), nowMs: NOW_MS });
-        await store.register({ instance, device: second, nowMs: NOW_MS });
+        expect(await register(second)).toEqual({ id: second.id, interests: [], isNew: true });
         expect(await there([first.id, second.id])).toEqual([second.id]);
         expect(await store.get({ instance, id: second.id })).toMatchObject({ userId: undefined });
         expect(await allInterests(second.id)).toEqual([]);
@@ -133,30 +167,21 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
 
       it('is refused at the limit of the instance, until a device is deleted', async () => {
         const [first, second] = [newDevice(), newDevice()];
-        expect(
-          await store.register({ instance, device: first, nowMs: NOW_MS, devicesMax: 2 }),
-        ).toBe('registered');
-        expect(
-          await store.register({ instance, device: second, nowMs: NOW_MS, devicesMax: 2 }),
-        ).toBe('registered');
+        expect(await register(first, 2)).toMatchObject({ isNew: true });
+        expect(await register(second, 2)).toMatchObject({ isNew: true });
         const third = newDevice();
-        expect(
-          await store.register({ instance, device: third, nowMs: NOW_MS, devicesMax: 2 }),
-        ).toBe('full');
+        expect(await register(third, 2)).toBe('full');
         expect(await there([first.id, second.id, third.id])).toEqual([first.id, second.id]);
         await store.delete({ instance, id: second.id });
-        expect(
-          await store.register({ instance, device: third, nowMs: NOW_MS, devicesMax: 2 }),
-        ).toBe('registered');
+        expect(await register(third, 2)).toMatchObject({ isNew: true });
         expect(await devicesOf(instance)).toBe(2);
       });
 
-      it('is not refused to a device that replaces one with its token', async () => {
-        const [first, second] = [sharing('kept'), sharing('kept')];
-        await store.register({ instance, device: first, nowMs: NOW_MS, devicesMax: 1 });
-        expect(
-          await store.register({ instance, device: second, nowMs: NOW_MS, devicesMax: 1 }),
-        ).toBe('registered');
+      it('is not refused to a known token, nor to a device that replaces another', async () => {
+        const [first, second] = [sharing('kept'), sharing('kept', { token: 'other keys' })];
+        await register(first, 1);
+        expect(await register(sharing('kept'), 1)).toMatchObject({ id: first.id });
+        expect(await register(second, 1)).toMatchObject({ id: second.id });
         expect(await there([first.id, second.id])).toEqual([second.id]);
       });
 
@@ -167,33 +192,21 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
             store.register({ instance, device, nowMs: NOW_MS, devicesMax: 25 }),
           ),
         );
-        expect(results.filter((result) => result === 'registered')).toHaveLength(25);
+        expect(results.filter((result) => result !== 'full')).toHaveLength(25);
         expect(await devicesOf(instance)).toBe(25);
       });
 
       it('keeps one of several concurrent registrations of a token', async () => {
         for (let round = 0; round < 5; round += 1) {
           const devices = Array.from({ length: 16 }, () => sharing(`hot ${round}`));
-          await atOnce(devices, (on, device) => on.register({ instance, device, nowMs: NOW_MS }));
-          expect(await there(devices.map(({ id }) => id))).toHaveLength(1);
+          const results = await atOnce(devices, (on, device) =>
+            on.register({ instance, device, nowMs: NOW_MS }),
+          );
+          const ids = new Set(results.map((result) => (result === 'full' ? result : result.id)));
+          expect(await there(devices.map(({ id }) => id))).toEqual([...ids] as DeviceId[]);
+          expect(ids.size).toBe(1);
           expect(await devicesOf(instance)).toBe(round + 1);
         }
-      });
-
-      it('replaces previous ids only if they have the same token', async () => {
-        const elsewhere = await opened.newInstance();
-        const [same, different, foreign] = [sharing('a'), sharing('b'), sharing('a')];
-        await store.register({ instance, device: same, nowMs: NOW_MS });
-        await store.register({ instance, device: different, nowMs: NOW_MS });
-        await store.register({ instance: elsewhere, device: foreign, nowMs: NOW_MS });
-        const previousIds = [same.id, different.id, foreign.id, newDeviceId('fcm')];
-        const device = sharing('a', { previousIds });
-        await store.register({ instance, device, nowMs: NOW_MS });
-        expect(await there([same.id, different.id, device.id])).toEqual([different.id, device.id]);
-        expect(await store.get({ instance: elsewhere, id: foreign.id })).toMatchObject({
-          id: foreign.id,
-        });
-        expect(await devicesOf(instance)).toBe(2);
       });
 
       it('counts each device once, with concurrent registrations and deletions', async () => {
@@ -252,11 +265,8 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(
           await store.setToken({ instance, id: first, ...tokenOf('second'), nowMs: NOW_MS }),
         ).toBe(true);
-        await store.register({ instance, device: sharing('second'), nowMs: NOW_MS });
-        expect(await there([first])).toEqual([]);
-        expect(
-          await store.setToken({ instance, id: first, ...tokenOf('third'), nowMs: NOW_MS }),
-        ).toBe(false);
+        // The token belongs to this device now.
+        expect(await register(sharing('second'))).toMatchObject({ id: first });
       });
 
       it('belong to one device, even if several set it concurrently', async () => {
@@ -418,11 +428,11 @@ export function deviceStoreContract(name: string, open: () => Promise<OpenDevice
         expect(await accepted()).toBe(1);
       });
 
-      it('is replaced by another with its token, which counts as unaccepted', async () => {
-        const [first, second] = [sharing('one'), sharing('one')];
-        await store.register({ instance, device: first, nowMs: NOW_MS });
+      it('is replaced by another with its identity, which counts as unaccepted', async () => {
+        const [first, second] = [sharing('one'), sharing('one', { token: 'other keys' })];
+        await register(first);
         await opened.accept(instance, first.id, 'one');
-        await store.register({ instance, device: second, nowMs: NOW_MS });
+        await register(second);
         expect(await opened.counts(instance)).toMatchObject({ devices: 1, accepted: 0 });
       });
 

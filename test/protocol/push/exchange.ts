@@ -107,7 +107,8 @@ export interface Instance extends At {
 /** Where a test finds its instance: a server stands for `INSTANCE`. */
 type InstanceLocation = At & Partial<Instance>;
 
-const instanceAt = (location: InstanceLocation): Instance => ({ ...INSTANCE, ...location });
+/** The instance of a place. */
+export const instanceAt = (location: InstanceLocation): Instance => ({ ...INSTANCE, ...location });
 
 /** Creates an instance that a test has for itself, without a rate of publishes. */
 export async function newInstance(
@@ -338,7 +339,8 @@ export async function shownDevice(
 
 export const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-const issuerOf = (instance: string) => `https://${instance}.pushnotifications.pusher.com`;
+/** The issuer of Beams Tokens on the hosted service. */
+export const issuerOf = (instance: string) => `https://${instance}.pushnotifications.pusher.com`;
 
 /** A Beams Token; claims that are `undefined` are left out. */
 export function beamsToken(

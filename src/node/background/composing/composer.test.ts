@@ -45,7 +45,7 @@ class ManyDevices implements AudienceSource {
       token: '',
       bundleId: undefined,
       userId: undefined,
-      registeredAtMs: 0,
+      seenAtMs: 0,
       isTrusted: true,
     }));
   }

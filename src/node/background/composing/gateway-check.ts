@@ -84,7 +84,7 @@ function nobody(platform: Platform, origin: string | undefined): Recipient {
     token: tokenOf(platform, origin),
     bundleId: BUNDLE_ID,
     userId: undefined,
-    registeredAtMs: 0,
+    seenAtMs: 0,
     isTrusted: false,
   };
 }

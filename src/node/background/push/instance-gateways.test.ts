@@ -66,7 +66,7 @@ const device: Recipient = {
   token: 'ab'.repeat(32),
   bundleId: 'com.example.app',
   userId: undefined,
-  registeredAtMs: 0,
+  seenAtMs: 0,
   isTrusted: true,
 };
 

@@ -40,7 +40,7 @@ function jobOf(claim: Job): InFlightJob {
       token: '',
       bundleId: undefined,
       userId: undefined,
-      registeredAtMs: 0,
+      seenAtMs: 0,
       isTrusted: true,
     }),
   );

@@ -10,7 +10,7 @@ function after(outcome: Outcome, more: Partial<Attempt> = {}) {
     attempts: 1,
     nowMs: NOW_MS,
     endsAtMs: NOW_MS + 3_600_000,
-    registeredAtMs: NOW_MS - 1_000,
+    seenAtMs: NOW_MS - 1_000,
     wasAccepted: true,
     isBoundToKey: true,
     others: 'none',
@@ -55,7 +55,7 @@ describe('after an attempt', () => {
 
   it('one that has registered since its token died is not pruned', () => {
     const since = (sinceMs: number) =>
-      after({ result: 'token-gone', reason: 'Unregistered', sinceMs }, { registeredAtMs: 1_000 });
+      after({ result: 'token-gone', reason: 'Unregistered', sinceMs }, { seenAtMs: 1_000 });
     expect(since(1_001).what).toBe('pruned');
     const stale = { what: 'failed', reason: 'token-stale', words: '' } as const;
     expect(since(1_000)).toEqual(stale);

@@ -17,7 +17,8 @@ export interface Attempt {
   readonly nowMs: number;
   /** When the notification's time to live has run out. */
   readonly endsAtMs: number;
-  readonly registeredAtMs: number;
+  /** When the device last registered, or changed its token, user or metadata. */
+  readonly seenAtMs: number;
   /** Whether the device was ever accepted. */
   readonly wasAccepted: boolean;
   /** Whether the device registered with a key that it chose, as browsers do. Otherwise one credential serves all. */
@@ -78,8 +79,8 @@ export function afterOutcome(outcome: Outcome, attempt: Attempt): After {
     }
     case 'token-gone': {
       const { reason, sinceMs } = outcome;
-      // The gateway speaks of an earlier registration of the same token: the app may be there again.
-      return sinceMs !== undefined && sinceMs <= attempt.registeredAtMs
+      // The app was removed at that time, but has been there since.
+      return sinceMs !== undefined && sinceMs <= attempt.seenAtMs
         ? { what: 'failed', reason: TOKEN_STALE, words: '' }
         : { what: 'pruned', reason, words: '' };
     }

@@ -385,7 +385,7 @@ export class Dispatcher {
       attempts,
       nowMs: wallMs,
       endsAtMs: slice.lifetime.endsAtMs,
-      registeredAtMs: recipient.registeredAtMs,
+      seenAtMs: recipient.seenAtMs,
       wasAccepted: this.trusted.wasAccepted(recipient),
       isBoundToKey: BOUND_TO_KEY.has(this.platform),
       others: this.othersAccepted(route, recipient.number, nowMs),

@@ -17,7 +17,7 @@ interface RecipientRow {
   readonly token: string;
   readonly bundle_id: string | null;
   readonly user_id: string | null;
-  readonly registered_at: BigInteger;
+  readonly seen_at: BigInteger;
   readonly accepted_at: BigInteger | null;
 }
 
@@ -54,7 +54,7 @@ export class StoredAudience implements AudienceSource {
     // The plus keeps the database from using the index by instance, with all its devices.
     const rows = await this.inLine<RecipientRow>(
       (read) => read`
-        SELECT number, id, platform, token, bundle_id, user_id, registered_at,
+        SELECT number, id, platform, token, bundle_id, user_id, seen_at,
           accepted_at
         FROM devices WHERE ${isAmong(read, 'number', numbers)} AND +instance = ${instance}
         ORDER BY number`,
@@ -91,7 +91,7 @@ function recipientOf(row: RecipientRow): Recipient {
     token: row.token,
     bundleId: row.bundle_id ?? undefined,
     userId: row.user_id ?? undefined,
-    registeredAtMs: Number(row.registered_at),
+    seenAtMs: Number(row.seen_at),
     isTrusted: row.accepted_at !== null,
   };
 }

@@ -10,14 +10,15 @@ import type {
   NewInterest,
   NewInterests,
   NewRegistration,
+  Registered,
   SetUserResult,
   TokenChange,
   UserChange,
 } from '../../../push/device-store.ts';
-import type { Device, NewDevice, Platform } from '../../../push/model/device.ts';
+import type { Device, DeviceId, NewDevice, Platform } from '../../../push/model/device.ts';
 import { StoreLost } from '../../../push/store-faults.ts';
 import type { Database } from '../../database/database.ts';
-import { exclusively } from '../../database/dialect.ts';
+import { exclusively, lockRows } from '../../database/dialect.ts';
 import type { BigInteger } from '../../database/rows.ts';
 import { requireInstance } from '../../tenants/instance-presence.ts';
 import {
@@ -49,7 +50,7 @@ export class StoredDevices implements DeviceStore {
     this.database = database;
   }
 
-  async register(registration: NewRegistration): Promise<'registered' | 'full'> {
+  async register(registration: NewRegistration): Promise<Registered | 'full'> {
     const { instance, device, devicesMax = 0 } = registration;
     // Repeated attempts at a full instance start no transaction.
     if (devicesMax > 0 && (await isFull(this.database.read, instance, device, devicesMax))) {
@@ -60,7 +61,13 @@ export class StoredDevices implements DeviceStore {
       instance,
     );
     if (result === 'no-instance') throw new StoreLost('the store has lost the instance');
-    return result;
+    if (result === 'full') return 'full';
+    if (result === 'registered') return { id: device.id, interests: [], isNew: true };
+    const { id, number } = result;
+    // Read after the commit, which other changes wait for.
+    const rows: { interest: string }[] = await this.database.read`
+      SELECT interest FROM device_interests WHERE device = ${number} ORDER BY interest`;
+    return { id, interests: rows.map(({ interest }) => interest), isNew: false };
   }
 
   async get({ instance, id }: DeviceKey): Promise<Device | undefined> {
@@ -253,11 +260,11 @@ const ROOM_WITHOUT_LOCK = 2000;
 /** Devices that the changes of one commit have added so far: they are counted at its end. */
 const addedInCommit = new WeakMap<TransactionSQL, Map<number, number>>();
 
-/** `previousIds` needs no statement: the device that has this token is replaced, whatever its id. */
+/** Returns the device that had the token already, if there is one. */
 async function register(
   change: InstanceChange,
   { device, nowMs, devicesMax = 0 }: NewRegistration,
-): Promise<'registered' | 'full' | 'no-instance'> {
+): Promise<Holder | 'registered' | 'full' | 'no-instance'> {
   const { sql, later, instance } = change;
   const added = addedInCommit.get(sql) ?? new Map<number, number>();
   addedInCommit.set(sql, added);
@@ -276,15 +283,57 @@ async function register(
       hasLock = true;
       continue;
     }
-    if (found.holder !== null) await removeDevice(change, found.holder);
-    else if (devicesMax > 0 && Number(found.devices) + addedBefore >= devicesMax) return 'full';
+    if (found.holder !== null) {
+      const holder = await lockHolder(sql, found.holder);
+      // It was removed in between.
+      if (holder === undefined) continue;
+      if (holder.token === device.token) {
+        await registerAgain(change, holder, device, nowMs);
+        return holder;
+      }
+      await removeDevice(change, holder.number);
+    } else if (devicesMax > 0 && Number(found.devices) + addedBefore >= devicesMax) return 'full';
     if (await inserted(sql, instance, device, nowMs)) {
       count(later, { instance, devices: 1, isRequired: true });
       if (found.holder === null) added.set(instance, addedBefore + 1);
       return 'registered';
     }
-    // Another server has registered the same token in between: replace its device.
+    // Another server has registered the same token in between.
   }
+}
+
+/** The device that has a token. */
+interface Holder {
+  readonly id: DeviceId;
+  readonly number: BigInteger;
+  readonly token: string;
+  readonly bundle_id: string | null;
+  readonly accepted_at: BigInteger | null;
+}
+
+async function lockHolder(sql: TransactionSQL, number: BigInteger): Promise<Holder | undefined> {
+  const [holder]: Holder[] = await sql`
+    SELECT id, number, token, bundle_id, accepted_at FROM devices
+    WHERE number = ${number} ${lockRows(sql, 'FOR NO KEY UPDATE')}`;
+  return holder;
+}
+
+/** Updates what a device says about itself when it registers its token again, as iOS does at each launch. */
+async function registerAgain(
+  { sql, later, instance }: InstanceChange,
+  { number, bundle_id, accepted_at }: Holder,
+  device: NewDevice,
+  nowMs: number,
+): Promise<void> {
+  const bundleId = device.bundleId ?? null;
+  // A gateway accepts a token for one app only.
+  const isAccepted = accepted_at !== null && bundle_id === bundleId;
+  await sql`
+    UPDATE devices
+    SET seen_at = ${nowMs}, bundle_id = ${bundleId}, metadata = ${JSON.stringify(device.metadata)},
+      sdk = ${device.client}, accepted_at = ${isAccepted ? accepted_at : null}
+    WHERE number = ${number}`;
+  if (accepted_at !== null && !isAccepted) count(later, { instance, accepted: -1 });
 }
 
 /** Whether there is no room for a device, unless it replaces one with the same token. */

@@ -13,8 +13,8 @@ interface DeletedDevice extends DeletedRow {
 }
 
 /**
- * Deletes devices with dead tokens, and stores the reason in a tombstone. Skips devices that have another token by now.
- * A device that has registered again has another number.
+ * Deletes devices with dead tokens, and stores the reason in a tombstone. Skips devices that have another token by now, or
+ * were seen since the attempt: their app may be there again.
  */
 export async function pruneDevices(
   { sql, later, instance, nowMs }: InstanceChange & { readonly nowMs: number },
@@ -22,12 +22,15 @@ export async function pruneDevices(
 ): Promise<void> {
   if (pruned.length === 0) return;
   const byDevice = new Map(pruned.map((result) => [result.device, result]));
-  const rows: { number: BigInteger; token: string }[] = await sql`
-    SELECT number, token FROM devices
+  const rows: { number: BigInteger; token: string; seen_at: BigInteger }[] = await sql`
+    SELECT number, token, seen_at FROM devices
     WHERE ${isAmong(sql, 'number', [...byDevice.keys()])} AND +instance = ${instance}
     ORDER BY number ${lockRows(sql, 'FOR UPDATE')}`;
   const dead = rows
-    .filter(({ number, token }) => byDevice.get(Number(number))?.token === token)
+    .filter(({ number, token, seen_at }) => {
+      const tried = byDevice.get(Number(number));
+      return tried?.token === token && Number(seen_at) <= tried.seenAtMs;
+    })
     .map(({ number }) => Number(number));
   if (dead.length === 0) return;
   const deleted: DeletedDevice[] = await sql`

@@ -261,7 +261,7 @@ function onlyFirst(job: Job, count: number): Job {
 
 export function resultOf(
   what: DeviceResult['what'],
-  { number: device, platform, token, userId, isTrusted }: Recipient,
+  { number: device, platform, token, userId, seenAtMs, isTrusted }: Recipient,
   attempts: number,
   dueAtMs: number,
 ): DeviceResult {
@@ -275,7 +275,7 @@ export function resultOf(
     case 'expired':
       return { what, ...tried, userId };
     case 'pruned':
-      return { what, ...tried, token };
+      return { what, ...tried, token, seenAtMs };
     default:
       return what satisfies never;
   }

@@ -226,13 +226,14 @@ export function retriesContract(current: () => DeliverySetup): void {
       });
     });
 
-    it('do not delete a device that has registered again', async () => {
-      const device = await scene.device();
+    it('do not delete a device that has registered again since the attempt', async () => {
+      const again = await scene.device();
       await scene.planned({ devices: 0 });
       const job = await scene.job();
       const recipients = await opened.audience.recipients(scene.instance, job.devices);
-      const { token, identity } = device;
-      const again = await scene.device({ token, identity });
+      const { instance } = scene;
+      const device = { ...again, id: newDeviceId('fcm') };
+      await opened.devices.register({ instance, device, nowMs: NOW_MS + 1 });
       const results = recipients.map((one) => resultOf('pruned', one, 1, 0));
       expect(await store.settle({ job, results, nowMs: NOW_MS })).toBe('finished');
       expect(await opened.devices.get({ instance: scene.instance, id: again.id })).toBeDefined();

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { newP256Pair } from '../../../../src/fake-gateways/p256.ts';
 import type { Fanfare } from '../../../../testing/servers/fanfare.ts';
 import {
   anyEndpoint,
   ask,
   device,
+  expectEmpty,
   fieldRefusal,
   INSTANCE,
   JSON_HEADERS,
@@ -298,22 +299,23 @@ describe('the endpoint of a browser', () => {
 });
 
 describe('a browser that registers again', () => {
-  const tokenOf = (endpoint: string) => btoa(JSON.stringify(subscription(endpoint)));
-
-  it('is recognised by its endpoint, in any spelling and with any keys', async () => {
+  it('is recognised by its endpoint in any spelling, and is the same device if its keys are, too', async () => {
     const path = `/wpush/v2/${randomUUID()}`;
-    let before = await registered(server, 'web', {
-      token: tokenOf(`https://updates.push.services.mozilla.com${path}`),
-    });
-    for (const endpoint of [
-      `https://updates.push.services.mozilla.com${path}`,
-      `https://UPDATES.push.services.mozilla.com${path}`,
-      `https://updates.push.services.mozilla.com:443${path}`,
-    ]) {
-      const after = await registered(server, 'web', { token: tokenOf(endpoint) });
-      expect(await shownDevice(server, before)).toBeUndefined();
-      before = after;
+    const keys = { p256dh: newP256Pair().publicText };
+    const tokenAt = (host: string, own = keys) =>
+      btoa(JSON.stringify(subscription(`https://${host}${path}`, own)));
+    const host = 'updates.push.services.mozilla.com';
+    const first = await registered(server, 'web', { token: tokenAt(host) });
+    for (const same of [host, host.toUpperCase(), `${host}:443`]) {
+      expect(await registered(server, 'web', { token: tokenAt(same) })).toBe(first);
     }
+    await expectEmpty(ask(server, 'POST', device(`web/${first}/interests/shop`)));
+    // Whoever knows the endpoint alone does not take over the device.
+    const stranger = { ...keys, auth: randomBytes(16).toString('base64url') };
+    const second = await registered(server, 'web', { token: tokenAt(host, stranger) });
+    expect(await shownDevice(server, first)).toBeUndefined();
+    const { json } = await ask(server, 'GET', device(`web/${second}/interests`));
+    expect(json).toMatchObject({ interests: [] });
   });
 });
 

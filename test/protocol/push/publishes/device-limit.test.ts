@@ -111,7 +111,7 @@ describe('an instance with as many devices as its limit', () => {
     await expectEmpty(ask(instance, 'DELETE', device(`fcm/${first}`, instance.id)));
     expect((await register('apns', iphone)).status).toBe(200);
     expect((await register('fcm', android)).status).toBe(429);
-    // The same token replaces the device.
+    // The same token is the same device.
     expect((await register('apns', iphone)).status).toBe(200);
   });
 });

@@ -17,7 +17,7 @@ export function settleDevice(
 
 /** Makes the result of a device as it is stored. `attempts` includes the last one. */
 function resultOf(
-  { number, platform, userId, token, isTrusted }: Recipient,
+  { number, platform, userId, token, seenAtMs, isTrusted }: Recipient,
   attempts: number,
   after: After,
 ): DeviceResult {
@@ -33,7 +33,7 @@ function resultOf(
     }
     case 'pruned': {
       const { what, reason, words } = after;
-      return { what, device: number, platform, token, attempts, reason, words };
+      return { what, device: number, platform, token, seenAtMs, attempts, reason, words };
     }
     case 'failed':
     case 'expired': {

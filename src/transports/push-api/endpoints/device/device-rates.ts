@@ -92,6 +92,14 @@ export class DeviceRates {
     return tooManyRequests('from this address');
   }
 
+  /** Counts a cost that is only known afterwards towards the rate of the address. */
+  charge(kind: RateKind, { addressKey }: Client, cost: number): void {
+    const { limits, now } = this.options;
+    const limit = limits()[kinds[kind].address];
+    const rate = rateOf(limit);
+    if (limit > 0) this.byAddress[kind].charge(addressKey, rate, now(), costIn(rate, cost));
+  }
+
   /** Counts a cost towards the rate of the instance only, or refuses it. */
   refuseInstance(
     kind: RateKind,

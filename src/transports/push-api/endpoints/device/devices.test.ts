@@ -39,6 +39,21 @@ describe('registering', () => {
       expect(api.kept()).toHaveLength(1);
     });
 
+    it(`a device of ${platform} that registers its token again keeps its id, interests and user`, async () => {
+      const api = new PushApi();
+      const id = await api.register(platform);
+      await api.ask('PUT', device(`${platform}/${id}/interests`), {
+        body: { interests: ['news', 'Zoo'] },
+      });
+      const metadata = { sdkVersion: '4.0.1' };
+      const body = { ...registrations[platform], metadata };
+      const heard = await api.ask('POST', device(platform), { body });
+      expect(heard.json).toEqual(
+        platform === 'web' ? { id } : { id, initialInterestSet: ['Zoo', 'news'] },
+      );
+      expect(api.kept()).toMatchObject([{ metadata, interests: new Set(['news', 'Zoo']) }]);
+    });
+
     for (const [what, body, error] of [
       ['no body', '', 'Bad Request'],
       ['an array', '[]', 'Bad Request'],
@@ -54,7 +69,7 @@ describe('registering', () => {
       });
     }
 
-    it(`a device of ${platform} is refused with Retry-After if the instance is full, unless it replaces one`, async () => {
+    it(`a device of ${platform} is refused with Retry-After if the instance is full, unless its token is known`, async () => {
       const api = new PushApi();
       api.instance = { ...INSTANCE, limits: { ...NO_LIMITS, devices: 1 } };
       const first = await api.register(platform);
@@ -74,7 +89,7 @@ describe('registering', () => {
           limit: 1,
         },
       ]);
-      expect(await api.register(platform)).not.toBe(first);
+      expect(await api.register(platform)).toBe(first);
       expect(api.kept()).toHaveLength(1);
     });
   }

@@ -15,8 +15,9 @@ import {
   readDeviceBody,
 } from './device-endpoint.ts';
 import { refuseFull } from './instance-full.ts';
+import { PAGE_LENGTH_MAX } from './interest-page.ts';
 
-/** The rows that a registration changes: the device, the device that it replaces, and the counts. */
+/** The rows that a registration changes: the device, a device that it replaces, and the counts. */
 const REGISTRATION_ROWS = 3;
 
 /** A long row counts as several. */
@@ -33,7 +34,7 @@ export function readVapidKey(context: EndpointContext): Endpoint {
   );
 }
 
-/** `POST …/devices/PLATFORM`: registers a device. It replaces the device with the same token. */
+/** `POST …/devices/PLATFORM`: registers a device. A token that the instance knows stays the same device. */
 export function registerDevice(context: EndpointContext): Endpoint {
   const { devices, taps, guard, now, rates } = context;
   return instanceEndpoint(context, (instance, call) => {
@@ -48,23 +49,26 @@ export function registerDevice(context: EndpointContext): Endpoint {
     if (registration instanceof PushRefusal) return registration;
     const refused = rates.refuse('rows', call, instance, REGISTRATION_ROWS + sizeInRows(call));
     if (refused !== undefined) return refused;
-    const id = newDeviceId(platform);
     const { devices: devicesMax } = instance.limits;
     return guard.ask(
       () =>
         devices.register({
           instance: instance.number,
-          device: { id, ...registration },
+          device: { id: newDeviceId(platform), ...registration },
           nowMs: now(),
           devicesMax,
         }),
       (result) => {
         if (result === 'full') return refuseFull(context, instance, 'devices');
-        taps.watched?.get(instance.number)?.record({ kind: 'registered', device: id, platform });
-        // The Android SDK fails without the set; the web SDK does not know it.
-        return {
-          json: JSON.stringify(platform === 'web' ? { id } : { id, initialInterestSet: [] }),
-        };
+        const { id, interests, isNew } = result;
+        if (isNew) {
+          taps.watched?.get(instance.number)?.record({ kind: 'registered', device: id, platform });
+        }
+        // The web SDK does not know the set. The Android SDK fails without it, and that of iOS takes it for all interests.
+        if (platform === 'web') return { json: JSON.stringify({ id }) };
+        // As much as reading them page by page.
+        rates.charge('requests', call, interests.length / PAGE_LENGTH_MAX);
+        return { json: JSON.stringify({ id, initialInterestSet: interests }) };
       },
     );
   });

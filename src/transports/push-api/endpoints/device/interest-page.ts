@@ -2,7 +2,7 @@ import { isInterest } from '../../../../push/model/interest.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 
 /** The length of a page, unless the request asks for less. Source: push protocol, §3.6. */
-const PAGE_LENGTH_MAX = 100;
+export const PAGE_LENGTH_MAX = 100;
 
 /** A page of a device's interests. */
 export interface InterestPage {

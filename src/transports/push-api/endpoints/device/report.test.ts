@@ -106,8 +106,9 @@ describe('a report', () => {
     it('is not sent to webhooks if it names another user or the device has none', async () => {
       const api = new PushApi();
       await report(api, { ...DELIVERY, deviceId: await setUser(api), userId: 'bob' });
-      await report(api, { ...DELIVERY, deviceId: await api.register() });
-      await report(api, { ...DELIVERY, deviceId: await api.register(), userId: undefined });
+      const deviceId = await api.register('fcm');
+      await report(api, { ...DELIVERY, deviceId });
+      await report(api, { ...DELIVERY, deviceId, userId: undefined });
       expect([api.reports.length, api.webhookReports]).toEqual([3, []]);
     });
   });
