@@ -9,6 +9,8 @@ export interface FakeConnectionOptions {
   readonly app?: App;
   readonly address?: PackedAddress;
   readonly heardAtMs?: number;
+  /** Whether its transport has pings. */
+  readonly hasPings?: boolean;
 }
 
 /** A connection that keeps what it is sent. */
@@ -18,6 +20,7 @@ export class FakeConnection extends Connection {
   waiting = 0;
   isOpen = true;
   readonly transport = 'test';
+  private readonly hasPings: boolean;
   /** What a transport does when the connection has closed. */
   onClose: () => void = () => undefined;
 
@@ -25,6 +28,7 @@ export class FakeConnection extends Connection {
     const [firstHalf = 0, secondHalf] = (options.id ?? '1.1').split('.').map(Number);
     super({ app: options.app ?? appWith(), firstHalf, secondHalf, address: options.address ?? 1 });
     this.heardAtMs = options.heardAtMs ?? 0;
+    this.hasPings = options.hasPings ?? true;
   }
 
   send(frame: string): void {
@@ -32,8 +36,8 @@ export class FakeConnection extends Connection {
   }
 
   ping(payload: string): boolean {
-    this.sent.push(`ping ${payload}`);
-    return true;
+    if (this.hasPings) this.sent.push(`ping ${payload}`);
+    return this.hasPings;
   }
 
   close(code: number, reason: string): void {

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
-import { clientFrame } from '../../../testing/clients/raw-client.ts';
+import {
+  clientFrame,
+  RawClient,
+  type ReceivedEvent,
+  WS_PING,
+} from '../../../testing/clients/raw-client.ts';
 import { trigger } from '../../../testing/clients/sign.ts';
 import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import {
@@ -19,6 +24,16 @@ import {
 
 const PING = { event: 'pusher:ping', data: '{}' };
 const PONG = { event: 'pusher:pong', data: '{}' };
+
+function isQuestion({ event }: ReceivedEvent): boolean {
+  return event === WS_PING || event === PING.event;
+}
+
+/** Answers a ping of the server in its own kind. */
+function answer(client: Client, event: string): void {
+  if (event === WS_PING) client.writeBytes(clientFrame(10, ''));
+  else client.send('{"event":"pusher:pong","data":{}}');
+}
 
 describe('a client', () => {
   let server: Fanfare;
@@ -75,8 +90,11 @@ describe.concurrent('a server that pings after one second, and closes after one 
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  async function isAskedAndClosed(client: Client): Promise<void> {
-    expect(await client.receive()).toEqual(PING);
+  /** What the server asks a silent client, in this order. */
+  const QUESTIONS = [WS_PING, PING.event];
+
+  async function isAskedAndClosed(client: RawClient, questions = QUESTIONS): Promise<void> {
+    for (const question of questions) expect((await client.receive()).event).toBe(question);
     await hearsEnd(client, 4201, 'Pong reply not received');
   }
 
@@ -85,7 +103,60 @@ describe.concurrent('a server that pings after one second, and closes after one 
     async () => {
       const silent = await Promise.all(PROTOCOLS.map((protocol) => connect(server, protocol)));
 
-      await Promise.all(silent.map(isAskedAndClosed));
+      await Promise.all(silent.map((client) => isAskedAndClosed(client)));
+    },
+    LONG_MS,
+  );
+
+  it(
+    'pings a silent client that uses HTTP requests by an event, then closes it with 4201',
+    async () => {
+      await using client = await RawClient.connect(server, { transport: 'xhr_streaming' });
+
+      await isAskedAndClosed(client, [PING.event]);
+    },
+    LONG_MS,
+  );
+
+  it(
+    'keeps a client that answers only pings of WebSocket, or only pusher:ping, quiet or busy',
+    async () => {
+      const news = fresh();
+      const end = fresh();
+      const lively = ['quiet', 'busy'].flatMap((name) =>
+        QUESTIONS.map(async (question) => {
+          const client = await member(server, end);
+          if (name === 'busy') await join(client, news);
+          return { client, question };
+        }),
+      );
+      const clients = await Promise.all(lively);
+      /** Answers one kind of question until the end. Returns what it was asked. */
+      const asked = clients.map(async ({ client, question }) => {
+        const questions = new Set<string>();
+        for (let received = await client.receive(); received.channel !== end; ) {
+          if (isQuestion(received)) questions.add(received.event);
+          if (received.event === question) answer(client, question);
+          received = await client.receive();
+        }
+        return [...questions];
+      });
+      let isOver = false;
+      const busy = (async () => {
+        while (!isOver) await trigger(server, { name: 'news', channel: news, data: '1' });
+      })();
+
+      // It connects last, so any other client that counts as silent is closed by then.
+      await using silent = await connect(server);
+      await isAskedAndClosed(silent);
+
+      isOver = true;
+      await busy;
+      await trigger(server, { name: 'end', channel: end, data: '1' });
+      expect(await Promise.all(asked)).toEqual(
+        clients.map(({ question }) => QUESTIONS.slice(0, QUESTIONS.indexOf(question) + 1)),
+      );
+      for (const { client } of clients) await client[Symbol.asyncDispose]();
     },
     LONG_MS,
   );
@@ -117,9 +188,9 @@ describe.concurrent('a server that pings after one second, and closes after one 
         lively.map(async ({ name, client, sign }) => {
           const answer = `Cannot broadcast client event (connection not subscribed to channel ${name})`;
           let received = await client.receive();
-          expect(received).toEqual(PING);
+          expect(isQuestion(received)).toBeTrue();
           for (; Object(received.data).message !== answer; received = await client.receive()) {
-            if (received.event === PING.event) sign(client);
+            if (isQuestion(received)) sign(client);
           }
         }),
       );
@@ -141,8 +212,9 @@ describe.concurrent('a server that pings after one second, and closes after one 
     async () => {
       await using client = await connect(server);
       for (let count = 0; count < 3; count++) {
-        expect(await client.receive()).toEqual(PING);
-        client.send('{"event":"pusher:pong","data":{}}');
+        const { event } = await client.receive();
+        expect(event).toBe(QUESTIONS[0] ?? '');
+        answer(client, event);
       }
     },
     LONG_MS,
@@ -166,9 +238,8 @@ describe.concurrent('a server that pings after one second, and closes after one 
       })();
 
       let received = await watcher.receive();
-      while (received.event === 'pusher:ping') {
-        watcher.send('{"event":"pusher:pong","data":{}}');
-        received = await watcher.receive();
+      for (; isQuestion(received); received = await watcher.receive()) {
+        answer(watcher, received.event);
       }
 
       expect(received).toEqual({

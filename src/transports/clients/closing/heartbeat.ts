@@ -11,6 +11,9 @@ export interface HeartbeatTimes {
 /**
  * Pings connections that were silent for the activity timeout, and closes those that stay silent for the pong timeout
  * after the ping. Called once a second for each connection, so an idle one costs a comparison and needs no timer.
+ *
+ * The ping is that of the transport, which every WebSocket library answers by itself: many clients do not know
+ * `pusher:ping`. It is sent where the transport has no pings, and to clients that have not answered halfway through.
  * Source: Channels protocol, §3.
  */
 export function checkHeartbeats(
@@ -25,10 +28,17 @@ export function checkHeartbeats(
     if (connection.pingedAtMs === 0) {
       if (nowMs - connection.heardAtMs < pingAfterMs) continue;
       connection.pingedAtMs = nowMs;
-      connection.pongsOwed++;
-      connection.send(PING);
+      if (!connection.ping('')) pingByEvent(connection);
+    } else if (connection.pongsOwed === 0 && nowMs - connection.pingedAtMs >= endAfterMs / 2) {
+      pingByEvent(connection);
     } else if (nowMs - connection.pingedAtMs >= endAfterMs) {
       end(connection, 'no-pong');
     }
   }
+}
+
+/** A client that owes a `pusher:pong` is not asked for another. */
+function pingByEvent(connection: Connection): void {
+  connection.pongsOwed++;
+  connection.send(PING);
 }
