@@ -34,7 +34,7 @@ export interface FanfareOptions {
   readonly channels?: Settings;
   /** Settings of push. */
   readonly push?: Settings;
-  /** Realtime loops; without it, the number that Fanfare chooses. */
+  /** Realtime loops; without it, one, whatever the machine has. */
   readonly threads?: number;
   /** What it shares with other servers of a cluster. */
   readonly shared?: { readonly redisUrl: string; readonly storeUrl: string } | undefined;
@@ -83,7 +83,7 @@ export const fanfare: Contender = {
 /** The same, with more settings. */
 export async function startFanfare(
   pin: readonly string[],
-  { app, channels, push, threads, shared, folder, clone }: FanfareOptions,
+  { app, channels, push, threads = 1, shared, folder, clone }: FanfareOptions,
 ): Promise<FanfareServer> {
   await using parts = new AsyncDisposableStack();
   const place = folder ?? (await mkdtemp(join(tmpdir(), 'fanfare-bench-')));
@@ -103,7 +103,7 @@ export async function startFanfare(
       ...channels,
       apps: [{ id, name: 'bench', keys: [{ key, secret }], ...app }],
     },
-    ...(threads === undefined ? {} : { realtime: { threads } }),
+    realtime: { threads },
     push: { host: '127.0.0.1', port: pushPort, ...push },
     admin: { port: adminPort },
     ...(shared === undefined ? {} : { engine: { type: 'redis', url: shared.redisUrl } }),

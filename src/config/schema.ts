@@ -170,7 +170,7 @@ const realtime = z
     threads: wordOrNumber('auto', { min: 1, max: 64 })
       .default(THREADS_DEFAULT)
       .describe(
-        'Threads that serve clients and backends of Channels, on the same port. `auto` = the number of cores that the process may use, minus one for other work if there are more than two; 1 on systems other than Linux.',
+        'Threads that serve clients and backends of Channels, on the same port. `auto` = 1 on one and two cores, above that the cores that the process may use minus one for other work; 1 on systems other than Linux.',
       ),
   })
   .prefault({})

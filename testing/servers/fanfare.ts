@@ -29,7 +29,7 @@ export interface FanfareOptions {
   /** How many files it may have open, connections included. */
   readonly openFilesMax?: number;
   /** The number of realtime threads; the default is the environment variable `TEST_THREADS`, or 1. */
-  readonly threads?: number | 'auto';
+  readonly threads?: number;
   /** Why it is always one server without Redis, also if `TEST_SERVERS` says otherwise. */
   readonly onlyOne?: OnlyOne;
 }
@@ -235,7 +235,7 @@ function behind({ channels, push }: Addresses, nodes: readonly Fanfare[]): Fanfa
 }
 
 /** The environment of a server with as many realtime threads. */
-function threadsIn(threads: string | number | undefined): Readonly<Record<string, string>> {
+function threadsIn(threads: number | undefined): Readonly<Record<string, string>> {
   return threads === undefined ? {} : { FANFARE_REALTIME_THREADS: String(threads) };
 }
 

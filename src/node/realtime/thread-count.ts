@@ -34,9 +34,9 @@ export function threadCount(threads: 'auto' | number, machine = thisMachine): nu
   if (threads !== 'auto') return threads;
   // Other kernels do not distribute the connections of a port among several listeners.
   if (machine.platform !== 'linux') return 1;
-  const cores = usableCores(machine);
-  // With up to two cores, the background loop shares a core with a realtime loop, which the kernel prefers.
-  return Math.min(THREADS_MAX, cores > 2 ? cores - 1 : cores);
+  // One core is for the background loop. On two cores, a second realtime loop would cost memory and messages between
+  // the loops, and serve more events than the network of such a machine carries.
+  return Math.min(THREADS_MAX, Math.max(1, usableCores(machine) - 1));
 }
 
 /** Returns how many cores the process may use: by its affinity and the quotas of its control groups. */

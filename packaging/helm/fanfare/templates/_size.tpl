@@ -32,6 +32,6 @@ auto
 {{- else -}}
 {{- $cores = div (add (include "fanfare.millicores" $request | int) 999) 1000 | max 1 -}}
 {{- end -}}
-{{- min 64 (ternary (sub $cores 1) $cores (gt (int $cores) 2)) -}}
+{{- min 64 (max 1 (sub $cores 1)) -}}
 {{- end -}}
 {{- end -}}
