@@ -1,3 +1,4 @@
+import { hasMoreCharacters } from '../runtime/characters.ts';
 import { perSecond, TokenBucket } from '../runtime/rates/token-bucket.ts';
 import { needsAuthorisation } from './channel-name.ts';
 import { ask, describeFailure, EngineFailure } from './engine-failure.ts';
@@ -101,7 +102,7 @@ function refusalOf(hub: Hub, session: Session, message: ClientEvent): Reported |
       message: 'Client event rejected - only supported on private and presence channels',
     };
   }
-  if (message.event.length > EVENT_NAME_LENGTH_MAX) {
+  if (hasMoreCharacters(message.event, EVENT_NAME_LENGTH_MAX)) {
     return {
       problem: 'client-event-invalid',
       message: `Invalid client event: event may have at most ${EVENT_NAME_LENGTH_MAX} characters`,

@@ -175,6 +175,7 @@ describe('channel_data', () => {
     ['{"user_id":false}', 'no-user-id'],
     ['{"user_id":["1"]}', 'no-user-id'],
     [`{"user_id":"${'x'.repeat(129)}"}`, 'user-id-too-long'],
+    [`{"user_id":"${'🎉'.repeat(129)}"}`, 'user-id-too-long'],
     [`{"user_id":${'1'.repeat(129)}}`, 'user-id-too-long'],
     ['{"user_id":"1","user_info":"x"}', 'user-info-not-an-object'],
     ['{"user_id":"1","user_info":[]}', 'user-info-not-an-object'],

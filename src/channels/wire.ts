@@ -1,3 +1,4 @@
+import { hasMoreCharacters } from '../runtime/characters.ts';
 import { memberText } from '../runtime/json-slices.ts';
 import type { ChannelText } from './channel-name.ts';
 import { type EventId, parseEventId } from './history/event-id.ts';
@@ -202,7 +203,7 @@ export function readChannelData(text: string): ParsedChannelData {
   if (data === undefined) return { ok: false, why: 'not-an-object' };
   const userId = userIdOf(data['user_id'], text);
   if (userId === '') return { ok: false, why: 'no-user-id' };
-  if (userId.length > USER_ID_LENGTH_MAX) return { ok: false, why: 'user-id-too-long' };
+  if (hasMoreCharacters(userId, USER_ID_LENGTH_MAX)) return { ok: false, why: 'user-id-too-long' };
 
   const info = data['user_info'];
   if (info === undefined || info === null) {

@@ -10,7 +10,8 @@ it('describes a setting as the schema has it', () => {
     default: '`120`',
     environment: 'FANFARE_CHANNELS_ACTIVITY_TIMEOUT_SECONDS',
     secretFile: undefined,
-    description: 'Seconds without a message after which the server pings a connection.',
+    description:
+      'Seconds without a message of the client after which the server pings it: by a ping of the WebSocket protocol, or over HTTP by an event.',
   });
   expect(rowAt('drainSeconds')?.environment).toBe('FANFARE_DRAIN_SECONDS');
   expect(rowAt('tls.keyFile')).toMatchObject({ type: 'text or null', default: '`null`' });

@@ -17,8 +17,8 @@ export function requestTarget(url: string): RequestTarget {
     : { path: target.slice(0, question), query: target.slice(question + 1) };
 }
 
-/** The limit of parameters in a query. */
-export const PARAMETERS_MAX = 100;
+/** The limit of parameters in a query: those of an event with 100 `channels[]`, and of its signature. */
+export const PARAMETERS_MAX = 128;
 
 /** Whether a raw query has more parameters than a request may have. Does not parse the query. */
 export function hasTooManyParameters(query: string): boolean {

@@ -424,7 +424,7 @@ for (const [runtime, command] of [
         const events = Array.from({ length: 11 }, () => ({ channel: 'a', name: 'b', data: 'c' }));
         expect(await refusal(library.triggerBatch(events))).toEqual([
           400,
-          'batch: at most 10 events per call, got 11',
+          'Batch too large (> 10 events): got 11',
         ]);
       });
 

@@ -80,6 +80,16 @@ describe('a subscription', () => {
   const invalid = (sent: string, text = '1234.1234:private-foobar') =>
     `Invalid signature: Expected HMAC SHA256 hex digest of ${text}, but got ${sent}`;
 
+  it('without channel_data may be signed with an empty third part, as some backends do', () => {
+    const withPart = sign(VECTOR.secret, '1234.1234:private-foobar:');
+
+    expect(refusal('private-foobar', `${VECTOR.key}:${signature}`)).toBeUndefined();
+    expect(refusal('private-foobar', `${VECTOR.key}:${withPart}`)).toBeUndefined();
+    expect(refusal('private-foobar', `${VECTOR.key}:${withPart}`, '{}')).toBe(
+      invalid(withPart, '1234.1234:private-foobar:{}'),
+    );
+  });
+
   it.each([undefined, '', ':', 'x', `:${signature}`, `${VECTOR.key}:`, signature])(
     'is refused without a key and a signature: %s',
     (auth) => {

@@ -11,7 +11,21 @@ interface Applicant {
 
 interface SignedSubscription {
   readonly auth: string | undefined;
+  /** `undefined`: absent, null or empty. */
   readonly channelData: string | undefined;
+}
+
+/**
+ * The texts that a backend may sign for a subscription, the usual one first. Without `channel_data`, some backends sign an
+ * empty third part.
+ */
+export function subscriptionTexts(
+  socketId: string,
+  channel: string,
+  channelData: string | undefined,
+): readonly [usual: string, ...others: string[]] {
+  const text = `${socketId}:${channel}`;
+  return channelData === undefined ? [text, `${text}:`] : [`${text}:${channelData}`];
 }
 
 /**
@@ -23,12 +37,9 @@ export function refuseSubscription(
   channel: ChannelName,
   { auth, channelData }: SignedSubscription,
 ): string | undefined {
-  const text =
-    channelData === undefined
-      ? `${socketId}:${channel.text}`
-      : `${socketId}:${channel.text}:${channelData}`;
+  const texts = subscriptionTexts(socketId, channel.text, channelData);
   const purpose = `subscription to ${channel.text}`;
-  return refuseSignature(app, auth, { text, purpose, kind: 'subscription' });
+  return refuseSignature(app, auth, { texts, purpose, kind: 'subscription' });
 }
 
 /** Verifies the backend's signature for a sign-in. Returns `undefined` if it is valid, otherwise the reason. */
@@ -36,12 +47,13 @@ export function refuseSignIn(
   { app, socketId }: Applicant,
   { auth, userData }: { readonly auth: string; readonly userData: string },
 ): string | undefined {
-  const text = `${socketId}::user::${userData}`;
-  return refuseSignature(app, auth, { text, purpose: 'sign-in', kind: 'sign-in' });
+  const texts = [`${socketId}::user::${userData}`];
+  return refuseSignature(app, auth, { texts, purpose: 'sign-in', kind: 'sign-in' });
 }
 
 interface Signed {
-  readonly text: string;
+  /** One of them must be signed. Errors name the first. */
+  readonly texts: readonly string[];
   /** For the error texts. */
   readonly purpose: string;
   readonly kind: string;
@@ -50,7 +62,7 @@ interface Signed {
 function refuseSignature(
   app: App,
   auth: string | undefined,
-  { text, purpose, kind }: Signed,
+  { texts, purpose, kind }: Signed,
 ): string | undefined {
   const colon = auth?.indexOf(':') ?? -1;
   if (auth === undefined || colon < 1 || colon === auth.length - 1) {
@@ -60,6 +72,6 @@ function refuseSignature(
   const signature = auth.slice(colon + 1);
   const secret = secretOf(app, key);
   if (secret === undefined) return `Invalid key in ${kind} auth data: '${key}'`;
-  if (sameSignature(sign(secret, text), signature)) return undefined;
-  return `Invalid signature: Expected HMAC SHA256 hex digest of ${text}, but got ${signature}`;
+  if (texts.some((text) => sameSignature(sign(secret, text), signature))) return undefined;
+  return `Invalid signature: Expected HMAC SHA256 hex digest of ${texts[0]}, but got ${signature}`;
 }

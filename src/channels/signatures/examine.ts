@@ -3,6 +3,7 @@ import { isJsonObject } from '../../runtime/json-object.ts';
 import type { App } from '../app.ts';
 import { needsAuthorisation, parseChannelName } from '../channel-name.ts';
 import { parseSocketId } from '../socket-id.ts';
+import { subscriptionTexts } from './authorise.ts';
 import { sameSignature, sign } from './signature.ts';
 
 /** The authorisation of a subscription as a client sent it. */
@@ -33,8 +34,11 @@ const PREFIXES = ['private-', 'presence-', 'private-encrypted-'] as const;
  * Determines whether an authorisation is valid and, if not, which part is wrong, by trying common mistakes. Never
  * returns a secret or a signature.
  */
-export function examineAuth(app: App, given: ExaminedAuth): Examination {
-  const { channel, socketId, auth, channelData } = given;
+export function examineAuth(app: App, asked: ExaminedAuth): Examination {
+  const channelData = asked.channelData === '' ? undefined : asked.channelData;
+  const given = { ...asked, channelData };
+  const { channel, socketId, auth } = given;
+  const texts = subscriptionTexts(socketId, channel, channelData);
   const signed = signedText(given);
   const wrong = (text: string): Examination => ({ ok: false, text, signed });
   const parsed = parseChannelName(channel);
@@ -59,7 +63,7 @@ export function examineAuth(app: App, given: ExaminedAuth): Examination {
         : `The key ${JSON.stringify(key.slice(0, 100))} is not one of this app. Its keys are ${keys}.`,
     );
   }
-  if (sameSignature(sign(secret, signed), signature)) {
+  if (texts.some((text) => sameSignature(sign(secret, text), signature))) {
     return dataFault(parsed.channel.kind === 'presence', channelData, signed);
   }
   if (sameSignature(sign(secret, signed), signature.trim())) {
@@ -74,8 +78,7 @@ const UNKNOWN =
   'The signature is another. Compare the text that your backend signs with the one that must be signed, byte by byte, and its secret with that of the key.';
 
 function signedText({ socketId, channel, channelData }: Omit<ExaminedAuth, 'auth'>): string {
-  const text = `${socketId}:${channel}`;
-  return channelData === undefined ? text : `${text}:${channelData}`;
+  return subscriptionTexts(socketId, channel, channelData)[0];
 }
 
 /** The signature is valid, but a presence channel also needs a member. */
@@ -172,7 +175,7 @@ function otherTexts(given: ExaminedAuth): readonly OtherText[] {
       [`It was signed for the channel ${name}.`, `${socketId}:${name}`],
     ]),
     ...(channelData === undefined
-      ? [['`channel_data` is empty in what was signed, but was not sent.', `${bare}:`] as const]
+      ? []
       : [
           ['`channel_data` was sent, but is missing in what was signed.', bare] as const,
           ...otherData(channelData).map(([text, data]) => [text, `${bare}:${data}`] as const),

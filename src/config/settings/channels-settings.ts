@@ -184,12 +184,12 @@ export const channelsSettings = z
     activityTimeoutSeconds: wholeNumber(
       { min: 1, max: SECONDS_MAX },
       120,
-      'Seconds without a message of the client after which the server pings it: by a ping of the WebSocket protocol, or over HTTP by `pusher:ping`.',
+      'Seconds without a message of the client after which the server pings it: by a ping of the WebSocket protocol, or over HTTP by an event.',
     ),
     pongTimeoutSeconds: wholeNumber(
       { min: 1, max: SECONDS_MAX },
       30,
-      'Seconds within which a pinged client must send anything, such as a pong. After half of them it is also sent `pusher:ping`. Otherwise it is closed with 4201.',
+      'Seconds within which a pinged client must send anything, such as a pong. After half of them it is also pinged by an event. Otherwise it is closed with 4201.',
     ),
     authorizationTimeoutSeconds: wholeNumber(
       { min: 1, max: SECONDS_MAX },

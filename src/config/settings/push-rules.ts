@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hasMoreCharacters } from '../../runtime/characters.ts';
 import { isObject, isPlainJson, PLAIN_JSON } from './plain-json.ts';
 import { oneOrMore, text, textThat, wholeNumber } from './setting-kinds.ts';
 
@@ -32,7 +33,11 @@ const pushRule = z
     ),
     events: oneOrMore(
       text('')
-        .max(200, { error: 'must have at most 200 characters' })
+        .refine((name) => !hasMoreCharacters(name, 200), {
+          error: 'must have at most 200 characters',
+        })
+        // JSON Schema counts characters too.
+        .meta({ maxLength: 200 })
         .refine((name) => !/^pusher(?:_internal)?:/.test(name), {
           error:
             'must not begin with pusher: or pusher_internal:, because nobody can send such an event',

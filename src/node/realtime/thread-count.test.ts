@@ -14,9 +14,12 @@ describe('the number of realtime threads', () => {
     [4, 3],
     [16, 15],
     [200, 64],
-  ])('is one on one and two cores, and above that leaves one core for other work: %p cores, %p threads', (cores, threads) => {
-    expect(threadCount('auto', machine(cores))).toBe(threads);
-  });
+  ])(
+    'is one on one and two cores, and above that leaves one core for other work: %p cores, %p threads',
+    (cores, threads) => {
+      expect(threadCount('auto', machine(cores))).toBe(threads);
+    },
+  );
 
   it('is the number in the setting if there is one', () => {
     expect(threadCount(5, machine(2))).toBe(5);

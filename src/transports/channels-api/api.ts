@@ -5,6 +5,7 @@ import { after, type MaybePromise, recover } from '../../channels/maybe-promise.
 import type { AppDirectory } from '../../channels/ports.ts';
 import { unsigned } from '../../channels/signatures/unsigned.ts';
 import { announcedLength, type BodyIntake, BodyRefusal } from '../body-intake.ts';
+import { compressionIn, describeCompressed } from '../content-encoding.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
 import type { Answer, Endpoint } from './call.ts';
@@ -112,10 +113,8 @@ export class ChannelsApi {
     if (over !== undefined) return this.refuse(exchange, over, { app });
     return this.bodies.read({ request, length, owner: app.id }, (body) => {
       if (body instanceof BodyRefusal) return this.refuse(exchange, body, { app, closes: true });
-      const refused = refuseBody(parameters, body);
-      return refused === undefined
-        ? this.respond(exchange, this.run(endpoint, route, known, body), app)
-        : this.refuse(exchange, refused, { app });
+      const answer = refuseBody(parameters, body) ?? this.run(endpoint, route, known, body);
+      return this.respond(exchange, answer, app);
     });
   }
 
@@ -160,7 +159,9 @@ export class ChannelsApi {
     app: App,
   ): MaybePromise<Response> {
     return after(answer, (given) => {
-      if (given instanceof ApiRefusal) return this.refuse(exchange, given, { app });
+      if (given instanceof ApiRefusal) {
+        return this.refuse(exchange, compressedOr(exchange.request, given), { app });
+      }
       if ('json' in given) {
         this.meter.count('requests', 1, '200');
         return new Response(given.json, JSON_ANSWER);
@@ -231,4 +232,16 @@ export class ChannelsApi {
     );
     return response;
   }
+}
+
+/** Names the compression of a body that was refused. Headers are only read here, because most triggers are accepted. */
+function compressedOr({ method, headers }: Request, refusal: ApiRefusal): ApiRefusal {
+  if (method !== 'POST') return refusal;
+  if (refusal.problem !== 'invalid' && refusal.problem !== 'unauthenticated') return refusal;
+  const compression = compressionIn(headers.get('content-encoding'));
+  return compression === undefined
+    ? refusal
+    : new ApiRefusal('compressed-body', describeCompressed(compression), {
+        'accept-encoding': 'identity',
+      });
 }

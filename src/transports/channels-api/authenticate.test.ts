@@ -422,12 +422,12 @@ describe('a query with many parameters', () => {
     return signedGet([authQuery(), ...more].join('&'));
   };
 
-  it('is read up to 100 of them', () => {
-    expect(verdict(withMore(96))).toBe('accepted');
-    const refused = ask(withMore(97));
+  it('is read up to 128 of them', () => {
+    expect(verdict(withMore(124))).toBe('accepted');
+    const refused = ask(withMore(125));
     expect(refused instanceof ApiRefusal && [refused.problem, refused.text]).toEqual([
       'invalid',
-      'Too many query parameters: at most 100 are allowed',
+      'Too many query parameters: at most 128 are allowed',
     ]);
   });
 

@@ -8,6 +8,7 @@ export type ApiProblem =
   | 'rate-limited'
   | 'not-found'
   | 'wrong-method'
+  | 'compressed-body'
   | 'data-too-large'
   | 'request-too-large'
   | 'timeout'
@@ -65,6 +66,12 @@ export const statuses: Record<ApiProblem, StatusRow> = {
     status: 405,
     when: 'The path exists, but not with this method.',
     advice: 'The `Allow` header names the method.',
+  },
+  'compressed-body': {
+    status: 415,
+    when: 'The body cannot be read, and its `Content-Encoding` says that it is compressed. Nothing was sent.',
+    advice:
+      'Send bodies uncompressed. A subscriber may decompress what is in the data of an event.',
   },
   'data-too-large': {
     status: 413,

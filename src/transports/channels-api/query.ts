@@ -77,6 +77,16 @@ export function elementsOf(
   return elements.length === 0 ? undefined : elements;
 }
 
+/**
+ * Returns all values of a parameter, however its array is written: with brackets, with numbers in them, or by its name
+ * again and again.
+ */
+export function valuesOf(parameters: readonly Parameter[], name: string): readonly string[] {
+  return parameters
+    .filter((parameter) => parameter.name === name || arrayOf(parameter.name) === name)
+    .map(({ value }) => value);
+}
+
 /** Writes a query as most libraries sign it: unescaped, sorted by name. */
 export function literalForm(parameters: readonly Parameter[]): string {
   let form = '';

@@ -2,6 +2,7 @@ import type { App } from '../../channels/app.ts';
 import { describeBadChannelName, parseChannelName } from '../../channels/channel-name.ts';
 import { EVENT_NAME_LENGTH_MAX, isReservedEventName } from '../../channels/event.ts';
 import type { LiveRules } from '../../push/requests/live.ts';
+import { charactersOf, hasMoreCharacters } from '../../runtime/characters.ts';
 
 /** The rules of an app for events that publishes send in it: those of a trigger. */
 export function liveRulesOf({ limits }: App): LiveRules {
@@ -10,8 +11,8 @@ export function liveRulesOf({ limits }: App): LiveRules {
 
 function refuseEvent(name: string): string | undefined {
   if (name === '') return 'must not be empty';
-  if (name.length > EVENT_NAME_LENGTH_MAX) {
-    return `has ${name.length} characters: at most ${EVENT_NAME_LENGTH_MAX} are allowed`;
+  if (hasMoreCharacters(name, EVENT_NAME_LENGTH_MAX)) {
+    return `has ${charactersOf(name)} characters: at most ${EVENT_NAME_LENGTH_MAX} are allowed`;
   }
   return isReservedEventName(name)
     ? 'names that begin with pusher: or pusher_internal: are reserved'

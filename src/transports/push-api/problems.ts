@@ -13,8 +13,8 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   'content-type': {
     status: 400,
     title: 'Invalid content type',
-    when: 'The body is not sent as JSON.',
-    advice: 'Send `Content-Type: application/json`.',
+    when: 'The body is not sent as JSON, or is compressed.',
+    advice: 'Send `Content-Type: application/json`, and no `Content-Encoding`.',
   },
   incomplete: {
     status: 400,
@@ -25,7 +25,7 @@ export const statuses: Record<PushProblem, ProblemRow> = {
   'bad-request': {
     status: 400,
     title: 'Bad request',
-    when: 'A request of a backend or a report of a device breaks a rule: its body is too large or not a JSON object, or its query has more than 100 parameters, for example. Or a request is not valid HTTP: its connection is closed. Nothing was done.',
+    when: 'A request of a backend or a report of a device breaks a rule: its body is too large or not a JSON object, or its query has more than 128 parameters, for example. Or a request is not valid HTTP: its connection is closed. Nothing was done.',
     advice: 'The text names the field or the limit.',
   },
   'bad-device-request': {

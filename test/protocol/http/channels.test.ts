@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import {
+  authParameters,
+  type Given,
+  signedQuery,
+  styles,
+} from '../../../src/transports/channels-api/library-signing.fixture.ts';
 import { RawClient } from '../../../testing/clients/raw-client.ts';
 import { api } from '../../../testing/clients/sign.ts';
-import { type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
+import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
 import { gets, JSON_TYPE, json, member, refused, seen, subscriber, triggers } from './exchange.ts';
 
 let server: Fanfare;
@@ -103,6 +109,39 @@ describe('GET /channels', () => {
         expect(await listed({ filter_by_prefix, info })).toEqual({ channels });
       }
     }
+  });
+
+  describe.each(styles)('of the library of $library', (style) => {
+    const asks = async (path: string, query: readonly Given[]) => {
+      const whole = [...authParameters(APP.key, Math.floor(Date.now() / 1000)), ...query];
+      const signed = signedQuery(style, APP.secret, 'GET', path, whole);
+      return await seen(await fetch(`http://127.0.0.1:${server.port}${path}?${signed}`));
+    };
+    const path = `/apps/${APP.id}/channels`;
+
+    it('may ask for attributes in an array', async () => {
+      await using _one = await member(server, 'presence-cache-array', 'a');
+      const info = ['user_count', 'cache'];
+      const counted = '{"occupied":true,"user_count":1,"cache":null}';
+      expect(await asks(`${path}/presence-cache-array`, [['info', info]])).toEqual(json(counted));
+      const prefix = ['filter_by_prefix', 'presence-cache-array'] as const;
+      expect(await asks(path, [prefix, ['info', ['user_count']]])).toEqual(
+        json('{"channels":{"presence-cache-array":{"user_count":1}}}'),
+      );
+      expect(await asks(path, [prefix, ['info', ['user_count', 'nope']]])).toEqual(
+        refused(400, expect.stringContaining('"nope" is not available here')),
+      );
+    });
+
+    it('may give one prefix in an array, and no more', async () => {
+      await using _one = await subscriber(server, 'array-prefix');
+      expect(await asks(path, [['filter_by_prefix', ['array-']]])).toEqual(
+        json('{"channels":{"array-prefix":{}}}'),
+      );
+      expect(await asks(path, [['filter_by_prefix', ['array-', 'b']]])).toEqual(
+        refused(400, 'filter_by_prefix: at most one, got 2'),
+      );
+    });
   });
 
   it.each(['', 'p', 'presence', 'private-', 'Presence-', ' presence-'])(

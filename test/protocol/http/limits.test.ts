@@ -1,8 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import {
+  authParameters,
+  type Style,
+  signedQuery,
+  styles,
+} from '../../../src/transports/channels-api/library-signing.fixture.ts';
 import { RawHttp } from '../../../testing/clients/raw-http.ts';
 import { signedTarget } from '../../../testing/clients/sign.ts';
 import { APP, type Fanfare, startFanfare } from '../../../testing/servers/fanfare.ts';
-import { batches, EMPTY, posts, refused, subscriber, TEXT_TYPE, triggers } from './exchange.ts';
+import {
+  batches,
+  EMPTY,
+  posts,
+  refused,
+  seen,
+  subscriber,
+  TEXT_TYPE,
+  triggers,
+} from './exchange.ts';
 
 const tooLarge = (bytesMax: number) =>
   refused(
@@ -77,27 +92,57 @@ describe('the default limits of an app', () => {
     await client.receiveNothing();
   });
 
+  it('accept 100 channels in the query of a trigger, with all its other parameters', async () => {
+    const names = Array.from({ length: 101 }, (_, at) => `query-many-${at}`);
+    await using client = await subscriber(server, 'query-many-99');
+    const [seconds, body] = [Math.floor(Date.now() / 1000), '{"data":"d"}'];
+    const sends = async (style: Style, channels: readonly string[]) => {
+      const path = `/apps/${APP.id}/events`;
+      const query = signedQuery(style, APP.secret, 'POST', path, [
+        ...authParameters(APP.key, seconds, body),
+        ['name', 'n'],
+        ['socket_id', '1.2'],
+        ['info', 'user_count'],
+        ['idempotency_key', crypto.randomUUID()],
+        ['channels', channels],
+      ]);
+      const url = `http://127.0.0.1:${server.port}${path}?${query}`;
+      return await seen(await fetch(url, { method: 'POST', body }));
+    };
+    for (const style of styles) {
+      expect(await sends(style, names.slice(0, 100))).toMatchObject({ status: 200 });
+      expect(await client.receive()).toMatchObject({ event: 'n', channel: 'query-many-99' });
+      expect(await sends(style, names)).toEqual(
+        refused(400, 'channels: at most 100 channels per trigger, got 101'),
+      );
+    }
+    await client.receiveNothing();
+  });
+
   it('accept 10 events in one batch, and refuse 11', async () => {
     await using client = await subscriber(server, 'eleven');
     const event = { name: 'n', channel: 'eleven', data: 'd' };
     expect(await batches(server, Array(10).fill(event))).toEqual(EMPTY);
     for (let at = 0; at < 10; at++) await client.receive();
     expect(await batches(server, Array(11).fill(event))).toEqual(
-      refused(400, 'batch: at most 10 events per call, got 11'),
+      // Tests of pusher-http-php look for these words.
+      refused(400, 'Batch too large (> 10 events): got 11'),
     );
     await client.receiveNothing();
   });
 
   it('accept 200 characters in the name of an event, and refuse 201', async () => {
     const event = { channel: 'a', data: 'd' };
-    const name = 'é'.repeat(200);
-    expect(await triggers(server, { ...event, name })).toEqual(EMPTY);
-    expect(await triggers(server, { ...event, name: `${name}x` })).toEqual(
-      refused(400, 'name: at most 200 characters, got 201'),
-    );
-    expect(await batches(server, [{ ...event, name: `${name}x` }])).toEqual(
-      refused(400, 'batch[0].name: at most 200 characters, got 201'),
-    );
+    // An emoji is one character, as for most libraries, although it takes two units of UTF-16.
+    for (const name of ['é'.repeat(200), '🎉'.repeat(200)]) {
+      expect(await triggers(server, { ...event, name })).toEqual(EMPTY);
+      expect(await triggers(server, { ...event, name: `${name}x` })).toEqual(
+        refused(400, 'name: at most 200 characters, got 201'),
+      );
+      expect(await batches(server, [{ ...event, name: `${name}x` }])).toEqual(
+        refused(400, 'batch[0].name: at most 200 characters, got 201'),
+      );
+    }
   });
 
   it.each(['', 'private-', 'presence-', 'private-encrypted-cache-', '#server-to-user-'])(
@@ -166,7 +211,7 @@ describe('the configured limits of an app', () => {
     const event = { name: 'n', channel: 'a', data: 'd' };
     expect(await batches(server, Array(3).fill(event))).toEqual(EMPTY);
     expect(await batches(server, Array(4).fill(event))).toEqual(
-      refused(400, 'batch: at most 3 events per call, got 4'),
+      refused(400, 'Batch too large (> 3 events): got 4'),
     );
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { METHODS } from 'node:http';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { pathOf } from '../../../testing/clients/raw-client.ts';
 import { RawHttp } from '../../../testing/clients/raw-http.ts';
 import { api, signedTarget } from '../../../testing/clients/sign.ts';
@@ -118,6 +119,45 @@ describe('a wrong method for a path', () => {
       expect(answer.headers.get('allow')).toBe(allow);
     }
     expect(await connection.request({ method: 'GET', target: '/' })).toMatchObject({ status: 404 });
+  });
+});
+
+describe('a compressed body', () => {
+  const json = '{"name":"n","channel":"a","data":"d"}';
+  const sends = async (body: string | Uint8Array, encoding: string, signed = body) => {
+    const path = '/apps/3/events';
+    const target = signedTarget('POST', path, { body: signed });
+    const headers = { 'content-encoding': encoding };
+    const url = `http://127.0.0.1:${server.port}${target}`;
+    const answer = await fetch(url, { method: 'POST', body, headers });
+    return { ...(await seen(answer)), accepts: answer.headers.get('accept-encoding') };
+  };
+
+  it.each<readonly [encoding: string, body: Uint8Array]>([
+    ['gzip', gzipSync(json)],
+    ['GZIP', gzipSync(json)],
+    ['x-gzip', gzipSync(json)],
+    ['deflate', deflateSync(json)],
+    ['br', brotliCompressSync(json)],
+    ['zstd', zstdCompressSync(json)],
+  ])('is refused with 415 and its Content-Encoding: %s', async (encoding, body) => {
+    const answer = {
+      ...refused(
+        415,
+        `The body has Content-Encoding: ${encoding.toLowerCase()}, which this server does not decode; send it uncompressed`,
+      ),
+      accepts: 'identity',
+    };
+    expect(await sends(body, encoding)).toEqual(answer);
+    // Signed before it was compressed.
+    expect(await sends(body, encoding, json)).toEqual(answer);
+  });
+
+  it('is none with another Content-Encoding', async () => {
+    for (const encoding of ['identity', 'utf-8']) {
+      expect(await sends(json, encoding)).toEqual({ ...EMPTY, accepts: null });
+      expect(await sends('{', encoding)).toMatchObject({ status: 400 });
+    }
   });
 });
 

@@ -44,6 +44,21 @@ describe.each(PROTOCOLS)('a client of protocol %i', (protocol) => {
     await client.receiveNothing();
   });
 
+  it.each(['private-', 'private-encrypted-'])(
+    'may send an empty channel_data, which is signed or not: %s',
+    async (prefix) => {
+      for (const isSigned of [true, false]) {
+        const channel = fresh(prefix);
+        await using client = await connect(server, protocol);
+
+        const { auth } = client.app.auth(client, channel, isSigned ? '' : undefined);
+        client.send({ event: 'pusher:subscribe', data: { channel, auth, channel_data: '' } });
+
+        expect(await client.receive()).toEqual(confirmation(channel));
+      }
+    },
+  );
+
   it('receives the events of its channels only, in the order in which they were published', async () => {
     const [one, two, other] = [fresh(), fresh('private-'), fresh()];
     await using client = await connect(server, protocol);

@@ -6,10 +6,16 @@ import {
 } from '../../../channels/channel-name.ts';
 import { EVENT_NAME_LENGTH_MAX, isReservedEventName } from '../../../channels/event.ts';
 import { parseSocketId, type SocketId } from '../../../channels/socket-id.ts';
+import { charactersOf, hasMoreCharacters } from '../../../runtime/characters.ts';
 import { elementTexts, memberText } from '../../../runtime/json-slices.ts';
 import { textOf } from '../body-text.ts';
 import { ApiRefusal, invalid } from '../problems.ts';
-import { type Attribute, readAttributes, refuseSwitchedOff } from '../queries/attributes.ts';
+import {
+  type Attribute,
+  infoIn,
+  readAttributes,
+  refuseSwitchedOff,
+} from '../queries/attributes.ts';
 import { elementsOf, type Parameter, parameterOf } from '../query.ts';
 
 /** A checked event of a backend, and its channels. */
@@ -45,7 +51,10 @@ function jsonFields(object: Readonly<Record<string, unknown>>, json: () => strin
 
 function queryFields(parameters: readonly Parameter[]): Fields {
   return {
-    value: (name) => elementsOf(parameters, name) ?? parameterOf(parameters, name),
+    value: (name) =>
+      name === 'info'
+        ? infoIn(parameters)
+        : (elementsOf(parameters, name) ?? parameterOf(parameters, name)),
     text: () => undefined,
   };
 }
@@ -119,7 +128,8 @@ export function readBatch(app: App, body: Uint8Array): readonly Trigger[] | ApiR
   if (!Array.isArray(batch)) return invalid('batch: must be an array of events');
   const { eventsPerBatch } = app.limits;
   if (batch.length > eventsPerBatch) {
-    return invalid(`batch: at most ${eventsPerBatch} events per call, got ${batch.length}`);
+    // The hosted service's words, which tests of libraries look for.
+    return invalid(`Batch too large (> ${eventsPerBatch} events): got ${batch.length}`);
   }
   let texts: readonly string[] | undefined;
   const textAt = (index: number): string => {
@@ -182,8 +192,9 @@ function readName(value: unknown, at: string): string | ApiRefusal {
   if (isAbsent(value)) return invalid(`${at}: required`);
   if (typeof value !== 'string') return invalid(`${at}: must be a string`);
   if (value === '') return invalid(`${at}: must not be empty`);
-  if (value.length > EVENT_NAME_LENGTH_MAX) {
-    return invalid(`${at}: at most ${EVENT_NAME_LENGTH_MAX} characters, got ${value.length}`);
+  if (hasMoreCharacters(value, EVENT_NAME_LENGTH_MAX)) {
+    const given = charactersOf(value);
+    return invalid(`${at}: at most ${EVENT_NAME_LENGTH_MAX} characters, got ${given}`);
   }
   return isReservedEventName(value)
     ? invalid(`${at}: names that begin with pusher: or pusher_internal: are reserved`)

@@ -2,9 +2,16 @@ import type { App } from '../../../channels/app.ts';
 import type { ChannelName } from '../../../channels/channel-name.ts';
 import type { ChannelCounts } from '../../../channels/ports.ts';
 import { type ApiRefusal, invalid } from '../problems.ts';
+import { type Parameter, valuesOf } from '../query.ts';
 
 /** An attribute of a channel that `info` can ask for. */
 export type Attribute = 'user_count' | 'subscription_count' | 'cache';
+
+/** Returns the `info` of a query: a list with commas, an array, or both. */
+export function infoIn(parameters: readonly Parameter[]): string | undefined {
+  const values = valuesOf(parameters, 'info');
+  return values.length === 0 ? undefined : values.join(',');
+}
 
 /** Reads `info`; no attributes if it is absent or empty. `field` is its name in errors. */
 export function readAttributes<A extends Attribute>(

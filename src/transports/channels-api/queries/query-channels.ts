@@ -9,18 +9,22 @@ import type { CachedEvent, ChannelCounts } from '../../../channels/ports.ts';
 import type { Answer, Call } from '../call.ts';
 import { refuseExtraneous } from '../extraneous.ts';
 import { ApiRefusal, invalid } from '../problems.ts';
-import { parameterOf } from '../query.ts';
+import { valuesOf } from '../query.ts';
 import {
   type Attribute,
   applicableCounts,
+  infoIn,
   readAttributes,
   refuseSwitchedOff,
 } from './attributes.ts';
 
 /** `GET /channels`: the occupied channels. */
 export function listChannels({ app, listings, parameters }: Call): MaybePromise<Answer> {
-  const prefix = parameterOf(parameters, 'filter_by_prefix') ?? '';
-  const attributes = readAttributes(parameterOf(parameters, 'info'), ['user_count']);
+  const [prefix = '', ...others] = valuesOf(parameters, 'filter_by_prefix');
+  if (others.length > 0) {
+    return invalid(`filter_by_prefix: at most one, got ${others.length + 1}`);
+  }
+  const attributes = readAttributes(infoIn(parameters), ['user_count']);
   if (attributes instanceof ApiRefusal) return attributes;
   if (attributes.length > 0 && !prefix.startsWith('presence-')) {
     return invalid(
@@ -36,7 +40,7 @@ export function listChannels({ app, listings, parameters }: Call): MaybePromise<
 export function describeChannel({ hub, app, parameters, channelText }: Call): MaybePromise<Answer> {
   const channel = readChannel(channelText);
   if (channel instanceof ApiRefusal) return channel;
-  const attributes = readAttributes(parameterOf(parameters, 'info'), [
+  const attributes = readAttributes(infoIn(parameters), [
     'user_count',
     'subscription_count',
     'cache',

@@ -78,6 +78,17 @@ describe.each(TARGETS)('a publish to $field:', ({ field, example, other, namesMa
       expect(await withType(type)).toMatchObject(refusal(400, 'Invalid content type'));
     });
 
+    it('is not enough for a compressed body', async () => {
+      const headers = { ...BACKEND_JSON, 'content-encoding': 'gzip' };
+      const body = Bun.gzipSync(JSON.stringify(example));
+      const answer = await ask(server, 'POST', publishes(path), { headers, body });
+      expect(answer).toMatchObject(refusal(400, 'Invalid content type'));
+      expect(answer.json).toMatchObject({
+        description:
+          'The body has Content-Encoding: gzip, which this server does not decode; send it uncompressed',
+      });
+    });
+
     it('is the first one if it is there twice', async () => {
       const [json, text] = ['application/json', 'text/plain'];
       const first = { 'Content-Type': json, 'content-type': text };
