@@ -3,7 +3,7 @@ import type { App } from '../../src/channels/app.ts';
 import { topicOf } from '../../src/channels/event.ts';
 import type { FakeClock } from '../../src/channels/hub.fixture.ts';
 import type { AppWebhookEvent } from '../../src/channels/lifecycle/webhook-event.ts';
-import type { ChannelWalk } from '../../src/channels/ports.ts';
+import type { ChannelWalk, Entered } from '../../src/channels/ports.ts';
 import { parseSocketId } from '../../src/channels/socket-id.ts';
 import type { LoopStage } from './loop-stage.ts';
 import { appWith, channel } from './values.ts';
@@ -35,9 +35,10 @@ const app: App = {
   webhooks: [{ url: 'http://localhost/', events: EVERY_EVENT, batching: true }],
 };
 const other = appWith({}, 'other');
+const limited = appWith({ memberChangesPerSecond: 2 }, 'limited');
 
 /** The apps that the loops of a contract must know. */
-const CONTRACT_APPS = [app, other];
+const CONTRACT_APPS = [app, other, limited];
 
 /** Channels with different homes, however many loops there are. */
 const ROOMS = Array.from({ length: 12 }, (_, n) => `presence-room-${n}`);
@@ -104,6 +105,32 @@ export function authorityContract(
         await cluster.settled();
         expect(at(2).receivedAfterEntry(app, room)).toEqual([]);
         expect(await at(0).authority.members(app, channel(room))).toHaveLength(2);
+      }
+    });
+
+    it('tells all loops of a user up to the limit of changes per second, and then the last change', async () => {
+      const cluster = await stage();
+      const { at } = cluster;
+      for (const room of ROOMS) {
+        for (const n of [0, 1, 2]) await at(n).join(limited, room, `watcher-${n}`);
+        await cluster.settled();
+        for (const n of [0, 1, 2]) at(n).received(limited, room);
+        for (const n of [1, 2, 1]) {
+          await at(n).join(limited, room, 'ann');
+          await at(n).leave(limited, room, 'ann');
+        }
+        const { members } = (await at(2).join(limited, room, 'ann')) as Entered;
+        expect(members.map(({ userId }) => userId)).toContain('ann');
+        await at(1).publish(limited, room, 'between');
+        await cluster.advance(1000);
+        await at(1).publish(limited, room, 'after');
+        await cluster.settled();
+        const first = ['member_added ann', 'member_removed ann', 'between'];
+        for (const loop of new Set([0, 1, 2].map(at))) {
+          const received = loop.received(limited, room);
+          expect(received).toEqual([...first, 'member_added ann', 'after']);
+        }
+        await at(2).leave(limited, room, 'ann');
       }
     });
 

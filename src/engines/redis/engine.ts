@@ -1,11 +1,9 @@
 import type { App } from '../../channels/app.ts';
 import type { Broadcaster } from '../../channels/broadcast.ts';
-import { broadcast } from '../../channels/broadcast.ts';
 import type { ChannelName, ChannelText } from '../../channels/channel-name.ts';
 import { CACHE_TTL_MS } from '../../channels/event.ts';
 import type { EventId } from '../../channels/history/event-id.ts';
 import type { HistoryPage, HistoryQuery } from '../../channels/history/page.ts';
-import { MemberChanges } from '../../channels/lifecycle/member-changes.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type {
   AppDirectory,
@@ -25,8 +23,6 @@ import type { Log, Timers } from '../../runtime/ports.ts';
 import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 import { PARTITIONS } from '../partition.ts';
-import { readMissed } from './catch-up.ts';
-import type { RedisChannel } from './channel.ts';
 import { type RedisEngineServer, ServerUnusable } from './engine-server.ts';
 import { Follows } from './follows.ts';
 import { countForgotten } from './history/count-forgotten.ts';
@@ -46,9 +42,11 @@ import { PUBLISH } from './scripts/events.ts';
 import { FORGET_HISTORY } from './scripts/histories.ts';
 import { USERS } from './scripts/queries.ts';
 import { TERMINATE } from './scripts/statements.ts';
-import { eventText, readChannelMessage, readNumbered } from './stream-message.ts';
-import { Topics } from './topics.ts';
-import type { RedisUser } from './user.ts';
+import { readMissed } from './topics/catch-up.ts';
+import type { RedisChannel } from './topics/channel.ts';
+import { eventText, readChannelMessage, readNumbered } from './topics/stream-message.ts';
+import { Topics } from './topics/topics.ts';
+import type { RedisUser } from './topics/user.ts';
 import { WebhookClaims } from './webhook-claims.ts';
 
 export interface RedisEngineOptions {
@@ -123,9 +121,8 @@ export class RedisEngine implements Authority {
 
   constructor(options: RedisEngineOptions) {
     this.options = options;
-    const { timers, webhooks, broadcaster, terminate, endResuming, meter } = options;
-    const memberChanges = new MemberChanges(timers, (sent) => broadcast(broadcaster, sent));
-    this.loop = { webhooks, broadcaster, memberChanges, terminate, endResuming, meter };
+    const { webhooks, broadcaster, terminate, endResuming, meter } = options;
+    this.loop = { webhooks, broadcaster, terminate, endResuming, meter };
     this.topics = new Topics(this.loop, (partition) => this.followsOf(partition));
     this.queries = new Queries(this.partitions);
   }

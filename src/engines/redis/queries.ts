@@ -12,7 +12,6 @@ import type {
   Member,
 } from '../../channels/ports.ts';
 import { PARTITIONS, partitionOf } from '../partition.ts';
-import { readCached } from './channel.ts';
 import { pageToRead, readHistoryPage } from './history/page.ts';
 import { rulesText } from './history/rules.ts';
 import type { Reply } from './link/reply.ts';
@@ -20,7 +19,8 @@ import type { Script } from './link/script.ts';
 import { type Partition, Unavailable } from './partition.ts';
 import { READ_HISTORY } from './scripts/histories.ts';
 import { CACHED, CHANNEL_COUNT, COUNTS, MEMBERS, PAGE } from './scripts/queries.ts';
-import { readRoster } from './stream-message.ts';
+import { readCached } from './topics/channel.ts';
+import { readRoster } from './topics/stream-message.ts';
 import { RedisWalk } from './walk.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { WebhookEvent } from '../../channels/lifecycle/webhook-event.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
-import { readUserId } from './stream-message.ts';
+import { readUserId } from './topics/stream-message.ts';
 
 export interface WebhookClaimsOptions {
   readonly apps: AppDirectory;

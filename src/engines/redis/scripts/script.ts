@@ -15,6 +15,9 @@ export const CLAIM_MS = 10_000;
  */
 const GRACE_MS = 3000;
 
+/** How long the counts of one second are kept. */
+const MEMBER_COUNTS_MS = 2000;
+
 /**
  * What all scripts share. All keys of a partition begin with `KEYS[1]`:
  *
@@ -34,7 +37,9 @@ const GRACE_MS = 3000;
  * | `U:topic`, `I:topic` | members: how many nodes hold each; sequence number and info of each |
  * | `C:app`, `A` | sorted set of the occupied channels, in the order in which they became so; the last number by app |
  * | `R:topic` | how many subscription counts were sent recently |
+ * | `RM:second:topic` | by member, how many changes there were in this second |
  * | `W` | sorted set by the time they are due: what is reported later, and webhook events that were claimed |
+ * | `WM` | the same of members whose last change is told later: topic, user. Not in `W`, because older servers would drop them |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |
  * | `KN`, `KB`, `KT` | cached events by app, their bytes by app, and `b` the bytes of all |
@@ -56,7 +61,7 @@ const PRELUDE = `
 local P, call, claims, moved, dueMs = KEYS[1], redis.call, {}, {}, -1
 -- Set by the scripts that know histories.
 local historyVacated
-local W = P .. 'W'
+local W, WM = P .. 'W', P .. 'WM'
 local function nowMs() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
 local function text(number) return string.format('%.0f', number) end
 local function has(flags, flag) return string.find(flags, flag, 1, true) ~= nil end
@@ -73,9 +78,10 @@ local function number()
   return text(call('INCR', P .. 'S'))
 end
 local function publish(topic, seq, message) return call('PUBLISH', P .. 't:' .. topic, seq .. message) end
+local function dueIn(delay) if dueMs < 0 or delay < dueMs then dueMs = delay end end
 local function later(id, delay)
   call('ZADD', W, nowMs() + delay, id)
-  if dueMs < 0 or delay < dueMs then dueMs = delay end
+  dueIn(delay)
 end
 -- A webhook event, claimed by the node that runs this.
 local function report(kind, subject)
@@ -88,13 +94,29 @@ local function refusal(node, epoch)
   if not call('ZSCORE', P .. 'L', node) then return 'fenced' end
   return nil
 end
+-- Whether loops may be told of a change of a member now. Beyond the limit of the app, only the last change is told, when it is due.
+-- One decision for all loops: if each delayed changes by its own clock, their clients would see them in different places.
+local function mayTell(topic, user, flags)
+  local limit = tonumber(string.match(flags, '%d+') or '0')
+  if limit == 0 then return true end
+  local now = nowMs()
+  local second = math.floor(now / 1000)
+  local RM = P .. 'RM:' .. text(second) .. ':' .. topic
+  local told = call('HINCRBY', RM, user, 1)
+  if told == 1 then call('PEXPIRE', RM, ${MEMBER_COUNTS_MS}, 'NX') end
+  if told <= limit then return true end
+  call('ZADD', WM, (second + 1) * 1000, topic .. '\\n' .. user)
+  dueIn((second + 1) * 1000 - now)
+  return false
+end
 -- One more node holds the member.
 local function come(topic, user, info, flags, again, socket)
   if call('HINCRBY', P .. 'U:' .. topic, user, 1) > 1 then return end
   moved[#moved + 1] = '+' .. user
-  local seq = step(topic)
+  local isTold = mayTell(topic, user, flags)
+  local seq = isTold and step(topic) or call('HGET', P .. 'T:' .. topic, '!') or '0'
   call('HSET', P .. 'I:' .. topic, user, seq .. '\\n' .. info)
-  publish(topic, seq, '+' .. socket .. '\\n' .. user .. '\\n' .. info)
+  if isTold then publish(topic, seq, '+' .. socket .. '\\n' .. user .. '\\n' .. info) end
   local subject = topic .. '\\n' .. user
   if has(flags, 'w') and call('ZREM', W, 'r' .. subject) == 0 and not again then report('a', subject) end
 end
@@ -105,7 +127,7 @@ local function go(topic, user, flags)
   call('HDEL', U, user)
   call('HDEL', P .. 'I:' .. topic, user)
   moved[#moved + 1] = '-' .. user
-  publish(topic, step(topic), '-' .. user)
+  if mayTell(topic, user, flags) then publish(topic, step(topic), '-' .. user) end
   if has(flags, 'w') then later('r' .. topic .. '\\n' .. user, ${GRACE_MS}) end
 end
 -- Changes the number of subscriptions.

@@ -23,7 +23,7 @@ return {'ok', call('GET', P .. 'E')}
  * id of the newcomer, what `historyToRead` has written for it or nothing; then for each member `+` or `-`, user id and info.
  *
  * Flags: `w` the app has webhooks, `c` it wants subscription counts, `n` it wants them as webhooks, `k` a cache channel, `m`
- * misses of it are reported. Mode: `a` stated again, so nothing is reported; `r` return the members,
+ * misses of it are reported, a number: how often per second loops are told of a member. Mode: `a` stated again, so nothing is reported; `r` return the members,
  * `t` return the transitions.
  *
  * Returns `full` and has changed nothing, or: how many statements of the node were applied; the sequence number at which the

@@ -5,8 +5,21 @@ import { CLAIM_MS, LEASE_MS, script } from './script.ts';
 const DUE_MAX = 100;
 
 const CLAIM_DUE = `
+-- Tells loops the last change of a member.
+local function tellMember(subject)
+  call('ZREM', WM, subject)
+  local at = string.find(subject, '\\n', 1, true)
+  local topic, user = string.sub(subject, 1, at - 1), string.sub(subject, at + 1)
+  -- A topic that nobody holds has no number, and nobody to tell.
+  if call('EXISTS', P .. 'T:' .. topic) == 0 then return end
+  if not mayTell(topic, user, call('HGET', P .. 'T:' .. topic, 'f') or '') then return end
+  local member = call('HGET', P .. 'I:' .. topic, user)
+  if not member then return publish(topic, step(topic), '-' .. user) end
+  publish(topic, step(topic), '+\\n' .. user .. '\\n' .. string.match(member, '^[^\\n]*\\n(.*)$'))
+end
 local function claimDue()
   local now = nowMs()
+  for _, subject in ipairs(call('ZRANGEBYSCORE', WM, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do tellMember(subject) end
   for _, id in ipairs(call('ZRANGEBYSCORE', W, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do
     local kind, rest = string.sub(id, 1, 1), string.sub(id, 2)
     if kind == 'h' then
@@ -27,8 +40,11 @@ local function claimDue()
       end
     end
   end
-  local first = call('ZRANGE', W, 0, 0, 'WITHSCORES')
-  dueMs = first[2] and math.max(0, tonumber(first[2]) - now) or -1
+  dueMs = -1
+  for _, key in ipairs({W, WM}) do
+    local first = call('ZRANGE', key, 0, 0, 'WITHSCORES')
+    if first[2] then dueIn(math.max(0, tonumber(first[2]) - now)) end
+  end
 end
 `;
 

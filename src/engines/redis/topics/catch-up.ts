@@ -1,7 +1,7 @@
+import type { Partition } from '../partition.ts';
+import { RECENT } from '../scripts/events.ts';
+import { NUMBERS } from '../scripts/queries.ts';
 import { RedisChannel } from './channel.ts';
-import type { Partition } from './partition.ts';
-import { RECENT } from './scripts/events.ts';
-import { NUMBERS } from './scripts/queries.ts';
 import type { Gap } from './sequence.ts';
 import { type Numbered, readNumbered } from './stream-message.ts';
 

@@ -1,18 +1,19 @@
-import type { App } from '../../channels/app.ts';
-import { broadcast } from '../../channels/broadcast.ts';
-import type { ChannelName } from '../../channels/channel-name.ts';
-import { type Topic, topicOf } from '../../channels/event.ts';
-import type { EventId } from '../../channels/history/event-id.ts';
-import type { CachedEvent, Entered, Entry, Exit, Member } from '../../channels/ports.ts';
-import type { Tap, TapKind } from '../../channels/watching/tap.ts';
-import { subscriptionCount } from '../../channels/wire.ts';
-import { countForgotten } from './history/count-forgotten.ts';
-import { historyToRead, readFound } from './history/found-history.ts';
-import type { Reply } from './link/reply.ts';
-import type { LoopParts } from './loop.ts';
-import type { Partition, RestateReason, Stated } from './partition.ts';
-import { ROSTER } from './scripts/queries.ts';
-import { STATE } from './scripts/statements.ts';
+import type { App } from '../../../channels/app.ts';
+import { broadcast } from '../../../channels/broadcast.ts';
+import type { ChannelName } from '../../../channels/channel-name.ts';
+import { type Topic, topicOf } from '../../../channels/event.ts';
+import type { EventId } from '../../../channels/history/event-id.ts';
+import type { CachedEvent, Entered, Entry, Exit } from '../../../channels/ports.ts';
+import type { Tap, TapKind } from '../../../channels/watching/tap.ts';
+import { subscriptionCount } from '../../../channels/wire.ts';
+import { countForgotten } from '../history/count-forgotten.ts';
+import { historyToRead, readFound } from '../history/found-history.ts';
+import type { Reply } from '../link/reply.ts';
+import type { LoopParts } from '../loop.ts';
+import type { Partition, RestateReason, Stated } from '../partition.ts';
+import { ROSTER } from '../scripts/queries.ts';
+import { STATE } from '../scripts/statements.ts';
+import { Roster } from './roster.ts';
 import { type Gap, Sequence } from './sequence.ts';
 import {
   type ChannelMessage,
@@ -74,7 +75,7 @@ export class RedisChannel implements Stated {
   private readonly unsureUsers = new Set<string>();
   private sequence = this.newSequence();
   /** The members that this loop's clients know of; only for presence channels with subscribers. */
-  private roster: Map<string, Member> | undefined;
+  private roster: Roster | undefined;
   /** Statements in flight. */
   private inFlight = 0;
   private isReading = false;
@@ -145,12 +146,8 @@ export class RedisChannel implements Stated {
     const [, number, , , cached, roster, , history] = answer;
     await new Promise<void>((resolve) => {
       sequence.answer(place, Number(number), () => {
-        if (member !== undefined) {
-          this.roster ??= readRoster(roster);
-          // Messages may have been missed, including the one about the newcomer.
-          this.add(member, socketId);
-        }
-        const members = member === undefined ? [] : [...(this.roster?.values() ?? [])];
+        if (member !== undefined) this.roster ??= this.newRoster(roster);
+        const members = member === undefined ? [] : (this.roster?.listFor(member, socketId) ?? []);
         const found = readFound(history);
         entered(
           found === undefined
@@ -182,6 +179,7 @@ export class RedisChannel implements Stated {
     this.held = held;
     if (userId !== undefined) {
       this.users.delete(userId);
+      this.roster?.left(userId);
       this.unsureUsers.add(userId);
     }
     if (held === 0) this.forget();
@@ -319,6 +317,12 @@ export class RedisChannel implements Stated {
     this.mayResume = false;
   }
 
+  private newRoster(reply: Reply | undefined): Roster {
+    const { app, channel, loop } = this;
+    const options = { app, channel: channel.text, broadcaster: loop.broadcaster };
+    return new Roster(readRoster(reply), options);
+  }
+
   private newSequence(): Sequence<ChannelMessage> {
     return new Sequence<ChannelMessage>({
       deliver: (message, isLate) => this.deliver(message, isLate),
@@ -404,6 +408,8 @@ export class RedisChannel implements Stated {
       flags += webhooks.wants(app, 'subscription_count') ? 'cn' : 'c';
     }
     if (channel.cached) flags += webhooks.wants(app, 'cache_miss') ? 'km' : 'k';
+    const { memberChangesPerSecond } = app.limits;
+    if (channel.kind === 'presence' && memberChangesPerSecond > 0) flags += memberChangesPerSecond;
     return flags;
   }
 
@@ -418,37 +424,11 @@ export class RedisChannel implements Stated {
   ): void {
     sequence.answer(place, Number(number), () => {
       if (sequence !== this.sequence) return;
-      this.compare(readRoster(roster));
       // After a loss of data, some nodes may not have repeated their statements yet.
-      const isKnown = total !== undefined && !this.partition.isIncomplete;
-      if (isKnown && this.hasCounts) this.sendCount(Number(total));
+      const { isIncomplete } = this.partition;
+      this.roster?.become(readRoster(roster), isIncomplete);
+      if (total !== undefined && !isIncomplete && this.hasCounts) this.sendCount(Number(total));
     });
-  }
-
-  /** Sends the difference between the known and the present members. */
-  private compare(members: ReadonlyMap<string, Member>): void {
-    const { roster } = this;
-    if (roster === undefined) return;
-    const before = [...roster.values()];
-    // After a loss of data, a missing member may be on a node that has not repeated its statement yet.
-    if (!this.partition.isIncomplete) {
-      for (const { userId, userInfo } of before) {
-        const now = members.get(userId);
-        if (now === undefined || now.userInfo !== userInfo) this.remove(userId);
-      }
-    }
-    for (const member of members.values()) this.add(member, undefined);
-  }
-
-  private add(member: Member, newcomer: Entry['socketId'] | undefined): void {
-    if (this.roster === undefined || this.roster.has(member.userId)) return;
-    this.roster.set(member.userId, member);
-    this.loop.memberChanges.added(this.app, this.channel, member, newcomer);
-  }
-
-  private remove(userId: string): void {
-    if (this.roster?.delete(userId) !== true) return;
-    this.loop.memberChanges.removed(this.app, this.channel, userId);
   }
 
   private sendCount(count: number): void {
@@ -472,9 +452,9 @@ export class RedisChannel implements Stated {
         return this.sendCount(message.count);
       case 'added':
         // The members that were read later include this change.
-        return isLate ? undefined : this.add(message.member, message.newcomer);
+        return isLate ? undefined : this.roster?.add(message.member, message.newcomer);
       case 'removed':
-        return isLate ? undefined : this.remove(message.userId);
+        return isLate ? undefined : this.roster?.remove(message.userId);
       default:
         return message satisfies never;
     }

@@ -1,11 +1,11 @@
-import type { App } from '../../channels/app.ts';
-import type { ChannelName } from '../../channels/channel-name.ts';
-import { topicOf } from '../../channels/event.ts';
-import { watchTopic } from '../../channels/users/watchlist-events.ts';
+import type { App } from '../../../channels/app.ts';
+import type { ChannelName } from '../../../channels/channel-name.ts';
+import { topicOf } from '../../../channels/event.ts';
+import { watchTopic } from '../../../channels/users/watchlist-events.ts';
+import type { Follows } from '../follows.ts';
+import type { LoopParts } from '../loop.ts';
+import type { Partition, Stated } from '../partition.ts';
 import { RedisChannel } from './channel.ts';
-import type { Follows } from './follows.ts';
-import type { LoopParts } from './loop.ts';
-import type { Partition, Stated } from './partition.ts';
 import { RedisUser } from './user.ts';
 
 /** The channels and users that this loop holds or watches, by their streams. */

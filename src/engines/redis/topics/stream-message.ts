@@ -1,8 +1,8 @@
-import type { Cause } from '../../channels/event.ts';
-import type { Ask } from '../../channels/live/ask.ts';
-import type { Member, Publication } from '../../channels/ports.ts';
-import type { SocketId } from '../../channels/socket-id.ts';
-import type { Reply } from './link/reply.ts';
+import type { Cause } from '../../../channels/event.ts';
+import type { Ask } from '../../../channels/live/ask.ts';
+import type { Member, Publication } from '../../../channels/ports.ts';
+import type { SocketId } from '../../../channels/socket-id.ts';
+import type { Reply } from '../link/reply.ts';
 
 /** A message of the authority about a channel. */
 export type ChannelMessage =

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
-import type { SocketId } from '../../channels/socket-id.ts';
+import type { SocketId } from '../../../channels/socket-id.ts';
 import {
   eventText,
   readChannelMessage,

@@ -1,12 +1,12 @@
-import type { App } from '../../channels/app.ts';
-import { broadcast } from '../../channels/broadcast.ts';
-import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
-import { watchlistEvents } from '../../channels/wire.ts';
-import type { Reply } from './link/reply.ts';
-import type { LoopParts } from './loop.ts';
-import type { Partition, RestateReason, Stated } from './partition.ts';
-import { USERS } from './scripts/queries.ts';
-import { SIGN } from './scripts/statements.ts';
+import type { App } from '../../../channels/app.ts';
+import { broadcast } from '../../../channels/broadcast.ts';
+import { watchChannel, watchTopic } from '../../../channels/users/watchlist-events.ts';
+import { watchlistEvents } from '../../../channels/wire.ts';
+import type { Reply } from '../link/reply.ts';
+import type { LoopParts } from '../loop.ts';
+import type { Partition, RestateReason, Stated } from '../partition.ts';
+import { USERS } from '../scripts/queries.ts';
+import { SIGN } from '../scripts/statements.ts';
 import type { Numbered } from './stream-message.ts';
 
 /**
