@@ -2,7 +2,7 @@ import type { PushInstance } from '../../../../push/model/instance.ts';
 import { readUserId, USER_ID_BYTES_MAX } from '../../../../push/model/user-id.ts';
 import { PushRefusal } from '../../../../push/refusal.ts';
 import { decodeLeniently } from '../../../request-target.ts';
-import type { Endpoint, PushAnswer, PushHead } from '../../call.ts';
+import type { Endpoint, PushAnswer, PushCall } from '../../call.ts';
 import type { EndpointContext } from '../context.ts';
 import { InstanceRates } from '../request-rate.ts';
 import { backendEndpoint } from './backend-endpoint.ts';
@@ -10,7 +10,7 @@ import { backendEndpoint } from './backend-endpoint.ts';
 /** Of one instance. Source: push protocol, §2.4. */
 const DELETIONS_PER_SECOND = 100;
 
-/** Libraries that write a space in a path as `+`. Source: push protocol, §2.4. */
+/** Libraries that write a space in a path as `+`, and a plus sign as `%2B`. Source: push protocol, §2.4. */
 const SPACE_IS_PLUS = /-(?:ruby|php|java)\b/i;
 
 /** `DELETE …/users/ID`: deletes a user with all devices. Succeeds for an unknown user. */
@@ -18,7 +18,7 @@ export function deleteUser(context: EndpointContext): Endpoint {
   const { devices, taps, guard, now, rateLimitedLog, shareRate } = context;
   const rates = new InstanceRates('user deletions', shareRate);
   return backendEndpoint(context, 'nothing', (instance, call) => {
-    const userId = call.params.rest;
+    const userId = userIdIn(call);
     const refused =
       refuseUserId(userId) ??
       rates.refuse({
@@ -27,17 +27,9 @@ export function deleteUser(context: EndpointContext): Endpoint {
         nowMs: now(),
       });
     if (refused !== undefined) return refused;
-    const spaced = withSpaces(call);
     return guard.ask(
       () => devices.deleteUser(instance.number, userId),
-      (removed) =>
-        // The literal user id is tried first, as it may contain a plus sign.
-        removed > 0 || spaced === undefined
-          ? deleted(instance, userId, removed)
-          : guard.ask(
-              () => devices.deleteUser(instance.number, spaced),
-              (removedThen) => deleted(instance, spaced, removedThen),
-            ),
+      (removed) => deleted(instance, userId, removed),
     );
   });
 
@@ -61,14 +53,14 @@ function refuseUserId(text: string): PushRefusal | undefined {
   return read.ok ? undefined : new PushRefusal('bad-request', `'User id' ${read.why}`);
 }
 
-/** The user id in the path with plus signs read as spaces; `undefined` if the library does not write spaces so. */
-function withSpaces(head: PushHead): string | undefined {
-  if (!head.path.includes('+') || !SPACE_IS_PLUS.test(head.header('x-pusher-library') ?? '')) {
-    return undefined;
-  }
+/** Reads the user id in the path, with plus signs as the library of the caller writes them. */
+function userIdIn(call: PushCall): string {
+  const { path, params } = call;
+  const isSpaced = path.includes('+') && SPACE_IS_PLUS.test(call.header('x-pusher-library') ?? '');
+  if (!isSpaced) return params.rest;
   // From the raw path: an escaped plus sign is a plus sign.
-  const start = head.path.indexOf(USERS) + USERS.length;
-  return decodeLeniently(head.path.slice(start).replaceAll('+', ' '));
+  const start = path.indexOf(USERS) + USERS.length;
+  return decodeLeniently(path.slice(start).replaceAll('+', ' '));
 }
 
 const USERS = '/users/';
