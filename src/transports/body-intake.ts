@@ -1,12 +1,15 @@
 import type { MaybePromise } from '../channels/maybe-promise.ts';
 import { FairBudget } from '../runtime/fairness/fair-budget.ts';
 import type { Clock } from '../runtime/ports.ts';
+import type { UnreadBody } from './refused-body.ts';
 
 /** Why a body was not read to its end. */
 export class BodyRefusal {
   readonly problem: 'invalid' | 'request-too-large' | 'overloaded' | 'timeout';
   readonly text: string;
   readonly headers: Readonly<Record<string, string>> | undefined;
+  /** What has not been read of a body that turned out too large. */
+  rest: UnreadBody | undefined;
 
   constructor(
     problem: BodyRefusal['problem'],
@@ -153,11 +156,18 @@ export class BodyIntake {
     const { requestBytes } = this.settings;
     const parts: Uint8Array[] = [];
     let bytes = 0;
-    for await (const part of request.body ?? []) {
+    const arriving = request.body?.[Symbol.asyncIterator]();
+    for (;;) {
+      const { done, value: part } = (await arriving?.next()) ?? { done: true };
+      if (done || part === undefined) break;
       // It has been refused in the meantime.
       if (body.isOver) return NOTHING;
       bytes += part.length;
-      if (bytes > requestBytes) return tooLarge(requestBytes);
+      if (bytes > requestBytes) {
+        const refusal = tooLarge(requestBytes);
+        refusal.rest = arriving;
+        return refusal;
+      }
       this.admitFresh();
       if (!this.reserve(body.owner, part.length)) return tooMuch();
       body.bytes += part.length;

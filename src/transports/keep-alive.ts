@@ -1,5 +1,7 @@
 import type { Server } from 'bun';
 import { after, type MaybePromise } from '../channels/maybe-promise.ts';
+import { announcedLength } from './body-intake.ts';
+import { lastAnswer, refusedBodyBounds, saysClose, unreadBodyOf } from './refused-body.ts';
 
 /** A request of `Bun.serve`. */
 export interface ServedRequest {
@@ -28,6 +30,8 @@ export class KeepAlive {
    */
   answer(served: ServedRequest, answer: MaybePromise<Response>): MaybePromise<Response> {
     return after(answer, (response) => {
+      if (response.status >= 400 && isUnread(served.request))
+        return refused(served.request, response);
       this.answered(served);
       return response;
     });
@@ -37,4 +41,23 @@ export class KeepAlive {
   answered({ request, server }: ServedRequest): void {
     server.timeout(request, this.idleSeconds);
   }
+}
+
+/** Whether a request has a body that nobody has begun to read. */
+function isUnread({ method, headers, bodyUsed }: Request): boolean {
+  if (bodyUsed || method === 'GET') return false;
+  return headers.has('transfer-encoding') || (headers.get('content-length') ?? '0') !== '0';
+}
+
+/**
+ * Bun skips an unread body, unless the connection closes: then it would break while the client is still sending. The time
+ * of the listener bounds what is skipped.
+ */
+function refused(request: Request, response: Response): Response {
+  const closes =
+    saysClose(request.headers.get('connection')) ||
+    saysClose(response.headers.get('connection')) ||
+    (announcedLength(request) ?? 0) > refusedBodyBounds.restBytes;
+  const rest = closes ? unreadBodyOf(request) : undefined;
+  return rest === undefined ? response : lastAnswer(response, rest);
 }

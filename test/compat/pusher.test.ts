@@ -420,6 +420,21 @@ for (const [runtime, command] of [
         await client.receiveNothing();
       });
 
+      it.each([3, 15])('has the answer if it sends %d MB', async (megabytes) => {
+        const body = { data: 'x'.repeat(megabytes * 1_000_000) };
+        using stranger = LibraryProcess.open(command, server, { key: 'nobody', secret: 'none' });
+        expect((await refusal(library.post({ path: '/events', body })))[0]).toBe(413);
+        expect((await refusal(library.post({ path: '/channels', body })))[0]).toBe(405);
+        expect((await refusal(library.post({ path: '/nothing', body })))[0]).toBe(404);
+        expect((await refusal(stranger.post({ path: '/batch_events', body })))[0]).toBe(413);
+      });
+
+      it('has 401 for an unknown key also if it sends a megabyte', async () => {
+        const body = { data: 'x'.repeat(1_000_000) };
+        using stranger = LibraryProcess.open(command, server, { key: 'nobody', secret: 'none' });
+        expect((await refusal(stranger.post({ path: '/events', body })))[0]).toBe(401);
+      });
+
       it('has 400 if a batch has too many events', async () => {
         const events = Array.from({ length: 11 }, () => ({ channel: 'a', name: 'b', data: 'c' }));
         expect(await refusal(library.triggerBatch(events))).toEqual([

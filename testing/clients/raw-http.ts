@@ -120,6 +120,20 @@ export class RawHttp implements AsyncDisposable {
 
   /** The next answer, or `undefined` if the connection ended without one. */
   async readOrEnd(toMethod = 'GET'): Promise<RawAnswer | undefined> {
+    const head = await this.headOrEnd();
+    if (head === undefined) return undefined;
+    const bodiless = toMethod === 'HEAD' || head.status < 200 || head.status === 204;
+    return { ...head, body: bodiless ? '' : await this.readBody(head.headers) };
+  }
+
+  /** The head of the next answer, which may not be complete yet. */
+  async readHead(): Promise<Omit<RawAnswer, 'body'>> {
+    const head = await this.headOrEnd();
+    if (head === undefined) throw new Error('The connection ended instead of an answer');
+    return head;
+  }
+
+  private async headOrEnd(): Promise<Omit<RawAnswer, 'body'> | undefined> {
     await this.waiting.until(() => this.unread.includes(HEAD_END) || this.over, 'an answer');
     const end = this.unread.indexOf(HEAD_END);
     if (end < 0) {
@@ -136,9 +150,7 @@ export class RawHttp implements AsyncDisposable {
       }),
     );
     const [version = '', status = ''] = start.split(' ');
-    const head = { version, status: Number(status), headers };
-    const bodiless = toMethod === 'HEAD' || head.status < 200 || head.status === 204;
-    return { ...head, body: bodiless ? '' : await this.readBody(headers) };
+    return { version, status: Number(status), headers };
   }
 
   /** Everything that comes until the connection ends, as it is. */

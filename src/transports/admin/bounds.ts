@@ -1,3 +1,5 @@
+import { refusedBodyBounds } from '../refused-body.ts';
+
 /** The limits of the admin listener, as the documentation lists them. */
 export const adminBounds = {
   /** The limit of connections. When one more comes, the address with the most loses one. */
@@ -18,8 +20,8 @@ export const adminBounds = {
   unreadAnswerMs: 30_000,
   /** How often it is checked whether the client of a stream may still ask. */
   accessMs: 5_000,
-  /** How much of a refused request's body is still read, and how long, so that the client sees the answer. */
-  restBytes: 1_048_576,
+  ...refusedBodyBounds,
+  /** How long a connection that sent no valid request stays open after its answer. */
   restMs: 2_000,
 };
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { lastResponse, openPort } from '../node-http.ts';
+import { Lingering } from '../refused-body.ts';
 import { type AdminAnswer, headersOf, refuse } from './answers.ts';
 import { type AdminBounds, HEAD_BYTES_MAX } from './bounds.ts';
 import { Connections } from './connections.ts';
@@ -141,9 +142,9 @@ export class AdminServer implements AsyncDisposable {
     // A client that is still sending would not see the answer if the connection were closed at once.
     response.writeHead(answer.status, { ...headers, connection: 'close' });
     response.write(answer.body);
-    const rest = setTimeout(() => response.end(), bounds.restMs);
-    response.once('close', () => clearTimeout(rest));
-    body.skip(bounds.restBytes, () => response.end());
+    const lingering = new Lingering(bounds, () => response.end());
+    response.once('close', () => lingering.stop());
+    body.dropRest(lingering);
   }
 }
 
@@ -199,18 +200,12 @@ class RequestBody {
     return promise;
   }
 
-  /** Discards the rest, and calls back at its end or after `bytesMax` bytes. */
-  skip(bytesMax: number, over: () => void): void {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    let bytes = 0;
+  /** Discards the rest. */
+  dropRest(lingering: Lingering): void {
     const { request } = this.options;
-    request.on('data', (part: Uint8Array) => {
-      bytes += part.length;
-      if (bytes > bytesMax) resolve();
-    });
-    for (const event of ['end', 'error', 'close']) request.once(event, resolve);
+    request.on('data', (part: Uint8Array) => lingering.received(part.length));
+    request.once('end', () => lingering.end());
     request.resume();
-    void promise.then(over);
   }
 }
 

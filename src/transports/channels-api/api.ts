@@ -6,6 +6,7 @@ import type { AppDirectory } from '../../channels/ports.ts';
 import { unsigned } from '../../channels/signatures/unsigned.ts';
 import { announcedLength, type BodyIntake, BodyRefusal } from '../body-intake.ts';
 import { compressionIn, describeCompressed } from '../content-encoding.ts';
+import { lastAnswer } from '../refused-body.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
 import type { Answer, Endpoint } from './call.ts';
@@ -215,10 +216,11 @@ export class ChannelsApi {
 
   private refuse(
     exchange: Exchange,
-    { problem, text, headers }: ApiRefusal | BodyRefusal,
+    refusal: ApiRefusal | BodyRefusal,
     { app, closes = false }: { readonly app?: App; readonly closes?: boolean } = {},
   ): Response {
     const { request, path, sender } = exchange;
+    const { problem, text, headers } = refusal;
     if (app !== undefined) this.note(app, exchange, new ApiRefusal(problem, text));
     const response = refuseRequest(problem, text, {
       ...headers,
@@ -230,6 +232,9 @@ export class ChannelsApi {
       { app: app?.id, address: sender() },
       { method: request.method, path, status: response.status, why: unsigned(text) },
     );
+    if (refusal instanceof BodyRefusal && refusal.rest !== undefined) {
+      return lastAnswer(response, refusal.rest);
+    }
     return response;
   }
 }

@@ -5,6 +5,7 @@ import type { ClientAddresses } from '../client-address.ts';
 import { keyOf, type PackedAddress, packAddress } from '../clients/addresses/packed-address.ts';
 import type { Clients } from '../clients/clients.ts';
 import type { KeepAlive } from '../keep-alive.ts';
+import { lastAnswer } from '../refused-body.ts';
 import type { RequestTarget } from '../request-target.ts';
 import { OPEN_TO_ALL, PREFLIGHT_HEADERS } from './headers.ts';
 import { PollOutlet, StreamOutlet } from './outlets.ts';
@@ -166,11 +167,16 @@ export class FallbackTransport {
     });
   }
 
-  private refuseBody(home: SessionHome, session: string, { problem, text }: BodyRefusal): Response {
+  private refuseBody(
+    home: SessionHome,
+    session: string,
+    { problem, text, rest }: BodyRefusal,
+  ): Response {
     // The client does not look at the status, so a lost message must end its session.
     const why: Loss = problem === 'request-too-large' ? 'too-large' : 'not-received';
     home.lost(session, why);
-    return refuse(STATUSES[problem], `${text}\n`, CLOSE);
+    const response = refuse(STATUSES[problem], `${text}\n`, CLOSE);
+    return rest === undefined ? response : lastAnswer(response, rest);
   }
 }
 

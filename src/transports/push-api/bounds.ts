@@ -1,3 +1,5 @@
+import { refusedBodyBounds } from '../refused-body.ts';
+
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
@@ -31,11 +33,7 @@ export const pushBounds = {
   unreadAnswerMs: 30_000,
   /** The interval between checks of heads, bodies and idle connections for timeouts. */
   checkMs: 1_000,
-  /** The rest of a refused request that is skipped so that its connection stays open. */
-  restBytes: MIB,
-  /** The rest of a longer refused request that is read before its connection is closed, so that the client sees the answer. */
-  lingerBytes: 16 * MIB,
-  lingerMs: 5_000,
+  ...refusedBodyBounds,
   /** How long requests in progress may take while the listener closes. */
   stopMs: 5_000,
 };

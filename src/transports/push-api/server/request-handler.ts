@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PushRefusal } from '../../../push/refusal.ts';
 import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
+import { Lingering, saysClose } from '../../refused-body.ts';
 import type { PushBounds } from '../bounds.ts';
 import { costOf, type Endpoint, type Endpoints, type PushAnswer, type PushHead } from '../call.ts';
 import { corsOf, preflightOf } from '../cors.ts';
@@ -72,7 +73,7 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
   private isShed = false;
   private isAnswered = false;
   private isFinished = false;
-  private lingering: ReturnType<typeof setTimeout> | undefined;
+  private lingering: Lingering | undefined;
 
   constructor(context: RequestContext, incoming: IncomingRequest) {
     this.context = context;
@@ -105,14 +106,14 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
     this.body.isComplete = true;
     this.connection.receiving = undefined;
     if (!this.isAnswered) this.refuse(refusal, { connection: 'close' });
-    else if (this.lingering !== undefined) this.stopLingering();
+    else if (this.lingering !== undefined) this.lingering.end();
     else this.connection.destroy();
   }
 
   connectionClosed(): void {
     this.body.isComplete = true;
     this.isAnswered = true;
-    clearTimeout(this.lingering);
+    this.lingering?.stop();
     this.finish();
   }
 
@@ -208,7 +209,7 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
     const { body } = this;
     body.receivedBytes += part.length;
     if (this.lingering !== undefined) {
-      if (body.receivedBytes > this.context.bounds.lingerBytes) this.stopLingering();
+      this.lingering.received(part.length);
     } else if (!this.isAnswered) {
       body.keep(part);
       const hasMemory = this.reserve(part.length);
@@ -221,7 +222,7 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
     this.body.isComplete = true;
     this.context.receiving.delete(this);
     if (this.connection.receiving === this) this.connection.receiving = undefined;
-    if (this.lingering !== undefined) this.stopLingering();
+    if (this.lingering !== undefined) this.lingering.end();
     else if (!this.isAnswered) this.schedule(costOf(this.body.receivedBytes), () => this.run());
   }
 
@@ -346,7 +347,12 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
   private mustLinger(isLastAnswer: boolean): boolean {
     // The rest of a small request has arrived already; otherwise its sender tries again without the answer.
     if (this.isShed && this.body.announcedBytes <= SMALL_BODY_BYTES) return false;
-    return isLastAnswer || !this.canSkipRest();
+    return isLastAnswer || this.isLastRequest() || !this.canSkipRest();
+  }
+
+  private isLastRequest(): boolean {
+    const { httpVersion, headers } = this.request;
+    return httpVersion === '1.0' || saysClose(headers.connection);
   }
 
   /** Whether the rest of a refused request is so short that the connection can stay open. */
@@ -387,11 +393,10 @@ export class RequestHandler implements ReceivingRequest, PooledRequest {
   private linger(text: string): void {
     this.response.flushHeaders();
     if (text !== '') this.response.write(text);
-    this.lingering = setTimeout(() => this.stopLingering(), this.context.bounds.lingerMs);
+    this.lingering = new Lingering(this.context.bounds, () => this.lingered());
   }
 
-  private stopLingering(): void {
-    clearTimeout(this.lingering);
+  private lingered(): void {
     this.lingering = undefined;
     this.response.end();
     this.finish();
