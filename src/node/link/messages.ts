@@ -23,7 +23,7 @@ import type {
   ConnectionQuery,
   InspectedDetails,
 } from '../../transports/clients/inspector.ts';
-import type { SessionMessage } from '../../transports/http-fallback/session-messages.ts';
+import type { SessionLinkMessage } from '../../transports/http-fallback/homes/session-links.ts';
 import type { AppTick, WatchedApp } from '../../watching/records.ts';
 import type { StartFault } from '../start-failed.ts';
 import type { LoopTotals } from './loop-totals.ts';
@@ -123,7 +123,7 @@ export type LoopPorts = readonly (MessagePort | undefined)[];
 /** From one realtime loop to another. */
 export type LoopMessage =
   /** A message between the engines of two loops. Only these messages are arrays. */
-  EngineMessage | UsageMessage | SessionMessage | LiveReportMessage;
+  EngineMessage | UsageMessage | SessionLinkMessage | LiveReportMessage;
 
 /** Answers of connections to an ask of the other loop. */
 export interface LiveReportMessage {

@@ -1,6 +1,6 @@
 import type { Usage } from '../../channels/usage/usage.ts';
 import type { MemoryAppDirectory } from '../../tenants/app-directory.ts';
-import type { SessionLinks } from '../../transports/http-fallback/session-links.ts';
+import type { SessionLinks } from '../../transports/http-fallback/homes/session-links.ts';
 import type { LoopLinks } from '../link/loop-links.ts';
 import { isOfEngine } from '../link/messages.ts';
 import type { LoopEngine } from './engine/engine.ts';

@@ -4,7 +4,7 @@ import type { Clients } from '../../transports/clients/clients.ts';
 import { drain } from '../../transports/clients/closing/drain.ts';
 import { endWith } from '../../transports/clients/closing/end.ts';
 import type { Connections } from '../../transports/clients/connections.ts';
-import { endVisit } from '../../transports/http-fallback/session-cluster.ts';
+import { endVisit } from '../../transports/http-fallback/homes/session-cluster.ts';
 import type { LoopTaps } from '../../watching/loop-taps.ts';
 import { stoppingNotice } from '../link/cluster-format.ts';
 import type { UsageReports } from './apps.ts';

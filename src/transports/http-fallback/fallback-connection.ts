@@ -33,6 +33,8 @@ export interface SessionEvents {
   ended(connection: FallbackConnection, how: SessionEnd): void;
   /** The client has the line that closes it, or will not get it. */
   closeSent(connection: FallbackConnection): void;
+  /** See `SessionHomes`. */
+  afterArrivals(run: () => void): void;
 }
 
 /**
@@ -52,6 +54,8 @@ export class FallbackConnection extends Connection {
   /** A response that has ended, and of which the socket has not taken everything. */
   private leaving: Receiver | undefined;
   private leavingProgress: Progress | undefined;
+  /** The receive request that the client has broken, if there is none since. */
+  private broken: Receiver | undefined;
   private elements: string[] = [];
   private queuedBytes = 0;
   private owesLine = false;
@@ -155,6 +159,7 @@ export class FallbackConnection extends Connection {
     if (this.isLineWritten) return receiver.end();
     const before = this.receiver;
     this.receiver = receiver;
+    this.broken = undefined;
     if (before !== undefined) this.endResponse(before);
     if (this.leaving === undefined) this.serve();
   }
@@ -164,10 +169,9 @@ export class FallbackConnection extends Connection {
     if (receiver === this.leaving) return this.left(why);
     if (receiver !== this.receiver) return;
     this.release();
-    // A client that breaks a request which it has not read to its end has given the session up. Source: §10.2.
     if (this.isOver) return;
-    if (why === 'too-slow') this.drop(why);
-    else if (why === 'lost' || !receiver.isFull) this.drop('left');
+    if (why !== undefined) this.drop(why === 'lost' ? 'left' : why);
+    else if (!receiver.isFull) this.brokenOff(receiver);
   }
 
   /** Writes queued frames, as many as the client can receive now. */
@@ -217,6 +221,17 @@ export class FallbackConnection extends Connection {
     receiver.end();
   }
 
+  /**
+   * A client that breaks a request which it has not read to its end has given the session up, unless it has sent a newer one
+   * before. Source: §10.2 and §10.3.
+   */
+  private brokenOff(receiver: Receiver): void {
+    this.broken = receiver;
+    this.events.afterArrivals(() => {
+      if (this.broken === receiver) this.drop('left');
+    });
+  }
+
   private leave(receiver: Receiver): void {
     this.leaving = receiver;
     this.leavingProgress = undefined;
@@ -240,6 +255,7 @@ export class FallbackConnection extends Connection {
 
   private end(how: SessionEnd): void {
     this.isOver = true;
+    this.broken = undefined;
     this.aloneSinceMs = this.events.timers.now();
     this.order.forget();
     this.events.ended(this, how);

@@ -57,6 +57,11 @@ export class SendOrder<Send> {
     return true;
   }
 
+  /** Whether a request with this number has arrived, as far as it is remembered. */
+  hasUsed(number: number): boolean {
+    return this.used.has(number);
+  }
+
   /** Drops all held sends: the session has ended. */
   forget(): void {
     this.held.clear();

@@ -1,138 +1,7 @@
 import { describe, expect, it } from 'bun:test';
-import { FakeTime } from '../../../testing/fake-time.ts';
-import { appWith } from '../../channels/hub.fixture.ts';
-import { ClientLibraries } from '../clients/client-libraries.ts';
-import { endWith } from '../clients/closing/end.ts';
-import { Connections } from '../clients/connections.ts';
-import { UnreadAnswers } from '../unread-answers.ts';
-import type { FallbackConnection } from './fallback-connection.ts';
-import type { Outlet } from './receiver.ts';
-import { ResponseEnd } from './response-end.ts';
-import { Sessions } from './sessions.ts';
+import { app, loop } from './sessions.fixture.ts';
 
 /** Source: HTTP transports, §6.3, §9, §10.2 and §14. */
-
-const app = appWith();
-
-/** A response that keeps what is written to it. The socket takes it at once, unless `waiting` is set. */
-class FakeOutlet implements Outlet {
-  readonly written: string[] = [];
-  readonly over = new ResponseEnd();
-  waiting = 0;
-  onWrite: () => void = () => undefined;
-  private readonly isStream: boolean;
-
-  constructor(isStream: boolean) {
-    this.isStream = isStream;
-  }
-
-  write(lines: string): void {
-    this.written.push(lines);
-    this.onWrite();
-    if (!this.isStream && this.waiting === 0) this.over.ended();
-  }
-
-  end(): void {
-    this.written.push('(ended)');
-    if (this.waiting === 0) this.over.ended();
-  }
-
-  break(): void {
-    this.written.push('(broken)');
-  }
-
-  waitingBytes(): number {
-    return this.waiting;
-  }
-
-  /** What was written since the last call. */
-  news(): string {
-    return this.written.splice(0).join('');
-  }
-}
-
-function loop({
-  connectionsMax = 100,
-  sendBufferBytes = 1000,
-  places = Infinity,
-  busyShare = 0,
-} = {}) {
-  const time = new FakeTime();
-  const opened: FallbackConnection[] = [];
-  const ended: string[] = [];
-  const heard: string[] = [];
-  const forgotten: string[] = [];
-  const turns: (() => void)[] = [];
-  let made = 0;
-  const unreadAnswers = new UnreadAnswers(100_000, time);
-  const sessions = new Sessions({
-    clients: {
-      mayConnect: () => true,
-      wouldRefuse: () => false,
-      refuse: (connection, { problem }) => endWith(connection, problem),
-      takePlace: () => --places >= 0,
-      releasePlace: () => undefined,
-      makeRoomFor: () => undefined,
-      endForRoom: (connection) => endWith(connection, 'server-over-capacity'),
-      open(connection) {
-        opened.push(connection as FallbackConnection);
-        connection.send('established');
-      },
-      noteActivity: () => undefined,
-      libraries: new ClientLibraries(),
-      received: (_, frame) => void heard.push(frame),
-      receivedControl: () => undefined,
-      closed(connection) {
-        ended.push(String(connection.firstHalf));
-        return false;
-      },
-      closedTooSlow: () => void ended.push('too slow'),
-    },
-    apps: { byKey: (key) => (key === 'key' ? app : undefined), byId: () => app },
-    connections: Object.assign(new Connections(), { newFirstHalf: () => ++made }),
-    connectionsMax,
-    sendBufferBytes,
-    unread: unreadAnswers,
-    timers: time,
-    afterTurn: (run) => void turns.push(run),
-    busyShare: () => busyShare,
-    log: { info: () => undefined },
-    meter: { count: () => undefined },
-    onForgotten: (session) => void forgotten.push(session),
-  });
-  let number = 0;
-  const receive = (session: string, isStream: boolean, address = 1, again = ++number) => {
-    const outlet = new FakeOutlet(isStream);
-    const request = { session, key: 'key', query: 'protocol=7', isStream, address };
-    outlet.over.passTo(sessions.receive({ ...request, number: again }, outlet));
-    return Object.assign(outlet, { gone: outlet.over.ended });
-  };
-  return {
-    time,
-    sessions,
-    opened,
-    ended,
-    heard,
-    forgotten,
-    unreadAnswers,
-    stream: (session: string, address?: number) => receive(session, true, address),
-    poll: (session: string, address?: number) => receive(session, false, address),
-    /** The request that was sent `before` requests ago, as a browser or a proxy repeats it. */
-    repeat: (session: string, isStream: boolean, before = 0) =>
-      receive(session, isStream, 1, number - before),
-    /** Lets turns of the loop pass until nothing is left to write. */
-    turn() {
-      for (const run of turns.splice(0)) run();
-    },
-    /** Lets time pass, and checks the sessions once a second. */
-    async pass(seconds: number) {
-      for (let n = 0; n < seconds; n++) {
-        await time.advance(1000);
-        sessions.check();
-      }
-    },
-  };
-}
 
 describe('a stream', () => {
   it('has all messages of one turn in one line', () => {
@@ -328,7 +197,7 @@ describe('a response that its client has not taken', () => {
     const second = poll('a');
     opened[0]?.send('second');
     turn();
-    return { ...stage, first, second, connection: opened[0] };
+    return Object.assign(stage, { first, second, connection: opened[0] });
   }
 
   it.each([true, false])('keeps the next one waiting, as a stream: %p', (isStream) => {
@@ -487,7 +356,7 @@ describe('a receive request that is sent again', () => {
     poll('of another page');
     poll('a');
 
-    expect(repeat('a', false, 1).news()).toBe(LOST);
+    expect(repeat('a', false, 1).news()).toBe('(ended)');
     expect(repeat('a', false).news()).toBe('o\n(ended)');
     expect(opened).toHaveLength(0);
   });

@@ -1,9 +1,9 @@
 import type { App } from '../../channels/app.ts';
-import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
+import { after } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import type { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
 import type { Timers } from '../../runtime/ports.ts';
-import { addressOf, type PackedAddress } from '../clients/addresses/packed-address.ts';
+import { addressOf } from '../clients/addresses/packed-address.ts';
 import { admitKey } from '../clients/admission.ts';
 import type { Clients, RefusedClient } from '../clients/clients.ts';
 import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
@@ -18,6 +18,7 @@ import {
   type SessionEvents,
 } from './fallback-connection.ts';
 import { FlushTurns } from './flush-turns.ts';
+import type { LocalSessions, Loss, ReceiveRequest, SendRequest } from './homes/session-home.ts';
 import { closeLine, OPENED } from './lines.ts';
 import { type Outlet, Receiver } from './receiver.ts';
 import { RecentSessions } from './recent-sessions.ts';
@@ -28,53 +29,6 @@ const ALONE_MS = 10_000;
 
 /** A response that is silent for this long gets a line: proxies cut from 30 s on. Milliseconds. Source: §9. */
 const SILENT_MS = 25_000;
-
-/** A request that receives messages of a session. */
-export interface ReceiveRequest {
-  /** See `SessionPath`. */
-  readonly session: string;
-  readonly key: string;
-  readonly query: string;
-  readonly isStream: boolean;
-  /** Its place among the requests of the page. */
-  readonly number: number | undefined;
-  readonly address: PackedAddress;
-}
-
-/** A request with messages of a client. */
-export interface SendRequest extends Send {
-  readonly session: string;
-  readonly number: number | undefined;
-}
-
-/** The sessions of one loop, for other loops. */
-export type LocalSessions = Pick<
-  Sessions,
-  'receive' | 'appOf' | 'send' | 'lost' | 'has' | 'names' | 'mayOpen'
->;
-
-/** Why messages of a client were not taken. */
-export type Loss = 'too-large' | 'not-received';
-
-/** Where a session lives: on this loop, or behind a link to another one. */
-export interface SessionHome {
-  /** Answers through the outlet. Returns what must be called when the response has ended. */
-  receive(request: ReceiveRequest, outlet: Outlet): ResponseEnded;
-  /** Returns the id of the session's app; `undefined`: no such session is open. */
-  appOf(session: string): string | undefined | Promise<string | undefined>;
-  /** Takes messages; those of an unknown session are lost. */
-  send(request: SendRequest): void;
-  /** Ends a session whose client sent messages that were refused: the client does not look at the status. */
-  lost(session: string, why: Loss): void;
-}
-
-/** Locates sessions. */
-export interface SessionHomes {
-  /** Returns who answers a receive request; the session may be new. Never rejects. */
-  receivingAt(request: ReceiveRequest): MaybePromise<SessionHome>;
-  /** Returns who may know a session; `undefined`: it is known nowhere. `address`: whose request it is. Never rejects. */
-  knowing(session: string, address: PackedAddress): MaybePromise<SessionHome | undefined>;
-}
 
 /** A receive request that may open a session. */
 interface Opening {
@@ -122,6 +76,8 @@ export interface SessionsOptions {
   readonly meter: SessionMeter;
   /** Called when a session is not known here any more, or was not opened although it might have been. */
   readonly onForgotten?: (session: string) => void;
+  /** See `SessionHomes`. */
+  readonly afterArrivals: (run: () => void) => void;
 }
 
 /** Counts opened sessions by their transport. */
@@ -134,7 +90,7 @@ export interface SessionMeter {
 }
 
 /** The sessions that live on this loop. */
-export class Sessions implements SessionHome, SessionEvents {
+export class Sessions implements LocalSessions, SessionEvents {
   readonly timers: Timers;
   private readonly options: SessionsOptions;
   private readonly clients: SessionClients;
@@ -149,6 +105,8 @@ export class Sessions implements SessionHome, SessionEvents {
   /** Those that are connections, to find who must make room. */
   private readonly own: Connections;
   private readonly flushTurns: FlushTurns;
+  /** Sessions whose first request waits for a place, with the later requests of each. */
+  private readonly placing = new Map<string, (() => void)[]>();
   /** What waits for closed sessions, which are no connections any more. */
   private readonly unread = new Map<FallbackConnection, UnreadAnswer>();
   private isStopping = false;
@@ -177,11 +135,23 @@ export class Sessions implements SessionHome, SessionEvents {
   }
 
   receive(request: ReceiveRequest, outlet: Outlet): ResponseEnded {
+    const earlier = this.placing.get(request.session);
+    if (earlier === undefined) return this.receiveNow(request, outlet);
+    // One of two first requests opens the session, and the other one continues it.
+    const end = new ResponseEnd();
+    earlier.push(() => {
+      if (!end.isOver) end.passTo(this.receive(request, outlet));
+    });
+    return end.ended;
+  }
+
+  private receiveNow(request: ReceiveRequest, outlet: Outlet): ResponseEnded {
     const { session, isStream, number } = request;
     const receiver = new Receiver(outlet, { isStream, nowMs: this.timers.now() });
     const ungreeted: Opening = { request, receiver, isGreeted: false };
     const known = this.open.get(session);
     if (known !== undefined) return this.receiveAgain(known, ungreeted);
+    if (isOlder(number, this.halfOpen.numberOf(session))) return overtaken(receiver);
     if (this.isLate(request)) {
       this.writeRefusal(ungreeted, 'message-lost');
       return nothing;
@@ -196,11 +166,15 @@ export class Sessions implements SessionHome, SessionEvents {
     const app = this.admit(opening);
     if (app === undefined) return nothing;
     const end = new ResponseEnd();
+    const later: (() => void)[] = [];
+    this.placing.set(session, later);
     void after(this.clients.takePlace(app), (hasPlace) => {
+      this.placing.delete(session);
       // The client may have disconnected in the meantime, and the app may have been changed.
       if (!end.isOver && this.admit(opening) === app)
         end.passTo(this.placed(opening, app, hasPlace));
       else if (hasPlace) this.clients.releasePlace(app);
+      for (const receive of later) receive();
       if (!this.has(session)) this.forgotten(session);
     });
     return end.ended;
@@ -208,7 +182,12 @@ export class Sessions implements SessionHome, SessionEvents {
 
   /** Whether a session is known here, open or not. */
   has(session: string): boolean {
-    return this.open.has(session) || this.halfOpen.has(session) || this.over.has(session);
+    return (
+      this.open.has(session) ||
+      this.placing.has(session) ||
+      this.halfOpen.has(session) ||
+      this.over.has(session)
+    );
   }
 
   /** The sessions that are open, or that have closed a moment ago. */
@@ -303,12 +282,15 @@ export class Sessions implements SessionHome, SessionEvents {
     this.remove(connection);
   }
 
+  afterArrivals(run: () => void): void {
+    this.options.afterArrivals(run);
+  }
+
   /**
    * Whether a receive request is a copy that arrives late. If it opened the session again, the client's next request would
    * continue there: without a subscription, and without an `o` that says so.
    */
   private isLate({ session, number, isStream }: ReceiveRequest): boolean {
-    if (isOlder(number, this.halfOpen.numberOf(session))) return true;
     const last = this.over.numberOf(session);
     // A client may wait for a copy of its last stream. That answer begins with `o`.
     return isStream ? isOlder(number, last) : isRepeated(number, last);
@@ -317,9 +299,14 @@ export class Sessions implements SessionHome, SessionEvents {
   private receiveAgain(connection: FallbackConnection, opening: Opening): ResponseEnded {
     const { receiver } = opening;
     const { number } = opening.request;
-    if (isRepeated(number, connection.lastReceive)) {
+    const { order, lastReceive } = connection;
+    if (isRepeated(number, lastReceive)) {
+      if (number !== undefined && number !== lastReceive && !order.hasUsed(number)) {
+        order.receiving(number);
+        return overtaken(receiver);
+      }
       // What was written to the last one may be lost. Those before were read, or there would be no later one.
-      if (number === connection.lastReceive) this.forget(connection);
+      if (number === lastReceive) this.forget(connection);
       this.writeRefusal(opening, 'message-lost');
       return nothing;
     }
@@ -327,7 +314,7 @@ export class Sessions implements SessionHome, SessionEvents {
     this.clients.noteActivity(connection);
     // Requests that replace one another cost the server more than the client.
     if (connection.isReceiving) this.clients.receivedControl(connection, 0);
-    connection.order.receiving(number);
+    order.receiving(number);
     connection.attach(receiver);
     return (why) => connection.detach(receiver, why);
   }
@@ -473,6 +460,12 @@ export class Sessions implements SessionHome, SessionEvents {
   private forgotten(session: string): void {
     this.options.onForgotten?.(session);
   }
+}
+
+/** Ends a receive request that has arrived behind a newer one of its session, which the client reads. */
+function overtaken(receiver: Receiver): ResponseEnded {
+  receiver.end();
+  return nothing;
 }
 
 /** Whether a browser or a proxy has sent a receive request again: a client counts its requests up, one after the other. */

@@ -8,11 +8,11 @@ import type { KeepAlive } from '../keep-alive.ts';
 import { lastAnswer } from '../refused-body.ts';
 import type { RequestTarget } from '../request-target.ts';
 import { OPEN_TO_ALL, PREFLIGHT_HEADERS } from './headers.ts';
+import type { Loss, ReceiveRequest, SessionHome, SessionHomes } from './homes/session-home.ts';
 import { PollOutlet, StreamOutlet } from './outlets.ts';
 import { readMessages } from './read-messages.ts';
 import { ResponseEnd } from './response-end.ts';
 import { numberOf, readSessionPath, type SessionPath } from './session-path.ts';
-import type { Loss, ReceiveRequest, SessionHome, SessionHomes } from './sessions.ts';
 
 /** Counts requests with messages for unknown sessions. */
 export interface FallbackMeter {

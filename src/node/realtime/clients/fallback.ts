@@ -5,8 +5,8 @@ import type { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.t
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
 import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
 import type { Clients } from '../../../transports/clients/clients.ts';
-import { SessionCluster } from '../../../transports/http-fallback/session-cluster.ts';
-import { SessionLinks } from '../../../transports/http-fallback/session-links.ts';
+import { SessionCluster } from '../../../transports/http-fallback/homes/session-cluster.ts';
+import { SessionLinks } from '../../../transports/http-fallback/homes/session-links.ts';
 import { Sessions } from '../../../transports/http-fallback/sessions.ts';
 import type { UnreadAnswers } from '../../../transports/unread-answers.ts';
 import type { LoopLinks } from '../../link/loop-links.ts';
@@ -39,6 +39,7 @@ export function openFallbackSessions(options: FallbackSessionsOptions): Fallback
   const { settings, links, bus, clients, apps, audience, unread, rateLimitedLog, meter } = options;
   const { sendBufferBytes } = settings;
   const timers = monotonicTimers;
+  const afterTurn = (run: () => void) => void setImmediate(run);
   const sessions = new Sessions({
     clients,
     apps,
@@ -47,11 +48,12 @@ export function openFallbackSessions(options: FallbackSessionsOptions): Fallback
     sendBufferBytes,
     unread,
     timers,
-    afterTurn: (run) => void setImmediate(run),
+    afterTurn,
     busyShare: (nowMs) => audience.loopShare.at(nowMs),
     log: rateLimitedLog,
     meter,
     onForgotten: (session) => bus?.release(session),
+    afterArrivals: (run) => (cluster ?? sessionLinks).afterArrivals(run),
   });
   const sessionLinks = new SessionLinks({
     loop: links.index,
@@ -60,6 +62,7 @@ export function openFallbackSessions(options: FallbackSessionsOptions): Fallback
     send: (loop, message) => links.send(loop, message),
     sendBufferBytes,
     timers,
+    afterTurn,
   });
   const wouldRefuse: Clients['wouldRefuse'] = (address) => clients.wouldRefuse(address);
   const cluster =

@@ -1,20 +1,26 @@
-import type { Timers } from '../../runtime/ports.ts';
+import type { Timers } from '../../../runtime/ports.ts';
+import { Arrivals, type ArrivalsMessage } from './arrivals.ts';
 import { HomeServer } from './home-server.ts';
 import { RemoteHome } from './remote-home.ts';
+import type { LocalSessions, ReceiveRequest, SessionHome, SessionHomes } from './session-home.ts';
 import { isQuestion, type SessionMessage } from './session-messages.ts';
-import type { ReceiveRequest, SessionHome, SessionHomes, Sessions } from './sessions.ts';
+
+/** From one loop of this process to another. */
+export type SessionLinkMessage = SessionMessage | ArrivalsMessage;
 
 export interface SessionLinksOptions {
   /** The number of this loop, and of all loops. */
   readonly loop: number;
   readonly loops: number;
   /** Those of this loop. */
-  readonly sessions: Sessions;
-  /** Sends a message to another loop. */
-  readonly send: (loop: number, message: SessionMessage) => void;
+  readonly sessions: LocalSessions;
+  /** Sends a message to another loop. Messages arrive in order. */
+  readonly send: (loop: number, message: SessionLinkMessage) => void;
   readonly sendBufferBytes: number;
   /** Monotonic. */
   readonly timers: Timers;
+  /** Runs something once the loop has handled everything that arrived in this turn. */
+  readonly afterTurn: (run: () => void) => void;
 }
 
 /**
@@ -25,9 +31,10 @@ export class SessionLinks implements SessionHomes {
   private readonly options: SessionLinksOptions;
   private readonly homes: readonly (RemoteHome | undefined)[];
   private readonly servers: readonly HomeServer[];
+  private readonly arrivals: Arrivals;
 
   constructor(options: SessionLinksOptions) {
-    const { loop, loops, sessions, send, sendBufferBytes, timers } = options;
+    const { loop, loops, sessions, send, sendBufferBytes, timers, afterTurn } = options;
     this.options = options;
     const all = Array.from({ length: loops }, (_, index) => index);
     this.homes = all.map((index) =>
@@ -37,12 +44,13 @@ export class SessionLinks implements SessionHomes {
             ask: (question) => send(index, { type: 'session', ...question }),
             sendBufferBytes,
             timers,
-            instead: sessions,
           }),
     );
     this.servers = all.map(
       (index) => new HomeServer(sessions, (answer) => send(index, { type: 'session', ...answer })),
     );
+    const others = all.filter((index) => index !== loop);
+    this.arrivals = new Arrivals({ others, send, afterTurn });
   }
 
   receivingAt({ session }: ReceiveRequest): SessionHome {
@@ -59,8 +67,13 @@ export class SessionLinks implements SessionHomes {
     return this.homes[Number(Bun.hash.crc32(session)) % loops] ?? sessions;
   }
 
-  receive(from: number, message: SessionMessage): void {
-    if (isQuestion(message)) this.servers[from]?.asked(message);
+  afterArrivals(run: () => void): void {
+    this.arrivals.after(run);
+  }
+
+  receive(from: number, message: SessionLinkMessage): void {
+    if ('arrivals' in message) this.arrivals.receive(from, message);
+    else if (isQuestion(message)) this.servers[from]?.asked(message);
     else this.homes[from]?.answered(message);
   }
 

@@ -1,12 +1,15 @@
-import type { Outlet } from './receiver.ts';
-import type { ResponseEnded } from './response-end.ts';
+import { KEEP_ALIVE } from '../lines.ts';
+import type { Outlet } from '../receiver.ts';
+import type { ResponseEnded } from '../response-end.ts';
+import type { LocalHome } from './session-home.ts';
 import type { SessionAnswer, SessionQuestion } from './session-messages.ts';
-import type { LocalSessions } from './sessions.ts';
 
 /** A response that another loop writes. */
 class RemoteOutlet implements Outlet {
   /** Waiting bytes that the other loop has reported; of the answer to a poll all at first. */
   bytes = 0;
+  /** How many times messages were written. */
+  written = 0;
   private readonly answer: (answer: SessionAnswer) => void;
   private readonly request: number;
   private readonly isPoll: boolean;
@@ -22,6 +25,7 @@ class RemoteOutlet implements Outlet {
 
   write(lines: string): void {
     if (this.isPoll) this.bytes = lines.length;
+    if (lines !== KEEP_ALIVE) this.written++;
     this.answer({ answer: 'write', request: this.request, lines });
   }
 
@@ -40,12 +44,12 @@ class RemoteOutlet implements Outlet {
 
 /** Answers another loop that has requests of clients whose sessions live on this one. */
 export class HomeServer {
-  private readonly home: LocalSessions;
+  private readonly home: LocalHome;
   private readonly answer: (answer: SessionAnswer) => void;
   private readonly receiving = new Map<number, { outlet: RemoteOutlet; ended: ResponseEnded }>();
 
   /** `answer` sends a message to the other loop. */
-  constructor(home: LocalSessions, answer: (answer: SessionAnswer) => void) {
+  constructor(home: LocalHome, answer: (answer: SessionAnswer) => void) {
     this.home = home;
     this.answer = answer;
   }
@@ -57,7 +61,7 @@ export class HomeServer {
 
   /** Messages of the other loop may be missing, so its requests in progress are abandoned. */
   lost(): void {
-    for (const { ended } of this.receiving.values()) ended();
+    for (const { ended } of this.receiving.values()) ended('lost');
     this.receiving.clear();
   }
 
@@ -71,9 +75,12 @@ export class HomeServer {
         return;
       }
       case 'ended': {
-        const { request, why } = question;
-        this.receiving.get(request)?.ended(why);
+        const { request, why, written } = question;
+        const remote = this.receiving.get(request);
+        if (remote === undefined) return;
         this.receiving.delete(request);
+        const isLost = written !== undefined && written < remote.outlet.written;
+        remote.ended(isLost ? 'lost' : why);
         return;
       }
       case 'waiting': {

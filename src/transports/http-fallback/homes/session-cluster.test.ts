@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'bun:test';
-import { FakeTime } from '../../../testing/fake-time.ts';
-import type { Outlet } from './receiver.ts';
-import type { ResponseEnded } from './response-end.ts';
+import { FakeTime } from '../../../../testing/fake-time.ts';
+import type { Outlet } from '../receiver.ts';
+import type { ResponseEnded } from '../response-end.ts';
 import {
   endVisit,
   type SessionBus,
   type SessionBusListener,
   SessionCluster,
 } from './session-cluster.ts';
-import type { Loss, ReceiveRequest, SendRequest } from './sessions.ts';
+import type { Loss, ReceiveRequest, SendRequest } from './session-home.ts';
 
 /** Source: HTTP transports, §14.8. */
 
@@ -80,7 +80,22 @@ function loops(...names: readonly string[]) {
   const time = new FakeTime();
   const claims = new Map<string, string>();
   const listeners = new Map<string, SessionBusListener>();
-  const state = { isAway: false, dead: new Set<string>(), questions: 0, isRefused: false };
+  const state = {
+    isAway: false,
+    dead: new Set<string>(),
+    questions: 0,
+    isRefused: false,
+    held: undefined as (() => void)[] | undefined,
+    /** Keeps all messages on their way. */
+    hold() {
+      state.held = [];
+    },
+    release() {
+      const held = state.held ?? [];
+      state.held = undefined;
+      for (const deliver of held) deliver();
+    },
+  };
   const asked = <T>(answer: () => T): Promise<T> => {
     state.questions++;
     return state.isAway ? Promise.reject(new Error('away')) : Promise.resolve(answer());
@@ -100,8 +115,10 @@ function loops(...names: readonly string[]) {
       renew: (all) => asked(() => all.forEach((session) => void claims.set(session, self))),
       release: (session) => void claims.delete(session),
       send(to, text) {
+        const deliver = () => listeners.get(to)?.onMessage(self, text);
         if (state.dead.has(to)) queueMicrotask(() => listeners.get(self)?.onLoss(to));
-        else listeners.get(to)?.onMessage(self, text);
+        else if (state.held === undefined) deliver();
+        else state.held.push(deliver);
       },
       listen: (listener) => void listeners.set(self, listener),
     };
@@ -238,7 +255,7 @@ describe('a session', () => {
 
     await b.receive('s');
     a.listener()?.onLoss(undefined);
-    expect(a.sessions.log).toEqual(['ended', 'ended']);
+    expect(a.sessions.log).toEqual(['ended', 'ended: lost']);
   });
 
   it('is broken on other loops once these know that its own has died', async () => {
@@ -255,11 +272,11 @@ describe('a session', () => {
     expect(claims.get('s')).toBe('b');
   });
 
-  it('begins anew on another loop if its own does not answer for a second', async () => {
+  it('begins anew on another loop if its own does not answer for 5 s', async () => {
     const { b, claims, time } = pair();
     claims.set('s', 'nobody');
     const outlet = await b.receive('s');
-    await time.advance(999);
+    await time.advance(4999);
     expect(b.sessions.known.has('s')).toBe(false);
     await time.advance(1);
     expect(b.sessions.known.has('s')).toBe(true);
@@ -270,13 +287,40 @@ describe('a session', () => {
     expect(b.sessions.log).toEqual(['ended']);
   });
 
-  it('is unknown if its loop does not answer for a second', async () => {
-    const { b, claims, time } = pair();
-    claims.set('s', 'nobody');
+  it('is unknown if its loop does not answer for 5 s, and is told that a message of its client is lost', async () => {
+    const { a, b, state, time } = pair();
+    await a.receive('s');
     const home = await b.cluster.knowing('s', ADDRESS);
+    state.hold();
     const app = home?.appOf('s');
-    await time.advance(1000);
+    await time.advance(5000);
     expect(await app).toBeUndefined();
+    state.release();
+    expect(a.sessions.log).toEqual(['not-received: s']);
+  });
+
+  it('is notified if messages that it wrote to another loop were not sent', async () => {
+    const { a, b, state } = pair();
+    await a.receive('s');
+    const read = await b.receive('s');
+    a.sessions.outlets[1]?.write('one\n');
+    read.onEnd();
+    const broken = await b.receive('s');
+    state.hold();
+    a.sessions.outlets[2]?.write('two\n');
+    broken.onEnd();
+    state.release();
+    expect(a.sessions.log).toEqual(['ended', 'ended: lost']);
+  });
+
+  it('is claimed again if it opens for a loop that has found its earlier claim', async () => {
+    const { a, b, claims } = pair();
+    claims.set('s', 'a');
+    const opened = b.receive('s');
+    claims.delete('s');
+    await opened;
+    expect(a.sessions.known.has('s')).toBe(true);
+    expect(claims.get('s')).toBe('a');
   });
 
   it('is broken within 6 s if its loop has died', async () => {

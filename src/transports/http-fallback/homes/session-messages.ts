@@ -1,5 +1,5 @@
-import type { ResponseLoss } from './response-end.ts';
-import type { Loss, ReceiveRequest, SendRequest } from './sessions.ts';
+import type { ResponseLoss } from '../response-end.ts';
+import type { Loss, ReceiveRequest, SendRequest } from './session-home.ts';
 
 /**
  * The messages between the loop where a session lives and a loop that has a request of its client. `request` is the
@@ -10,8 +10,16 @@ export type SessionMessage = { readonly type: 'session' } & (SessionQuestion | S
 /** To the loop where the session lives. */
 export type SessionQuestion =
   | { readonly ask: 'receive'; readonly request: number; readonly receive: ReceiveRequest }
-  /** The response has ended; `why`: unless the socket has taken all of it. */
-  | { readonly ask: 'ended'; readonly request: number; readonly why?: ResponseLoss }
+  /**
+   * The response has ended; `why`: unless the socket has taken all of it. `written`: how many times messages were written
+   * to it; servers of 0.1 do not say so.
+   */
+  | {
+      readonly ask: 'ended';
+      readonly request: number;
+      readonly why?: ResponseLoss;
+      readonly written?: number;
+    }
   /** Bytes that the client has not taken yet. */
   | { readonly ask: 'waiting'; readonly request: number; readonly bytes: number }
   | { readonly ask: 'app-of'; readonly request: number; readonly session: string }

@@ -1,11 +1,15 @@
-import type { Timers } from '../../runtime/ports.ts';
-import type { Outlet } from './receiver.ts';
-import { ResponseEnd, type ResponseEnded } from './response-end.ts';
+import type { Timers } from '../../../runtime/ports.ts';
+import { KEEP_ALIVE } from '../lines.ts';
+import type { Outlet } from '../receiver.ts';
+import { ResponseEnd, type ResponseEnded } from '../response-end.ts';
+import type { Loss, ReceiveRequest, SendRequest, SessionHome } from './session-home.ts';
 import type { SessionAnswer, SessionQuestion } from './session-messages.ts';
-import type { Loss, ReceiveRequest, SendRequest, SessionHome } from './sessions.ts';
 
-/** How long the home has to confirm that it has a request. Milliseconds. */
-const SILENT_MS = 1000;
+/**
+ * How long a home on another server has to confirm that it has a request. A busy one must not lose its sessions to others.
+ * Milliseconds.
+ */
+const SILENT_MS = 5000;
 
 /**
  * How often this loop sends a message to a home that has its requests: the bus reports if nobody received it.
@@ -31,6 +35,8 @@ interface Remote {
   writtenAtMs: number;
   /** Waiting bytes that the home knows of. */
   reportedBytes: number;
+  /** How many times messages were written. */
+  written: number;
   /** Whether the home has written all of the response. */
   isComplete: boolean;
 }
@@ -41,15 +47,20 @@ export interface RemoteHomeOptions {
   readonly sendBufferBytes: number;
   /** Monotonic. */
   readonly timers: Timers;
-  /** Answers a request instead of a home that does not. */
-  readonly instead: SessionHome;
+  /** Answers a request instead of a home that does not; `undefined`: it always answers, since it is of this process. */
+  readonly instead?: SessionHome;
+}
+
+interface AskedApp {
+  readonly answer: (app: string | undefined) => void;
+  readonly giveUp: () => void;
 }
 
 /** The sessions on another loop, for requests of their clients that have come to this loop. */
 export class RemoteHome implements SessionHome {
   private readonly options: RemoteHomeOptions;
   private readonly receiving = new Map<number, Remote>();
-  private readonly asked = new Map<number, (app: string | undefined) => void>();
+  private readonly asked = new Map<number, AskedApp>();
   private askedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RemoteHomeOptions) {
@@ -78,11 +89,11 @@ export class RemoteHome implements SessionHome {
     const beginAnew = () => {
       cancelWait();
       if (!this.receiving.delete(request)) return;
-      ask({ ask: 'ended', request });
-      elsewhere.passTo(instead.receive(receive, outlet));
+      ask({ ask: 'ended', request, written: 0 });
+      if (instead !== undefined) elsewhere.passTo(instead.receive(receive, outlet));
     };
-    const cancelWait = timers.after(SILENT_MS, beginAnew);
-    this.receiving.set(request, {
+    const cancelWait = this.whenSilent(beginAnew);
+    const remote: Remote = {
       outlet,
       isPoll: !receive.isStream,
       cancelWait,
@@ -90,24 +101,34 @@ export class RemoteHome implements SessionHome {
       isReceived: false,
       writtenAtMs: timers.now(),
       reportedBytes: 0,
+      written: 0,
       isComplete: false,
-    });
+    };
+    this.receiving.set(request, remote);
     ask({ ask: 'receive', request, receive });
     return (why) => {
       cancelWait();
-      if (this.receiving.delete(request)) ask({ ask: 'ended', request, ...(why && { why }) });
-      else elsewhere.ended(why);
+      if (!this.receiving.delete(request)) return elsewhere.ended(why);
+      ask({ ask: 'ended', request, written: remote.written, ...(why && { why }) });
     };
   }
 
   appOf(session: string): Promise<string | undefined> {
-    const { ask, timers } = this.options;
+    const { ask } = this.options;
     const request = ++lastRequest;
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
-    const cancelWait = timers.after(SILENT_MS, () => this.answerApp(request, undefined));
-    this.asked.set(request, (app) => {
-      cancelWait();
-      resolve(app);
+    const giveUp = () => {
+      // The client does not look at the status, and its message is lost.
+      this.lost(session, 'not-received');
+      this.answerApp(request, undefined);
+    };
+    const cancelWait = this.whenSilent(giveUp);
+    this.asked.set(request, {
+      giveUp,
+      answer(app) {
+        cancelWait();
+        resolve(app);
+      },
     });
     ask({ ask: 'app-of', request, session });
     return promise;
@@ -144,7 +165,7 @@ export class RemoteHome implements SessionHome {
       if (isReceived) outlet.break();
       else beginAnew();
     }
-    for (const request of [...this.asked.keys()]) this.answerApp(request, undefined);
+    for (const { giveUp } of [...this.asked.values()]) giveUp();
   }
 
   /**
@@ -168,13 +189,19 @@ export class RemoteHome implements SessionHome {
   }
 
   private answerApp(request: number, app: string | undefined): void {
-    const resolve = this.asked.get(request);
+    const asked = this.asked.get(request);
     this.asked.delete(request);
-    resolve?.(app);
+    asked?.answer(app);
+  }
+
+  private whenSilent(run: () => void): () => void {
+    const { instead, timers } = this.options;
+    return instead === undefined ? nothing : timers.after(SILENT_MS, run);
   }
 
   private write(request: number, remote: Remote, lines: string): void {
     const { ask, timers, sendBufferBytes } = this.options;
+    if (lines !== KEEP_ALIVE) remote.written++;
     remote.writtenAtMs = timers.now();
     // The socket had no time yet to take what is written now.
     const isBehind = remote.outlet.waitingBytes() > 0;
@@ -184,4 +211,8 @@ export class RemoteHome implements SessionHome {
     ask({ ask: 'ended', request, why: 'too-slow' });
     remote.outlet.break();
   }
+}
+
+function nothing(): void {
+  // There is no wait to cancel.
 }

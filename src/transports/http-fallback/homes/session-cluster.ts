@@ -1,15 +1,24 @@
-import type { Timers } from '../../runtime/ports.ts';
-import type { PackedAddress } from '../clients/addresses/packed-address.ts';
-import { type ConnectionProblem, closeCodes } from '../clients/closing/close-codes.ts';
+import type { Timers } from '../../../runtime/ports.ts';
+import type { PackedAddress } from '../../clients/addresses/packed-address.ts';
+import { type ConnectionProblem, closeCodes } from '../../clients/closing/close-codes.ts';
+import { closeLine } from '../lines.ts';
+import type { Outlet } from '../receiver.ts';
 import { HomeServer } from './home-server.ts';
-import { closeLine } from './lines.ts';
-import type { Outlet } from './receiver.ts';
 import { RemoteHome } from './remote-home.ts';
+import type {
+  LocalHome,
+  LocalSessions,
+  ReceiveRequest,
+  SessionHome,
+  SessionHomes,
+} from './session-home.ts';
 import { isQuestion, type SessionMessage } from './session-messages.ts';
-import type { LocalSessions, ReceiveRequest, SessionHome, SessionHomes } from './sessions.ts';
 
 /** How often this loop renews the claims of its sessions. Milliseconds. */
 const RENEW_MS = 20_000;
+
+/** How long a request that has arrived at another server may need to become known here. Milliseconds. */
+const ARRIVAL_MS = 250;
 
 /** Carries messages between the loops of all servers, and knows which of them has a session. */
 export interface SessionBus {
@@ -59,11 +68,24 @@ interface Peer {
 export class SessionCluster implements SessionHomes {
   private readonly options: SessionClusterOptions;
   private readonly peers = new Map<string, Peer>();
+  /** The sessions of this loop, for other loops, which have found its claims. */
+  private readonly claimed: LocalHome;
   private renewedAtMs: number;
   private isStopping = false;
 
   constructor(options: SessionClusterOptions) {
     this.options = options;
+    const { bus, sessions } = options;
+    this.claimed = {
+      receive(request, outlet) {
+        // It may have been released since the other loop found it.
+        if (!sessions.has(request.session)) bus.take(request.session);
+        return sessions.receive(request, outlet);
+      },
+      appOf: (session) => sessions.appOf(session),
+      send: (request) => sessions.send(request),
+      lost: (session, why) => sessions.lost(session, why),
+    };
     this.renewedAtMs = options.timers.now();
     options.bus.listen({
       onMessage: (from, text) => this.receive(from, JSON.parse(text)),
@@ -117,6 +139,11 @@ export class SessionCluster implements SessionHomes {
     );
   }
 
+  /** Servers do not ask each other: a broken request would cost one message to each. */
+  afterArrivals(run: () => void): void {
+    this.options.timers.after(ARRIVAL_MS, run);
+  }
+
   /** Renews claims, and forgets loops that have nothing under way here. Called once a second. */
   check(): void {
     const { bus, sessions, timers } = this.options;
@@ -163,7 +190,7 @@ export class SessionCluster implements SessionHomes {
           },
         },
       }),
-      server: new HomeServer(sessions, (answer) => send({ type: 'session', ...answer })),
+      server: new HomeServer(this.claimed, (answer) => send({ type: 'session', ...answer })),
     };
     this.peers.set(loop, peer);
     return peer;
