@@ -344,7 +344,7 @@ export const commands: readonly Command[] = [
     name: 'doctor',
     help: 'Check from this machine that a Pusher-compatible server works. Explain each fault and how to fix it.',
     example:
-      'fanfare doctor --url https://realtime.example.com --key KEY --secret SECRET --app-id ID',
+      'fanfare doctor --url https://realtime.example.com --key KEY --secret-file FILE --app-id ID',
     options: DOCTOR_OPTIONS,
     run: doctor,
   },

@@ -7,6 +7,7 @@ import type { Invocation } from './invocation.ts';
 import { type Arguments, CONFIG_OPTION, JSON_OPTION, noOperand, type Option } from './options.ts';
 import { type ExitCode, UsageError } from './output.ts';
 import { readConfig } from './read-config.ts';
+import { secretOf, secretOptions } from './secret-option.ts';
 
 const TIMEOUT_SECONDS = 5;
 const IDLE_SECONDS = 5;
@@ -20,11 +21,11 @@ export const DOCTOR_OPTIONS: readonly Option[] = [
     help: 'The URL by which clients reach the server, like https://realtime.example.com.',
   },
   { name: 'key', value: 'KEY', help: 'The key of the app.' },
-  {
+  ...secretOptions({
     name: 'secret',
     value: 'SECRET',
     help: 'The secret of the key. Without it, nothing is signed. It is never sent nor printed.',
-  },
+  }),
   {
     name: 'app-id',
     value: 'ID',
@@ -106,7 +107,7 @@ function readSubject(given: Arguments): Subject {
     url: required(given, 'url'),
     key: required(given, 'key'),
     apiUrl: given.value('api-url'),
-    secret: given.value('secret'),
+    secret: secretOf(given, 'secret'),
     appId: given.value('app-id'),
     idleMs: secondsOf(given, { option: 'idle', fallback: IDLE_SECONDS }) * 1000,
     manner: {

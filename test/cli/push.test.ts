@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
+import { join } from 'node:path';
 import type { DeviceResult } from '../../src/push/model/delivery.ts';
 import type { DeviceId, Recipient } from '../../src/push/model/device.ts';
 import type { PublishId } from '../../src/push/model/publish.ts';
@@ -261,7 +262,7 @@ describe('fanfare push explain', () => {
       [['explain', id, `fcm-${crypto.randomUUID()}`], 'The instance has no such device'],
       [['explain', id, 'phone'], 'That is no device id'],
       [['status', id, '--instance', CONFIGURED.id], `of ${CONFIGURED.id}. Publishes`],
-      [['status', id, '--instance', crypto.randomUUID()], 'give --instance and --secret-key'],
+      [['status', id, '--instance', crypto.randomUUID()], 'give --instance and --secret-key-file'],
       [['status', id, '--instance', stored.id, '--secret-key', 'no'], 'refuses the secret key'],
     ] as const) {
       const { exitCode, stdout, stderr } = await push(...args);
@@ -272,8 +273,9 @@ describe('fanfare push explain', () => {
 
   it('needs neither a configuration nor a store if all options are given', async () => {
     using elsewhere = temporaryDirectory();
+    using secrets = temporaryDirectory({ key: `${stored.secretKeys[0]}\n` });
     const id = await publish('e');
-    const given = ['--instance', stored.id, '--secret-key', stored.secretKeys[0] ?? ''];
+    const given = ['--instance', stored.id, '--secret-key-file', join(secrets.path, 'key')];
     const args = ['push', 'status', id, '--url', `${urlOf(server)}/`, ...given];
     const ended = await fanfare(elsewhere.path, args);
     expect([ended.exitCode, ended.stdout]).toEqual([
@@ -291,7 +293,7 @@ describe('fanfare push explain', () => {
       [['explain', 'web-1', id], 'begins with pubid-'],
       [['explain', id, 'web-1', 'x'], 'unexpected "x"'],
       [['status', id, 'x'], 'unexpected "x"'],
-      [['status', id, '--secret-key', 'k'], '--secret-key needs --instance'],
+      [['status', id, '--secret-key', 'k'], '--secret-key and --secret-key-file need --instance'],
       [['status', id, '--url', '127.0.0.1:6002'], '--url must be like'],
     ] as const) {
       const ended = await fanfare(directory.path, ['push', ...args], { FANFARE_PUSH_PORT: '6002' });

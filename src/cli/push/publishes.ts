@@ -5,6 +5,7 @@ import { type Arguments, CONFIG_OPTION, JSON_OPTION, type Option, serverUrl } fr
 import { type ExitCode, UsageError } from '../output.ts';
 import { ownAddress } from '../own-address.ts';
 import { readConfig } from '../read-config.ts';
+import { secretOf, secretOptions } from '../secret-option.ts';
 import { type InstanceKey, instanceKeys } from '../tenants/instance-keys.ts';
 import { PushApi } from './push-api.ts';
 import {
@@ -26,11 +27,11 @@ export const PUSH_OPTIONS: readonly Option[] = [
     value: 'ID',
     help: 'The instance of the publish. Default: tries all of the configuration and the store.',
   },
-  {
+  ...secretOptions({
     name: 'secret-key',
     value: 'KEY',
     help: 'A secret key of that instance. Default: reads it from the configuration or the store.',
-  },
+  }),
   CONFIG_OPTION,
   JSON_OPTION,
 ];
@@ -123,7 +124,7 @@ interface Search {
 
 function whyNotFound({ api, publishId, asked, unauthorised }: Search): string {
   if (asked.length === 0) {
-    return 'neither the configuration nor the store has such an instance; give --instance and --secret-key';
+    return 'neither the configuration nor the store has such an instance; give --instance and --secret-key-file';
   }
   if (unauthorised.length > 0) {
     return `${api.shown} refuses the secret key of ${unauthorised.join(', ')}, so its publishes cannot be read`;
@@ -143,9 +144,10 @@ function apiOf(config: Config, given: Arguments): PushApi {
 
 async function* keysOf(config: Config, given: Arguments): AsyncGenerator<InstanceKey> {
   const id = given.value('instance')?.toLowerCase();
-  const secretKey = given.value('secret-key');
+  const secretKey = secretOf(given, 'secret-key');
   if (secretKey !== undefined) {
-    if (id === undefined) throw new UsageError('--secret-key needs --instance');
+    if (id === undefined)
+      throw new UsageError('--secret-key and --secret-key-file need --instance');
     yield { id, secretKey };
     return;
   }
