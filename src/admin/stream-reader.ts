@@ -1,9 +1,20 @@
-import type { Caller } from './rights.ts';
+import { STREAM_MS, STREAM_OF_PROXY_MS } from '../watching/limits.ts';
+import { type Caller, hasRole, type Rights, seesEverything } from './rights.ts';
 
 /** Who reads a stream. */
 export interface StreamReader {
-  /** For the log. */
   readonly caller: Caller;
+  readonly rights: Rights;
   /** Aborts when the reader has disconnected or is no longer authorised. */
   readonly signal: AbortSignal;
+}
+
+/** Whose stream it is, for fair shares, and how long it may last. */
+export function ownerOf({ caller, rights }: StreamReader) {
+  const { how, user } = caller;
+  return {
+    owner: `${how} ${user ?? ''}`,
+    isAdmin: hasRole(rights.role, 'admin') && seesEverything(rights),
+    lifeMs: how === 'proxy' ? STREAM_OF_PROXY_MS : STREAM_MS,
+  };
 }

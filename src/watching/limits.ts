@@ -37,12 +37,15 @@ export const HEARD_PER_TICK = 1000;
 /** The limit of bytes kept of a record's data. */
 export const DATA_BYTES = 1024;
 
-/** The limits of streams: of a server, and of one app or instance. */
+/** The limits of streams: of a server, and of one app or instance. One of each is kept for admins. */
 export const STREAMS_MAX = 8;
 export const STREAMS_PER_APP_MAX = 4;
 
 /** The longest lifetime of a stream. A page that is still open reconnects. */
 export const STREAM_MS = 30 * 60 * 1000;
+
+/** The same for users of a proxy: only with a new request does the proxy say again which groups a user has. */
+export const STREAM_OF_PROXY_MS = 5 * 60 * 1000;
 
 /** The limit of queued records for a slow reader. Beyond it, the oldest are dropped. */
 export const WAITING_RECORDS_MAX = 200;

@@ -22,7 +22,14 @@ export interface StreamQuery {
 }
 
 /** Why a stream ends. */
-export type StreamEnd = 'time' | 'stopping' | 'app-gone' | 'instance-gone' | 'session-ended';
+export type StreamEnd =
+  | 'time'
+  | 'stopping'
+  | 'app-gone'
+  | 'instance-gone'
+  | 'session-ended'
+  /** Another reader, who has fewer streams, got its place. */
+  | 'displaced';
 
 /** A server, and whether it has been silent for some seconds. */
 export interface StreamNode {

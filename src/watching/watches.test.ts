@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'bun:test';
 import { FakeTime } from '../../testing/fake-time.ts';
+import { STREAM_MS, STREAM_OF_PROXY_MS } from './limits.ts';
 import type { AppTick, WatchedApp } from './records.ts';
 import type { StreamQuery } from './stream.ts';
 import { TooManyStreams, Watches } from './watches.ts';
@@ -39,8 +40,15 @@ function stage({ cluster = false } = {}) {
         seen.streams = streams;
       },
     });
-    const starts = (query: Partial<StreamQuery> = {}) => {
-      const stream = watches.start({ appId: 'app', filter: {}, showsPayloads: true, ...query });
+    const starts = (query: Partial<StreamQuery> = {}, user?: string) => {
+      const stream = watches.start(
+        { appId: 'app', filter: {}, showsPayloads: true, ...query },
+        {
+          owner: user ?? 'password',
+          isAdmin: user === undefined,
+          lifeMs: user === undefined ? STREAM_MS : STREAM_OF_PROXY_MS,
+        },
+      );
       const events: [event: string, data: unknown][] = [];
       const reader = stream.body.getReader();
       const read = async () => {
@@ -133,6 +141,42 @@ describe('the streams of a server', () => {
     expect(() => starts()).toThrow(TooManyStreams);
     for (let n = 0; n < 4; n++) starts({ appId: `app${n}` });
     expect(() => starts({ appId: 'another' })).toThrow(TooManyStreams);
+  });
+
+  it('have a place for an admin, whatever others hold', () => {
+    const { server } = stage();
+    const { starts, seen } = server('a');
+    for (const appId of ['shop', 'game']) {
+      for (let n = 0; n < 3; n++) starts({ appId }, 'viewer');
+      expect(() => starts({ appId }, 'viewer')).toThrow(TooManyStreams);
+    }
+    expect(() => starts({ appId: 'shop' })).not.toThrow();
+    starts({ appId: 'third' }, 'viewer');
+    expect(seen.streams).toBe(8);
+    expect(() => starts({ appId: 'third' }, 'viewer')).toThrow(TooManyStreams);
+    expect(() => starts({ appId: 'game' })).not.toThrow();
+  });
+
+  it('go from the user with the most to one with fewer, even if nobody reads them', async () => {
+    const { time, server } = stage();
+    const { starts, seen } = server('a');
+    const first = starts({}, 'ann');
+    for (let n = 0; n < 2; n++) starts({}, 'ann');
+    expect(() => starts({}, 'bob')).not.toThrow();
+    await time.advance(0);
+    expect(first.all('end')).toEqual([{ why: 'displaced' }]);
+    expect(seen.streams).toBe(3);
+    expect(() => starts({}, 'bob')).toThrow(TooManyStreams);
+    expect(() => starts({}, 'cid')).not.toThrow();
+    expect(() => starts({}, 'dan')).toThrow(TooManyStreams);
+  });
+
+  it('of users of a proxy end after five minutes', async () => {
+    const { time, server } = stage();
+    const { starts } = server('a');
+    const [owner, ann] = [starts(), starts({}, 'ann')];
+    await time.advance(5 * 60_000);
+    expect([owner.all('end'), ann.all('end')]).toEqual([[], [{ why: 'time' }]]);
   });
 
   it('end after half an hour, when their app goes, and when the server stops', async () => {

@@ -1,8 +1,8 @@
+import { type PlaceHolder, Places } from '../runtime/fairness/places.ts';
 import type { Timers } from '../runtime/ports.ts';
 import {
   COUNTS_TICKS,
   RECORDS_PER_TICK,
-  STREAM_MS,
   STREAMS_MAX,
   STREAMS_PER_APP_MAX,
   TICK_MS,
@@ -38,10 +38,17 @@ export class TooManyStreams extends Error {
   }
 }
 
-/** An open stream, and how to cancel its timer. */
+/** Whose stream it is, and how long it may last. */
+export interface StreamOwner extends Pick<PlaceHolder, 'owner' | 'isAdmin'> {
+  readonly lifeMs: number;
+  /** Called when the stream has ended or its reader is gone. */
+  readonly onClosed?: () => void;
+}
+
+/** An open stream, and how to give its places back. */
 interface OpenStream {
   readonly stream: WatchStream;
-  readonly cancelEnd: () => void;
+  readonly close: () => void;
 }
 
 /** How long a record waits for additions of other threads or servers. Milliseconds. */
@@ -60,6 +67,9 @@ const FILTERS_MAX = 4;
 export class Watches {
   private readonly options: WatchesOptions;
   private readonly open = new Set<OpenStream>();
+  private readonly places = new Places(STREAMS_MAX);
+  /** The places of each watched app or instance. */
+  private readonly placesOfApps = new Map<string, Places>();
   private readonly mergers = new Map<string, Merger>();
   private readonly elsewhere: WatchersElsewhere | undefined;
   private readonly near: NearNames;
@@ -93,15 +103,19 @@ export class Watches {
     });
   }
 
-  /** Opens a stream. `onClosed` is called when it has ended or its reader is gone. Throws `TooManyStreams`. */
-  start(query: StreamQuery, onClosed: () => void = () => undefined): WatchStream {
+  /** Opens a stream. Throws `TooManyStreams`. */
+  start(query: StreamQuery, { owner, isAdmin, lifeMs, onClosed }: StreamOwner): WatchStream {
     const { appId, filter, showsPayloads } = query;
-    const ofApp = this.streamsOf(appId).length;
-    if (this.open.size >= STREAMS_MAX || ofApp >= STREAMS_PER_APP_MAX) {
-      throw new TooManyStreams(
-        `Too many live streams: at most ${STREAMS_MAX}, and ${STREAMS_PER_APP_MAX} of one app or instance; close one`,
-      );
-    }
+    const holder: PlaceHolder = {
+      owner,
+      isAdmin,
+      displaced() {
+        stream.end('displaced');
+        // At once, because its reader may never read to the end.
+        opened.close();
+      },
+    };
+    const places = this.takePlaces(appId, holder);
     const { node, timers, onSkipped } = this.options;
     const instance = instanceIn(appId);
     const payloads = showsPayloads ? 'show' : 'hide';
@@ -116,21 +130,43 @@ export class Watches {
         nodes: this.nodes.list(timers.now()),
       },
       onSkipped,
-      onClosed: () => {
-        onClosed();
-        opened.cancelEnd();
-        this.open.delete(opened);
-        this.options.onStreams(this.open.size);
-        this.changed();
-        this.elsewhere?.state(this.watchedHere());
-      },
+      onClosed: () => opened.close(),
     });
-    const opened = { stream, cancelEnd: timers.after(STREAM_MS, () => stream.end('time')) };
+    const cancelEnd = timers.after(lifeMs, () => stream.end('time'));
+    const opened: OpenStream = {
+      stream,
+      close: () => {
+        if (!this.open.delete(opened)) return;
+        onClosed?.();
+        cancelEnd();
+        for (const one of places) one.release(holder);
+        this.streamsChanged();
+      },
+    };
     this.open.add(opened);
+    this.streamsChanged();
+    return stream;
+  }
+
+  private takePlaces(appId: string, holder: PlaceHolder): readonly Places[] {
+    const ofApp = this.placesOfApps.get(appId) ?? new Places(STREAMS_PER_APP_MAX);
+    const places = [ofApp, this.places];
+    // Nobody loses a place in vain.
+    if (!places.every((one) => one.canTake(holder)) || !places.every((one) => one.take(holder))) {
+      for (const one of places) one.release(holder);
+      throw new TooManyStreams(
+        `Too many live streams: at most ${STREAMS_MAX}, and ${STREAMS_PER_APP_MAX} of one app or instance, the last of each for an admin of the whole server; close one`,
+      );
+    }
+    this.placesOfApps.set(appId, ofApp);
+    return places;
+  }
+
+  private streamsChanged(): void {
+    for (const [id, { taken }] of this.placesOfApps) if (taken === 0) this.placesOfApps.delete(id);
     this.options.onStreams(this.open.size);
     this.changed();
     this.elsewhere?.state(this.watchedHere());
-    return stream;
   }
 
   /** Handles what a loop of this server has recorded. */

@@ -83,7 +83,9 @@ const shapes = {
     channels: busiest,
     names: busiest,
   }),
-  end: z.strictObject({ why: z.enum(['time', 'stopping', 'app-gone', 'session-ended']) }),
+  end: z.strictObject({
+    why: z.enum(['time', 'stopping', 'app-gone', 'session-ended', 'displaced']),
+  }),
 };
 
 /** The same as JSON schemas. */

@@ -49,8 +49,10 @@ const streamEvents = {
   }),
   end: z.strictObject({
     why: z
-      .enum(['time', 'stopping', 'session-ended'])
-      .describe('`time`: after 30 minutes; open the next one with `after`.'),
+      .enum(['time', 'stopping', 'session-ended', 'displaced'])
+      .describe(
+        '`time`: it has lasted long enough; open the next one with `after`. `displaced`: its place went to a user with fewer streams.',
+      ),
   }),
 };
 
@@ -89,7 +91,7 @@ export const logOperations: readonly Operation[] = [
     role: 'support',
     contentType: 'text/event-stream',
     summary:
-      'Stream new log lines of the server that answers, as server-sent events. A reader that is too slow loses the oldest lines. At most 4 such streams are open at the same time; each ends after 30 minutes.',
+      'Stream new log lines of the server that answers, as server-sent events. A reader that is too slow loses the oldest lines. At most 4 such streams are open at the same time, the last for an admin of the whole server; beyond that, the user with the most loses one to a user with fewer. Each ends after 30 minutes, of a user of a proxy after 5.',
     query: z.strictObject({
       ...filter,
       after: wholeNumber(
@@ -102,7 +104,7 @@ export const logOperations: readonly Operation[] = [
       .meta({ type: 'string', 'x-events': eventsOf(streamEvents) }),
     refusals: ['over-limit'],
     act: async ({ serverLog }, { query: { after, ...query }, rights, caller, signal }) =>
-      serverLog.follow({ ...filterOf(query, rights), after }, { caller, signal }),
+      serverLog.follow({ ...filterOf(query, rights), after }, { caller, rights, signal }),
   }),
 ];
 

@@ -61,7 +61,9 @@ const shapes = {
     publishes: busiest('The ten busiest publishes'),
     reasons: busiest('The ten most frequent reasons'),
   }),
-  end: z.strictObject({ why: z.enum(['time', 'stopping', 'instance-gone', 'session-ended']) }),
+  end: z.strictObject({
+    why: z.enum(['time', 'stopping', 'instance-gone', 'session-ended', 'displaced']),
+  }),
 };
 
 function busiest(what: string) {

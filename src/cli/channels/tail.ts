@@ -92,6 +92,7 @@ export const WORDS: Readonly<Record<string, string>> = {
   'instance-gone': 'the instance was deleted',
   stopping: 'the server stops',
   'session-ended': 'the password has changed',
+  displaced: 'its place went to a user with fewer streams',
   lost: 'the connection was lost',
 };
 

@@ -36,7 +36,11 @@ function stage() {
   const open = (appId = 'app') =>
     watching.open(
       { appId, filter: {}, showsPayloads: true },
-      { caller: { how: 'proxy', user: 'ann', groups: [] }, signal: reader.signal },
+      {
+        caller: { how: 'proxy', user: 'ann', groups: [] },
+        rights: { role: 'admin', apps: '*', instances: '*', seesPayloads: false },
+        signal: reader.signal,
+      },
     );
   const answers = () => {
     for (const message of received) {

@@ -1,5 +1,5 @@
 import { nearChannel } from '../../admin/channels/near-channel.ts';
-import type { StreamReader } from '../../admin/stream-reader.ts';
+import { ownerOf, type StreamReader } from '../../admin/stream-reader.ts';
 import type { TableMeter } from '../../observability/meter.ts';
 import type { InstanceTaps } from '../../push/watching/push-tap.ts';
 import type { Log } from '../../runtime/ports.ts';
@@ -111,13 +111,15 @@ function openerOf({
   realtime,
   log,
 }: Pick<WatchingOptions, 'realtime' | 'log'> & { readonly watches: Watches }): Watching['open'] {
-  return async (query, { caller, signal }) => {
+  return async (query, reader) => {
+    const { caller, signal } = reader;
     const instance = instanceIn(query.appId);
     const of = instance === undefined ? { app: query.appId } : { instance };
     const who = { ...of, by: caller.user ?? caller.how };
     let stream: WatchStream;
     try {
-      stream = watches.start(query, () => log.info('Live stream closed', who));
+      const onClosed = () => log.info('Live stream closed', who);
+      stream = watches.start(query, { ...ownerOf(reader), onClosed });
     } catch (error) {
       if (!(error instanceof TooManyStreams)) throw error;
       throw new OperationRefused('over-limit', error.message);

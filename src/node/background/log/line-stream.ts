@@ -3,13 +3,10 @@ import { EventStream, eventText } from '../../../runtime/event-stream.ts';
 import type { Timers } from '../../../runtime/ports.ts';
 
 /** Why a stream ends. */
-type StreamEnd = 'time' | 'stopping' | 'session-ended';
+type StreamEnd = 'time' | 'stopping' | 'session-ended' | 'displaced';
 
 /** The limit of queued lines for a slow reader. Beyond it, the oldest are dropped. */
 const WAITING_MAX = 1_000;
-
-/** The longest lifetime of a stream. A page that is still open reconnects. */
-const STREAM_MS = 30 * 60 * 1000;
 
 /** The interval of keep-alive comments, so that no proxy ends an idle stream. Milliseconds. */
 const SILENT_MS = 15_000;
@@ -18,6 +15,8 @@ export interface LineStreamOptions {
   /** The first event of the stream. */
   readonly hello: object;
   readonly timers: Timers;
+  /** The longest lifetime. A page that is still open reconnects. */
+  readonly lifeMs: number;
   /** Called once, when the reader is gone. */
   readonly onClosed: () => void;
 }
@@ -36,7 +35,7 @@ export class LineStream {
     this.options = options;
     this.text = eventText('hello', options.hello);
     this.stream = new EventStream({ take: () => this.take(), onClosed: () => this.closed() });
-    this.cancelEnd = options.timers.after(STREAM_MS, () => this.end('time'));
+    this.cancelEnd = options.timers.after(options.lifeMs, () => this.end('time'));
     this.cancelSilence = this.breakSilenceLater();
   }
 

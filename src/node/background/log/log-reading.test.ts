@@ -20,11 +20,19 @@ function stage() {
   const reading = new LogReading({ node: 'a:1', ring, timers: time, log });
   const everything: LogFilter = { level: 'debug', showsAddresses: true };
   const session = new AbortController();
-  const follow = (filter: Partial<LogFilter> = {}, after?: number) => {
-    const caller = { how: 'proxy', user: 'ann', groups: [] } as const;
+  const follow = (
+    filter: Partial<LogFilter> = {},
+    { after, user = null }: { after?: number; user?: string | null } = {},
+  ) => {
+    const how = user === null ? 'password' : 'proxy';
+    const role = user === null ? 'admin' : 'support';
     const stream = reading.follow(
       { ...everything, ...filter, after },
-      { caller, signal: session.signal },
+      {
+        caller: { how, user, groups: [] },
+        rights: { role, apps: '*', instances: '*', seesPayloads: true },
+        signal: session.signal,
+      },
     );
     const reader = stream.getReader();
     const decoder = new TextDecoder();
@@ -101,7 +109,7 @@ describe('a stream of the log', () => {
     log.info('One');
     log.warn('Two');
     log.warn('Three');
-    const { reads } = follow({ level: 'warn' }, 2);
+    const { reads } = follow({ level: 'warn' }, { after: 2 });
     const begin = await reads();
     expect(begin).toStartWith('event: hello\ndata: {"node":"a:1","last":3}\n\nevent: lines\n');
     expect(messagesIn(begin)).toEqual(['Three']);
@@ -157,5 +165,28 @@ describe('a stream of the log', () => {
     expect(() => follow()).toThrow('at most 4');
     await first?.reader.cancel();
     expect(() => follow()).not.toThrow();
+  });
+
+  it('has a place for an admin, whatever others hold, and goes from who has the most', async () => {
+    const { follow } = stage();
+    const of = (user: string) => follow({}, { user });
+    const [first] = [of('ann'), of('ann'), of('ann')];
+    expect(() => of('ann')).toThrow('at most 4');
+    expect(() => follow()).not.toThrow();
+    expect(() => of('bob')).not.toThrow();
+    expect(await first?.reads()).toEndWith('event: end\ndata: {"why":"displaced"}\n\n');
+    expect(() => of('bob')).toThrow('at most 4');
+  });
+
+  it('ends after half an hour, and that of a user of a proxy after five minutes', async () => {
+    const { follow, time } = stage();
+    const [owner, ann] = [follow(), follow({}, { user: 'ann' })];
+    await Promise.all([owner.reads(), ann.reads()]);
+    await time.advance(5 * 60_000);
+    const end = 'event: end\ndata: {"why":"time"}\n\n';
+    expect(await ann.reads()).toEndWith(end);
+    expect(await owner.reads()).not.toContain('"why"');
+    await time.advance(25 * 60_000);
+    expect(await owner.reads()).toEndWith(end);
   });
 });

@@ -1,5 +1,7 @@
 import type { LogPage, LogQuery, ServerLog, ShownLine } from '../../../admin/log/server-log.ts';
+import { ownerOf } from '../../../admin/stream-reader.ts';
 import type { LineRing } from '../../../observability/line-ring.ts';
+import { type PlaceHolder, Places } from '../../../runtime/fairness/places.ts';
 import type { Log, Timers } from '../../../runtime/ports.ts';
 import { OperationRefused } from '../../../tenants/operation-refused.ts';
 import { LineStream } from './line-stream.ts';
@@ -23,6 +25,7 @@ export interface LogReadingOptions {
 export class LogReading implements Pick<ServerLog, 'follow'>, Disposable {
   private readonly options: LogReadingOptions;
   private readonly open = new Set<LineStream>();
+  private readonly places = new Places(LOG_STREAMS_MAX);
 
   constructor(options: LogReadingOptions) {
     this.options = options;
@@ -45,10 +48,20 @@ export class LogReading implements Pick<ServerLog, 'follow'>, Disposable {
 
   follow(
     { after, ...filter }: Parameters<ServerLog['follow']>[0],
-    { caller, signal }: Parameters<ServerLog['follow']>[1],
+    reader: Parameters<ServerLog['follow']>[1],
   ): ReadableStream<Uint8Array> {
-    if (this.open.size >= LOG_STREAMS_MAX) {
-      const why = `Too many streams of the log: at most ${LOG_STREAMS_MAX}; close one`;
+    const { caller, signal } = reader;
+    const { lifeMs, ...owner } = ownerOf(reader);
+    const holder: PlaceHolder = {
+      ...owner,
+      displaced() {
+        stream.end('displaced');
+        // At once, because its reader may never read to the end.
+        close();
+      },
+    };
+    if (!this.places.take(holder)) {
+      const why = `Too many streams of the log: at most ${LOG_STREAMS_MAX}, the last for an admin of the whole server; close one`;
       throw new OperationRefused('over-limit', why);
     }
     const { node, ring, timers, log } = this.options;
@@ -56,12 +69,15 @@ export class LogReading implements Pick<ServerLog, 'follow'>, Disposable {
     const stream = new LineStream({
       hello: { node, last: ring.last },
       timers,
-      onClosed: () => {
-        stopListening();
-        this.open.delete(stream);
-        log.info('Log stream closed', who);
-      },
+      lifeMs,
+      onClosed: () => close(),
     });
+    const close = () => {
+      if (!this.open.delete(stream)) return;
+      stopListening();
+      this.places.release(holder);
+      log.info('Log stream closed', who);
+    };
     const offer = (line: Parameters<typeof shownLine>[0]) => {
       const shown = shownLine(line, filter);
       if (shown !== undefined) stream.offer(shown);
