@@ -178,6 +178,20 @@ describe('a configuration', () => {
   });
 });
 
+describe('a VAPID subject that Apple refuses', () => {
+  const withWeb = (more: object) => {
+    const web = { vapid: { ...vapid, subject: 'mailto:ops@localhost' }, ...more };
+    return loadJson({ push: { instances: [{ ...instance, web }] } });
+  };
+
+  it('is named by its path, and allowed where private addresses are', () => {
+    expect(problemsIn(withWeb({}))).toEqual([
+      expect.stringMatching(/^push\.instances\[0\]\.web\.vapid\.subject: must be mailto: with/),
+    ]);
+    expect(problemsIn(withWeb({ allowPrivateAddresses: true }))).toEqual([]);
+  });
+});
+
 describe('custom data of a webhook', () => {
   const withCustomData = (customData: string) =>
     `{"push":{"instances":[{"id":"${instance.id}","secretKeys":["s"],"webhooks":[{"url":"http://x",

@@ -2,6 +2,7 @@ import type { InstanceSettings } from '../config/schema.ts';
 import { isObject } from '../config/settings/plain-json.ts';
 import { instanceSettings } from '../config/settings/push-settings.ts';
 import { secretKeysMeant } from '../config/settings/secret-key-name.ts';
+import { vapidSubjectFault } from '../config/settings/vapid-subject.ts';
 import type { StoredInstance, StoredInstances } from '../stores/tenants/instance-store.ts';
 import { checked } from './checked.ts';
 import { newInstance, newSecretKey } from './instance-credentials.ts';
@@ -47,6 +48,7 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
         secretKeys,
         settings: merged(made.settings, withWholeUrls(given.settings)),
       });
+      checkVapidSubject(instance);
       const isConfigured = this.configured().some((other) => other.id === id);
       if (isConfigured || !(await this.store.create(instance, Date.now()))) {
         throw this.alreadyExists(id);
@@ -111,11 +113,20 @@ export class InstanceAdmin extends TenantAdmin<StoredInstances, StoredInstance, 
 }
 
 function changed(instance: StoredInstance, { name, settings }: InstanceChange): StoredInstance {
-  return checkedAsWhole({
+  const after = checkedAsWhole({
     ...instance,
     name: name ?? instance.name,
     settings: merged(instance.settings, oneCredential(withWholeUrls(settings, instance.settings))),
   });
+  // Other changes are possible with a subject that an earlier release took.
+  if (settings['web'] !== undefined) checkVapidSubject(after);
+  return after;
+}
+
+function checkVapidSubject({ settings }: StoredInstance): void {
+  const rule = vapidSubjectFault(settings['web']);
+  const field = 'web.vapid.subject';
+  if (rule !== undefined) throw new OperationRefused('invalid', `${field}: ${rule}`, field);
 }
 
 /** The two ways to give the credential of a gateway: a file on the server, or its text. */

@@ -64,6 +64,23 @@ describe('the instances of the admin API', () => {
     }
   });
 
+  it('have a VAPID subject that Apple takes', async () => {
+    const { id, web } = await make();
+    const vapid = { ...web.vapid, subject: 'mailto:ops@localhost' };
+    const refused = {
+      status: 400,
+      json: { error: expect.stringContaining('localhost'), field: 'web.vapid.subject' },
+    };
+    const change = (settings: object) =>
+      admin(server, 'PATCH', `/instances/${id}`, { body: { web: settings } });
+    expect(await admin(server, 'POST', '/instances', { body: { web: { vapid } } })).toMatchObject(
+      refused,
+    );
+    expect(await change({ vapid })).toMatchObject(refused);
+    expect(await show(id)).toMatchObject({ web: { vapid: web.vapid } });
+    expect(await change({ vapid, allowPrivateAddresses: true })).toMatchObject({ status: 200 });
+  });
+
   it('may be without web push', async () => {
     expect(await make({ web: null })).not.toHaveProperty('web');
   });

@@ -1,5 +1,6 @@
 import { type Problem, pathText } from '../file/problems.ts';
 import { isObject } from './plain-json.ts';
+import { vapidSubjectFault } from './vapid-subject.ts';
 
 /**
  * Finds settings that contradict each other. It reads the unchecked value, so that these problems are reported
@@ -16,6 +17,7 @@ export function crossCheck(content: unknown): readonly Problem[] {
     ...instances.flatMap((instance) =>
       repeatedText(entries(instance.value, ['secretKeys'], instance.path)),
     ),
+    ...vapidSubjects(instances),
     ...halfSetTls(content),
     ...twoCertificates(content),
     ...redisServers(content),
@@ -56,6 +58,14 @@ function repeatedText(found: readonly Found[]): readonly Problem[] {
     if (before === undefined) first.set(entry.value, entry);
     if (before === undefined || typeof entry.value !== 'string') return [];
     return [{ path: pathText(entry.path), message: `is the same as ${pathText(before.path)}` }];
+  });
+}
+
+function vapidSubjects(instances: readonly Found[]): readonly Problem[] {
+  return instances.flatMap((instance) => {
+    const message = vapidSubjectFault(valueAt(instance.value, ['web']));
+    const path = pathText([...instance.path, 'web', 'vapid', 'subject']);
+    return message === undefined ? [] : [{ path, message }];
   });
 }
 
