@@ -113,6 +113,8 @@ export interface Admin {
     channels(query: ChannelQuery): Promise<ChannelPage>;
     /** Also throws `OperationRefused` if the event breaks a rule, or the app is over a limit. */
     send(event: OperatorEvent): Promise<readonly ReachedChannel[]>;
+    /** The occupied channels that were most likely meant by these names. Not every name gets one. */
+    near(appId: string, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   };
   /** Opens a live stream of an app: what happens from now on. Throws `OperationRefused` if there are too many. */
   watch(query: StreamQuery, reader: StreamReader): Promise<ReadableStream<Uint8Array>>;

@@ -2,7 +2,12 @@ import { describe, expect, it } from 'bun:test';
 import { loadJson } from '../config/loading.fixture.ts';
 import { type Caller, rightsOf } from './rights.ts';
 
-const PROXY = { trust: ['10.0.0.1'], userHeader: 'Remote-User', groupsHeader: 'Remote-Groups' };
+const PROXY = {
+  trust: ['10.0.0.1'],
+  userHeader: 'Remote-User',
+  groupsHeader: 'Remote-Groups',
+  groupsSeparator: ',',
+} as const;
 
 const ROLES = [
   { group: 'ops', role: 'admin' },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'bun:test';
-import { ChallengeServer } from './challenge-server.ts';
+import { ChallengeServer, oldestOfMost } from './challenge-server.ts';
 
 let server: ChallengeServer;
 beforeAll(() => {
@@ -75,4 +75,12 @@ it('closes the oldest connection of the address that has most, and serves the ne
   expect(performance.now() - startedAtMs).toBeLessThan(8_000);
   expect(await get('/.well-known/acme-challenge/known')).toContain('known.print');
   for (const socket of others) socket.terminate();
+});
+
+it('counts the addresses of one IPv6 network as one', () => {
+  const from = (...addresses: string[]) => addresses.map((remoteAddress) => ({ remoteAddress }));
+  const network = from('2001:db8::1', '2001:db8::2', '2001:db8:0:0:ffff::3');
+  const others = from('192.0.2.1', '::ffff:192.0.2.1', '2001:db8:0:1::1');
+  expect(oldestOfMost([...others, ...network])).toBe(network[0]);
+  expect(oldestOfMost([])).toBeUndefined();
 });

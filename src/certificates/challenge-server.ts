@@ -1,4 +1,5 @@
 import type { Socket, TCPSocketListener } from 'bun';
+import { addressKey } from '../runtime/ip-address.ts';
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/';
 
@@ -67,9 +68,7 @@ export class ChallengeServer implements Disposable {
     socket.data = visit;
     this.open.set(socket, visit);
     if (this.open.size <= CONNECTIONS_MAX) return;
-    const byAddress = Map.groupBy(this.open.keys(), ({ remoteAddress }) => remoteAddress);
-    const [most] = [...byAddress.values()].toSorted((a, b) => b.length - a.length);
-    most?.[0]?.terminate();
+    oldestOfMost(this.open.keys())?.terminate();
   }
 
   private read(socket: Socket<Visit>, bytes: Buffer): void {
@@ -106,6 +105,15 @@ export class ChallengeServer implements Disposable {
       socket.terminate();
     }
   }
+}
+
+/** The first connection of the address with the most, where a network of IPv6 counts as one address. */
+export function oldestOfMost<One extends { readonly remoteAddress: string }>(
+  connections: Iterable<One>,
+): One | undefined {
+  const byAddress = Map.groupBy(connections, ({ remoteAddress }) => addressKey(remoteAddress));
+  const [most] = [...byAddress.values()].toSorted((a, b) => b.length - a.length);
+  return most?.[0];
 }
 
 function plain(status: string, body: string, headers = ''): string {

@@ -39,8 +39,12 @@ const admin = z
         groupsHeader: headerName
           .nullable()
           .default(null)
+          .describe('The header with the groups of the user; null = there is none.'),
+        groupsSeparator: z
+          .enum([',', '|'])
+          .default(',')
           .describe(
-            'The header with the groups of the user, separated by commas or |; null = there is none.',
+            'What separates the groups in it: a comma, or | as authentik does. No other character does, so that nobody becomes a member of `ops` who may name a group `x|ops`.',
           ),
       })
       .nullable()

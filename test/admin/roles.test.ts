@@ -35,6 +35,7 @@ beforeAll(async () => {
         roles: [
           { group: 'viewers', role: 'viewer' },
           { group: 'operators', role: 'operator' },
+          { group: 'admins', role: 'admin', payloads: 'hide' },
           { group: 'of-test', role: 'admin', apps: [APP.id], instances: [] },
           { group: 'of-other', role: 'admin', apps: [OTHER.id] },
         ],
@@ -101,6 +102,14 @@ describe('a user of a trusted proxy', () => {
     const sent = await as('operators', 'POST', `${path}/publishes`, { body });
     const { publishId } = sent.json as { publishId: string };
     expect((await as('operators', 'GET', `${path}/publishes/${publishId}/users`)).status).toBe(403);
+  });
+
+  it('makes no log-in link, which would have more rights and outlive the role', async () => {
+    expect(await as('admins', 'POST', '/session/link')).toMatchObject({
+      status: 403,
+      json: { error: 'A log-in link has all rights: it takes the password' },
+    });
+    expect((await admin(server, 'POST', '/session/link')).status).toBe(200);
   });
 
   it('without a role may do nothing, but sees the page that says so', async () => {

@@ -80,10 +80,19 @@ export const sessionOperations: readonly Operation[] = [
     method: 'POST',
     path: '/session/link',
     summary:
-      'Make a link that logs in to the dashboard of this server once, within ten minutes: `/dashboard#token=TOKEN`. An earlier link ends.',
+      'Make a link that logs in to the dashboard of this server once, within ten minutes: `/dashboard#token=TOKEN`. An earlier link ends. Takes the password, because who uses the link has all of its rights; users of a proxy get 403.',
     role: 'admin',
     answer: z.strictObject({ token: z.string() }),
-    act: async (_, { session }) => ({ token: session.makeLink() }),
+    act: async (_, { caller, session }) => {
+      // The session of the link has no name and no restrictions, and outlives a role.
+      if (caller.how !== 'password') {
+        throw new OperationRefused(
+          'forbidden',
+          'A log-in link has all rights: it takes the password',
+        );
+      }
+      return { token: session.makeLink() };
+    },
   }),
 ];
 

@@ -15,6 +15,7 @@ import { TooManyStreams, Watches } from '../../watching/watches.ts';
 import type { Settlement } from '../../webhooks/outbox.ts';
 import type { LoopToBackground } from '../link/messages.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
+import { occupiedChannels } from './occupied-channels.ts';
 
 export interface WatchingOptions {
   /** The name of this server. */
@@ -45,10 +46,6 @@ type WatchingMessage = Extract<
   { readonly type: 'tapped' | 'cluster-received' | 'cluster-sent' }
 >;
 
-/** The limits of a search for the channel that was probably meant: channels and pages to read. */
-const NEAR_AMONG_MAX = 1000;
-const PAGES_MAX = 10;
-
 /** Opens the live streams of apps and instances. Does nothing until somebody watches. */
 export function openWatching(options: WatchingOptions): Watching {
   const { node, isOneOfCluster, apps, instances, realtime, meter, log } = options;
@@ -69,7 +66,8 @@ export function openWatching(options: WatchingOptions): Watching {
       pushTaps.watch(watched.filter(isInstance));
       realtime.postToAll({ type: 'watch', apps: watchedApps });
     },
-    findNear: async (appId, channel) => nearChannel(channel, await occupied(realtime, appId)),
+    findNear: async (appId, channel) =>
+      nearChannel(channel, await occupiedChannels(realtime, appId)),
     onSkipped: (records) => meter.count('streamEventsSkipped', records),
     onStreams: (streams) => meter.set('watchers', streams),
   });
@@ -159,21 +157,6 @@ function openTaps(
     share: PUSH_RECORDS,
   });
   return { taps, pushTaps };
-}
-
-/** Returns names of occupied channels, not necessarily all. */
-async function occupied(realtime: RealtimeClient, appId: string): Promise<readonly string[]> {
-  const names: string[] = [];
-  let after: string | undefined;
-  for (let page = 0; page < PAGES_MAX && names.length < NEAR_AMONG_MAX; page++) {
-    const limit = NEAR_AMONG_MAX - names.length;
-    const query = { what: 'live-channels', appId, prefix: '', after, limit } as const;
-    const { channels, next } = await realtime.ask(query);
-    names.push(...channels.map(({ name }) => name));
-    if (next === undefined) break;
-    after = next;
-  }
-  return names;
 }
 
 /** Shows an attempt to send a webhook in the live streams of the app. */

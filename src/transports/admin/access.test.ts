@@ -47,12 +47,14 @@ function accessWith({
   trusted = [],
   metricsAreOpen = true,
   userProxies,
+  groupsSeparator = ',',
 }: {
   readonly password?: string | null;
   readonly trusted?: readonly string[];
   readonly metricsAreOpen?: boolean;
   /** Addresses of proxies that name users in `Remote-User` and groups in `Remote-Groups`. */
   readonly userProxies?: readonly string[];
+  readonly groupsSeparator?: string;
 } = {}) {
   const clock = { nowMs: 0 };
   let current = password ?? undefined;
@@ -66,6 +68,7 @@ function accessWith({
       trusted: new TrustedProxies(userProxies),
       userHeader: 'remote-user',
       groupsHeader: 'remote-groups',
+      groupsSeparator,
     },
     now: () => clock.nowMs,
   });
@@ -418,14 +421,23 @@ describe('a proxy that checks users', () => {
   const peer = '192.0.2.9';
   const headers = { 'remote-user': ' alice ', 'remote-groups': 'ops, dev,' };
 
+  it('separates groups by one character, which no group can have in its name', () => {
+    for (const [groupsSeparator, text, groups] of [
+      [',', 'dev, x|ops', ['dev', 'x|ops']],
+      ['|', 'dev|x,ops', ['dev', 'x,ops']],
+    ] as const) {
+      const { who } = accessWith({ userProxies, groupsSeparator });
+      const asked = { ...headers, 'remote-groups': text };
+      expect(who({ url, peer, headers: asked })).toMatchObject({ groups });
+    }
+  });
+
   it('names them and their groups, whatever password it adds', () => {
     const { who } = accessWith({ userProxies });
     const alice = { how: 'proxy', user: 'alice', groups: ['ops', 'dev'] } as const;
     expect(who({ url, peer, headers })).toEqual(alice);
     expect(who({ url, peer, headers: { ...headers, ...basic('alice', '') } })).toEqual(alice);
     expect(who({ url, peer, headers: { 'remote-user': 'bob' } })).toMatchObject({ groups: [] });
-    const lines = { 'remote-user': 'bob', 'remote-groups': 'ops|dev' };
-    expect(who({ url, peer, headers: lines })).toMatchObject({ groups: ['ops', 'dev'] });
     const utf8 = Buffer.from('Zoë').toString('latin1');
     expect(who({ url, peer, headers: { 'remote-user': utf8 } })).toMatchObject({ user: 'Zoë' });
   });

@@ -6,7 +6,7 @@ import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { type Asker, LOCAL, OWNER } from './asker.ts';
 import { cameThroughProxy, isFromAnotherSite, isLocal } from './origin-of-request.ts';
 import type { RequestHead } from './request-head.ts';
-import { hasSessionCookie, type Sessions } from './sessions.ts';
+import type { Sessions } from './sessions.ts';
 
 /** A proxy that checks users itself and names them in headers. */
 export interface UserProxy {
@@ -16,6 +16,7 @@ export interface UserProxy {
   readonly userHeader: string;
   /** In lower case; `undefined` if the proxy names no groups. */
   readonly groupsHeader: string | undefined;
+  readonly groupsSeparator: string;
 }
 
 export interface AccessOptions {
@@ -130,7 +131,7 @@ export class Access {
     const cookies = head.header('cookie') ?? '';
     if (this.options.sessions.isOpen(cookies)) return onlySameSite(head, OWNER);
     if (this.mayReadWithoutPassword(head)) return { asker: LOCAL };
-    return { denial: hasSessionCookie(cookies) ? SESSION_OVER : PASSWORD_MISSING };
+    return { denial: this.options.sessions.hasCookie(cookies) ? SESSION_OVER : PASSWORD_MISSING };
   }
 
   /**
@@ -176,15 +177,14 @@ export class Access {
   private userOf(head: RequestHead): Asker | undefined {
     const { userProxy } = this.options;
     if (userProxy === undefined || !userProxy.trusted.trusts(head.peer)) return undefined;
-    const { userHeader, groupsHeader } = userProxy;
+    const { userHeader, groupsHeader, groupsSeparator } = userProxy;
     const user = head.header(userHeader)?.trim() ?? '';
     if (user === '') return undefined;
     const groups = groupsHeader === undefined ? '' : (head.header(groupsHeader) ?? '');
     return {
       how: 'proxy',
       user: textOf(user),
-      // Separated by commas, as most proxies do, or by line feeds, as authentik does.
-      groups: groups.split(/[,|]/).flatMap((group) => textOf(group.trim()) || []),
+      groups: groups.split(groupsSeparator).flatMap((group) => textOf(group.trim()) || []),
     };
   }
 

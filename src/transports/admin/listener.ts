@@ -120,7 +120,8 @@ class RequestHandler {
   constructor(options: AdminListenerOptions, bounds: AdminBounds) {
     this.options = options;
     this.bounds = bounds;
-    this.sessions = new Sessions({ password: options.password, now: Date.now });
+    const { password, pathPrefix: path } = options;
+    this.sessions = new Sessions({ password, path, now: Date.now });
     this.access = new Access({
       ...options,
       sessions: this.sessions,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'bun:test';
 import { Sessions } from './sessions.ts';
 
-function sessionsWith() {
+function sessionsWith(path?: string) {
   const clock = { nowMs: Date.parse('2026-11-23T12:00:00Z') };
   let current: string | undefined = 'one';
-  const sessions = new Sessions({ password: () => current, now: () => clock.nowMs });
+  const sessions = new Sessions({ password: () => current, path, now: () => clock.nowMs });
   const cookieOf = (header: string | undefined) => header?.split(';')[0] ?? '';
   return {
     clock,
@@ -35,6 +35,21 @@ describe('a session', () => {
       changePassword(password);
       expect(sessions.isOpen(cookie)).toBe(false);
     }
+  });
+
+  it('is sent to the path of the dashboard alone, if that shares a host with other applications', () => {
+    const { sessions, open } = sessionsWith('/realtime/admin');
+    expect(sessions.open({ isSecure: true })).toMatch(
+      /^__Secure-fanfare=\S+; Path=\/realtime\/admin; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/,
+    );
+    expect(sessions.close({ isSecure: false })).toStartWith('fanfare=; Path=/realtime/admin; ');
+    expect(sessions.isOpen(open(true))).toBe(true);
+    const whole = sessionsWith();
+    expect(whole.sessions.open({ isSecure: true })).toMatch(/^__Host-fanfare=\S+; Path=\/; /);
+    expect([sessions.isOpen(whole.open(true)), whole.sessions.isOpen(open(true))]).toEqual([
+      false,
+      false,
+    ]);
   });
 
   it('is found among other cookies, by the name for HTTPS first', () => {

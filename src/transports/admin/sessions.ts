@@ -6,8 +6,12 @@ const SESSION_MS = 12 * 3_600_000;
 /** How long a log-in link can be used. Milliseconds. */
 const LINK_MS = 600_000;
 
-/** The cookie of a session. Browsers take the first name only over HTTPS, and only from this host. */
-const SECURE_NAME = '__Host-fanfare';
+/**
+ * The cookie of a session. Browsers take the first two names only over HTTPS, and the first only from this host and for all
+ * of its paths.
+ */
+const HOST_NAME = '__Host-fanfare';
+const SECURE_NAME = '__Secure-fanfare';
 const PLAIN_NAME = 'fanfare';
 
 export interface SessionsOptions {
@@ -15,6 +19,8 @@ export interface SessionsOptions {
   readonly password: () => string | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** The only path that browsers send the cookie to; empty for all. */
+  readonly path?: string | undefined;
 }
 
 /**
@@ -36,22 +42,27 @@ export class Sessions {
     if (key === undefined) return undefined;
     const endsAtMs = this.options.now() + SESSION_MS;
     const text = `${endsAtMs.toString(36)}.${randomBytes(12).toString('base64url')}`;
-    return cookie(`${text}.${sign(text, key)}`, { isSecure, seconds: SESSION_MS / 1000 });
+    return this.cookie(`${text}.${sign(text, key)}`, { isSecure, seconds: SESSION_MS / 1000 });
   }
 
   /** The `Set-Cookie` header that makes a browser forget its session. */
   close({ isSecure }: { readonly isSecure: boolean }): string {
-    return cookie('', { isSecure, seconds: 0 });
+    return this.cookie('', { isSecure, seconds: 0 });
   }
 
   /** Whether a `Cookie` header has a session that is open. */
   isOpen(cookies: string): boolean {
-    const value = cookieValue(cookies, SECURE_NAME) ?? cookieValue(cookies, PLAIN_NAME);
+    const value = this.valueIn(cookies);
     const [, text = '', ends = '', signature = ''] =
       /^(([\da-z]{1,11})\.[\w-]{16})\.([\w-]{43})$/.exec(value ?? '') ?? [];
     if (!(Number.parseInt(ends, 36) > this.options.now())) return false;
     const key = this.key();
     return key !== undefined && isSame(signature, sign(text, key));
+  }
+
+  /** Whether a `Cookie` header contains a session, valid or expired. */
+  hasCookie(cookies: string): boolean {
+    return this.valueIn(cookies) !== undefined;
   }
 
   /** Makes the token of a link that logs in once. It invalidates earlier links. */
@@ -70,6 +81,23 @@ export class Sessions {
     return true;
   }
 
+  private get secureName(): string {
+    return this.options.path ? SECURE_NAME : HOST_NAME;
+  }
+
+  private valueIn(cookies: string): string | undefined {
+    return cookieValue(cookies, this.secureName) ?? cookieValue(cookies, PLAIN_NAME);
+  }
+
+  private cookie(
+    value: string,
+    { isSecure, seconds }: { readonly isSecure: boolean; readonly seconds: number },
+  ): string {
+    const name = isSecure ? this.secureName : PLAIN_NAME;
+    const rules = `Path=${this.options.path || '/'}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`;
+    return `${name}=${value}; ${rules}${isSecure ? '; Secure' : ''}`;
+  }
+
   private key(): Buffer | undefined {
     const password = this.options.password();
     if (password === undefined) return undefined;
@@ -79,20 +107,6 @@ export class Sessions {
     }
     return this.known.key;
   }
-}
-
-/** Whether a `Cookie` header contains a session, valid or expired. */
-export function hasSessionCookie(cookies: string): boolean {
-  return [SECURE_NAME, PLAIN_NAME].some((name) => cookieValue(cookies, name) !== undefined);
-}
-
-function cookie(
-  value: string,
-  { isSecure, seconds }: { readonly isSecure: boolean; readonly seconds: number },
-): string {
-  const name = isSecure ? SECURE_NAME : PLAIN_NAME;
-  const rules = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
-  return `${name}=${value}; ${rules}`;
 }
 
 function cookieValue(cookies: string, name: string): string | undefined {

@@ -1,5 +1,6 @@
 import type { Admin, OperatorEvent, ReachedChannel } from '../../../admin/admin.ts';
 import type { Inspecting } from '../../../admin/channels/inspecting.ts';
+import { NearSearch } from '../../../admin/channels/near-search.ts';
 import type { ServerLog } from '../../../admin/log/server-log.ts';
 import type { Monitoring } from '../../../admin/monitoring/monitoring.ts';
 import { openApi } from '../../../admin/openapi.ts';
@@ -11,6 +12,7 @@ import { rightsOf } from '../../../admin/rights.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { PushTaps } from '../../../push/watching/push-tap.ts';
 import type { Log } from '../../../runtime/ports.ts';
+import { systemTimers } from '../../../runtime/system-timers.ts';
 import type { AuditStore } from '../../../stores/admin/audit-store.ts';
 import type { Database } from '../../../stores/database/database.ts';
 import { PublishList } from '../../../stores/push/publishes/publish-list.ts';
@@ -25,6 +27,7 @@ import type { AuditTrail } from '../audit/audit-trail.ts';
 import { allLoopsServeApps } from '../changes.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { BackgroundMetrics } from '../monitoring/metrics.ts';
+import { occupiedChannels } from '../occupied-channels.ts';
 import type { Tenants } from '../tenants.ts';
 import type { Watching } from '../watching.ts';
 import { answered } from './answered.ts';
@@ -129,7 +132,12 @@ function pushAdminsOf(parts: AdminParts): Pick<Admin, 'devices' | 'publishes'> {
 }
 
 function liveOf(realtime: RealtimeClient): Admin['live'] {
+  const search = new NearSearch({
+    timers: systemTimers,
+    occupied: (appId) => answered(occupiedChannels(realtime, appId)),
+  });
   return {
+    near: (appId, names) => search.find(appId, names),
     async figures() {
       // Runs first, so that the answer of any loop includes what all loops of this process know.
       await answered(realtime.askAll({ what: 'share-figures' }));

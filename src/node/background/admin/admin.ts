@@ -66,5 +66,6 @@ function userProxyOf({ admin }: Config): UserProxy | undefined {
     trusted: new TrustedProxies(proxy.trust),
     userHeader: proxy.userHeader.toLowerCase(),
     groupsHeader: proxy.groupsHeader?.toLowerCase(),
+    groupsSeparator: proxy.groupsSeparator,
   };
 }
