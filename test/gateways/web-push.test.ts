@@ -417,6 +417,31 @@ describe('push services that have accepted nothing yet', () => {
   });
 });
 
+describe('push services of one domain that never answer', () => {
+  it('make room for one of another domain, and their messages are tried again', async () => {
+    const at = (host: string) => startService({ host, http2: false });
+    const silent = ['a.example.test', 'b.example.test'].map(at);
+    const alike = at('c.example.test');
+    const other = at('push.other.test');
+    const allowedHosts = ['*.example.test', '*.other.test'];
+    const gateway = openGateway({ allowedHosts, servicesMax: 4, timeoutMs: 1_500 });
+    const deliver = (service: FakeWebPush) =>
+      gateway.prepare(notification())({
+        ...deviceOf(subscribe(service).token),
+        isTrusted: false,
+      });
+    for (const service of silent) service.script.forNext(1, { act: 'hang' });
+    const [first, second] = silent.map(deliver);
+    await Promise.all(silent.map((service) => service.arrivals.reaches(1)));
+
+    expect(await deliver(alike)).toEqual(tryAgain('too-many-origins', 'device'));
+    expect(await deliver(other)).toEqual(accepted);
+    // The oldest.
+    expect(await first).toEqual(tryAgain('too-many-origins', 'device'));
+    expect(await second).toMatchObject({ result: 'try-again', reason: 'no-answer' });
+  });
+});
+
 describe('the token of a device', () => {
   it('is refused if it or its key is malformed', async () => {
     const service = startService();

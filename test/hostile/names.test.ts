@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FakeApns, startFakeApns } from '../../src/fake-gateways/apns/fake-apns.ts';
+import { newP256Pair } from '../../src/fake-gateways/p256.ts';
 import { PushRequests, requestPush } from '../../testing/clients/push-requests.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
 import { Inbox } from '../../testing/inbox.ts';
@@ -64,7 +65,10 @@ interface Site {
 }
 
 /** A server that asks a name server which is silent for names below `black-hole.test`. */
-async function start(deadWebhooks: readonly string[] = []): Promise<Site> {
+async function start(
+  deadWebhooks: readonly string[] = [],
+  ...moreInstances: readonly object[]
+): Promise<Site> {
   const names = stops.use(
     await startNameServer({
       answer(name, family) {
@@ -103,7 +107,7 @@ async function start(deadWebhooks: readonly string[] = []): Promise<Site> {
       ],
       config: {
         webhooks: { allowPrivateAddresses: true },
-        push: pushSettings(settingsOf(attacker), ...gateways),
+        push: pushSettings(settingsOf(attacker), ...gateways, ...moreInstances),
       },
     }),
   );
@@ -216,6 +220,84 @@ describe('names whose name servers never answer', () => {
       const seconds = (performance.now() - startMs) / 1_000;
       const questions = site.names.asked.filter((name) => name.endsWith('black-hole.test')).length;
       expect(questions).toBeLessThanOrEqual(2 * 8 * (1 + Math.ceil(seconds / 5)));
+    },
+    LONG_MS,
+  );
+});
+
+describe('a push service that nobody used before', () => {
+  const BROWSERS = instanceOf('e');
+  const HOSTS = 8;
+
+  /** Honest push services, each at a host of its own, on one port. */
+  function honestServices() {
+    const arrivals = new Inbox<{ readonly host: string; readonly atMs: number }>('honest browsers');
+    const http = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch(request) {
+        const { hostname } = new URL(request.url);
+        arrivals.put({ host: hostname, atMs: performance.now() });
+        return new Response(null, { status: 201 });
+      },
+    });
+    stops.defer(() => http.stop(true));
+    return { port: Number(http.port), arrivals };
+  }
+
+  async function registers(server: Fanfare, endpoint: string): Promise<void> {
+    const requests = new PushRequests(BROWSERS);
+    const { publicText } = newP256Pair();
+    const keys = { p256dh: publicText, auth: 'BTBZMqHH6r4Tts7J_aSIgg' };
+    const token = btoa(JSON.stringify({ endpoint, keys }));
+    const { target } = requests.registerWeb('any');
+    const body = JSON.stringify({ token });
+    const registered = await requestPush(server, { ...requests.registerWeb('any'), target, body });
+    expect(registered.status).toBe(200);
+    const id = String(registered.json['id']);
+    expect((await requestPush(server, requests.addInterest(id, 'news'))).status).toBe(200);
+  }
+
+  it(
+    'is reached at once beside browsers at 60 others, whose name servers never answer',
+    async () => {
+      const { port, arrivals } = honestServices();
+      const { publicText, privateText } = newP256Pair();
+      const { server } = await start([], {
+        ...settingsOf(BROWSERS),
+        web: {
+          vapid: {
+            publicKey: publicText,
+            privateKey: privateText,
+            subject: 'mailto:ops@example.org',
+          },
+          allowedHosts: ['*.push.test', '*.black-hole.test'],
+          allowPrivateAddresses: true,
+        },
+      });
+      const requests = new PushRequests(BROWSERS);
+      const reach = async (host: string): Promise<number> => {
+        await registers(server, `http://${host}:${port}/x`);
+        const startMs = performance.now();
+        const body = { interests: ['news'], web: { notification: { title: 'Hello' } } };
+        expect((await requestPush(server, requests.publish(body))).status).toBe(200);
+        for (;;) {
+          const { host: reached, atMs } = await arrivals.next();
+          if (reached === host) return atMs - startMs;
+        }
+      };
+      const quietMs = await reach('quiet.push.test');
+
+      for (let at = 0; at < 60; at++) {
+        await registers(server, `http://h${at}.black-hole.test:${port}/x`);
+      }
+      const machine = await sampleMachineDelay();
+      const tookMs: number[] = [];
+      for (let at = 0; at < HOSTS; at++) tookMs.push(await reach(`h${at}.push.test`));
+      const machineMs = await machine.stop();
+
+      // One that finds no place is tried again after 1 s at the earliest, and mostly later.
+      expect(Math.max(...tookMs)).toBeLessThan(quietMs + 900 + 5 * machineMs);
     },
     LONG_MS,
   );

@@ -1,7 +1,7 @@
 import { isNotConnected, type OutgoingAnswer, type SendUnowned } from '../../outgoing/request.ts';
 import { type Sender, SenderQueue, untrustedLimit } from '../../runtime/fairness/sender-queue.ts';
 import type { Timers } from '../../runtime/ports.ts';
-import type { Http1Slots, SlotWaiter } from './http1-slots.ts';
+import type { Http1Slots, RequestKind, SlotWaiter } from './http1-slots.ts';
 import type { WebPushResult } from './web-push-answer.ts';
 import type { WebPushRequest } from './web-push-request.ts';
 
@@ -82,24 +82,31 @@ export class Http1Pool implements SlotWaiter {
 
   private get hasSlot(): boolean {
     const { slots } = this.options;
-    return slots.hasFree(true) && this.inFlight < Math.min(IN_FLIGHT_MAX, slots.limitPerPool);
+    return slots.hasFree('trusted') && this.inFlight < Math.min(IN_FLIGHT_MAX, slots.limitPerPool);
   }
 
   private get hasUntrustedSlot(): boolean {
     const limit = untrustedLimit(IN_FLIGHT_MAX, this.waiting.hasTrusted);
-    return this.hasSlot && this.untrustedInFlight < limit && this.options.slots.hasFree(false);
+    return (
+      this.hasSlot && this.untrustedInFlight < limit && this.options.slots.hasFree(this.untrusted)
+    );
+  }
+
+  /** What one more untrusted request is, or the one that ended last. */
+  private get untrusted(): RequestKind {
+    return this.untrustedInFlight === 0 ? 'first-untrusted' : 'further-untrusted';
   }
 
   private start({ isTrusted }: Sender): void {
+    this.options.slots.take(isTrusted ? 'trusted' : this.untrusted);
     this.inFlight++;
     if (!isTrusted) this.untrustedInFlight++;
-    this.options.slots.take(isTrusted);
   }
 
   private leave({ isTrusted }: Sender): void {
     this.inFlight--;
     if (!isTrusted) this.untrustedInFlight--;
-    this.options.slots.giveBack(isTrusted);
+    this.options.slots.giveBack(isTrusted ? 'trusted' : this.untrusted);
   }
 }
 

@@ -7,6 +7,18 @@ import { untrustedLimit } from '../../runtime/fairness/sender-queue.ts';
  */
 const IN_FLIGHT_MAX = 128;
 
+/** Untrusted requests may take as many of them. */
+const UNTRUSTED_MAX = untrustedLimit(IN_FLIGHT_MAX, false);
+
+/**
+ * Of those, the ones behind the first untrusted request of each push service. The others are for the first ones, so that
+ * hanging services, of which there are 50 at most, do not keep a new one out.
+ */
+const UNTRUSTED_FURTHER_MAX = UNTRUSTED_MAX - 50;
+
+/** What takes a slot: a request of a trusted device, or the first or a further one of others to a push service. */
+export type RequestKind = 'trusted' | 'first-untrusted' | 'further-untrusted';
+
 /** A pool whose requests wait for a slot. */
 export interface SlotWaiter {
   /** Starts the next waiting request that may have a slot. Returns whether there was one. */
@@ -17,6 +29,7 @@ export interface SlotWaiter {
 export class Http1Slots {
   private inFlight = 0;
   private untrustedInFlight = 0;
+  private furtherInFlight = 0;
   /** The first is next. */
   private readonly waiting = new Set<SlotWaiter>();
 
@@ -25,18 +38,20 @@ export class Http1Slots {
     return IN_FLIGHT_MAX - this.inFlight;
   }
 
-  hasFree(isTrusted: boolean): boolean {
+  hasFree(request: RequestKind): boolean {
     if (this.inFlight >= IN_FLIGHT_MAX) return false;
-    return isTrusted || this.untrustedInFlight < untrustedLimit(IN_FLIGHT_MAX, false);
+    if (request === 'trusted') return true;
+    if (this.untrustedInFlight >= UNTRUSTED_MAX) return false;
+    return request === 'first-untrusted' || this.furtherInFlight < UNTRUSTED_FURTHER_MAX;
   }
 
-  take(isTrusted: boolean): void {
-    this.count(isTrusted, 1);
+  take(request: RequestKind): void {
+    this.count(request, 1);
   }
 
   /** Frees a slot, and starts the next request that waits for one. */
-  giveBack(isTrusted: boolean): void {
-    this.count(isTrusted, -1);
+  giveBack(request: RequestKind): void {
+    this.count(request, -1);
     for (let hasStarted = true; hasStarted; ) {
       hasStarted = false;
       for (const pool of [...this.waiting]) {
@@ -56,8 +71,9 @@ export class Http1Slots {
     this.waiting.delete(pool);
   }
 
-  private count(isTrusted: boolean, change: 1 | -1): void {
+  private count(request: RequestKind, change: 1 | -1): void {
     this.inFlight += change;
-    if (!isTrusted) this.untrustedInFlight += change;
+    if (request !== 'trusted') this.untrustedInFlight += change;
+    if (request === 'further-untrusted') this.furtherInFlight += change;
   }
 }

@@ -2,6 +2,8 @@ import { ANSWER_BYTES_MAX, Http2Client, type Http2Event } from '../../outgoing/h
 import type { FindAddresses } from '../../outgoing/http2/connecting/addresses.ts';
 import type { Http2Result } from '../../outgoing/http2/request.ts';
 import type { SendUnowned } from '../../outgoing/request.ts';
+import type { Sender } from '../../runtime/fairness/sender-queue.ts';
+import { parseAddress } from '../../runtime/ip-address.ts';
 import type { Timers } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { gatewayAnswer } from '../answer.ts';
@@ -37,6 +39,8 @@ const SERVICES_MAX = 100;
  */
 const UNPROVEN_SHARE = 0.5;
 
+const TOO_MANY: WebPushResult = { result: 'not-answered', reason: 'too-many-origins' };
+
 /** Google, the slowest, takes up to five seconds. */
 const TIMEOUT_MS = 15_000;
 
@@ -49,13 +53,19 @@ const WAITING_MAX = 5_000;
 const IDLE_CLOSE_MS = 60_000;
 
 interface PushService {
+  /** Who opened it, and below which domain it is: see `PushServices.openerOf`. */
+  readonly opener: string;
   readonly http2: Http2Client;
   readonly http1: Http1Pool;
   speaksHttp2: boolean;
   inFlight: number;
   usedAtMs: number;
+  /** It has answered a message, in any way. */
+  hasAnswered: boolean;
   /** It has accepted a message. */
   isProven: boolean;
+  /** It was closed for another one, with requests in flight. */
+  hasYielded: boolean;
 }
 
 /**
@@ -66,7 +76,11 @@ export class PushServices implements AsyncDisposable {
   private readonly options: PushServicesOptions;
   private readonly timers: Timers;
   private readonly http1Slots: Http1Slots;
+  /** The oldest first. */
   private readonly byOrigin = new Map<string, PushService>();
+  /** Numbers of instances, by their gateways. */
+  private readonly owners = new WeakMap<object, number>();
+  private ownersMade = 0;
   private isClosed = false;
 
   constructor(options: PushServicesOptions) {
@@ -78,12 +92,14 @@ export class PushServices implements AsyncDisposable {
   /** Sends a message to the push service at an origin. Settles in every case, within a bounded time. */
   async send(origin: string, request: WebPushRequest): Promise<WebPushResult> {
     if (this.isClosed) return { result: 'not-answered', reason: 'closed' };
-    const service = this.byOrigin.get(origin) ?? this.open(origin, request.sender.isTrusted);
-    if (service === undefined) return { result: 'not-answered', reason: 'too-many-origins' };
+    const service = this.byOrigin.get(origin) ?? this.open(origin, request.sender);
+    if (service === undefined) return TOO_MANY;
     service.inFlight++;
     service.usedAtMs = this.timers.now();
     try {
       const result = await sendTo(service, request);
+      if (result.result === 'answered') service.hasAnswered = true;
+      else if (service.hasYielded) return TOO_MANY;
       service.isProven ||= isAccepted(result);
       return result;
     } finally {
@@ -98,12 +114,14 @@ export class PushServices implements AsyncDisposable {
     this.byOrigin.clear();
   }
 
-  private open(origin: string, isTrusted: boolean): PushService | undefined {
-    if (!this.makeRoom(isTrusted)) return undefined;
+  private open(origin: string, { owner, isTrusted }: Sender): PushService | undefined {
+    const opener = this.openerOf(owner, origin);
+    if (!this.makeRoom(opener, isTrusted)) return undefined;
     const { findAddresses, sendOverHttp1, ca, onEvent } = this.options;
     const timeoutMs = this.options.timeoutMs ?? TIMEOUT_MS;
     const { timers } = this;
     const service: PushService = {
+      opener,
       http2: new Http2Client({
         origin,
         ca,
@@ -127,26 +145,48 @@ export class PushServices implements AsyncDisposable {
       speaksHttp2: origin.startsWith('https:'),
       inFlight: 0,
       usedAtMs: 0,
+      hasAnswered: false,
       isProven: false,
+      hasYielded: false,
     };
     this.byOrigin.set(origin, service);
     return service;
   }
 
   /**
-   * Makes room for one more service by closing the one that was unused for longest. An untrusted request may only
-   * displace services that have accepted no message, once those have their share.
+   * Names who opens a service: the instance, and the last two labels of the host, because anybody may register browsers at
+   * any number of hosts below a domain.
    */
-  private makeRoom(isTrusted: boolean): boolean {
+  private openerOf(owner: object, origin: string): string {
+    let number = this.owners.get(owner);
+    if (number === undefined) {
+      number = this.ownersMade++;
+      this.owners.set(owner, number);
+    }
+    const { hostname } = new URL(origin);
+    const domain =
+      parseAddress(hostname) === undefined ? hostname.split('.').slice(-2) : [hostname];
+    return `${number} ${domain.join('.')}`;
+  }
+
+  /**
+   * Makes room for one more service by closing the one that was unused for longest. An untrusted request may only
+   * displace services that have accepted no message, once those have their share. If all of these are in use, the opener
+   * with the most loses its oldest that has never answered: its name servers may be silent.
+   */
+  private makeRoom(opener: string, isTrusted: boolean): boolean {
     const limit = this.options.servicesMax ?? SERVICES_MAX;
     const unproven = [...this.byOrigin].filter(([, { isProven }]) => !isProven);
     const isShareUsed = !isTrusted && unproven.length >= Math.ceil(limit * UNPROVEN_SHARE);
     if (this.byOrigin.size < limit && !isShareUsed) return true;
-    const oldest =
-      oldestUnused(unproven) ?? (isShareUsed ? undefined : oldestUnused([...this.byOrigin]));
-    if (oldest === undefined) return false;
-    const [origin, service] = oldest;
+    const yielding =
+      oldestUnused(unproven) ??
+      (isShareUsed ? undefined : oldestUnused([...this.byOrigin])) ??
+      oldestOfMost(unproven, opener);
+    if (yielding === undefined) return false;
+    const [origin, service] = yielding;
     this.byOrigin.delete(origin);
+    service.hasYielded = service.inFlight > 0;
     void close(service);
     return true;
   }
@@ -160,6 +200,15 @@ function oldestUnused(entries: readonly Entry[]): Entry | undefined {
     (a, b) => (a !== undefined && a[1].usedAtMs <= b[1].usedAtMs ? a : b),
     first,
   );
+}
+
+/** The oldest service that has never answered, of the opener with the most of them, if `opener` would still have fewer. */
+function oldestOfMost(unproven: readonly Entry[], opener: string): Entry | undefined {
+  const silent = unproven.filter(([, { hasAnswered }]) => !hasAnswered);
+  const byOpener = Map.groupBy(silent, ([, service]) => service.opener);
+  const most = [...byOpener.values()].reduce((a, b) => (b.length > a.length ? b : a), []);
+  const own = byOpener.get(opener)?.length ?? 0;
+  return most.length > own + 1 ? most[0] : undefined;
 }
 
 function isAccepted(result: WebPushResult): boolean {

@@ -100,6 +100,25 @@ describe.each<Platform>(['apns', 'fcm', 'web'])('devices of %s that were accepte
   });
 });
 
+describe('a device of a push service that nobody used before', () => {
+  it('is reached at once while fakes hang at 60 others', async () => {
+    await fakes('web', 1_200, hangs, { origin: (index) => `https://bad-${index % 60}.example` });
+    scene.atOnce = 400;
+    scene.useGateways(instance);
+    const pipeline = start();
+    for (let round = 0; round < 5; round++) {
+      const origin = `https://good-${round}.example`;
+      const honest = await scene.register(instance, 'web', { ...isNew, origin });
+      const sinceMs = scene.passedMs;
+      await publish();
+      pipeline.wake();
+      await seconds(4);
+      const [atMs] = reachedAtMs([honest], sinceMs);
+      expect(atMs).toBeLessThan(sinceMs + 500);
+    }
+  });
+});
+
 describe('devices of one push service that were accepted', () => {
   it('are reached at once while fakes hang at many others', async () => {
     // More routes than places: one untrusted device on each would take all places.

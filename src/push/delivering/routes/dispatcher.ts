@@ -91,9 +91,10 @@ export class Dispatcher {
   private readonly trusted = new TrustedDevices();
   /** Whether any device was accepted with the current credential. */
   private hasAccepted = false;
-  /** Sends without an outcome: all, and those to untrusted devices. */
+  /** Sends without an outcome: all, those to untrusted devices, and of these all but the first of each route. */
   private inFlight = 0;
   private untrustedInFlight = 0;
+  private furtherInFlight = 0;
   private isStopped = false;
   private alarm: { readonly atMs: number; readonly cancel: () => void } | undefined;
   private claimedUntilMs = 0;
@@ -248,7 +249,8 @@ export class Dispatcher {
     for (const route of this.routes.all) {
       const { untrusted, circuit } = route;
       if (circuit.fault !== undefined) continue;
-      if (this.hasUntrustedPlace() && route.hasUntrustedPlace(inFlightMax)) continue;
+      const hasPlace = untrusted.inFlight === 0 ? this.hasFirstPlace() : this.hasUntrustedPlace();
+      if (hasPlace && route.hasUntrustedPlace(inFlightMax)) continue;
       if (!untrusted.isJammed(untrustedWaitMs, nowMs)) continue;
       for (const slice of untrusted.slices.newestFirst()) {
         if (!untrusted.isJammed(untrustedWaitMs, nowMs)) break;
@@ -268,12 +270,22 @@ export class Dispatcher {
       nowMs: clock.at(wallMs),
       inFlightMax: this.inFlightMaxOfRoute(),
       hasUntrustedPlace: this.hasUntrustedPlace(),
+      hasFirstPlace: this.hasFirstPlace(),
       isClaimed: this.isClaimed,
     });
   }
 
-  /** Untrusted devices may not use all places of the dispatcher, however many routes they wait on. */
+  /**
+   * Untrusted devices may not use all places of the dispatcher, however many routes they wait on. Some of theirs are for
+   * routes that have none in flight, so that hanging push services do not keep a new one out.
+   */
   private hasUntrustedPlace(): boolean {
+    const limit = untrustedLimit(this.gateway.atOnce, false);
+    const kept = this.platform === 'web' ? Math.min(this.options.limits.routes, limit / 2) : 0;
+    return this.hasFirstPlace() && this.furtherInFlight < limit - kept;
+  }
+
+  private hasFirstPlace(): boolean {
     return this.untrustedInFlight < untrustedLimit(this.gateway.atOnce, false);
   }
 
@@ -321,11 +333,14 @@ export class Dispatcher {
 
   private countInFlight(slice: Slice, change: 1 | -1): void {
     const { job, queue, isTrusted } = slice;
+    const others = change === 1 ? queue.inFlight : queue.inFlight - 1;
     this.inFlight += change;
     job.inFlight += change;
     slice.inFlight += change;
     queue.inFlight += change;
-    if (!isTrusted) this.untrustedInFlight += change;
+    if (isTrusted) return;
+    this.untrustedInFlight += change;
+    if (others > 0) this.furtherInFlight += change;
   }
 
   /** Settles a device that need not be sent to any more, and returns whether it did. */

@@ -35,8 +35,9 @@ export interface SendLimits {
   readonly nowMs: number;
   /** Most sends in flight on one route. */
   readonly inFlightMax: number;
-  /** Whether the dispatcher has a place for another untrusted device. */
+  /** Whether the dispatcher has a place for another untrusted device, and for one on a route that has none in flight. */
   readonly hasUntrustedPlace: boolean;
+  readonly hasFirstPlace: boolean;
   readonly isClaimed: (slice: Slice) => boolean;
 }
 
@@ -150,7 +151,10 @@ export class Route {
   }
 
   private nextUntrusted(limits: SendLimits): Slice | undefined {
-    if (this.untrusted.isEmpty || !limits.hasUntrustedPlace) return undefined;
+    if (this.untrusted.isEmpty) return undefined;
+    if (!(this.untrusted.inFlight === 0 ? limits.hasFirstPlace : limits.hasUntrustedPlace)) {
+      return undefined;
+    }
     if (!this.hasUntrustedPlace(limits.inFlightMax)) return undefined;
     if (this.untrustedWaitMs(limits.nowMs) > 0) return undefined;
     return this.untrusted.slices.next(limits.isClaimed);
