@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'bun:test';
 import fc from 'fast-check';
 import { anyCharacter } from '../../testing/any-character.ts';
+import { newEventId } from './history/event-id.ts';
 import { channelName, socketId } from './hub.fixture.ts';
 import {
   cacheMiss,
@@ -8,6 +9,7 @@ import {
   connectionEstablished,
   errorMessage,
   eventMessage,
+  eventParts,
   memberAdded,
   memberRemoved,
   PING,
@@ -280,6 +282,23 @@ describe('a message to a client', () => {
 
         expect(JSON.parse(frame)).toEqual({ event: name, channel: 'presence-x', data });
         expect(frame.isWellFormed()).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('an event with an id', () => {
+  it('has its name and data in its frame as they are, whatever they are', () => {
+    const text = fc.oneof(
+      fc.string({ unit: anyCharacter }),
+      fc.constantFrom(`","channel":"${CHANNEL}","data":"`, '","id":"1-abcdefgh"}', '\\'),
+    );
+    fc.assert(
+      fc.property(text, text, fc.nat(), (name, data, number) => {
+        const id = newEventId(number);
+        const parts = eventParts(eventMessage(name, CHANNEL, data, id), CHANNEL, id);
+        expect(JSON.parse(parts.name)).toBe(name);
+        expect(JSON.parse(parts.data)).toBe(data);
       }),
     );
   });

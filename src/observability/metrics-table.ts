@@ -77,6 +77,16 @@ export const metricRows = {
     kind: 'counter',
     help: 'Connections closed because they read too slowly.',
   },
+  unreadAnswerBytes: {
+    name: 'fanfare_unread_answer_bytes',
+    kind: 'gauge',
+    help: 'Bytes of long answers of the HTTP API, and of closed sessions over HTTP, until their clients have read them. What waits for open connections is not included.',
+  },
+  answersBrokenOff: {
+    name: 'fanfare_answers_broken_off_total',
+    kind: 'counter',
+    help: 'Answers that were broken off because they were not read for 10 s, or because their app had the most when `channels.unfinishedBytes` was reached.',
+  },
   floodingConnectionsClosed: {
     name: 'fanfare_flooding_connections_closed_total',
     kind: 'counter',

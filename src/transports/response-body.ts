@@ -1,5 +1,5 @@
-/** Bytes that the socket is given at once. Each piece shows that a slow client still reads. */
-const PIECE_BYTES = 32_768;
+/** What the socket is given at once. Each piece shows that a slow client still reads. UTF-16 units. */
+const PIECE_UNITS = 32_768;
 
 /**
  * Text up to this length needs no counting: a connection holds at most one such answer besides what the kernel takes of it.
@@ -18,8 +18,8 @@ export class ResponseBody {
   readonly stream: ReadableStream<Uint8Array>;
   private readonly onEnd: (how: BodyEnd) => void;
   private controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  /** What the socket was not given yet. */
-  private queue: Uint8Array[] = [];
+  /** What the socket was not given yet. It is encoded late, so that an unread answer takes its memory once. */
+  private queue: string[] = [];
   private queuedBytes = 0;
   private givenBytes = 0;
   /** Whether Bun has asked for more than what was given. */
@@ -50,9 +50,8 @@ export class ResponseBody {
 
   write(text: string): void {
     if (this.controller === undefined) return;
-    const bytes = Buffer.from(text);
-    this.queue.push(bytes);
-    this.queuedBytes += bytes.length;
+    this.queue.push(text);
+    this.queuedBytes += Buffer.byteLength(text);
     if (this.isReady) this.give();
   }
 
@@ -90,7 +89,7 @@ export class ResponseBody {
   }
 
   private give(): void {
-    const piece = this.nextPiece();
+    const piece = Buffer.from(this.nextPiece());
     this.isAsked = false;
     this.isReady = false;
     this.queuedBytes -= piece.length;
@@ -98,22 +97,22 @@ export class ResponseBody {
     this.controller?.enqueue(piece);
   }
 
-  /** Takes as many of the queued bytes as make one piece. */
-  private nextPiece(): Uint8Array {
-    const [first] = this.queue;
-    if (first !== undefined && first.length > PIECE_BYTES) {
-      this.queue[0] = first.subarray(PIECE_BYTES);
-      return first.subarray(0, PIECE_BYTES);
+  /** Takes as much of what is queued as makes one piece. */
+  private nextPiece(): string {
+    const [first = ''] = this.queue;
+    if (first.length > PIECE_UNITS) {
+      const end = isHighSurrogate(first, PIECE_UNITS - 1) ? PIECE_UNITS - 1 : PIECE_UNITS;
+      this.queue[0] = first.slice(end);
+      return first.slice(0, end);
     }
     let count = 0;
-    let bytes = 0;
+    let units = 0;
     for (const { length } of this.queue) {
-      if (bytes + length > PIECE_BYTES) break;
-      bytes += length;
+      units += length;
+      if (units > PIECE_UNITS) break;
       count++;
     }
-    const parts = this.queue.splice(0, count);
-    return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts);
+    return this.queue.splice(0, count).join('');
   }
 
   private close(): void {
@@ -130,4 +129,10 @@ export class ResponseBody {
     this.givenBytes = 0;
     this.onEnd(how);
   }
+}
+
+/** Whether a character begins there that needs a second unit. */
+function isHighSurrogate(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  return unit >= 0xd800 && unit < 0xdc00;
 }

@@ -3,7 +3,14 @@ import { UnreadAnswers } from './unread-answers.ts';
 
 function stage(bytesMax: number) {
   const clock = { nowMs: 0, now: () => clock.nowMs };
-  const answers = new UnreadAnswers(bytesMax, clock);
+  const logged: string[] = [];
+  let counted = 0;
+  const answers = new UnreadAnswers({
+    bytesMax,
+    clock,
+    log: { info: (_, { app }) => void logged.push(String(app)) },
+    meter: { count: () => void counted++ },
+  });
   const broken: string[] = [];
   const answerOf = (owner: string, bytes: number, name = owner) => {
     const answer = {
@@ -14,7 +21,7 @@ function stage(bytesMax: number) {
     };
     return answer;
   };
-  return { clock, answers, broken, answerOf };
+  return { clock, answers, broken, logged, counted: () => counted, answerOf };
 }
 
 describe('unread answers', () => {
@@ -45,7 +52,7 @@ describe('unread answers', () => {
   });
 
   it('are broken off if their clients take nothing for 10 s', () => {
-    const { clock, answers, broken, answerOf } = stage(100);
+    const { clock, answers, broken, logged, counted, answerOf } = stage(100);
     const slow = answerOf('slow', 50);
     answers.hold(slow);
     answers.hold(answerOf('deaf', 50));
@@ -54,6 +61,8 @@ describe('unread answers', () => {
       answers.check();
     }
     expect(broken).toEqual(['deaf']);
+    expect(logged).toEqual(['deaf']);
+    expect(counted()).toBe(1);
     expect(answers.bytes).toBe(50);
   });
 });

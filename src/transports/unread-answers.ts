@@ -1,4 +1,5 @@
 import { FairBudget } from '../runtime/fairness/fair-budget.ts';
+import type { RateLimitedLog } from '../runtime/logging/rate-limited-log.ts';
 import type { Clock } from '../runtime/ports.ts';
 
 /** A client that takes nothing of an answer for this long does not read it. Milliseconds. */
@@ -28,6 +29,15 @@ export interface UnreadAnswer {
   break(): void;
 }
 
+export interface UnreadAnswersOptions {
+  /** Of all answers together. */
+  readonly bytesMax: number;
+  /** Monotonic. */
+  readonly clock: Clock;
+  readonly log: Pick<RateLimitedLog, 'info'>;
+  readonly meter: { count(counter: 'answersBrokenOff'): void };
+}
+
 interface Held {
   readonly bytes: number;
   readonly progress: Progress;
@@ -38,15 +48,14 @@ interface Held {
  * oldest answer. One that is not read is broken off.
  */
 export class UnreadAnswers {
+  private readonly options: UnreadAnswersOptions;
   private readonly budget: FairBudget;
-  private readonly clock: Clock;
   /** The oldest first. */
   private readonly held = new Map<UnreadAnswer, Held>();
 
-  /** `clock` must be monotonic. */
-  constructor(bytesMax: number, clock: Clock) {
-    this.budget = new FairBudget(bytesMax);
-    this.clock = clock;
+  constructor(options: UnreadAnswersOptions) {
+    this.options = options;
+    this.budget = new FairBudget(options.bytesMax);
   }
 
   /** What all of them take. */
@@ -79,7 +88,7 @@ export class UnreadAnswers {
 
   /** Breaks off what is not read. Called regularly. */
   check(): void {
-    const nowMs = this.clock.now();
+    const nowMs = this.options.clock.now();
     for (const [answer, { progress }] of this.held) {
       if (progress.hasStopped(answer.waitingBytes(), nowMs)) this.break(answer);
     }
@@ -93,6 +102,10 @@ export class UnreadAnswers {
   }
 
   private break(answer: UnreadAnswer): void {
+    const { log, meter } = this.options;
+    meter.count('answersBrokenOff');
+    const waitingBytes = answer.waitingBytes();
+    log.info('Answer broken off: it was not read', { app: answer.owner }, { waitingBytes });
     this.release(answer);
     answer.break();
   }

@@ -7,16 +7,20 @@ import {
   RECEIVE_QUERY,
   SessionRequests,
 } from '../../testing/clients/session-requests.ts';
-import { api, trigger } from '../../testing/clients/sign.ts';
+import { api, signedTarget, trigger } from '../../testing/clients/sign.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 /** Clients that do not read what they asked for. What the kernel takes for them is up to about 3 MB on loopback. */
 
 const LOUD = { id: 'loud', keys: [{ key: 'loud-key', secret: 'loud-secret' }] };
 const MIB = 1_048_576;
+const HISTORY = [{ channels: 'kept-*', bytes: 8 * MIB }];
 const BUFFER_BYTES = 6 * MIB;
 /** What may wait for all clients. */
 const WAITING_BYTES = 16 * MIB;
+/** What all unread answers may take: two of the events below. */
+const UNREAD_BYTES = 16 * MIB;
+const EVENT_BYTES = 6 * MIB;
 
 let server: Fanfare;
 let honest: RawClient;
@@ -25,8 +29,14 @@ beforeAll(async () => {
     // What is bounded for each thread or server is easier to reach on one.
     threads: 1,
     onlyOne: 'address-limits',
-    channels: { sendBufferBytes: BUFFER_BYTES, waitingBytes: WAITING_BYTES },
-    moreApps: [{ ...LOUD, limits: { eventDataBytes: MIB } }],
+    channels: {
+      sendBufferBytes: BUFFER_BYTES,
+      waitingBytes: WAITING_BYTES,
+      requestBytes: 8 * MIB,
+      unfinishedBytes: UNREAD_BYTES,
+    },
+    app: { history: HISTORY, limits: { eventDataBytes: EVENT_BYTES } },
+    moreApps: [{ ...LOUD, history: HISTORY, limits: { eventDataBytes: EVENT_BYTES } }],
   });
   honest = await RawClient.connect(server, { transport: 'ws' });
   await honest.subscribe('mine');
@@ -96,6 +106,42 @@ describe('a client over HTTP that does not read', () => {
     await closed;
     const { text } = await admin(server, 'GET', '//metrics');
     expect(text).toMatch(/^fanfare_slow_connections_closed_total [1-9]/m);
+    await expectServed();
+  });
+});
+
+describe('a backend that does not read', () => {
+  const PAGE = '/apps/loud/channels/kept-x/history';
+
+  async function asks(path: string): Promise<RawHttp> {
+    const connection = await RawHttp.open(server);
+    connection.sendRequest({ method: 'GET', target: signedTarget('GET', path, LOUD.keys[0]) });
+    await connection.untilBytes();
+    connection.pauseReading();
+    return connection;
+  }
+
+  it('long answers: its own are refused and broken off, and other apps get theirs', async () => {
+    await publish('kept-x', 'e', EVENT_BYTES - 1000);
+    await trigger(server, { name: 'e', channel: 'kept-y', data: 'x'.repeat(EVENT_BYTES - 1000) });
+    await using first = await asks(PAGE);
+    await using second = await asks(PAGE);
+    const refused = await api(server, 'GET', PAGE, LOUD.keys[0]);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    const { text } = await admin(server, 'GET', '//metrics');
+    const [, bytes] = /^fanfare_unread_answer_bytes (\d+)/m.exec(text) ?? [];
+    expect(Number(bytes)).toBeGreaterThan(2 * (EVENT_BYTES - 1000));
+    expect(Number(bytes)).toBeLessThan(UNREAD_BYTES);
+
+    const short = await api(server, 'GET', '/apps/loud/channels', LOUD.keys[0]);
+    expect(short.status).toBe(200);
+    const broken = server.logsNext(/Answer broken off.*"app":"loud"/);
+    const page = await api(server, 'GET', '/apps/3/channels/kept-y/history');
+    expect((await page.text()).length).toBeGreaterThan(EVENT_BYTES - 1000);
+    await broken;
+    first.resumeReading();
+    await first.untilEnd();
+    expect(second.ended).toBe(false);
     await expectServed();
   });
 });

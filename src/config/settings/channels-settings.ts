@@ -68,7 +68,7 @@ const limits = z.strictObject({
   ),
   queriesPerSecond: limit(
     10_000,
-    'GET requests and calls of `terminate_connections` per second. A listing counts one more per 10 channels that it lists and per 50 that it looks through. More are refused with 429',
+    'GET requests and calls of `terminate_connections` per second. An answer counts one more per 10 KiB, a listing per 10 channels that it lists and per 50 that it looks through, a history per 10 events. More are refused with 429',
   ),
   historyBytes: wholeNumber(
     { min: 0, max: Number.MAX_SAFE_INTEGER },
@@ -247,7 +247,7 @@ export const channelsSettings = z
     unfinishedBytes: wholeNumber(
       { min: BYTES_MIN, max: Number.MAX_SAFE_INTEGER },
       134_217_728,
-      'Bytes of all request bodies that have not fully arrived, and as many again of answers that were not read. At the limit, requests of the app with the most get 503, and its oldest unread answers are broken off.',
+      'Bytes of all request bodies that have not fully arrived, and as many again of answers that were not read. At the limit, requests of the app with the most get 503.',
     ),
     // Bun.serve accepts no longer time.
     httpIdleSeconds: httpIdleSeconds(255),

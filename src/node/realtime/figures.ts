@@ -20,6 +20,7 @@ import { ApiRefusal } from '../../transports/channels-api/problems.ts';
 import type { Connections } from '../../transports/clients/connections.ts';
 import type { Inspector } from '../../transports/clients/inspector.ts';
 import type { Sessions } from '../../transports/http-fallback/sessions.ts';
+import type { UnreadAnswers } from '../../transports/unread-answers.ts';
 import type { ChannelState, Question, Questions, SendAnswer } from '../link/messages.ts';
 import type { ChannelCounter } from './engine/engine.ts';
 
@@ -35,7 +36,8 @@ export interface FiguresOptions {
   readonly inspector: Inspector;
   readonly live: Pick<LiveAsks, 'ask'>;
   readonly problems: ProblemBook;
-  readonly api: Pick<ChannelsApi, 'send'>;
+  readonly api: Pick<ChannelsApi, 'send' | 'histories'>;
+  readonly unread: Pick<UnreadAnswers, 'bytes'>;
   /** The usage of apps on all servers, if there are several. */
   readonly cluster: ClusterQuotas | undefined;
   /** The bus to the loops of other servers, if there are any. */
@@ -92,7 +94,7 @@ export class Figures {
         return this.inspectChannel(question);
       case 'read-history':
         return this.ofKept(question, EMPTY_PAGE, (app, channel) =>
-          this.options.authority.history(app, channel, question.query),
+          this.options.api.histories.read(app, channel, question.query),
         );
       case 'forget-history':
         return this.ofKept(question, 'forgotten', (app, channel) =>
@@ -167,6 +169,7 @@ export class Figures {
       this.options;
     meter.set('connections', connections.size);
     meter.set('fallbackConnections', this.options.sessions.size);
+    meter.set('unreadAnswerBytes', this.options.unread.bytes);
     meter.set('channels', counter.channelCount());
     meter.set('loopDelay', loopDelay.longestSeconds(), loopName);
     meter.set('logLinesDropped', logLinesDropped(), loopName);

@@ -23,7 +23,7 @@ export interface OpenFiguresOptions
   readonly apps: MemoryAppDirectory;
   readonly usage: Usage;
   readonly connections: Connections;
-  readonly transports: Pick<Transports, 'clients' | 'fallback' | 'api'>;
+  readonly transports: Pick<Transports, 'clients' | 'fallback' | 'api' | 'unread'>;
   readonly meter: TableMeter;
   readonly loopDelay: LoopDelay;
 }
@@ -31,7 +31,7 @@ export interface OpenFiguresOptions
 /** Opens what answers the questions of the background loop. */
 export function openFigures(options: OpenFiguresOptions): Figures {
   const { links, timers, hub, engine, cluster, connections, transports } = options;
-  const { clients, fallback, api } = transports;
+  const { clients, fallback, api, unread } = transports;
   return new Figures({
     loopName: loopName(links.index),
     apps: options.apps,
@@ -40,6 +40,7 @@ export function openFigures(options: OpenFiguresOptions): Figures {
     authority: engine.authority,
     counter: engine.counter,
     api,
+    unread,
     live: options.live.openAsks(hub),
     problems: hub.problems,
     inspector: new Inspector({

@@ -8,11 +8,14 @@ import { announcedLength, type BodyIntake, BodyRefusal } from '../body-intake.ts
 import { compressionIn, describeCompressed } from '../content-encoding.ts';
 import { lastAnswer } from '../refused-body.ts';
 import { decodeLeniently, type RequestTarget, withoutPrefix } from '../request-target.ts';
+import { ResponseBody, SMALL_ANSWER } from '../response-body.ts';
+import type { UnreadAnswer, UnreadAnswers } from '../unread-answers.ts';
 import { type Authenticated, authenticate, refuseBody } from './authenticate.ts';
 import type { Answer, Endpoint } from './call.ts';
 import { type OperatorSent, sendForOperator } from './events/operator-send.ts';
 import { refuseTrigger } from './events/trigger-rate.ts';
 import { ApiRefusal, refuseRequest, statuses } from './problems.ts';
+import { HistoryPages } from './queries/history-pages.ts';
 import { Listings } from './queries/listings.ts';
 import { parameterOf } from './query.ts';
 import { refuseQuery } from './refuse-usage.ts';
@@ -23,6 +26,7 @@ export interface ApiOptions {
   readonly apps: AppDirectory;
   readonly pathPrefix: string;
   readonly bodies: BodyIntake;
+  readonly unread: UnreadAnswers;
   readonly meter: ApiMeter;
 }
 
@@ -46,22 +50,29 @@ interface Exchange {
 const JSON_ANSWER = { headers: new Headers({ 'content-type': 'application/json' }) };
 const NOTHING = new Uint8Array(0);
 
+/** Bytes of an answer that cost as much as one query. */
+const ANSWERED_PER_QUERY = 10_240;
+
 /** The HTTP API for backends. Source: the seed; Channels protocol, §14. */
 export class ChannelsApi {
+  readonly histories: HistoryPages;
   private readonly hub: Hub;
   private readonly apps: AppDirectory;
   private readonly pathPrefix: string;
   private readonly bodies: BodyIntake;
+  private readonly unread: UnreadAnswers;
   private readonly meter: ApiMeter;
   private readonly listings: Listings;
 
-  constructor({ hub, apps, pathPrefix, bodies, meter }: ApiOptions) {
+  constructor({ hub, apps, pathPrefix, bodies, unread, meter }: ApiOptions) {
     this.hub = hub;
     this.apps = apps;
     this.pathPrefix = pathPrefix;
     this.bodies = bodies;
+    this.unread = unread;
     this.meter = meter;
     this.listings = new Listings(hub);
+    this.histories = new HistoryPages(hub);
   }
 
   /** Answers one request. Nothing of its body is read before its signature is checked. Never rejects. */
@@ -145,6 +156,7 @@ export class ChannelsApi {
     return endpoint({
       hub: this.hub,
       listings: this.listings,
+      histories: this.histories,
       app,
       key: parameterOf(parameters, 'auth_key'),
       parameters,
@@ -164,12 +176,38 @@ export class ChannelsApi {
         return this.refuse(exchange, compressedOr(exchange.request, given), { app });
       }
       if ('json' in given) {
+        const { json } = given;
+        if (json.length > SMALL_ANSWER) return this.respondAtLength(exchange, [json], app);
+        if (json.length >= ANSWERED_PER_QUERY) this.charge(exchange, json.length, app);
         this.meter.count('requests', 1, '200');
-        return new Response(given.json, JSON_ANSWER);
+        return new Response(json, JSON_ANSWER);
       }
+      if ('parts' in given) return this.respondAtLength(exchange, given.parts, app);
       this.meter.count('requests', 1, String(given.status));
       return new Response(null, { status: given.status });
     });
+  }
+
+  /** Its bytes belong to the app until the socket has taken them. */
+  private respondAtLength(exchange: Exchange, parts: readonly string[], app: App): Response {
+    const body = new ResponseBody(() => this.unread.release(answer));
+    const answer: UnreadAnswer = {
+      owner: app.id,
+      waitingBytes: () => body.waitingBytes,
+      break: () => body.break(),
+    };
+    for (const part of parts) body.write(part);
+    body.end();
+    this.charge(exchange, body.waitingBytes, app);
+    if (!this.unread.hold(answer)) return this.refuse(exchange, unreadIsFull(), { app });
+    this.meter.count('requests', 1, '200');
+    return new Response(body.stream, JSON_ANSWER);
+  }
+
+  /** An answer to a query costs its size. That to a trigger is as long as the request at most. */
+  private charge({ request }: Exchange, bytes: number, app: App): void {
+    if (request.method !== 'GET') return;
+    this.hub.usage.chargeQueries(app, Math.floor(bytes / ANSWERED_PER_QUERY));
   }
 
   private failed({ request, path }: Exchange, error: unknown): Response {
@@ -249,4 +287,10 @@ function compressedOr({ method, headers }: Request, refusal: ApiRefusal): ApiRef
     : new ApiRefusal('compressed-body', describeCompressed(compression), {
         'accept-encoding': 'identity',
       });
+}
+
+function unreadIsFull(): ApiRefusal {
+  return new ApiRefusal('overloaded', 'Too many answers to this app are not read, try again', {
+    'retry-after': '1',
+  });
 }

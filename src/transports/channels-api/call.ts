@@ -2,6 +2,7 @@ import type { App } from '../../channels/app.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { ApiRefusal } from './problems.ts';
+import type { HistoryPages } from './queries/history-pages.ts';
 import type { Listings } from './queries/listings.ts';
 import type { Parameter } from './query.ts';
 
@@ -9,6 +10,7 @@ import type { Parameter } from './query.ts';
 export interface Call {
   readonly hub: Hub;
   readonly listings: Listings;
+  readonly histories: HistoryPages;
   readonly app: App;
   /** The key that signed the request. */
   readonly key: string | undefined;
@@ -20,8 +22,12 @@ export interface Call {
   readonly userId: string;
 }
 
-/** What an endpoint returns: JSON text, a status without a body, or a refusal. */
-export type Answer = { readonly json: string } | { readonly status: 202 } | ApiRefusal;
+/** What an endpoint returns: JSON text, perhaps in parts, a status without a body, or a refusal. */
+export type Answer =
+  | { readonly json: string }
+  | { readonly parts: readonly string[] }
+  | { readonly status: 202 }
+  | ApiRefusal;
 
 export type Endpoint = (call: Call) => MaybePromise<Answer>;
 

@@ -90,7 +90,7 @@ export const statuses: Record<ApiProblem, StatusRow> = {
   },
   overloaded: {
     status: 503,
-    when: 'The bodies of all unfinished requests take as much memory as `channels.unfinishedBytes`, and no other app keeps more of it. The connection is closed.',
+    when: 'The bodies of all unfinished requests, or all answers that were not read, take as much memory as `channels.unfinishedBytes`, and no other app keeps more of it. After a body the connection is closed.',
     advice: 'Try again after the seconds that the `Retry-After` header names.',
   },
   'engine-failed': {

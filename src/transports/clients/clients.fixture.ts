@@ -4,6 +4,7 @@ import type { Clock } from '../../runtime/ports.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { BodyIntake } from '../body-intake.ts';
 import { ChannelsApi } from '../channels-api/api.ts';
+import { UnreadAnswers } from '../unread-answers.ts';
 import { Clients } from './clients.ts';
 import { Connections } from './connections.ts';
 import { SlowConsumers } from './frames/slow-consumers.ts';
@@ -48,6 +49,12 @@ export function stageOf(options: StageOptions) {
     { requestBytes: 100_000, unfinishedBytes: 1_000_000, bodyBytesPerSecond: 0 },
     monotonic,
   );
-  const api = new ChannelsApi({ hub, apps, pathPrefix: '', bodies, meter });
+  const unread = new UnreadAnswers({
+    bytesMax: 1_000_000,
+    clock: monotonic,
+    log: hub.rateLimitedLog,
+    meter,
+  });
+  const api = new ChannelsApi({ hub, apps, pathPrefix: '', bodies, unread, meter });
   return { connections, clients, api, meter };
 }

@@ -65,7 +65,12 @@ export function loop({
   const turns: (() => void)[] = [];
   const arrivals: (() => void)[] = [];
   let made = 0;
-  const unreadAnswers = new UnreadAnswers(100_000, time);
+  const unreadAnswers = new UnreadAnswers({
+    bytesMax: 100_000,
+    clock: time,
+    log: { info: () => undefined },
+    meter: { count: () => undefined },
+  });
   const sessions = new Sessions({
     clients: {
       mayConnect: () => true,

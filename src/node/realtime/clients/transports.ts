@@ -63,7 +63,12 @@ export function openTransports(options: TransportsOptions): Transports {
     addresses,
     rateLimitedLog,
   });
-  const unread = new UnreadAnswers(settings.unfinishedBytes, monotonicTimers);
+  const unread = new UnreadAnswers({
+    bytesMax: settings.unfinishedBytes,
+    clock: monotonicTimers,
+    log: rateLimitedLog,
+    meter,
+  });
   const fallback = openFallbackSessions({
     settings,
     links,
@@ -91,7 +96,7 @@ export function openTransports(options: TransportsOptions): Transports {
     keepAlive,
   });
   const bodies = new BodyIntake(settings, monotonicTimers);
-  const api = new ChannelsApi({ hub, apps, pathPrefix, bodies, meter });
+  const api = new ChannelsApi({ hub, apps, pathPrefix, bodies, unread, meter });
   const listeners = openListeners(options, {
     sockets,
     fallback: fallbackTransport,

@@ -2,7 +2,7 @@ import type { ChannelName } from '../../../channels/channel-name.ts';
 import { ask } from '../../../channels/engine-failure.ts';
 import { type EventId, parseEventId } from '../../../channels/history/event-id.ts';
 import { historyRuleOf } from '../../../channels/history/history-rule.ts';
-import type { HistoryPage, HistoryQuery, StoredEvent } from '../../../channels/history/page.ts';
+import type { HistoryQuery } from '../../../channels/history/page.ts';
 import { after, type MaybePromise } from '../../../channels/maybe-promise.ts';
 import { type Answer, type Call, EMPTY } from '../call.ts';
 import { refuseBody, refuseExtraneous } from '../extraneous.ts';
@@ -15,15 +15,17 @@ const LIMIT_MAX = 1000;
 const LIMIT_DEFAULT = 100;
 
 /** `GET /channels/NAME/history`: the kept events of a channel, in pages. */
-export function readHistory({ hub, app, parameters, channelText }: Call): MaybePromise<Answer> {
+export function readHistory({
+  histories,
+  app,
+  parameters,
+  channelText,
+}: Call): MaybePromise<Answer> {
   const channel = readKeptChannel({ app, channelText });
   if (channel instanceof ApiRefusal) return channel;
   const query = readQuery(parameters);
   if (query instanceof ApiRefusal) return query;
-  return after(
-    ask('history', () => hub.authority.history(app, channel, query)),
-    (page) => ({ json: JSON.stringify(describePage(page, query)) }),
-  );
+  return histories.answer(app, channel, query);
 }
 
 /** `POST /channels/NAME/forget_history`: every place that a client has in the history becomes a gap. */
@@ -73,18 +75,4 @@ function readId(parameters: readonly Parameter[], name: string): EventId | undef
   const text = parameterOf(parameters, name);
   if (text === undefined) return undefined;
   return parseEventId(text) ?? invalid(`${name}: must be the id of an event, like 1042-k3x9q2ab`);
-}
-
-function describePage({ events, lastId, more, complete }: HistoryPage, { order }: HistoryQuery) {
-  return {
-    events: events.map(describeEvent),
-    last_id: lastId ?? null,
-    more,
-    ...(order === 'oldest-first' ? { complete } : {}),
-  };
-}
-
-function describeEvent({ id, frame, timeMs, except }: StoredEvent) {
-  const { event, data } = JSON.parse(frame);
-  return { id, name: event, data, time_ms: timeMs, socket_id: except };
 }

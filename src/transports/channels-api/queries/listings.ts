@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { App } from '../../../channels/app.ts';
 import { ask } from '../../../channels/engine-failure.ts';
 import type { Hub } from '../../../channels/hub.ts';
@@ -6,6 +5,7 @@ import { after, type MaybePromise } from '../../../channels/maybe-promise.ts';
 import type { ChannelCounts, ChannelWalk } from '../../../channels/ports.ts';
 import type { ApiRefusal } from '../problems.ts';
 import { rateLimited } from '../refuse-usage.ts';
+import { AppTurns } from './app-turns.ts';
 
 /** Channels per page. A page takes about a millisecond. */
 const PAGE_CHANNELS = 1_000;
@@ -28,21 +28,13 @@ export interface ListingQuery {
 
 export type Listed = { readonly json: string } | ApiRefusal;
 
-interface Waiting {
-  readonly listing: Listing;
-  readonly resolve: (listed: Listed) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /**
  * Lists the occupied channels of apps. A list with one page is answered at once. Longer ones are built with one page
- * per turn of the loop, and apps take turns. An app's lists are built one after the other, so only one takes memory.
+ * per turn of the loop, and apps take turns.
  */
 export class Listings {
   private readonly hub: Hub;
-  /** By app; the first app is next. No queue is empty. */
-  private readonly queues = new Map<string, Waiting[]>();
-  private isWorking = false;
+  private readonly turns = new AppTurns();
 
   constructor(hub: Hub) {
     this.hub = hub;
@@ -52,7 +44,7 @@ export class Listings {
     const counted = ask('channelCountOf', () => this.hub.authority.channelCountOf(app));
     return after(counted, (count) => {
       const isLong = count > PAGE_CHANNELS;
-      if (isLong && (this.queues.get(app.id)?.length ?? 0) >= LISTINGS_MAX) {
+      if (isLong && this.turns.countOf(app.id) >= LISTINGS_MAX) {
         return rateLimited(`Too many listings at the same time: at most ${LISTINGS_MAX}`);
       }
       // Charged before it begins, so that an app cannot begin many before the first is charged.
@@ -81,41 +73,7 @@ export class Listings {
   }
 
   private queue(app: App, listing: Listing): Promise<Listed> {
-    const { promise, resolve, reject } = Promise.withResolvers<Listed>();
-    const waiting = { listing, resolve, reject };
-    const queue = this.queues.get(app.id);
-    if (queue === undefined) this.queues.set(app.id, [waiting]);
-    else queue.push(waiting);
-    if (!this.isWorking) void this.work();
-    return promise;
-  }
-
-  private async work(): Promise<void> {
-    this.isWorking = true;
-    for (let [next] = this.queues; next !== undefined; [next] = this.queues) {
-      await nextTurn();
-      const [appId, queue] = next;
-      // To the end of the queue.
-      this.queues.delete(appId);
-      this.queues.set(appId, queue);
-      await this.advance(appId, queue);
-    }
-    this.isWorking = false;
-  }
-
-  private async advance(appId: string, queue: Waiting[]): Promise<void> {
-    const [first] = queue;
-    if (first === undefined) throw new Error('The queue of an app is empty');
-    const { listing, resolve, reject } = first;
-    try {
-      if (!(await listing.addPage())) return;
-      resolve(listing.answer());
-    } catch (error) {
-      // Only this listing fails.
-      reject(error);
-    }
-    queue.shift();
-    if (queue.length === 0) this.queues.delete(appId);
+    return this.turns.run(app.id, { step: () => listing.addPage() }).then(() => listing.answer());
   }
 }
 
