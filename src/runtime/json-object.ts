@@ -85,9 +85,15 @@ export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** Drops the fields that are `null`. */
-export function withoutNulls(object: JsonObject): JsonObject {
-  return Object.values(object).includes(null)
-    ? Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
-    : object;
+/** Drops the fields that are `null`, also those of inner objects of the first levels. */
+export function withoutNulls(object: JsonObject, levels = 16): JsonObject {
+  const kept = Object.entries(object).filter(([, value]) => value !== null);
+  const isObject = ([, value]: readonly [string, unknown]) => isJsonObject(value);
+  if (kept.length === Object.keys(object).length && !kept.some(isObject)) return object;
+  return Object.fromEntries(
+    kept.map(([name, value]) => [
+      name,
+      levels > 0 && isJsonObject(value) ? withoutNulls(value, levels - 1) : value,
+    ]),
+  );
 }

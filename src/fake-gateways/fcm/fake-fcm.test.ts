@@ -121,7 +121,8 @@ describe('a message', () => {
             direct_boot_ok: true,
             notification: { tag: 'a', title_loc_args: ['b'], notification_count: 3 },
           },
-          apns: { anything: {} },
+          apns: { headers: { 'apns-priority': '5' }, payload: { aps: {}, own: null } },
+          webpush: { headers: { TTL: '15' }, notification: { silent: true }, fcmOptions: null },
           fcm_options: { analytics_label: 'a' },
         },
         { validate_only: true },
@@ -133,12 +134,19 @@ describe('a message', () => {
   it.each([
     [{ data: {} }, 'message', 'names no recipient'],
     [{ token: 'a', fid: 'b' }, 'message', 'names more than one recipient'],
-    [{ token: 7 }, 'message.token', 'is not a string'],
-    [{ token: '' }, 'message.token', 'is not a string'],
+    [{ token: 7 }, 'message.token', 'must be a string'],
+    [{ token: '' }, 'message.token', 'is empty'],
     [{ token: 'a', to: 'b' }, 'message', 'Unknown name "to"'],
     [{ token: 'a', notification: { tag: 'a' } }, 'message.notification', 'Unknown name "tag"'],
-    [{ token: 'a', notification: { title: 1 } }, 'message.notification.title', 'is not a string'],
-    [{ token: 'a', notification: [] }, 'message.notification', 'is not an object'],
+    [{ token: 'a', notification: { title: 1 } }, 'message.notification.title', 'must be a string'],
+    [{ token: 'a', notification: [] }, 'message.notification', 'must be an object'],
+    [{ token: 'a', apns: { anything: {} } }, 'message.apns', 'Unknown name "anything"'],
+    [{ token: 'a', fcm_options: { label: 'a' } }, 'message.fcm_options', 'Unknown name "label"'],
+    [
+      { token: 'a', webpush: { data: { a: 1 } } },
+      'message.webpush.data',
+      'must be an object of strings',
+    ],
     [{ token: 'a', data: { a: 1 } }, 'message.data[a]', 'is not a string'],
     [{ token: 'a', data: { from: 'a' } }, 'message.data[from]', 'is a reserved key'],
     [{ token: 'a', data: { 'google.a': 'a' } }, 'message.data[google.a]', 'is a reserved key'],
@@ -157,22 +165,26 @@ describe('a message', () => {
         [
           { token: 'a', android: { ttl } },
           'message.android.ttl',
-          'is not a duration of at most 2419200s',
+          'must be seconds from "0s" to "2419200s"',
         ] as const,
     ),
     [
-      { token: 'a', android: { priority: 'high' } },
+      { token: 'a', android: { priority: 'urgent' } },
       'message.android.priority',
-      'is neither NORMAL nor HIGH',
+      'must be NORMAL or HIGH',
     ],
     [
       { token: 'a', android: { notification: { body_loc_args: ['a', 1] } } },
       'message.android.notification.body_loc_args',
-      'is not a list of strings',
+      'must be an array of strings',
     ],
     [{ token: 'a', data: { a: 'x'.repeat(4096) } }, '', 'Message too big: 4097 bytes'],
   ] as const)('is refused with the reason (%#)', (message, field, description) => {
     expect(faultOf(message)).toEqual({ field, description });
+  });
+
+  it.each(['NORMAL', 'HIGH', 'normal', 'high'])('may have the priority %s', (priority) => {
+    expect(faultOf({ token: 'a', android: { priority } })).toBeUndefined();
   });
 
   it('may have 4096 bytes of UTF-8', () => {

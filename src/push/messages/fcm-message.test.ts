@@ -93,7 +93,11 @@ describe('the message for an Android device', () => {
   });
 
   it('passes other fields of v1 through', () => {
-    const others = { apns: { a: 1 }, webpush: { b: 2 }, fcm_options: { c: 3 } };
+    const others = {
+      apns: { payload: { aps: { badge: 1 } } },
+      webpush: { notification: { silent: true } },
+      fcm_options: { analytics_label: 'c' },
+    };
     expect(message({ ...others, android: { direct_boot_ok: true } }).message).toMatchObject({
       ...others,
       android: { direct_boot_ok: true },

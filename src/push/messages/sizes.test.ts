@@ -62,15 +62,21 @@ describe('a message', () => {
   it.each([
     ['apns', { aps: {}, data: {} }],
     ['fcm', { data: {} }],
-    ['fcm', { android: {} }],
+    ['fcm', { apns: {} }],
     ['fcm', { webpush: {} }],
     ['web', { data: {} }],
   ] as const)('of %s must not nest too deep: %j', (platform, payload) => {
     const deep = (levels: number) => {
       const nested: unknown = JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+      // FCM has fixed fields around what is the app's own.
+      const around = {
+        aps: {},
+        apns: { payload: { nested } },
+        webpush: { notification: { nested } },
+      };
       const filled = Object.entries(payload).map(([name]) => [
         name,
-        name === 'aps' ? {} : { nested },
+        around[name as keyof typeof around] ?? { nested },
       ]);
       return { [platform]: Object.fromEntries(filled) };
     };

@@ -111,8 +111,9 @@ describe('a payload for apns', () => {
 
   it.each<[string, unknown, string]>([
     ['aps', 'x', 'must be an object'],
-    ['aps', [], 'must be an object'],
-    ['data', [], 'must be an object'],
+    ['aps', [], 'aps is required'],
+    ['aps', [1], 'must be an object'],
+    ['data', [1], 'must be an object'],
     ['data', { pusher: null }, 'the key "pusher" is reserved'],
     ['expiration', -1, 'must be a whole number from 0 to 9007199254740991'],
     ['expiration', 1.5, 'must be a whole number from 0 to 9007199254740991'],

@@ -5,6 +5,7 @@ import {
   type FieldRules,
   findFault,
   flag,
+  isEmptyArray,
   isPusherKey,
   numberIn,
   object,
@@ -63,6 +64,9 @@ const apsRules: FieldRules = [
   ['thread-id', text],
 ];
 
+/** Fields of `aps` that may be an object. */
+const OBJECTS_OF_APS: readonly string[] = ['alert', 'sound'];
+
 const alertRules: FieldRules = [
   ['title', text],
   ['body', text],
@@ -87,7 +91,7 @@ export function readApnsPayload(payload: JsonObject): ApnsPayload | FieldFault {
     (pusher && findFault(pusher, pusherRules, 'apns.pusher')) ??
     findApsFault(given.fields, given.at);
   if (fault !== undefined) return fault;
-  const { 'content-available': contentAvailable, ...aps } = withoutNulls(given.fields);
+  const { 'content-available': contentAvailable, ...aps } = withoutEmpty(given.fields);
   const priority = numberIn(payload, 'priority');
   return {
     aps,
@@ -109,10 +113,18 @@ interface ApsFields {
 function findApsFields(payload: JsonObject): ApsFields | undefined {
   const { aps } = payload;
   // Its rule refuses anything but an object.
-  if (isGiven(aps)) return { at: 'apns.aps', fields: isJsonObject(aps) ? aps : {} };
-  if (!isGiven(payload['alert'])) return undefined;
+  if (isGiven(aps) && !isEmptyArray(aps))
+    return { at: 'apns.aps', fields: isJsonObject(aps) ? aps : {} };
+  if (!isGiven(payload['alert']) || isEmptyArray(payload['alert'])) return undefined;
   const names = apsRules.map(([name]) => name).filter((name) => Object.hasOwn(payload, name));
   return { at: 'apns', fields: Object.fromEntries(names.map((name) => [name, payload[name]])) };
+}
+
+/** Drops nulls, and `[]` where it stands for an empty object. */
+function withoutEmpty(fields: JsonObject): JsonObject {
+  const isDropped = (name: string) => OBJECTS_OF_APS.includes(name) && isEmptyArray(fields[name]);
+  const kept = Object.entries(fields).filter(([name]) => !isDropped(name));
+  return withoutNulls(Object.fromEntries(kept));
 }
 
 function findApsFault(aps: JsonObject, at: string): FieldFault | undefined {

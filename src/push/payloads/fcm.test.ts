@@ -100,12 +100,12 @@ describe('a payload for fcm in the legacy form', () => {
     ['time_to_live', 2_419_201, 'must be a whole number from 0 to 2419200'],
     ['time_to_live', '60', 'must be a whole number from 0 to 2419200'],
     ['collapse_key', 1, 'must be a string'],
-    ['priority', 'HIGH', 'must be "normal" or "high"'],
+    ['priority', 'urgent', 'must be "normal" or "high"'],
     ['priority', 10, 'must be "normal" or "high"'],
     ['restricted_package_name', 1, 'must be a string'],
     ['dry_run', 'true', 'must be true or false'],
     ['notification', 'x', 'must be an object'],
-    ['data', [], 'must be an object'],
+    ['data', [1], 'must be an object'],
     ['android', 'x', 'must be an object'],
     ['apns', 'x', 'must be an object'],
     ['webpush', 'x', 'must be an object'],
@@ -165,7 +165,7 @@ describe('a payload for fcm in the legacy form', () => {
     }
   });
 
-  it.each(['from', 'message_type', 'gcm', 'gcm.x', 'google', 'google.x', 'googleX', 'pusher'])(
+  it.each(['from', 'message_type', 'gcm', 'gcm.x', 'google.x', 'pusher'])(
     'must not have the reserved key %s in its data',
     (key) => {
       const reason = `the key "${key}" is reserved`;
@@ -179,12 +179,12 @@ describe('a payload for fcm in the legacy form', () => {
   );
 
   it('may have any other key in its data', () => {
-    const data = { From: 1, gcmx: 2, fromage: 3, 'a.google': 4, collapse_key: 5 };
+    const data = { From: 1, gcmx: 2, fromage: 3, google_place_id: 4, google: 5, collapse_key: 6 };
     expect(readFcmPayload({ data })).toMatchObject({ data });
   });
 
   it('is refused without quoting a long key in full', () => {
-    const read = readFcmPayload({ data: { [`google${'x'.repeat(9000)}`]: 1 } });
+    const read = readFcmPayload({ data: { [`google.${'x'.repeat(9000)}`]: 1 } });
     expect(read instanceof FieldFault && read.reason.length).toBeLessThan(100);
   });
 });
@@ -200,8 +200,8 @@ describe('a payload for fcm in the form of v1', () => {
       direct_boot_ok: true,
       notification: { click_action: 'f', channel_id: 'g', sticky: true },
     },
-    apns: { headers: { h: 'i' } },
-    webpush: { j: 'k' },
+    apns: { headers: { h: 'i' }, payload: { aps: null } },
+    webpush: { data: { j: 'k' } },
     fcm_options: { analytics_label: 'l' },
   };
   const expected = {
@@ -230,7 +230,7 @@ describe('a payload for fcm in the form of v1', () => {
       restricted_package_name: 'com.example',
       notification: { title: 'old', click_action: 'old', android_channel_id: 'old', icon: 'old' },
       data: { old: 1 },
-      apns: { old: 1 },
+      apns: { payload: { old: 1 } },
     };
     expect(readFcmPayload({ ...old, message: v1 })).toEqual({
       ...expected,
@@ -246,7 +246,7 @@ describe('a payload for fcm in the form of v1', () => {
     });
     expect(readFcmPayload({ ...old, message: { apns: null, data: null } })).toMatchObject({
       data: { old: 1 },
-      others: { apns: { old: 1 } },
+      others: { apns: { payload: { old: 1 } } },
     });
   });
 
@@ -295,6 +295,95 @@ describe('a payload for fcm in the form of v1', () => {
     expect(readFcmPayload({ message: { android } })).toEqual(
       fault(`fcm.message.android.${path}`, reason),
     );
+  });
+
+  it('may have names in both spellings, and is sent in one', () => {
+    const given = {
+      timeToLive: 60,
+      validateOnly: true,
+      fcmOptions: { analyticsLabel: 'a' },
+      android: {
+        restrictedPackageName: 'com.example',
+        priority: 'high',
+        notification: {
+          channelId: 'c',
+          notificationPriority: 'priority_max',
+          lightSettings: { color: { red: 1 }, lightOnDuration: '0.5s' },
+          eventTime: '2026-01-15T12:00:00Z',
+        },
+      },
+    };
+    const read = {
+      ...empty,
+      timeToLiveSeconds: 60,
+      validateOnly: true,
+      isShown: true,
+      others: { fcm_options: { analytics_label: 'a' } },
+      android: { restricted_package_name: 'com.example', priority: 'HIGH' },
+      androidNotification: {
+        channel_id: 'c',
+        notification_priority: 'PRIORITY_MAX',
+        light_settings: { color: { red: 1 }, light_on_duration: '0.5s' },
+        event_time: '2026-01-15T12:00:00Z',
+      },
+    };
+    expect(readFcmPayload(given)).toEqual(read);
+    const { timeToLive, validateOnly, ...message } = given;
+    expect(readFcmPayload({ timeToLive, validateOnly, message })).toEqual(read);
+  });
+
+  it.each(['validate_only', 'validateOnly', 'dry_run', 'dryRun'])(
+    'is only validated with %s, beside a message or not',
+    (name) => {
+      expect(readFcmPayload({ [name]: true })).toEqual({ ...empty, validateOnly: true });
+      expect(readFcmPayload({ [name]: true, message: {} })).toEqual({
+        ...empty,
+        validateOnly: true,
+      });
+    },
+  );
+
+  it('has no nulls, and no [] for empty objects, in what FCM reads', () => {
+    expect(
+      readFcmPayload({
+        android: { ttl: null, notification: { title: null, tag: 'a' }, fcm_options: [] },
+        webpush: [],
+        message: { apns: { headers: [], payload: { aps: null } }, notification: [] },
+      }),
+    ).toEqual({
+      ...empty,
+      isShown: true,
+      androidNotification: { tag: 'a' },
+      others: { apns: { payload: { aps: null } } },
+    });
+  });
+
+  it.each<[object, string, string]>([
+    [{ android: { colour: 1 } }, 'fcm.android', 'FCM knows no field "colour"'],
+    [{ message: { android: { tag: 'a' } } }, 'fcm.message.android', 'FCM knows no field "tag"'],
+    [{ message: { tag: 'a' } }, 'fcm.message', 'FCM knows no field "tag"'],
+    [{ webpush: { ttl: 1 } }, 'fcm.webpush', 'FCM knows no field "ttl"'],
+    [{ apns: { payload: 'x' } }, 'fcm.apns.payload', 'must be an object'],
+    [{ fcm_options: { analytics_label: 'a b' } }, 'fcm.fcm_options.analytics_label', 'must be 1'],
+    [
+      { webpush: { fcmOptions: { link: 'http://a' } } },
+      'fcm.webpush.fcmOptions.link',
+      'must begin',
+    ],
+    [
+      { android: { notification: { sticky: 1 } } },
+      'fcm.android.notification.sticky',
+      'must be true',
+    ],
+    [{ android: { ttl: '1s', TTL: 1 } }, 'fcm.android', 'FCM knows no field "TTL"'],
+    [{ fcm_options: {}, fcmOptions: {} }, 'fcm.fcmOptions', 'is given twice'],
+    [
+      { android: { direct_boot_ok: true, directBootOk: true } },
+      'fcm.android.directBootOk',
+      'is given twice',
+    ],
+  ])('is refused if FCM would refuse it for each device: %j', (payload, field, reason) => {
+    expect(readFcmPayload({ ...payload })).toEqual(fault(field, expect.stringContaining(reason)));
   });
 
   it('has its time to live in whole seconds', () => {

@@ -1,5 +1,15 @@
-import { isGiven, type JsonObject, withoutNulls } from '../../runtime/json-object.ts';
-import type { FieldFault } from '../refusal.ts';
+import { isGiven, type JsonObject } from '../../runtime/json-object.ts';
+import { FieldFault } from '../refusal.ts';
+import {
+  camelCase,
+  GIVEN_TWICE,
+  isReservedByFcm,
+  readTimeToLive,
+  readV1,
+  V1Fault,
+  v1Name,
+} from './fcm-v1.ts';
+import { androidConfig, fcmMessageFields, passedParts } from './fcm-v1-fields.ts';
 import {
   dataWithout,
   type FieldRules,
@@ -10,9 +20,7 @@ import {
   numberIn,
   object,
   objectIn,
-  oneOf,
   type Rule,
-  TIME_TO_LIVE_SECONDS_MAX,
   text,
   textIn,
   timeToLive,
@@ -44,21 +52,17 @@ export interface FcmPayload {
   readonly validateOnly: boolean;
 }
 
-/** FCM refuses messages with these keys in their data. */
-function isReservedKey(key: string): boolean {
-  return (
-    isPusherKey(key) ||
-    ['from', 'message_type', 'gcm'].includes(key) ||
-    key.startsWith('google') ||
-    key.startsWith('gcm.')
-  );
-}
-
-const data = dataWithout(isReservedKey);
+const data = dataWithout((key) => isPusherKey(key) || isReservedByFcm(key));
 
 const notAllowed: Rule = () => 'is not allowed: the publish says which devices it is for';
 
 const notForAndroid: Rule = () => 'is not allowed: it is for devices of apns';
+
+/** Of the legacy API, or of v1. */
+const priority: Rule = (value) =>
+  typeof value === 'string' && /^(?:normal|high)$/i.test(value)
+    ? undefined
+    : 'must be "normal" or "high"';
 
 const color: Rule = (value) =>
   typeof value === 'string' && /^#[0-9a-f]{6}$/i.test(value)
@@ -68,27 +72,23 @@ const color: Rule = (value) =>
 const argumentTexts: Rule = (value) =>
   readTexts(value) === undefined ? 'must be an array of strings, or JSON text of one' : undefined;
 
-const duration: Rule = (value) =>
-  readDuration(value) === undefined
-    ? `must be seconds from "0s" to "${TIME_TO_LIVE_SECONDS_MAX}s"`
-    : undefined;
+/** The parts of a message that have the fields of v1. */
+const v1Parts = { android: androidConfig, ...passedParts };
 
 /** Fields that have the same name in both APIs, or are in v1 only. */
 const v1Rules: FieldRules = [
   ['notification', object],
   ['data', data],
-  ['android', object],
-  ['apns', object],
-  ['webpush', object],
-  ['fcm_options', object],
+  ...Object.keys(v1Parts).map((name) => [name, object] as const),
 ];
 
 const payloadRules: FieldRules = [
   ['time_to_live', timeToLive],
   ['collapse_key', text],
-  ['priority', oneOf('normal', 'high')],
+  ['priority', priority],
   ['restricted_package_name', text],
   ['dry_run', flag],
+  ['validate_only', flag],
   ...v1Rules,
   ['message', object],
   ['to', notAllowed],
@@ -98,8 +98,10 @@ const payloadRules: FieldRules = [
   ['mutable_content', notForAndroid],
 ];
 
-/** The fields of `fcm` that are read. */
-export const fcmFields: readonly string[] = payloadRules.map(([name]) => name);
+/** The fields of `fcm` that are read, in both spellings. */
+export const fcmFields: readonly string[] = [
+  ...new Set(payloadRules.flatMap(([name]) => [name, camelCase(name)])),
+];
 
 const messageRules: FieldRules = [
   ...v1Rules,
@@ -107,6 +109,8 @@ const messageRules: FieldRules = [
   ['fid', notAllowed],
   ['topic', notAllowed],
   ['condition', notAllowed],
+  // FCM's name for the message, which only it may give.
+  ['name', text],
 ];
 
 /** Names in the legacy API, and in v1. */
@@ -116,13 +120,6 @@ type Renames = readonly (readonly [name: string, newName: string])[];
 const optionNames: Renames = [
   ['collapse_key', 'collapse_key'],
   ['restricted_package_name', 'restricted_package_name'],
-];
-
-/** Passed through from both. */
-const otherNames: Renames = [
-  ['apns', 'apns'],
-  ['webpush', 'webpush'],
-  ['fcm_options', 'fcm_options'],
 ];
 
 /** From `notification` to `notification`. */
@@ -154,38 +151,59 @@ const notificationRules: FieldRules = [
   ['click_action', text],
 ];
 
-const androidRules: FieldRules = [
-  ['ttl', duration],
-  ['notification', object],
-  ['data', data],
-];
-
-/** FCM accepts both spellings. */
-const androidNotificationRules: FieldRules = [
-  ['click_action', text],
-  ['clickAction', text],
-];
+/** Those that the table of FCM's fields does not have. */
+const androidRules: FieldRules = [['data', data]];
 
 /** Reads the field `fcm` of a publish. */
-export function readFcmPayload(payload: JsonObject): FcmPayload | FieldFault {
-  const message = objectIn(payload, 'message');
-  const fault =
-    findFault(payload, payloadRules, 'fcm') ??
-    findInnerFault(payload, 'fcm') ??
-    (message && findFault(message, messageRules, 'fcm.message')) ??
-    (message && findInnerFault(message, 'fcm.message'));
-  return fault ?? translate(payload, message ?? {});
+export function readFcmPayload(given: JsonObject): FcmPayload | FieldFault {
+  const payload = readLevel(given, payloadRules, 'fcm');
+  if (payload instanceof FieldFault) return payload;
+  const inner = objectIn(payload, 'message') ?? {};
+  const unknown = Object.keys(inner).find((name) => v1Name(name, fcmMessageFields) === undefined);
+  if (unknown !== undefined) return unknownField('fcm.message', unknown);
+  const message = readLevel(inner, messageRules, 'fcm.message');
+  return message instanceof FieldFault ? message : translate(payload, message);
+}
+
+/**
+ * Reads the payload, or the message in it: names in both spellings, without nulls, and with the parts of v1 as FCM reads
+ * them. Undocumented fields of the payload stay, and are ignored.
+ */
+function readLevel(given: JsonObject, rules: FieldRules, at: string): JsonObject | FieldFault {
+  const names = Object.fromEntries(rules);
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(given)) {
+    const known = v1Name(name, names);
+    if (known === undefined || !isGiven(value)) continue;
+    if (Object.hasOwn(fields, known)) return new FieldFault(`${at}.${name}`, GIVEN_TWICE);
+    fields[known] = value;
+  }
+  const fault = findFault(fields, rules, at);
+  if (fault !== undefined) return fault;
+  for (const [name, table] of Object.entries(v1Parts)) {
+    const part = objectIn(fields, name);
+    if (part === undefined) continue;
+    const read = readV1(part, { table, at: `${at}.${name}`, hasEmptyArrays: true });
+    if (read instanceof V1Fault) return faultOf(read);
+    fields[name] = read;
+  }
+  return findInnerFault(fields, at) ?? fields;
+}
+
+function faultOf({ at, name, rule }: V1Fault): FieldFault {
+  return rule === undefined ? unknownField(at, name) : new FieldFault(`${at}.${name}`, rule);
+}
+
+function unknownField(at: string, name: string): FieldFault {
+  return new FieldFault(at, `FCM knows no field ${JSON.stringify(name.slice(0, 40))}`);
 }
 
 function findInnerFault(fields: JsonObject, at: string): FieldFault | undefined {
   const notification = objectIn(fields, 'notification');
   const android = objectIn(fields, 'android');
-  const androidNotification = android && objectIn(android, 'notification');
   return (
     (notification && findFault(notification, notificationRules, `${at}.notification`)) ??
-    (android && findFault(android, androidRules, `${at}.android`)) ??
-    (androidNotification &&
-      findFault(androidNotification, androidNotificationRules, `${at}.android.notification`))
+    (android && findFault(android, androidRules, `${at}.android`))
   );
 }
 
@@ -196,21 +214,23 @@ function translate(payload: JsonObject, message: JsonObject): FcmPayload {
   const android = objectOf('android') ?? {};
   const { ttl, notification: _notification, data: _data, ...androidRest } = android;
   const v1Notification = objectIn(android, 'notification') ?? {};
-  const { click_action: _snake, clickAction: _camel, ...v1NotificationRest } = v1Notification;
+  const { click_action: _action, ...v1NotificationRest } = v1Notification;
   return {
-    timeToLiveSeconds: readDuration(ttl) ?? numberIn(payload, 'time_to_live'),
+    timeToLiveSeconds: readTimeToLive(ttl) ?? numberIn(payload, 'time_to_live'),
     notification: pick(notification, sharedNotificationNames),
     android: { ...translateOptions(payload), ...androidRest },
     androidNotification: { ...translateNotification(notification), ...v1NotificationRest },
-    clickAction:
-      textIn(v1Notification, 'click_action') ??
-      textIn(v1Notification, 'clickAction') ??
-      textIn(notification, 'click_action'),
+    clickAction: textIn(v1Notification, 'click_action') ?? textIn(notification, 'click_action'),
     isShown: isGiven(objectOf('notification') ?? objectIn(android, 'notification')),
     data: objectOf('data'),
     androidData: objectIn(android, 'data'),
-    others: pick({ ...payload, ...withoutNulls(message) }, otherNames),
-    validateOnly: payload['dry_run'] === true,
+    others: Object.fromEntries(
+      Object.keys(passedParts).flatMap((name) => {
+        const part = objectOf(name);
+        return part === undefined ? [] : [[name, part]];
+      }),
+    ),
+    validateOnly: payload['dry_run'] === true || payload['validate_only'] === true,
   };
 }
 
@@ -250,12 +270,4 @@ function readTexts(value: unknown): readonly string[] | undefined {
     if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
     throw error;
   }
-}
-
-/** Reads a duration of v1, for example `3600s`, rounded down to whole seconds. */
-function readDuration(value: unknown): number | undefined {
-  const digits =
-    typeof value === 'string' ? /^(\d{1,7})(?:\.\d{1,9})?s$/.exec(value)?.[1] : undefined;
-  const seconds = Number(digits);
-  return seconds <= TIME_TO_LIVE_SECONDS_MAX ? seconds : undefined;
 }

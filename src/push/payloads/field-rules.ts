@@ -59,10 +59,24 @@ export function findFault(
 ): FieldFault | undefined {
   for (const [name, rule] of rules) {
     const value = fields[name];
-    const reason = isGiven(value) ? rule(value) : undefined;
+    const reason = isAbsent(value, rule) ? undefined : rule(value);
     if (reason !== undefined) return new FieldFault(`${at}.${name}`, reason);
   }
   return undefined;
+}
+
+/** Libraries send `null` for absent values, and those of PHP `[]` for empty objects. */
+function isAbsent(value: unknown, rule: Rule): boolean {
+  return !isGiven(value) || (isEmptyArray(value) && takesObject(rule));
+}
+
+function takesObject(rule: Rule): boolean {
+  return rule({}) === undefined;
+}
+
+/** Whether a value is what PHP writes for an empty object. */
+export function isEmptyArray(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 export function isTexts(value: unknown): value is readonly string[] {

@@ -12,14 +12,17 @@ describe('the payloads of a publish', () => {
     });
   });
 
-  it.each([{}, { apns: null, fcm: null, web: null }])('are at least one: %j', (body) => {
-    expect(readPayloads(body)).toEqual(
-      new FieldFault('apns', 'one of apns, fcm and web is required'),
-    );
-  });
+  it.each([{}, { apns: null, fcm: null, web: null }, { apns: [], fcm: [], web: [] }])(
+    'are at least one: %j',
+    (body) => {
+      expect(readPayloads(body)).toEqual(
+        new FieldFault('apns', 'one of apns, fcm and web is required'),
+      );
+    },
+  );
 
   it.each(['apns', 'fcm', 'web'])('must be objects: %s', (platform) => {
-    for (const value of ['', 'x', 0, true, false, []]) {
+    for (const value of ['', 'x', 0, true, false, [{}]]) {
       expect(readPayloads({ web: {}, [platform]: value })).toEqual(
         new FieldFault(platform, 'must be an object'),
       );

@@ -3,6 +3,7 @@ import type { Platform } from '../model/device.ts';
 import { FieldFault } from '../refusal.ts';
 import { type ApnsPayload, readApnsPayload } from './apns.ts';
 import { type FcmPayload, readFcmPayload } from './fcm.ts';
+import { isEmptyArray } from './field-rules.ts';
 import { readWebPayload, type WebPayload } from './web.ts';
 
 /** The payloads of a publish by platform. At least one is present. */
@@ -31,6 +32,6 @@ function readOne<Payload>(
   read: (payload: JsonObject) => Payload | FieldFault,
 ): Payload | FieldFault | undefined {
   const payload = body[platform];
-  if (!isGiven(payload)) return undefined;
+  if (!isGiven(payload) || isEmptyArray(payload)) return undefined;
   return isJsonObject(payload) ? read(payload) : new FieldFault(platform, 'must be an object');
 }

@@ -63,8 +63,15 @@ describe('a payload for browsers', () => {
     }
   });
 
+  it('may have null in its notification, and [] as PHP writes empty objects', () => {
+    expect(readWebPayload({ notification: { title: null, icon: null, body: 'Hi' } })).toMatchObject(
+      { notification: { body: 'Hi' } },
+    );
+    expect(readWebPayload({ notification: [], data: [] })).toEqual(readWebPayload({}));
+  });
+
   it('must have objects as notification and data, and a boolean as flag', () => {
-    for (const value of ['x', 7, true, []]) {
+    for (const value of ['x', 7, true, [1]]) {
       expect(readWebPayload({ notification: value })).toEqual(
         fault('web.notification', 'must be an object'),
       );

@@ -20,7 +20,7 @@ describe('payloads of a rule', () => {
   it.each([
     [{ web: { notification: { title: 7 } } }, 'web.notification.title'],
     [{ web: { notification: { title: '{{a}}', deep_link: 7 } } }, 'web.notification.deep_link'],
-    [{ web: [] }, 'web'],
+    [{ web: 'x' }, 'web'],
     [{ fcm: { priority: 'soon', data: { text: '{{a}}' } } }, 'fcm.priority'],
     [{ web: { time_to_live: -1, notification: { title: '{{a}}' } } }, 'web.time_to_live'],
     [{ web: { notification: { title: 'x'.repeat(6_000) } } }, 'web'],
