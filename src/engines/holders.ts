@@ -184,6 +184,10 @@ export class Holders {
     return users === undefined ? [] : Array.from(users.values(), ({ member }) => member);
   }
 
+  member(app: App, channel: ChannelText, userId: string): Member | undefined {
+    return this.occupancy(app, channel)?.users?.get(userId)?.member;
+  }
+
   counts(app: App, channel: ChannelText): ChannelCounts {
     const occupancy = this.occupancy(app, channel);
     return occupancy === undefined ? NO_COUNTS : countsOf(occupancy);

@@ -99,7 +99,10 @@ export class Home {
     if (channel.cached && cached === undefined && !hasEvents(history)) {
       this.lifecycle.cacheMissed(app, channel);
     }
-    const members = member === undefined ? NO_MEMBERS : this.members(app, channel);
+    const members =
+      member === undefined
+        ? NO_MEMBERS
+        : this.memberChanges.known(app, channel, this.members(app, channel), member);
     entered(history === undefined ? { members, cached } : { members, cached, history });
     // Last, because the newcomer gets the count too, but nothing before its confirmation.
     this.lifecycle.counted(app, channel, transition);
@@ -107,10 +110,13 @@ export class Home {
   }
 
   leave(loop: Loop, { app, channel, held, userId }: Exit): void {
+    const member =
+      userId === undefined ? undefined : this.holders.member(app, channel.text, userId);
     const transition = this.holders.leave(app, loop, { channel: channel.text, held, userId });
-    if (transition.memberRemoved && userId !== undefined) {
-      this.memberChanges.removed(app, channel, userId);
+    if (transition.memberRemoved && member !== undefined) {
+      this.memberChanges.removed(app, channel, member);
     }
+    if (transition.vacated) this.memberChanges.forget(app, channel);
     this.lifecycle.left(app, channel, userId, transition);
     if (transition.vacated && app.history.length > 0) this.histories.vacated(app, channel.text);
   }

@@ -8,6 +8,7 @@ import { authorityContract, type OpenCluster } from './authority.contract.ts';
 import { historyContract } from './history.contract.ts';
 import { partsOfLoop } from './loop-parts.ts';
 import { LoopStage } from './loop-stage.ts';
+import { memberViewsContract } from './member-views.contract.ts';
 
 function clusterOf(
   loops: readonly LoopStage[],
@@ -38,6 +39,7 @@ const memory = async (): Promise<OpenCluster> => {
 
 authorityContract('MemoryEngine', memory);
 historyContract('MemoryEngine', memory);
+memberViewsContract('MemoryEngine', memory);
 
 /** Loops of one process, whose messages arrive in later turns, all of one turn together. */
 async function threads(count: number, apps: readonly App[]): Promise<OpenCluster> {
@@ -87,4 +89,5 @@ async function threads(count: number, apps: readonly App[]): Promise<OpenCluster
 for (const count of [1, 2, 3, 8]) {
   authorityContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
   historyContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
+  memberViewsContract(`ThreadsEngine of ${count} loops`, (apps) => threads(count, apps));
 }

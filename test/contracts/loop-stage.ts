@@ -9,10 +9,14 @@ import { watchTopic } from '../../src/channels/users/watchlist-events.ts';
 import { eventMessage } from '../../src/channels/wire.ts';
 import { channel } from './values.ts';
 
+/** Takes a frame, and the connection that must not receive it. */
+type Reader = (frame: string, except: SocketId | undefined) => void;
+
 /** The subscribers of one loop, of whom only the number counts; remembers what they are sent, by topic. */
 export class RecordingAudience implements Pick<Audience, 'send'> {
   readonly received = new Map<string, string[]>();
   private readonly subscribers = new Map<string, number>();
+  private readonly readers = new Map<string, Set<Reader>>();
 
   enter(topic: string): void {
     this.subscribers.set(topic, (this.subscribers.get(topic) ?? 0) + 1);
@@ -22,12 +26,25 @@ export class RecordingAudience implements Pick<Audience, 'send'> {
     this.subscribers.set(topic, (this.subscribers.get(topic) ?? 0) - 1);
   }
 
+  /** Gives a reader every frame from now on. Returns how to stop that. */
+  read(topic: string, reader: Reader): () => void {
+    const readers = this.readers.getOrInsertComputed(topic, () => new Set());
+    readers.add(reader);
+    this.enter(topic);
+    return () => {
+      readers.delete(reader);
+      this.exit(topic);
+    };
+  }
+
   send(topic: string, makeFrame: () => string, { except }: SendOptions = {}): number {
     const subscribers = this.subscribers.get(topic) ?? 0;
     if (subscribers === 0) return 0;
     const received = this.received.get(topic) ?? [];
     this.received.set(topic, received);
-    const text = textOf(makeFrame());
+    const frame = makeFrame();
+    for (const read of this.readers.get(topic) ?? []) read(frame, except);
+    const text = textOf(frame);
     received.push(
       except === undefined || text.startsWith('member_') ? text : `${text} but ${except}`,
     );
@@ -163,6 +180,11 @@ export class LoopStage {
   async unwatch(app: App, userIds: readonly string[]): Promise<void> {
     for (const userId of userIds) this.audience.exit(watchTopic(app, userId));
     await this.authority.unwatch(app, userIds);
+  }
+
+  /** Gives a reader every frame of a channel from now on. Returns how to stop that. */
+  read(app: App, text: string, reader: Reader): () => void {
+    return this.audience.read(topicOf(app, channel(text)), reader);
   }
 
   /** What was sent to a channel since this was last asked. */

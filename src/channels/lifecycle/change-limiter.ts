@@ -46,6 +46,11 @@ export class ChangeLimiter<Key> {
     entry.pending = pending;
   }
 
+  /** Counts a report that cannot wait. Later ones wait for longer. */
+  count(key: Key): void {
+    this.countNow(key, this.entries.get(key) ?? { reportedAtMs: [], pending: undefined });
+  }
+
   /** Drops a change that is not reported yet. */
   cancel(key: Key): void {
     const entry = this.entries.get(key);
@@ -59,22 +64,32 @@ export class ChangeLimiter<Key> {
   }
 
   private reportNow(key: Key, entry: Entry, report: () => void): void {
+    this.countNow(key, entry);
+    report();
+  }
+
+  private countNow(key: Key, entry: Entry): void {
+    this.forgetOld(entry);
     entry.reportedAtMs.push(this.timers.now());
     this.entries.delete(key);
     this.entries.set(key, entry);
     this.cancelSweep ??= this.timers.after(this.windowMs, () => this.sweep());
-    report();
   }
 
   /** Milliseconds until the limit allows one more report. */
-  private waitMs({ reportedAtMs }: Entry, limit: number): number {
+  private waitMs(entry: Entry, limit: number): number {
+    this.forgetOld(entry);
+    const { reportedAtMs } = entry;
+    const oldestMs = reportedAtMs[reportedAtMs.length - limit];
+    return oldestMs === undefined ? 0 : oldestMs + this.windowMs - this.timers.now();
+  }
+
+  private forgetOld({ reportedAtMs }: Entry): void {
     const nowMs = this.timers.now();
     // A time in the future comes from before the clock was set back.
     const isOver = (atMs: number | undefined) =>
       atMs !== undefined && (atMs <= nowMs - this.windowMs || atMs > nowMs);
     while (isOver(reportedAtMs[0])) reportedAtMs.shift();
-    const oldestMs = reportedAtMs[reportedAtMs.length - limit];
-    return oldestMs === undefined ? 0 : oldestMs + this.windowMs - nowMs;
   }
 
   private sweep(): void {

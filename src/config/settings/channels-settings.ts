@@ -60,7 +60,7 @@ const limits = z.strictObject({
   ),
   memberChangesPerSecond: limit(
     10,
-    'Member events per second about one user in a presence channel. Of more changes, only the last is sent',
+    'Member events per second about one user in a presence channel. Above that, members learn later that the user has left, and not at all if the user has returned by then',
   ),
   triggersPerSecond: limit(
     0,

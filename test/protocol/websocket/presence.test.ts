@@ -369,6 +369,49 @@ describe('a presence channel', () => {
   });
 });
 
+describe('a member who joins and leaves several times within moments', () => {
+  it('is added and removed in turns for every other member, and for one who came in between', async () => {
+    const app = await newApp(server, { limits: { memberChangesPerSecond: 2 } });
+    const channel = fresh('presence-');
+    await using watcher = await member(app, channel, channelData('watcher'));
+    await using late = await connect(app);
+    const toggles = async (userId: string, times: number) => {
+      const client = await connect(app);
+      const signed = app.auth(client, channel, channelData(userId));
+      const toggle = [
+        { event: 'pusher:subscribe', data: { channel, ...signed } },
+        { event: 'pusher:unsubscribe', data: { channel } },
+      ];
+      client.sendTogether(Array(times).fill(toggle).flat());
+      return client;
+    };
+    await using restless = await toggles('restless', 8);
+    subscribe(late, channel, channelData('late'));
+    restless.send({ event: 'pusher:ping', data: {} });
+    while ((await restless.receive()).event !== 'pusher:pong');
+    const confirmation = await late.receive();
+    const known: readonly string[] = JSON.parse(String(confirmation.data)).presence.ids;
+
+    // Its second departure is told a second later, after everything about the other user.
+    await using _ = await toggles('second', 2);
+    for (const [client, members] of [
+      [watcher, new Set<string>()],
+      [late, new Set(known)],
+    ] as const) {
+      for (let departures = 0; departures < 2; ) {
+        const { event, data } = await client.receive();
+        const { user_id: userId } = JSON.parse(String(data));
+        const isIn = event === 'pusher_internal:member_added';
+        expect([userId, members.has(userId)]).toEqual([userId, !isIn]);
+        if (isIn) members.add(userId);
+        else members.delete(userId);
+        if (userId === 'second' && !isIn) departures++;
+      }
+      expect(members.has('restless')).toBe(false);
+    }
+  });
+});
+
 describe('an app', () => {
   it('may have its own limit of members, or none', async () => {
     const few = await newApp(server, { limits: { presenceMembers: 1 } });

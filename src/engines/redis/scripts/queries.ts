@@ -12,14 +12,14 @@ end
 `;
 
 /**
- * Returns the sequence number of a channel, its members and its subscriptions. Arguments: node, epoch, topic. Also answers
+ * Returns the sequence number of a channel, its members as loops know them and its subscriptions. Arguments: node, epoch, topic. Also answers
  * while incomplete.
  */
 export const ROSTER = script(`
 local refused = refusal(ARGV[1], ARGV[2])
 if refused then return {refused} end
 local state = call('HMGET', P .. 'T:' .. ARGV[3], '!', '#')
-return {'ok', state[1] or '0', call('HGETALL', P .. 'I:' .. ARGV[3]), state[2] or '0'}
+return {'ok', state[1] or '0', knownMembers(ARGV[3]), state[2] or '0'}
 `);
 
 /** Returns the numbers of the last messages of topics. Arguments: node, epoch, topics. Also answers while incomplete. */

@@ -39,7 +39,8 @@ const MEMBER_COUNTS_MS = 2000;
  * | `R:topic` | how many subscription counts were sent recently |
  * | `RM:second:topic` | by member, how many changes there were in this second |
  * | `W` | sorted set by the time they are due: what is reported later, and webhook events that were claimed |
- * | `WM` | the same of members whose last change is told later: topic, user. Not in `W`, because older servers would drop them |
+ * | `MD:topic` | members whose departure is told later: sequence number and info, as loops know them |
+ * | `WM` | the same as `W` for them: topic, user. Not in `W`, because older servers would drop them |
  * | `S` | the partition's own counter, for ids of webhook events and for the changes of users |
  * | `K:topic`, `k:app`, `kb` | cached events; their topics by app, in the order of their end; their bytes |
  * | `KN`, `KB`, `KT` | cached events by app, their bytes by app, and `b` the bytes of all |
@@ -94,9 +95,9 @@ local function refusal(node, epoch)
   if not call('ZSCORE', P .. 'L', node) then return 'fenced' end
   return nil
 end
--- Whether loops may be told of a change of a member now. Beyond the limit of the app, only the last change is told, when it is due.
+-- Counts a change of a member. Returns whether it is within the limit of the app.
 -- One decision for all loops: if each delayed changes by its own clock, their clients would see them in different places.
-local function mayTell(topic, user, flags)
+local function countChange(topic, user, flags)
   local limit = tonumber(string.match(flags, '%d+') or '0')
   if limit == 0 then return true end
   local now = nowMs()
@@ -104,30 +105,65 @@ local function mayTell(topic, user, flags)
   local RM = P .. 'RM:' .. text(second) .. ':' .. topic
   local told = call('HINCRBY', RM, user, 1)
   if told == 1 then call('PEXPIRE', RM, ${MEMBER_COUNTS_MS}, 'NX') end
-  if told <= limit then return true end
-  call('ZADD', WM, (second + 1) * 1000, topic .. '\\n' .. user)
-  dueIn((second + 1) * 1000 - now)
-  return false
+  return told <= limit
+end
+local function tellAdded(topic, seq, socket, user, info)
+  publish(topic, seq, '+' .. socket .. '\\n' .. user .. '\\n' .. info)
+end
+local function infoOf(member) return string.match(member, '^[^\\n]*\\n(.*)$') end
+-- The members of a channel as loops know them.
+local function knownMembers(topic)
+  local members, departed = call('HGETALL', P .. 'I:' .. topic), call('HGETALL', P .. 'MD:' .. topic)
+  if #departed == 0 then return members end
+  local known, answer = {}, {}
+  for i = 1, #members, 2 do known[members[i]] = members[i + 1] end
+  for i = 1, #departed, 2 do known[departed[i]] = departed[i + 1] end
+  for user, member in pairs(known) do
+    answer[#answer + 1] = user
+    answer[#answer + 1] = member
+  end
+  return answer
 end
 -- One more node holds the member.
 local function come(topic, user, info, flags, again, socket)
   if call('HINCRBY', P .. 'U:' .. topic, user, 1) > 1 then return end
   moved[#moved + 1] = '+' .. user
-  local isTold = mayTell(topic, user, flags)
-  local seq = isTold and step(topic) or call('HGET', P .. 'T:' .. topic, '!') or '0'
-  call('HSET', P .. 'I:' .. topic, user, seq .. '\\n' .. info)
-  if isTold then publish(topic, seq, '+' .. socket .. '\\n' .. user .. '\\n' .. info) end
-  local subject = topic .. '\\n' .. user
+  local subject, MD = topic .. '\\n' .. user, P .. 'MD:' .. topic
+  local departed = call('HGET', MD, user)
+  if not departed then
+    local seq = step(topic)
+    countChange(topic, user, flags)
+    call('HSET', P .. 'I:' .. topic, user, seq .. '\\n' .. info)
+    tellAdded(topic, seq, socket, user, info)
+  else
+    -- For loops, the user has not gone.
+    call('HSET', P .. 'I:' .. topic, user, string.match(departed, '^[^\\n]*') .. '\\n' .. info)
+    if infoOf(departed) == info then
+      call('HDEL', MD, user)
+      call('ZREM', WM, subject)
+    end
+  end
   if has(flags, 'w') and call('ZREM', W, 'r' .. subject) == 0 and not again then report('a', subject) end
 end
 -- One node fewer holds the member.
 local function go(topic, user, flags)
   local U = P .. 'U:' .. topic
   if not call('HGET', U, user) or call('HINCRBY', U, user, -1) > 0 then return end
+  local I, MD = P .. 'I:' .. topic, P .. 'MD:' .. topic
+  local member = call('HGET', I, user)
   call('HDEL', U, user)
-  call('HDEL', P .. 'I:' .. topic, user)
+  call('HDEL', I, user)
   moved[#moved + 1] = '-' .. user
-  if mayTell(topic, user, flags) then publish(topic, step(topic), '-' .. user) end
+  if call('HEXISTS', MD, user) == 0 then
+    if not member or countChange(topic, user, flags) then publish(topic, step(topic), '-' .. user)
+    else
+      -- At the end of this second, unless the user returns before.
+      local delay = 1000 - nowMs() % 1000
+      call('HSET', MD, user, member)
+      call('ZADD', WM, nowMs() + delay, topic .. '\\n' .. user)
+      dueIn(delay)
+    end
+  end
   if has(flags, 'w') then later('r' .. topic .. '\\n' .. user, ${GRACE_MS}) end
 end
 -- Changes the number of subscriptions.
@@ -145,7 +181,7 @@ local function count(topic, delta, flags, again)
     moved[#moved + 1] = 'v'
     call('ZREM', C, channel)
     call('ZREM', W, 'c' .. topic)
-    call('DEL', T, P .. 'U:' .. topic, P .. 'I:' .. topic)
+    call('DEL', T, P .. 'U:' .. topic, P .. 'I:' .. topic, P .. 'MD:' .. topic)
     if historyVacated then historyVacated(topic) end
     if has(flags, 'w') then later('v' .. topic, ${GRACE_MS}) end
   end

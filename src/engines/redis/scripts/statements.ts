@@ -23,7 +23,7 @@ return {'ok', call('GET', P .. 'E')}
  * id of the newcomer, what `historyToRead` has written for it or nothing; then for each member `+` or `-`, user id and info.
  *
  * Flags: `w` the app has webhooks, `c` it wants subscription counts, `n` it wants them as webhooks, `k` a cache channel, `m`
- * misses of it are reported, a number: how often per second loops are told of a member. Mode: `a` stated again, so nothing is reported; `r` return the members,
+ * misses of it are reported, a number: how often per second loops are told of a member. Mode: `a` stated again, so nothing is reported; `r` return the members as loops know them,
  * `t` return the transitions.
  *
  * Returns `full` and has changed nothing, or: how many statements of the node were applied; the sequence number at which the
@@ -66,7 +66,7 @@ local seq = call('HGET', T, '!') or '0'
 -- After the number of the newcomer, who gets the count too, also if an earlier statement has counted it.
 if total and not again then counted(topic, total, flags)
 elseif ARGV[8] ~= '' and has(flags, 'c') then counted(topic, tonumber(call('HGET', T, '#')), 'c') end
-return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and call('HGETALL', I) or {}, has(mode, 't') and not again and moved or {}, history, forgotten}
+return {'ok', version, seq, dueMs, claims, cached, has(mode, 'r') and knownMembers(topic) or {}, has(mode, 't') and not again and moved or {}, history, forgotten}
 `);
 
 /**

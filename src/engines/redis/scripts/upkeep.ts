@@ -5,21 +5,24 @@ import { CLAIM_MS, LEASE_MS, script } from './script.ts';
 const DUE_MAX = 100;
 
 const CLAIM_DUE = `
--- Tells loops the last change of a member.
-local function tellMember(subject)
+-- Tells loops of a departure that had to wait, and of the return of the user with another info.
+local function tellDeparture(subject)
   call('ZREM', WM, subject)
   local at = string.find(subject, '\\n', 1, true)
   local topic, user = string.sub(subject, 1, at - 1), string.sub(subject, at + 1)
   -- A topic that nobody holds has no number, and nobody to tell.
-  if call('EXISTS', P .. 'T:' .. topic) == 0 then return end
-  if not mayTell(topic, user, call('HGET', P .. 'T:' .. topic, 'f') or '') then return end
+  if call('HDEL', P .. 'MD:' .. topic, user) == 0 or call('EXISTS', P .. 'T:' .. topic) == 0 then return end
+  countChange(topic, user, call('HGET', P .. 'T:' .. topic, 'f') or '')
+  publish(topic, step(topic), '-' .. user)
   local member = call('HGET', P .. 'I:' .. topic, user)
-  if not member then return publish(topic, step(topic), '-' .. user) end
-  publish(topic, step(topic), '+\\n' .. user .. '\\n' .. string.match(member, '^[^\\n]*\\n(.*)$'))
+  if not member then return end
+  local seq = step(topic)
+  call('HSET', P .. 'I:' .. topic, user, seq .. '\\n' .. infoOf(member))
+  tellAdded(topic, seq, '', user, infoOf(member))
 end
 local function claimDue()
   local now = nowMs()
-  for _, subject in ipairs(call('ZRANGEBYSCORE', WM, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do tellMember(subject) end
+  for _, subject in ipairs(call('ZRANGEBYSCORE', WM, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do tellDeparture(subject) end
   for _, id in ipairs(call('ZRANGEBYSCORE', W, '-inf', now, 'LIMIT', 0, ${DUE_MAX})) do
     local kind, rest = string.sub(id, 1, 1), string.sub(id, 2)
     if kind == 'h' then

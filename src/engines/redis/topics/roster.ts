@@ -20,7 +20,7 @@ export class Roster {
     this.options = options;
   }
 
-  /** The list for a newcomer: also itself, if the others are told of it later or a message was missed. */
+  /** The list for a newcomer: also itself, if the message about it was missed. */
   listFor(newcomer: Member, socketId: SocketId): readonly Member[] {
     const known = [...this.members.values()];
     if (this.members.has(newcomer.userId)) return known;
