@@ -12,7 +12,8 @@ export interface EngineMeter {
       | 'engineDataLost'
       | 'engineLeasesSwept'
       | 'enginePublishesRefused'
-      | 'engineWaitsGivenUp',
+      | 'engineWaitsGivenUp'
+      | 'messagesUnreadable',
     by?: number,
     label?: string,
   ): void;

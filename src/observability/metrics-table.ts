@@ -410,6 +410,12 @@ export const metricRows = {
     kind: 'counter',
     help: 'How often messages of Redis were missed: after a lost connection, or in one channel. They are read again.',
   },
+  messagesUnreadable: {
+    name: 'fanfare_unreadable_messages_total',
+    kind: 'counter',
+    help: 'Messages that were dropped because they could not be read or handled, by where they came from: Redis about a channel or user (`topic`), a loop of another server, another server, another thread. Look into any increase, except while servers of two releases run.',
+    label: { name: 'from', values: ['topic', 'loop', 'server', 'thread'] },
+  },
   engineLosses: {
     name: 'fanfare_engine_losses_total',
     kind: 'counter',

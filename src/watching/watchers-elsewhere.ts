@@ -1,5 +1,6 @@
 import type { Timers } from '../runtime/ports.ts';
 import { STREAMS_MAX } from './limits.ts';
+import { type ClusterMessage, readMessage } from './read-message.ts';
 import type { AppTick, WatchedApp } from './records.ts';
 
 /** How servers reach each other. */
@@ -9,13 +10,6 @@ export interface ClusterLink {
   /** Sends a text to one server. `delivered` is called with the result. */
   to(loop: string, text: string): void;
 }
-
-/** The messages between servers about watching. */
-type ClusterMessage =
-  /** Everything that a server watches. Sent repeatedly; without repetition, it expires. */
-  | { readonly type: 'watch'; readonly node: string; readonly apps: readonly WatchedApp[] }
-  /** What a server's loops have recorded, for a server that watches. May be empty, as a sign of life. */
-  | { readonly type: 'ticks'; readonly node: string; readonly ticks: readonly AppTick[] };
 
 interface WatcherElsewhere {
   apps: readonly WatchedApp[];
@@ -72,12 +66,18 @@ export class WatchersElsewhere {
     link.toAll(JSON.stringify({ type: 'watch', node, apps } satisfies ClusterMessage));
   }
 
-  /** Handles a message of another server. Ignores what this version does not understand. */
-  receive(from: string, text: string): void {
+  /** Handles a message of another server. Returns `false` if it is not for this class or cannot be read. */
+  receive(from: string, text: string): boolean {
     const message = readMessage(text);
-    if (message === undefined) return;
-    if (message.type === 'ticks') return this.options.onTicks(message.node, message.ticks);
-    const apps = message.apps.slice(0, STREAMS_MAX);
+    if (message === undefined) return false;
+    if (message.type === 'ticks') this.options.onTicks(message.node, message.ticks);
+    else this.watched(from, message.apps);
+    return true;
+  }
+
+  /** Another server says what it watches. */
+  private watched(from: string, all: readonly WatchedApp[]): void {
+    const apps = all.slice(0, STREAMS_MAX);
     const watcher = this.watchers.get(from);
     if (apps.length === 0) {
       if (this.watchers.delete(from)) this.options.onChange();
@@ -134,43 +134,4 @@ export class WatchersElsewhere {
       link.to(to, JSON.stringify({ type: 'ticks', node, ticks: waiting } satisfies ClusterMessage));
     }
   }
-}
-
-/** Servers of one cluster trust each other, but may have different versions. */
-function readMessage(text: string): ClusterMessage | undefined {
-  let message: Partial<Record<string, unknown>>;
-  try {
-    message = Object(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-  const { type, node, apps, ticks } = message;
-  if (typeof node !== 'string') return undefined;
-  if (type === 'watch' && Array.isArray(apps) && apps.every(isWatchedApp)) {
-    return { type, node, apps };
-  }
-  return type === 'ticks' && Array.isArray(ticks) && ticks.every(isTick)
-    ? { type, node, ticks }
-    : undefined;
-}
-
-function isWatchedApp(app: unknown): app is WatchedApp {
-  const { id, filters } = Object(app);
-  return (
-    typeof id === 'string' &&
-    Array.isArray(filters) &&
-    filters.every((filter) => Array.isArray(Object(filter).kinds ?? []))
-  );
-}
-
-function isTick(tick: unknown): tick is AppTick {
-  const { appId, loop, records, heard, skipped } = Object(tick);
-  return (
-    typeof appId === 'string' &&
-    typeof loop === 'string' &&
-    Array.isArray(records) &&
-    Array.isArray(heard) &&
-    typeof skipped === 'object' &&
-    skipped !== null
-  );
 }

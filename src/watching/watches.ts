@@ -175,9 +175,9 @@ export class Watches {
     this.elsewhere?.add(ticks);
   }
 
-  /** Handles a message of another server. */
-  receiveFrom(loop: string, text: string): void {
-    this.elsewhere?.receive(loop, text);
+  /** Handles a message of another server. Returns `false` if it is for others or cannot be read. */
+  receiveFrom(loop: string, text: string): boolean {
+    return this.elsewhere?.receive(loop, text) === true;
   }
 
   /** A message to another server has arrived, or its receiver no longer exists. */

@@ -20,6 +20,7 @@ import type {
 } from '../../channels/ports.ts';
 import { watchChannel, watchTopic } from '../../channels/users/watchlist-events.ts';
 import type { Log, Timers } from '../../runtime/ports.ts';
+import { UnreadableMessages } from '../../runtime/unreadable.ts';
 import type { EngineFigures, EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 import { PARTITIONS } from '../partition.ts';
@@ -44,7 +45,7 @@ import { USERS } from './scripts/queries.ts';
 import { TERMINATE } from './scripts/statements.ts';
 import { readMissed } from './topics/catch-up.ts';
 import type { RedisChannel } from './topics/channel.ts';
-import { eventText, readChannelMessage, readNumbered } from './topics/stream-message.ts';
+import { eventText } from './topics/stream-message.ts';
 import { Topics } from './topics/topics.ts';
 import type { RedisUser } from './topics/user.ts';
 import { WebhookClaims } from './webhook-claims.ts';
@@ -121,8 +122,9 @@ export class RedisEngine implements Authority {
 
   constructor(options: RedisEngineOptions) {
     this.options = options;
-    const { webhooks, broadcaster, terminate, endResuming, meter } = options;
-    this.loop = { webhooks, broadcaster, terminate, endResuming, meter };
+    const { webhooks, broadcaster, terminate, endResuming, meter, log, timers } = options;
+    const unreadable = new UnreadableMessages({ log, meter, clock: timers });
+    this.loop = { webhooks, broadcaster, terminate, endResuming, meter, unreadable };
     this.topics = new Topics(this.loop, (partition) => this.followsOf(partition));
     this.queries = new Queries(this.partitions);
   }
@@ -349,8 +351,13 @@ export class RedisEngine implements Authority {
         });
       },
       onMessage: (stream, payload) => {
-        if (this.options.bus?.carries(stream)) this.options.bus.receive(payload);
-        else this.receive(stream, payload);
+        const isOfLoop = this.options.bus?.carries(stream) === true;
+        try {
+          if (isOfLoop) this.options.bus?.receive(payload);
+          else this.topics.receive(stream, payload);
+        } catch (error) {
+          this.loop.unreadable.drop(isOfLoop ? 'loop' : 'topic', stream, error);
+        }
       },
       onGap: () => this.onGap(index),
     });
@@ -384,15 +391,6 @@ export class RedisEngine implements Authority {
     const unsure = [...partition.unsure];
     await partition.tick();
     this.topics.letGo(unsure);
-  }
-
-  private receive(stream: string, payload: string): void {
-    const topic = this.topics.withStream(stream);
-    if (topic !== undefined) return topic.receive(readNumbered(payload));
-    // The stream is followed for a while after its last subscriber has left.
-    const message = readChannelMessage(readNumbered(payload));
-    const ask = message?.kind === 'event' ? message.ask : undefined;
-    if (ask !== undefined) this.loop.broadcaster.asked?.nobody(ask);
   }
 
   private onGap(index: number): void {

@@ -1,3 +1,4 @@
+import { Unreadable } from '../../runtime/unreadable.ts';
 import type { RedisLink } from './redis-link.ts';
 import { RELEASE } from './scripts/claims.ts';
 
@@ -139,19 +140,28 @@ export class LoopBus {
     );
   }
 
-  /** Handles a message on a stream of this loop. */
+  /** Handles a message on a stream of this loop. Throws if it cannot. */
   receive(payload: string): void {
-    const [from = '', number = ''] = payload.split('\n', 2);
+    const { from = '', number = '' } = MESSAGE.exec(payload)?.groups ?? {};
+    if (from === '') throw new Unreadable('It names no loop and no number');
+    const text = payload.slice(from.length + number.length + 2);
     if (number === NOTICE) {
-      const text = payload.slice(from.length + number.length + 2);
       if (from !== this.self) this.onNotice?.({ from, text });
       return;
     }
-    if (number === REPORT) return this.onReport(payload.slice(from.length + number.length + 2));
+    if (number === REPORT) return this.onReport(text);
     const expected = (this.received.get(from) ?? 0) + 1;
-    this.received.set(from, Number(number));
+    this.note(from, Number(number));
     if (Number(number) !== expected) this.listener?.onLoss(from);
-    this.listener?.onMessage(from, payload.slice(from.length + number.length + 2));
+    this.listener?.onMessage(from, text);
+  }
+
+  private note(from: string, number: number): void {
+    // Loops that have ended come first. One that still runs then counts as one with a loss.
+    const [first] = this.received.keys();
+    if (first !== undefined && this.received.size >= LOOPS_MAX) this.received.delete(first);
+    this.received.delete(from);
+    this.received.set(from, number);
   }
 
   /** The stream was interrupted. */
@@ -181,6 +191,11 @@ const NOTICE = '0';
 
 /** In place of the number of a message: a report. */
 const REPORT = 'r';
+
+const MESSAGE = /^(?<from>[\w-]{1,64})\n(?<number>\d{1,15}|r)\n/;
+
+/** The limit of loops whose last number is remembered. */
+const LOOPS_MAX = 10_000;
 
 const EXPIRY = ['EX', String(CLAIM_SECONDS)];
 

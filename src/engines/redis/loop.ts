@@ -2,6 +2,7 @@ import type { App } from '../../channels/app.ts';
 import type { Broadcaster } from '../../channels/broadcast.ts';
 import type { ChannelText } from '../../channels/channel-name.ts';
 import type { WebhookEvents } from '../../channels/lifecycle/webhook-events.ts';
+import type { UnreadableMessages } from '../../runtime/unreadable.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 
@@ -10,6 +11,7 @@ export interface LoopParts {
   readonly meter: EngineMeter & HistoryMeter;
   readonly webhooks: WebhookEvents;
   readonly broadcaster: Broadcaster;
+  readonly unreadable: UnreadableMessages;
   /** Closes all connections of this loop that are signed in as the user. */
   readonly terminate: (app: App, userId: string) => void;
   /** Closes all connections of this loop that are subscribed to the channel and can resume. */

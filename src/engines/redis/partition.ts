@@ -3,7 +3,7 @@ import type { Log, Timers } from '../../runtime/ports.ts';
 import type { EngineMeter } from '../engine-meter.ts';
 import type { HistoryMeter } from '../history/histories.ts';
 import { countForgotten } from './history/count-forgotten.ts';
-import type { Reply } from './link/reply.ts';
+import { type Reply, textsOf } from './link/reply.ts';
 import type { Script } from './link/script.ts';
 import type { RedisLink } from './redis-link.ts';
 import { RULES } from './scripts/histories.ts';
@@ -138,14 +138,14 @@ export class Partition {
 
   /** Runs a script that needs no lease. */
   async run(script: Script, args: readonly (string | number)[]): Promise<readonly Reply[]> {
+    let reply: Reply;
     try {
-      return (await this.options.link.commands.script(script, {
-        keys: [this.keys],
-        args,
-      })) as readonly Reply[];
+      reply = await this.options.link.commands.script(script, { keys: [this.keys], args });
     } catch (cause) {
       throw new Unavailable('Redis has not answered', { cause });
     }
+    if (!Array.isArray(reply)) throw new Unavailable('Redis has answered something else');
+    return reply;
   }
 
   /** Makes a statement. Its answer must begin like that of `STATE`. Returns the answer. */
@@ -342,14 +342,14 @@ export class Partition {
   }
 
   private takeHistories(reply: Reply | undefined): void {
-    const [events, bytes, forgotten] = (reply ?? []) as readonly Reply[];
+    const [events, bytes, forgotten] = Array.isArray(reply) ? reply : [];
     this.histories = { events: Number(events ?? 0), bytes: Number(bytes ?? 0) };
     countForgotten(this.options.meter, forgotten);
   }
 
   /** Takes what every statement returns: when something is due, and what this node has claimed. */
   private take(dueMs: Reply | undefined, claims: Reply | undefined): void {
-    const ids = (claims ?? []) as readonly string[];
+    const ids = textsOf(claims);
     if (ids.length > 0) this.options.report(ids);
     const ms = Number(dueMs ?? -1);
     if (ms >= 0 && !this.isClosed) this.claimIn(ms);

@@ -3,6 +3,8 @@ import { type ChannelName, parseChannelName } from '../../channels/channel-name.
 import type { EventId } from '../../channels/history/event-id.ts';
 import type { AppDirectory, Publication } from '../../channels/ports.ts';
 import { withEventId } from '../../channels/wire.ts';
+import { messageOf } from '../../runtime/error-code.ts';
+import { Unreadable } from '../../runtime/unreadable.ts';
 import type { HoldersWalk } from '../holders.ts';
 import type { Home } from '../home.ts';
 import type { Loop } from '../shares.ts';
@@ -42,7 +44,19 @@ export class HomeServer {
     this.answers = options.loops.map((to) => new Answers((message) => options.send(to, message)));
   }
 
+  /** Throws if it cannot. The question is answered nevertheless, so that later answers belong to their questions. */
   answer(from: Loop, question: Question): void {
+    const answers = this.answersTo(from);
+    const { given } = answers;
+    try {
+      this.answerTo(from, question);
+    } catch (error) {
+      if (answers.given === given) answers.failed(messageOf(error));
+      throw error;
+    }
+  }
+
+  private answerTo(from: Loop, question: Question): void {
     const answers = this.answersTo(from);
     const app = this.appOf(question[1]);
     // The app was just created, and this loop does not know it yet.
@@ -100,6 +114,7 @@ export class HomeServer {
         return this.page(from, app, question);
       default:
         question satisfies never;
+        throw new Unreadable('Its kind is not known');
     }
   }
 

@@ -44,7 +44,13 @@ export class Questions {
     const { send, monotonic } = this.options;
     this.pending.push({
       askedAtMs: monotonic.now(),
-      answered: (answer) => resolve(answered(answer)),
+      answered(answer) {
+        try {
+          resolve(answered(answer));
+        } catch (error) {
+          reject(error);
+        }
+      },
       failed: reject,
     });
     send(question);
@@ -86,6 +92,8 @@ export class Questions {
 
 /** The answers of this home to one loop, in the order of its questions. */
 export class Answers {
+  /** How many questions were answered. */
+  given = 0;
   private readonly send: (message: EngineMessage) => void;
   private done = 0;
   private ids: (readonly [position: number, id: EventId])[] = [];
@@ -98,10 +106,12 @@ export class Answers {
   took(id?: EventId): void {
     if (id !== undefined) this.ids.push([this.done, id]);
     this.done++;
+    this.given++;
   }
 
   answer(answer: Answer): void {
     const { done } = this;
+    this.given++;
     this.send(
       this.ids.length === 0 ? ['answer', done, answer] : ['answer', done, answer, this.ids],
     );
@@ -110,6 +120,7 @@ export class Answers {
 
   failed(why: string): void {
     const { done } = this;
+    this.given++;
     this.send(this.ids.length === 0 ? ['failed', done, why] : ['failed', done, why, this.ids]);
     this.sent();
   }

@@ -1,3 +1,6 @@
+import type { LoopNotice } from '../../engines/redis/loop-bus.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { Unreadable, UnreadableMessages } from '../../runtime/unreadable.ts';
 import { loopName } from '../link/loop-name.ts';
 import type { LoopToBackground } from '../link/messages.ts';
 import type { RealtimeClient } from '../link/realtime-client.ts';
@@ -9,7 +12,7 @@ import type { PushRules } from './push/rules.ts';
 import type { Services } from './services.ts';
 
 export interface LoopReceivers
-  extends Pick<Foundation, 'readiness' | 'ring'>,
+  extends Pick<Foundation, 'readiness' | 'ring' | 'log' | 'meter'>,
     Pick<Services, 'usage' | 'webhooks' | 'watching'> {
   readonly realtime: RealtimeClient;
   readonly servers: ClusterPart;
@@ -21,6 +24,17 @@ export interface LoopReceivers
 export function receiverOf(receivers: LoopReceivers): Background['receive'] {
   const { realtime, readiness, usage, ring, webhooks, pushRules, servers, watching, historyFile } =
     receivers;
+  const { log, meter } = receivers;
+  const unreadable = new UnreadableMessages({ log, meter, clock: monotonicTimers });
+  const receiveNotice = ({ from, text }: LoopNotice) => {
+    try {
+      // Each part ignores messages that are for the other.
+      const isTaken = servers.receive(from, text) || watching.receiveFrom(from, text);
+      if (!isTaken) throw new Unreadable('It is for no part of this version');
+    } catch (error) {
+      unreadable.drop('server', from, error);
+    }
+  };
   return (loop, message) => {
     switch (message.type) {
       case 'answer':
@@ -49,9 +63,7 @@ export function receiverOf(receivers: LoopReceivers): Background['receive'] {
         });
         return;
       case 'cluster-received':
-        // Each part ignores messages that are for the other.
-        servers.receive(message.notice.from, message.notice.text);
-        watching.receive(message);
+        receiveNotice(message.notice);
         return;
       case 'tapped':
       case 'cluster-sent':
@@ -65,6 +77,7 @@ export function receiverOf(receivers: LoopReceivers): Background['receive'] {
         return;
       default:
         message satisfies never;
+        unreadable.drop('thread', loopName(loop), new Unreadable('Its kind is not known'));
     }
   };
 }

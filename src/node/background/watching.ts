@@ -37,14 +37,13 @@ export interface Watching extends Disposable {
   open(query: StreamQuery, reader: StreamReader): Promise<ReadableStream<Uint8Array>>;
   /** Handles a message of a realtime loop about watched tenants. */
   receive(message: WatchingMessage): void;
+  /** Handles a message of another server. Returns `false` if it is for others or cannot be read. */
+  receiveFrom(loop: string, text: string): boolean;
   /** Called when the apps or instances of this server have changed. */
   tenantsChanged(): void;
 }
 
-type WatchingMessage = Extract<
-  LoopToBackground,
-  { readonly type: 'tapped' | 'cluster-received' | 'cluster-sent' }
->;
+type WatchingMessage = Extract<LoopToBackground, { readonly type: 'tapped' | 'cluster-sent' }>;
 
 /** Opens the live streams of apps and instances. Does nothing until somebody watches. */
 export function openWatching(options: WatchingOptions): Watching {
@@ -73,12 +72,11 @@ export function openWatching(options: WatchingOptions): Watching {
   });
   return {
     open: openerOf({ watches, realtime, log }),
+    receiveFrom: (loop, text) => watches.receiveFrom(loop, text),
     receive(message) {
       switch (message.type) {
         case 'tapped':
           return watches.receive(message.ticks);
-        case 'cluster-received':
-          return watches.receiveFrom(message.notice.from, message.notice.text);
         case 'cluster-sent':
           return watches.delivered(message.to, message.isReceived);
         default:

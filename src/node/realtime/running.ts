@@ -1,4 +1,7 @@
 import type { Usage } from '../../channels/usage/usage.ts';
+import type { TableMeter } from '../../observability/meter.ts';
+import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { UnreadableMessages } from '../../runtime/unreadable.ts';
 import type { SlowConsumers } from '../../transports/clients/frames/slow-consumers.ts';
 import { startUsageReports } from './apps.ts';
 import { startChecks } from './clients/checks.ts';
@@ -26,6 +29,7 @@ export interface RunningParts
     Omit<CloseParts, 'usageReports'>,
     Pick<Transports, 'bodies' | 'unread'> {
   readonly usage: Usage;
+  readonly meter: TableMeter;
   readonly live: LiveLoop;
   readonly slowConsumers: SlowConsumers;
   readonly figures: Figures;
@@ -33,12 +37,15 @@ export interface RunningParts
 
 /** Starts what runs regularly in an open loop, and receives from the other loops. Returns its commands. */
 export function runLoop(parts: RunningParts): Realtime {
-  const { links, engine, live, fallback, exchange, apps, taps, usage } = parts;
+  const { links, engine, live, fallback, exchange, apps, taps, usage, log, meter } = parts;
   const { listeners, relays, figures, cluster, toBackground } = parts;
   const fileChecks = openFileChecks(parts);
   const stopChecks = startChecks(parts);
   const usageReports = startUsageReports(usage, toBackground);
-  receiveFromLoops(links, { engine, sessions: fallback.links, live, exchange, apps, usage });
+  const unreadable = new UnreadableMessages({ log, meter, clock: monotonicTimers });
+  receiveFromLoops(links, {
+    ...{ engine, sessions: fallback.links, live, exchange, apps, usage, unreadable },
+  });
   exchange?.start();
   return {
     connect: () => engine.connect(),

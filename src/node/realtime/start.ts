@@ -68,6 +68,7 @@ export function openRealtime({ histories, ...options }: RealtimeOptions): Realti
     exchange: quotas.exchange,
     slowConsumers,
     figures,
+    meter,
     loopDelay,
   });
 }

@@ -6,8 +6,9 @@ const LIMITS: readonly HistoryLimit[] = ['seconds', 'events', 'bytes', 'app', 's
 
 /** Counts the events that a script has forgotten. */
 export function countForgotten(meter: HistoryMeter, reply: Reply | undefined): void {
-  for (const [index, count] of ((reply ?? []) as readonly number[]).entries()) {
+  for (const [index, count] of Array.isArray(reply) ? reply.entries() : []) {
     const limit = LIMITS[index];
-    if (count > 0 && limit !== undefined) meter.count('historyForgotten', count, limit);
+    if (typeof count === 'number' && count > 0 && limit !== undefined)
+      meter.count('historyForgotten', count, limit);
   }
 }

@@ -4,7 +4,7 @@ import { historyRuleOf } from '../../../channels/history/history-rule.ts';
 import type { FoundHistory } from '../../../channels/history/resume.ts';
 import type { Entry } from '../../../channels/ports.ts';
 import { parseSocketId } from '../../../channels/socket-id.ts';
-import type { Reply } from '../link/reply.ts';
+import { type Reply, textsOf } from '../link/reply.ts';
 import { rulesText } from './rules.ts';
 
 /** Encodes for `enterHistory` what a connection wants from the history of a channel; `''`: nothing. */
@@ -28,11 +28,11 @@ export function historyToRead({ app, channel, history }: Entry): string {
 
 /** Decodes what a connection gets from the history of a channel. */
 export function readFound(reply: Reply | undefined): FoundHistory | undefined {
-  const [id, outcome, frames] = (reply ?? []) as readonly Reply[];
+  const [id, outcome, frames] = Array.isArray(reply) ? reply : [];
   if (id === undefined) return undefined;
   return {
     id: id as EventId | '',
     outcome: outcome === '' ? undefined : (outcome as FoundHistory['outcome']),
-    frames: frames as readonly string[],
+    frames: textsOf(frames),
   };
 }

@@ -6,7 +6,7 @@ import {
   type StoredEvent,
 } from '../../../channels/history/page.ts';
 import type { SocketId } from '../../../channels/socket-id.ts';
-import type { Reply } from '../link/reply.ts';
+import { type Reply, textsOf } from '../link/reply.ts';
 import { Unavailable } from '../partition.ts';
 
 /** Encodes a query for `READ_HISTORY`. */
@@ -23,7 +23,7 @@ export function readHistoryPage(reply: readonly Reply[]): HistoryPage {
     throw new Unavailable('Servers have different rules for histories');
   const [newest, more, complete, events] = reply;
   return {
-    events: ((events ?? []) as readonly string[]).map(readStored),
+    events: textsOf(events).map(readStored),
     lastId: newest as EventId,
     more: more === 1,
     complete: complete === 1,

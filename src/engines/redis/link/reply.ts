@@ -1,6 +1,11 @@
 /** What Redis answers (RESP2). An error inside an array is a value; an error on its own rejects the command. */
 export type Reply = string | number | null | RedisError | Reply[];
 
+/** Reads an array of texts. What is something else is left out. */
+export function textsOf(reply: Reply | undefined): readonly string[] {
+  return Array.isArray(reply) ? reply.filter((one) => typeof one === 'string') : [];
+}
+
 /** Redis refused a command, or a script failed. */
 export class RedisError extends Error {
   /** The first word of the error, for example `NOSCRIPT`, `OOM` or `READONLY`. */

@@ -1,9 +1,9 @@
+import { textsOf } from '../link/reply.ts';
 import type { Partition } from '../partition.ts';
 import { RECENT } from '../scripts/events.ts';
 import { NUMBERS } from '../scripts/queries.ts';
 import { RedisChannel } from './channel.ts';
 import type { Gap } from './sequence.ts';
-import { type Numbered, readNumbered } from './stream-message.ts';
 
 /** The limit of channels in one request. For more channels, all recent events are read. */
 const NAMED_MAX = 1000;
@@ -11,7 +11,8 @@ const NAMED_MAX = 1000;
 interface Missed {
   readonly channel: RedisChannel;
   readonly gap: Gap;
-  readonly events: Numbered[];
+  /** As they were published. */
+  readonly events: string[];
 }
 
 export interface MissedEvents {
@@ -36,9 +37,9 @@ export async function readMissed(partition: Partition): Promise<MissedEvents> {
   const wanted = named.flatMap(([topic, { gap }]) => [topic, gap.after]);
   for (let position = '0'; position !== ''; ) {
     const [next, reach, rows] = await partition.call(RECENT, [position, ...wanted]);
-    const page = rows as readonly string[];
+    const page = textsOf(rows);
     for (let n = 0; n + 1 < page.length; n += 2) {
-      missed.get(page[n] ?? '')?.events.push(readNumbered(page[n + 1] ?? ''));
+      missed.get(page[n] ?? '')?.events.push(page[n + 1] ?? '');
     }
     reachMs = Math.min(reachMs, Number(reach));
     position = String(next);

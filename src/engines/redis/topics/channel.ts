@@ -3,12 +3,12 @@ import { broadcast } from '../../../channels/broadcast.ts';
 import type { ChannelName } from '../../../channels/channel-name.ts';
 import { type Topic, topicOf } from '../../../channels/event.ts';
 import type { EventId } from '../../../channels/history/event-id.ts';
-import type { CachedEvent, Entered, Entry, Exit } from '../../../channels/ports.ts';
+import type { CachedEvent, Entered, Entry, Exit, Member } from '../../../channels/ports.ts';
 import type { Tap, TapKind } from '../../../channels/watching/tap.ts';
 import { subscriptionCount } from '../../../channels/wire.ts';
 import { countForgotten } from '../history/count-forgotten.ts';
 import { historyToRead, readFound } from '../history/found-history.ts';
-import type { Reply } from '../link/reply.ts';
+import { type Reply, textsOf } from '../link/reply.ts';
 import type { LoopParts } from '../loop.ts';
 import type { Partition, RestateReason, Stated } from '../partition.ts';
 import { ROSTER } from '../scripts/queries.ts';
@@ -19,6 +19,7 @@ import {
   type ChannelMessage,
   type Numbered,
   readChannelMessage,
+  readNumbered,
   readRoster,
   readUserId,
   userIdText,
@@ -102,8 +103,7 @@ export class RedisChannel implements Stated {
   }
 
   receive(numbered: Numbered): void {
-    const message = readChannelMessage(numbered);
-    if (message !== undefined) this.sequence.receive(numbered.number, message);
+    this.sequence.receive(numbered.number, readChannelMessage(numbered));
   }
 
   /**
@@ -143,17 +143,16 @@ export class RedisChannel implements Stated {
       return false;
     }
     this.settleUser(entry, true);
-    const [, number, , , cached, roster, , history] = answer;
+    const [, number] = answer;
+    // Read now: what fails later, at its place among the messages, would leave the connection without an answer.
+    const cached = readCached(answer[4]);
+    const roster = readRoster(answer[5]);
+    const history = readFound(answer[7]);
     await new Promise<void>((resolve) => {
       sequence.answer(place, Number(number), () => {
         if (member !== undefined) this.roster ??= this.newRoster(roster);
         const members = member === undefined ? [] : (this.roster?.listFor(member, socketId) ?? []);
-        const found = readFound(history);
-        entered(
-          found === undefined
-            ? { members, cached: readCached(cached) }
-            : { members, cached: readCached(cached), history: found },
-        );
+        entered(history === undefined ? { members, cached } : { members, cached, history });
         resolve();
       });
     });
@@ -272,11 +271,16 @@ export class RedisChannel implements Stated {
   /** Receives all events up to a number. Some may have been delivered already. */
   fill(
     gap: Gap,
-    { events, upTo }: { readonly events: readonly Numbered[]; readonly upTo: number },
+    { events, upTo }: { readonly events: readonly string[]; readonly upTo: number },
   ): void {
     const missed = events.flatMap((event) => {
-      const message = readChannelMessage(event);
-      return message === undefined ? [] : [{ number: event.number, message }];
+      try {
+        const numbered = readNumbered(event);
+        return [{ number: numbered.number, message: readChannelMessage(numbered) }];
+      } catch (error) {
+        this.loop.unreadable.drop('topic', this.stream, error);
+        return [];
+      }
     });
     this.wasCut = false;
     this.sequence.fill(gap, { missed, upTo });
@@ -317,10 +321,10 @@ export class RedisChannel implements Stated {
     this.mayResume = false;
   }
 
-  private newRoster(reply: Reply | undefined): Roster {
+  private newRoster(members: ReadonlyMap<string, Member>): Roster {
     const { app, channel, loop } = this;
     const options = { app, channel: channel.text, broadcaster: loop.broadcaster };
-    return new Roster(readRoster(reply), options);
+    return new Roster(members, options);
   }
 
   private newSequence(): Sequence<ChannelMessage> {
@@ -384,7 +388,7 @@ export class RedisChannel implements Stated {
   /** Shows the transitions of a statement in the live streams of the app. */
   private record(tap: Tap, transitions: Reply | undefined): void {
     if (this.channel.kind === 'server-to-user') return;
-    for (const transition of (transitions ?? []) as readonly string[]) {
+    for (const transition of textsOf(transitions)) {
       const kind = TRANSITIONS[transition.charAt(0)];
       const user = transition.length > 1 ? readUserId(transition.slice(1)) : undefined;
       if (kind !== undefined) tap.record({ kind, channel: this.channel.text, user });
@@ -422,11 +426,12 @@ export class RedisChannel implements Stated {
       total,
     }: { readonly [what in 'number' | 'roster' | 'total']?: Reply | undefined },
   ): void {
+    const members = readRoster(roster);
     sequence.answer(place, Number(number), () => {
       if (sequence !== this.sequence) return;
       // After a loss of data, some nodes may not have repeated their statements yet.
       const { isIncomplete } = this.partition;
-      this.roster?.become(readRoster(roster), isIncomplete);
+      this.roster?.become(members, isIncomplete);
       if (total !== undefined && !isIncomplete && this.hasCounts) this.sendCount(Number(total));
     });
   }
@@ -463,7 +468,7 @@ export class RedisChannel implements Stated {
 
 /** Reads a cached event: its remaining milliseconds, name, data, and its id or nothing. */
 export function readCached(reply: Reply | undefined): CachedEvent | undefined {
-  const [leftMs, name, data, id = ''] = (reply ?? []) as readonly string[];
+  const [leftMs, name, data, id = ''] = textsOf(reply);
   if (leftMs === undefined || name === undefined || data === undefined) return undefined;
   const cached = { name, data, leftMs: Number(leftMs) };
   return id === '' ? cached : { ...cached, id: id as EventId };

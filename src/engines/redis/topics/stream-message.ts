@@ -1,8 +1,10 @@
 import type { Cause } from '../../../channels/event.ts';
 import type { Ask } from '../../../channels/live/ask.ts';
+import { readAsk } from '../../../channels/live/read-ask.ts';
 import type { Member, Publication } from '../../../channels/ports.ts';
 import type { SocketId } from '../../../channels/socket-id.ts';
-import type { Reply } from '../link/reply.ts';
+import { Unreadable } from '../../../runtime/unreadable.ts';
+import { type Reply, textsOf } from '../link/reply.ts';
 
 /** A message of the authority about a channel. */
 export type ChannelMessage =
@@ -20,43 +22,50 @@ export type ChannelMessage =
   | { readonly kind: 'removed'; readonly userId: string };
 
 export interface Numbered {
-  /** 0 if it has no number. */
   readonly number: number;
   readonly kind: string;
   readonly rest: string;
 }
 
-/** Splits a published message into its number, the letter of its kind and the rest. */
+/**
+ * The limit of numbers: 2100-01-01 in microseconds. Numbers begin with the time. After a larger one, all messages of the
+ * topic would look old.
+ */
+const NUMBER_MAX = 4_102_444_800_000_000;
+
+/** Splits a published message into its number, the letter of its kind and the rest. Throws `Unreadable`. */
 export function readNumbered(payload: string): Numbered {
   let end = 0;
   while (payload.charCodeAt(end) >= 0x30 && payload.charCodeAt(end) <= 0x39) end++;
-  return {
-    number: Number(payload.slice(0, end)),
-    kind: payload.charAt(end),
-    rest: payload.slice(end + 1),
-  };
+  const number = Number(payload.slice(0, end));
+  if (end === 0 || number > NUMBER_MAX) throw new Unreadable('It has no valid number');
+  return { number, kind: payload.charAt(end), rest: payload.slice(end + 1) };
 }
 
-/** Decodes a message of a channel; `undefined` for a kind that this version does not know. */
-export function readChannelMessage({ kind, rest }: Numbered): ChannelMessage | undefined {
+/** Decodes a message of a channel. Throws `Unreadable`, also for a kind that this version does not know. */
+export function readChannelMessage({ kind, rest }: Numbered): ChannelMessage {
   switch (kind) {
     case 'e': {
       const [except, caused, frame] = splitTwice(rest);
       // Servers of the previous release read the first two fields.
-      const [cause = '', trace = '', ask] = caused.split(' ', 3);
+      const [cause = '', trace = '', asked] = caused.split(' ', 3);
+      const ask = asked === undefined ? undefined : readAsk(fromBase64(asked));
+      if (!isFrame(frame)) throw new Unreadable('It has no whole frame');
       return {
         kind: 'event',
         frame,
         except: except === '' ? undefined : (except as SocketId),
-        cause: cause === '' ? undefined : (cause as Cause),
+        cause: isCause(cause) ? cause : undefined,
         trace: trace === '' ? undefined : trace,
-        ask: ask === undefined ? undefined : readAsk(ask),
+        ask,
       };
     }
     case '#':
+      if (!/^\d{1,15}$/.test(rest)) throw new Unreadable('It has no count');
       return { kind: 'count', count: Number(rest) };
     case '+': {
       const [newcomer, userId, info] = splitTwice(rest);
+      if (info !== '' && !isJson(info)) throw new Unreadable('It has no whole member');
       return {
         kind: 'added',
         member: memberOf(userId, info),
@@ -66,7 +75,25 @@ export function readChannelMessage({ kind, rest }: Numbered): ChannelMessage | u
     case '-':
       return { kind: 'removed', userId: readUserId(rest) };
     default:
-      return undefined;
+      throw new Unreadable(`Its kind is not known: ${JSON.stringify(kind)}`);
+  }
+}
+
+function isCause(text: string): text is Cause {
+  return text === 'backend' || text === 'clients';
+}
+
+/** Whether this is the text of an object to its end. Cheap, because every event passes here. */
+function isFrame(text: string): boolean {
+  return text.startsWith('{') && text.endsWith('}');
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -86,9 +113,8 @@ function askText(ask: Ask): string {
   return Buffer.from(JSON.stringify(ask)).toString('base64url');
 }
 
-/** Only servers of this cluster write it. */
-function readAsk(text: string): Ask {
-  return JSON.parse(Buffer.from(text, 'base64url').toString());
+function fromBase64(text: string): string {
+  return Buffer.from(text, 'base64url').toString();
 }
 
 /**
@@ -96,7 +122,7 @@ function readAsk(text: string): Ask {
  * order of joining.
  */
 export function readRoster(reply: Reply | undefined): Map<string, Member> {
-  const rows = (reply ?? []) as readonly string[];
+  const rows = textsOf(reply);
   const members: (readonly [number, Member])[] = [];
   for (let n = 0; n + 1 < rows.length; n += 2) {
     const value = rows[n + 1] ?? '';
@@ -123,5 +149,6 @@ function memberOf(userIdText: string, info: string): Member {
 function splitTwice(text: string): readonly [string, string, string] {
   const first = text.indexOf('\n');
   const second = text.indexOf('\n', first + 1);
+  if (first === -1 || second === -1) throw new Unreadable('It has too few lines');
   return [text.slice(0, first), text.slice(first + 1, second), text.slice(second + 1)];
 }

@@ -6,6 +6,7 @@ import type { Follows } from '../follows.ts';
 import type { LoopParts } from '../loop.ts';
 import type { Partition, Stated } from '../partition.ts';
 import { RedisChannel } from './channel.ts';
+import { readChannelMessage, readNumbered } from './stream-message.ts';
 import { RedisUser } from './user.ts';
 
 /** The channels and users that this loop holds or watches, by their streams. */
@@ -27,8 +28,15 @@ export class Topics {
     }
   }
 
-  withStream(stream: string): RedisChannel | RedisUser | undefined {
-    return this.channels.get(stream) ?? this.users.get(stream);
+  /** Handles a message of a stream that this loop follows. Throws if it cannot. */
+  receive(stream: string, payload: string): void {
+    const numbered = readNumbered(payload);
+    const topic = this.channels.get(stream) ?? this.users.get(stream);
+    if (topic !== undefined) return topic.receive(numbered);
+    // The stream is followed for a while after its last subscriber has left.
+    const message = numbered.kind === 'e' ? readChannelMessage(numbered) : undefined;
+    const ask = message?.kind === 'event' ? message.ask : undefined;
+    if (ask !== undefined) this.loop.broadcaster.asked?.nobody(ask);
   }
 
   channel(partition: Partition, app: App, channel: ChannelName): RedisChannel {

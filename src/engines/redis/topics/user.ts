@@ -2,7 +2,8 @@ import type { App } from '../../../channels/app.ts';
 import { broadcast } from '../../../channels/broadcast.ts';
 import { watchChannel, watchTopic } from '../../../channels/users/watchlist-events.ts';
 import { watchlistEvents } from '../../../channels/wire.ts';
-import type { Reply } from '../link/reply.ts';
+import { Unreadable } from '../../../runtime/unreadable.ts';
+import { type Reply, textsOf } from '../link/reply.ts';
 import type { LoopParts } from '../loop.ts';
 import type { Partition, RestateReason, Stated } from '../partition.ts';
 import { USERS } from '../scripts/queries.ts';
@@ -64,6 +65,8 @@ export class RedisUser implements Stated {
   }
 
   receive({ number, kind }: Numbered): void {
+    if (!/^[-+x]$/.test(kind))
+      throw new Unreadable(`Its kind is not known: ${JSON.stringify(kind)}`);
     if (kind === 'x') {
       if (number <= this.terminatedAt) return;
       this.terminatedAt = number;
@@ -147,7 +150,7 @@ export class RedisUser implements Stated {
 
   /** Processes what was read. */
   take(number: number, state: Reply | undefined): void {
-    const [online, terminatedAt] = (state ?? []) as readonly string[];
+    const [online, terminatedAt] = textsOf(state);
     const isOnline = online === '1';
     // After a loss of data, the user may be on a node that has not repeated its statement yet.
     const mayBeOnline = this.partition.isIncomplete && this.isOnline && !isOnline;

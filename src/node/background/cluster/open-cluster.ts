@@ -30,8 +30,8 @@ export interface OpenClusterOptions {
 /** This server's view of the cluster. */
 export interface ClusterPart {
   readonly cluster: Cluster;
-  /** Handles a message from a loop of another server. */
-  receive(from: string, text: string): void;
+  /** Handles a message from a loop of another server. Returns `false` if it is for others or cannot be read. */
+  receive(from: string, text: string): boolean;
   /** Announces this server to the others, which may ask it from then on. */
   begin(): void;
 }
@@ -58,7 +58,7 @@ export function openCluster(options: OpenClusterOptions): ClusterPart {
       sharesStore: store === 'postgresql',
       clock: systemTimers,
     }),
-    receive: (from, text) => others?.receive(from, text),
+    receive: (from, text) => others?.receive(from, text) === true,
     begin() {
       // From then on the servers know each other, so a failed one is noticed.
       void others?.ask({ what: 'here' });

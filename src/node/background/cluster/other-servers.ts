@@ -120,28 +120,29 @@ export class OtherServers {
     return answers.find((one) => one.node === node)?.answer as ClusterQuestions[What]['answer'];
   }
 
-  /** Handles a message of another server. Ignores messages that are not for this class. */
-  receive(from: string, text: string): void {
+  /** Handles a message of another server. Returns `false` if it is not for this class or cannot be read. */
+  receive(from: string, text: string): boolean {
     const message = readMessage(text);
-    if (message === undefined) return;
+    if (message === undefined) return false;
     this.noteSender(message.node, from);
     switch (message.type) {
       case 'ask':
         void this.reply(from, message);
-        return;
+        return true;
       case 'answer': {
         const pending = this.pending.get(message.number);
         pending?.answers.set(message.node, message.answer);
         this.checkDone(pending);
-        return;
+        return true;
       }
       case 'stopping': {
         const known = this.known.get(message.node);
         if (known !== undefined) known.isStopping = true;
-        return;
+        return true;
       }
       default:
         message satisfies never;
+        return false;
     }
   }
 

@@ -2,6 +2,7 @@ import type { Hub } from '../../../channels/hub.ts';
 import type { Ask, AskReport } from '../../../channels/live/ask.ts';
 import { AskedConnections, type Probe } from '../../../channels/live/asked-connections.ts';
 import { LiveAsks } from '../../../channels/live/live-asks.ts';
+import { readAskReport } from '../../../channels/live/read-ask.ts';
 import type { MemberSessions } from '../../../channels/subscribing/member-sessions.ts';
 import type { UserSessions } from '../../../channels/users/user-sessions.ts';
 import type { LoopBus } from '../../../engines/redis/loop-bus.ts';
@@ -38,7 +39,7 @@ export class LiveLoop {
       timers,
       report: (origin, report) => this.report(origin, report),
     });
-    if (bus !== undefined) bus.onReport = (text) => this.take(JSON.parse(text));
+    if (bus !== undefined) bus.onReport = (text) => this.take(readAskReport(text));
   }
 
   /** Makes the object that asks. Called once, when the hub exists. */

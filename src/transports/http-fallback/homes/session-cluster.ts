@@ -4,6 +4,7 @@ import { type ConnectionProblem, closeCodes } from '../../clients/closing/close-
 import { closeLine } from '../lines.ts';
 import type { Outlet } from '../receiver.ts';
 import { HomeServer } from './home-server.ts';
+import { readSessionMessage } from './read-session-message.ts';
 import { RemoteHome } from './remote-home.ts';
 import type {
   LocalHome,
@@ -88,7 +89,7 @@ export class SessionCluster implements SessionHomes {
     };
     this.renewedAtMs = options.timers.now();
     options.bus.listen({
-      onMessage: (from, text) => this.receive(from, JSON.parse(text)),
+      onMessage: (from, text) => this.receive(from, readSessionMessage(text)),
       onLoss: (from) => this.lost(from),
     });
   }
