@@ -23,6 +23,12 @@ if [ -f "$finished" ] && { [ ! -f "$stamp" ] || [ "$(cat "$stamp")" = "$sum" ]; 
   [ -d node_modules/typescript ] && exit 0
 fi
 
+# npm would empty the folder behind the link, which belongs to another clone.
+if [ -L node_modules ]; then
+  echo "fanfare: $root/node_modules is a link to $(readlink -- node_modules), where not everything is that package-lock.json pins. Run 'npm ci' in the folder that it belongs to, or remove the link." >&2
+  exit 1
+fi
+
 echo 'Installing what package-lock.json pins ...' >&2
 if [ "$wanted" = run ]; then omit=--omit=dev; else omit=--include=dev; fi
 npm ci "$omit" --ignore-scripts --no-fund --no-audit --loglevel=error >&2

@@ -1,5 +1,12 @@
 import { expect, it } from 'bun:test';
-import { readFileSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { FREE_PORTS, temporaryDirectory } from './run-fanfare.ts';
 
@@ -71,6 +78,25 @@ it('loads neither .env nor bunfig.toml of the working directory', async () => {
     given: { FANFARE_ADMIN_PORT: '1' },
   });
   expect(printed).toMatch(/^fanfare: http:\/\/127\.0\.0\.1:1 does not answer: .*\n$/);
+});
+
+it('does not let npm empty the folder behind a link named node_modules', async () => {
+  using modules = temporaryDirectory({ 'of-another-clone': '' });
+  using tools = temporaryDirectory({ npm: '#!/bin/sh\nrm -r node_modules/*\n' });
+  using clone = temporaryDirectory({ 'package-lock.json': '{}' });
+  chmodSync(join(tools.path, 'npm'), 0o755);
+  mkdirSync(join(clone.path, 'scripts'));
+  const script = join(clone.path, 'scripts/install-packages.sh');
+  copyFileSync(join(import.meta.dir, '../../scripts/install-packages.sh'), script);
+  symlinkSync(modules.path, join(clone.path, 'node_modules'));
+  const printed = await complains(['sh', script, 'run'], {
+    directory: clone.path,
+    given: { PATH: `${tools.path}:${process.env['PATH']}` },
+  });
+  expect(printed).toBe(
+    `fanfare: ${clone.path}/node_modules is a link to ${modules.path}, where not everything is that package-lock.json pins. Run 'npm ci' in the folder that it belongs to, or remove the link.\n`,
+  );
+  expect(readdirSync(modules.path)).toEqual(['of-another-clone']);
 });
 
 it('names itself in hints as it was called', async () => {
