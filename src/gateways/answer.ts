@@ -6,6 +6,8 @@ export interface GatewayAnswer {
   readonly retryAfter: string | undefined;
   /** The first bytes of the body. */
   readonly body: Uint8Array;
+  /** What the gateway says about the message in header fields, if it has such fields. */
+  readonly headerWords?: string | undefined;
 }
 
 export function gatewayAnswer(

@@ -4,6 +4,7 @@ import type { Timers } from '../../runtime/ports.ts';
 import type { Http1Slots, RequestKind, SlotWaiter } from './http1-slots.ts';
 import type { WebPushResult } from './web-push-answer.ts';
 import type { WebPushRequest } from './web-push-request.ts';
+import { windowsWords } from './windows.ts';
 
 export interface Http1PoolOptions {
   readonly send: SendUnowned;
@@ -125,8 +126,9 @@ function readAnswer(answer: OutgoingAnswer): WebPushResult {
   switch (answer.result) {
     case 'answered': {
       const retryAfter = answer.headers.get('retry-after') ?? undefined;
-      const { status, body } = answer;
-      return { result: 'answered', answer: { status, retryAfter, body } };
+      const { status, body, headers } = answer;
+      const headerWords = windowsWords((name) => headers.get(name) ?? undefined);
+      return { result: 'answered', answer: { status, retryAfter, body, headerWords } };
     }
     case 'timeout':
       return { result: 'not-answered', reason: 'no-answer' };

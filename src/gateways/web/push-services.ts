@@ -1,6 +1,6 @@
 import { ANSWER_BYTES_MAX, Http2Client, type Http2Event } from '../../outgoing/http2/client.ts';
 import type { FindAddresses } from '../../outgoing/http2/connecting/addresses.ts';
-import type { Http2Result } from '../../outgoing/http2/request.ts';
+import { fieldOf, type Http2Result } from '../../outgoing/http2/request.ts';
 import type { SendUnowned } from '../../outgoing/request.ts';
 import type { Sender } from '../../runtime/fairness/sender-queue.ts';
 import { parseAddress } from '../../runtime/ip-address.ts';
@@ -11,6 +11,7 @@ import { Http1Pool } from './http1-pool.ts';
 import { Http1Slots } from './http1-slots.ts';
 import type { WebPushResult } from './web-push-answer.ts';
 import type { WebPushRequest } from './web-push-request.ts';
+import { windowsWords } from './windows.ts';
 
 export interface PushServicesOptions {
   /** Called for each HTTP/2 connection. It refuses addresses that may not be used. */
@@ -230,7 +231,10 @@ async function sendTo(service: PushService, request: WebPushRequest): Promise<We
 }
 
 function readResult(sent: Http2Result): WebPushResult {
-  if (sent.result === 'answered') return { result: 'answered', answer: gatewayAnswer(sent) };
+  if (sent.result === 'answered') {
+    const headerWords = windowsWords((name) => fieldOf(sent.fields, name));
+    return { result: 'answered', answer: { ...gatewayAnswer(sent), headerWords } };
+  }
   return sent.why === 'not-allowed'
     ? { result: 'not-allowed', words: sent.detail ?? '' }
     : { result: 'not-answered', reason: sent.why };

@@ -37,6 +37,24 @@ describe('the answer of a push service', () => {
   });
 
   it.each([
+    [410, 999],
+    [404, 999],
+    [410, 201],
+    [404, 201],
+  ])(
+    'of %d with errno %d of Mozilla, which says less: the subscription is gone',
+    (status, errno) => {
+      expect(read(status, mozilla(status, errno))).toEqual(tokenGone(`http-${status}`));
+    },
+  );
+
+  it('has its words in header fields at Windows', () => {
+    const headerWords = 'Ttl value conflicts, status dropped';
+    const answer = { status: 400, retryAfter: undefined, body: Buffer.from(''), headerWords };
+    expect(readWebPushAnswer(answer, NOW_MS)).toEqual(refused('http-400', headerWords));
+  });
+
+  it.each([
     [404, 102],
     [410, 103],
     [404, 105],

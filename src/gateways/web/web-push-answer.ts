@@ -65,8 +65,11 @@ export function readWebPushResult(result: WebPushResult, nowMs: number): Outcome
 export function readWebPushAnswer(answer: GatewayAnswer, nowMs: number): Outcome {
   const { status } = answer;
   if (status >= 200 && status < 300) return accepted;
-  const { errno, appleReason, words } = readBody(answer.body);
-  const reason = errno === undefined ? (appleReason ?? `http-${status}`) : `errno-${errno}`;
+  const { errno, appleReason, words } = readBody(answer);
+  const isGone = status === 404 || status === 410;
+  // Mozilla gives an error number for any other trouble, too. The status counts.
+  const isNamed = errno !== undefined && !(isGone && !GONE_ERRNOS.includes(errno));
+  const reason = isNamed ? `errno-${errno}` : (appleReason ?? `http-${status}`);
 
   if (status >= 500 || TRY_AGAIN_STATUSES.includes(status)) {
     const isAtOnce = errno === AT_ONCE_ERRNO;
@@ -77,7 +80,7 @@ export function readWebPushAnswer(answer: GatewayAnswer, nowMs: number): Outcome
   if (status === 401 || status === 403 || appleReason === APPLE_OTHER_KEY) {
     return notAuthorised(reason, words);
   }
-  if (status === 404 || status === 410 || (status >= 400 && GONE_ERRNOS.includes(errno))) {
+  if (isGone || (status >= 400 && GONE_ERRNOS.includes(errno))) {
     return tokenGone(reason);
   }
   return refused(reason, words);
@@ -90,12 +93,12 @@ interface AnswerBody {
   readonly words: string;
 }
 
-function readBody(body: Uint8Array): AnswerBody {
+function readBody({ body, headerWords }: GatewayAnswer): AnswerBody {
   const object = readJsonObject(body);
   return {
     errno: object && readErrno(object),
     appleReason: object && readAppleReason(object),
-    words: redactedText(wordsIn(object) ?? Buffer.from(body).toString()),
+    words: redactedText(headerWords ?? wordsIn(object) ?? Buffer.from(body).toString()),
   };
 }
 

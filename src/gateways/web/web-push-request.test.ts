@@ -66,6 +66,15 @@ describe('the headers of a message', () => {
     );
   });
 
+  it('tell Windows whether the message waits for a device that is offline', () => {
+    const windows = 'wns2-by3p.notify.windows.com';
+    const policyOf = (timeToLiveSeconds: number, hostname = windows) =>
+      headersOf(fieldsOf(timeToLiveSeconds), START_MS, hostname)['x-wns-cache-policy'];
+    expect([policyOf(0), policyOf(1)]).toEqual(['no-cache', 'cache']);
+    expect(policyOf(0, 'notify.windows.com.example.test')).toBeUndefined();
+    expect(policyOf(0, MOZILLA)).toBeUndefined();
+  });
+
   it('have no topic for Google, which keeps only four', () => {
     for (const google of ['fcm.googleapis.com', 'android.googleapis.com', 'jmt17.google.com']) {
       expect(headersOf(fieldsOf(60), START_MS, google)).not.toHaveProperty('topic');

@@ -7,6 +7,7 @@ import type { Notification } from '../../push/gateway.ts';
 import type { PublishId } from '../../push/model/publish.ts';
 import type { WebPayload } from '../../push/payloads/web.ts';
 import type { Sender } from '../../runtime/fairness/sender-queue.ts';
+import { isWindows, windowsCachePolicy } from './windows.ts';
 
 /** A request that sends one message to a push service. */
 export interface WebPushRequest {
@@ -52,7 +53,10 @@ export class WebPushFields {
       this.fields = [...SAME_FOR_ALL, plainField('ttl', String(ttlSeconds))];
       this.fieldsWithTopic = [...this.fields, this.topic];
     }
-    return WITHOUT_TOPIC.test(hostname) ? this.fields : this.fieldsWithTopic;
+    if (WITHOUT_TOPIC.test(hostname)) return this.fields;
+    return isWindows(hostname)
+      ? [...this.fieldsWithTopic, windowsCachePolicy(ttlSeconds)]
+      : this.fieldsWithTopic;
   }
 }
 

@@ -85,8 +85,8 @@ export const apnsReasons: ReasonMeanings = {
       'Set `apns.environment` of the instance to the environment of the key, or create a key for both.',
   },
   InvalidProviderToken: {
-    why: 'Apple does not accept the key, its id or the team id',
-    advice: CHECK_KEY,
+    why: 'Apple does not accept the key, its id or the team id, or the clock of this server is off',
+    advice: `${CHECK_KEY} Compare the clock of this server with NTP: the credential holds the time at which it was signed.`,
   },
   MissingProviderToken: {
     why: 'the request reached Apple without its credential',
