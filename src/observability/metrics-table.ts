@@ -210,6 +210,7 @@ export const metricRows = {
         'no-role',
         'too-many-requests',
         'too-many-connections',
+        'unread',
         'too-slow',
         'not-http',
       ],

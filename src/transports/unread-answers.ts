@@ -1,5 +1,4 @@
 import { FairBudget } from '../runtime/fairness/fair-budget.ts';
-import type { RateLimitedLog } from '../runtime/logging/rate-limited-log.ts';
 import type { Clock } from '../runtime/ports.ts';
 
 /** A client that takes nothing of an answer for this long does not read it. Milliseconds. */
@@ -22,7 +21,7 @@ export class Progress {
 
 /** An answer that its client has not read. */
 export interface UnreadAnswer {
-  /** The app. */
+  /** The app, or the address of an operator. */
   readonly owner: string;
   waitingBytes(): number;
   /** Closes its connection at once. May call `release`. */
@@ -34,8 +33,8 @@ export interface UnreadAnswersOptions {
   readonly bytesMax: number;
   /** Monotonic. */
   readonly clock: Clock;
-  readonly log: Pick<RateLimitedLog, 'info'>;
-  readonly meter: { count(counter: 'answersBrokenOff'): void };
+  /** Called before an answer is broken off. */
+  readonly onBroken: (answer: UnreadAnswer) => void;
 }
 
 interface Held {
@@ -44,8 +43,8 @@ interface Held {
 }
 
 /**
- * Large answers until their sockets have taken them. All share one memory limit: at the limit, the app with the most loses its
- * oldest answer. One that is not read is broken off.
+ * Large answers until their sockets have taken them. All share one memory limit: at the limit, the owner with the most loses
+ * its oldest answer.
  */
 export class UnreadAnswers {
   private readonly options: UnreadAnswersOptions;
@@ -86,7 +85,7 @@ export class UnreadAnswers {
     this.budget.release(answer.owner, held.bytes);
   }
 
-  /** Breaks off what is not read. Called regularly. */
+  /** Breaks off what is not read at all. Called regularly. */
   check(): void {
     const nowMs = this.options.clock.now();
     for (const [answer, { progress }] of this.held) {
@@ -102,10 +101,7 @@ export class UnreadAnswers {
   }
 
   private break(answer: UnreadAnswer): void {
-    const { log, meter } = this.options;
-    meter.count('answersBrokenOff');
-    const waitingBytes = answer.waitingBytes();
-    log.info('Answer broken off: it was not read', { app: answer.owner }, { waitingBytes });
+    this.options.onBroken(answer);
     this.release(answer);
     answer.break();
   }

@@ -7,10 +7,12 @@ import { Readiness } from '../../src/transports/admin/readiness.ts';
 import type { AdminRoute } from '../../src/transports/admin/routes.ts';
 import { keptLog } from '../../src/webhooks/webhooks.fixture.ts';
 import { RawHttp } from '../../testing/clients/raw-http.ts';
+import { eventually } from '../../testing/eventually.ts';
 
 const PASSWORD = 'password';
 const authorization = `Bearer ${PASSWORD}`;
 const JSON_TYPE = { 'content-type': 'application/json' };
+const LARGE = `GET /large HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`;
 
 /** Answers with the body; `/slow` answers only after the gate opens. */
 function routesWith(gate: Promise<void>): readonly AdminRoute[] {
@@ -222,6 +224,45 @@ describe('the admin listener ends connections', () => {
     clearInterval(writing);
     socket.destroy();
     expect(await connections()).toBe(true);
+  });
+
+  it('that send further requests and do not read their long answers', async () => {
+    await using server = await listening({ requestsPerConnection: 3 });
+    await using http = await RawHttp.open({ port: server.port });
+    http.pauseReading();
+    http.write(LARGE.repeat(10));
+    await eventually(
+      () => server.refused.length,
+      (refused) => refused > 0,
+    );
+    expect(server.refused).toEqual(['too-many-requests']);
+    http.resumeReading();
+    await http.untilEnd();
+    expect((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status).toBe(200);
+  });
+
+  it('of the address with the most unread bytes, if there is no more room for answers', async () => {
+    await using server = await listening({ unreadBytes: 50_000_000 });
+    const asks = async (from: string) => {
+      const http = await RawHttp.open({ port: server.port }, { from });
+      http.write(LARGE);
+      await http.untilBytes();
+      http.pauseReading();
+      return http;
+    };
+    await using first = await asks('127.0.0.2');
+    await using second = await asks('127.0.0.2');
+    await using refused = await RawHttp.open({ port: server.port }, { from: '127.0.0.2' });
+    refused.write(LARGE);
+    expect((await refused.read()).status).toBe(503);
+    const other = await fetch(`http://127.0.0.1:${server.port}/large`, {
+      headers: { authorization },
+    });
+    expect(await other.text()).toHaveLength(20_000_000);
+    expect(server.refused).toEqual(['unread', 'unread']);
+    first.resumeReading();
+    await first.untilEnd();
+    expect(second.ended).toBe(false);
   });
 
   it('of one address that has too many', async () => {

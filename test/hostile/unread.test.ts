@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'bun:test';
 import { admin } from '../../testing/clients/admin-api.ts';
 import { RawClient } from '../../testing/clients/raw-client.ts';
-import { RawHttp } from '../../testing/clients/raw-http.ts';
+import { RawHttp, requestBytes } from '../../testing/clients/raw-http.ts';
 import {
   messagesOf,
   RECEIVE_QUERY,
   SessionRequests,
 } from '../../testing/clients/session-requests.ts';
 import { api, signedTarget, trigger } from '../../testing/clients/sign.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 /** Clients that do not read what they asked for. What the kernel takes for them is up to about 3 MB on loopback. */
@@ -142,6 +143,26 @@ describe('a backend that does not read', () => {
     first.resumeReading();
     await first.untilEnd();
     expect(second.ended).toBe(false);
+    await expectServed();
+  });
+});
+
+describe('an operator who does not read', () => {
+  it('answers and sends further requests: the connection is closed', async () => {
+    await using connection = await RawHttp.open({ port: server.adminPort });
+    connection.pauseReading();
+    const request = requestBytes({
+      method: 'GET',
+      target: '/api/v1/openapi.json',
+      headers: { authorization: `Bearer ${server.adminPassword}` },
+    });
+    connection.write(Buffer.concat(Array<Uint8Array>(500).fill(request)));
+    await eventually(
+      () => admin(server, 'GET', '//metrics'),
+      ({ text }) => /^fanfare_admin_requests_refused_total{why="too-many-requests"} 1$/m.test(text),
+    );
+    connection.resumeReading();
+    await connection.untilEnd();
     await expectServed();
   });
 });

@@ -8,6 +8,10 @@ export const adminBounds = {
   connectionsPerAddress: 200,
   /** Requests of one address in flight. */
   requestsPerAddress: 50,
+  /** Requests of one connection whose answers are not sent or not read. */
+  requestsPerConnection: 16,
+  /** Bytes of all long answers that are not read. */
+  unreadBytes: 67_108_864,
   /** The rate of requests of one address. */
   requestRate: { perSecond: 500, burst: 5_000 },
   bodyBytes: 65_536,

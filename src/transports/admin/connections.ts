@@ -31,11 +31,12 @@ export class Connections {
     return true;
   }
 
-  /** Counts a request that starts (1) or ends (-1) on a connection. */
-  countRequest(socket: Socket, by: 1 | -1): void {
+  /** Counts a request that starts (1) or ends (-1) on a connection. Returns how many are in flight. */
+  countRequest(socket: Socket, by: 1 | -1): number {
     const count = (this.busy.get(socket) ?? 0) + by;
     if (count > 0) this.busy.set(socket, count);
     else this.busy.delete(socket);
+    return count;
   }
 
   closeAll(): void {
@@ -68,6 +69,7 @@ export class Connections {
   }
 }
 
-function keyOf(socket: Socket): string {
+/** Whose a connection is. */
+export function keyOf(socket: Socket): string {
   return addressKey(socket.remoteAddress ?? '');
 }

@@ -2,9 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import { lastResponse, openPort } from '../node-http.ts';
 import { Lingering } from '../refused-body.ts';
+import { SMALL_ANSWER } from '../response-body.ts';
+import { type UnreadAnswer, UnreadAnswers } from '../unread-answers.ts';
 import { type AdminAnswer, headersOf, refuse } from './answers.ts';
 import { type AdminBounds, HEAD_BYTES_MAX } from './bounds.ts';
-import { Connections } from './connections.ts';
+import { Connections, keyOf } from './connections.ts';
 import { headOf, type RequestHead } from './request-head.ts';
 
 /** A request whose body has not been read yet. */
@@ -19,6 +21,14 @@ export interface AdminRequest {
 /** The code of Node.js for a request that was not complete in time. */
 const TOO_LATE = 'ERR_HTTP_REQUEST_TIMEOUT';
 
+/** Why the server refused something without asking its owner. */
+export type ServerRefusal =
+  | 'too-many-connections'
+  | 'too-many-requests'
+  | 'unread'
+  | 'not-http'
+  | 'too-slow';
+
 export interface AdminServerOptions {
   readonly host: string;
   /** 0 for any free port. */
@@ -27,7 +37,7 @@ export interface AdminServerOptions {
   /** Must not throw. */
   readonly answer: (request: AdminRequest) => Promise<AdminAnswer>;
   /** Called when a connection, or bytes that are not a valid request, are refused. */
-  readonly onRefused: (reason: 'connections' | 'not-http' | 'too-slow', address: string) => void;
+  readonly onRefused: (reason: ServerRefusal, address: string) => void;
 }
 
 /**
@@ -40,11 +50,17 @@ export class AdminServer implements AsyncDisposable {
   private readonly options: AdminServerOptions;
   private readonly server: Server;
   private readonly connections: Connections;
+  private readonly unread: UnreadAnswers;
 
   private constructor(options: AdminServerOptions) {
     const { bounds } = options;
     this.options = options;
     this.connections = new Connections(bounds);
+    this.unread = new UnreadAnswers({
+      bytesMax: bounds.unreadBytes,
+      clock: performance,
+      onBroken: ({ owner }) => options.onRefused('unread', owner),
+    });
     this.server = createServer({
       headersTimeout: bounds.headMs,
       requestTimeout: bounds.requestMs,
@@ -83,7 +99,7 @@ export class AdminServer implements AsyncDisposable {
 
   private connected(socket: Socket): void {
     const address = socket.remoteAddress ?? '';
-    if (!this.connections.open(socket)) this.options.onRefused('connections', address);
+    if (!this.connections.open(socket)) this.options.onRefused('too-many-connections', address);
   }
 
   private unreadable(code: string, socket: Socket): void {
@@ -105,9 +121,16 @@ export class AdminServer implements AsyncDisposable {
     expectsContinue: boolean,
   ): void {
     const { socket } = request;
-    this.connections.countRequest(socket, 1);
+    // Requests that arrived together come one after the other, also after the connection was closed.
+    if (socket.destroyed) return;
+    const { bodyBytes, requestsPerConnection } = this.options.bounds;
+    const inFlight = this.connections.countRequest(socket, 1);
     response.once('close', () => this.connections.countRequest(socket, -1));
-    const { bodyBytes } = this.options.bounds;
+    if (inFlight > requestsPerConnection) {
+      this.options.onRefused('too-many-requests', socket.remoteAddress ?? '');
+      socket.destroy();
+      return;
+    }
     const body = new RequestBody({ request, response, bytesMax: bodyBytes });
     const gone = new AbortController();
     response.once('close', () => gone.abort());
@@ -120,11 +143,28 @@ export class AdminServer implements AsyncDisposable {
       .then((answer) => this.send(answer, { response, body }));
   }
 
+  /** Keeps room for a long answer until the socket has taken it; `false` if there is none. */
+  private holds({ body }: AdminAnswer, socket: Socket, response: ServerResponse): boolean {
+    const bytes = body instanceof ReadableStream ? 0 : Buffer.byteLength(body);
+    if (bytes <= SMALL_ANSWER) return true;
+    const unread: UnreadAnswer = {
+      owner: keyOf(socket),
+      waitingBytes: () => bytes,
+      break: () => socket.destroy(),
+    };
+    response.once('close', () => this.unread.release(unread));
+    return this.unread.hold(unread);
+  }
+
   private send(answer: AdminAnswer, { response, body }: Exchange): void {
     const { socket } = response;
     if (socket === null || response.destroyed) {
       if (answer.body instanceof ReadableStream) void answer.body.cancel();
       return;
+    }
+    if (!this.holds(answer, socket, response)) {
+      this.options.onRefused('unread', keyOf(socket));
+      return this.send(refuse(503, 'Too many answers are not read; try again'), { response, body });
     }
     const { bounds } = this.options;
     const headers = headersOf(answer);

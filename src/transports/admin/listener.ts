@@ -16,7 +16,7 @@ import {
 import { type AdminAnswer, refuse, textAnswer } from './answers.ts';
 import { type Asker, NOBODY } from './asker.ts';
 import { type AdminBounds, adminBounds } from './bounds.ts';
-import { type AdminRequest, AdminServer } from './http-server.ts';
+import { type AdminRequest, AdminServer, type ServerRefusal } from './http-server.ts';
 import { readJson } from './json-body.ts';
 import type { Readiness } from './readiness.ts';
 import type { RequestHead } from './request-head.ts';
@@ -30,13 +30,7 @@ import {
 import { Sessions } from './sessions.ts';
 
 /** Why a request was refused, as metrics count it. */
-export type AdminRefusal =
-  | DenialReason
-  | 'no-role'
-  | 'too-many-requests'
-  | 'too-many-connections'
-  | 'too-slow'
-  | 'not-http';
+export type AdminRefusal = DenialReason | 'no-role' | ServerRefusal;
 
 export interface AdminListenerOptions {
   readonly host: string;
@@ -75,8 +69,7 @@ export async function listenForAdmin(options: AdminListenerOptions): Promise<Adm
     bounds,
     answer: (request) => handler.answer(request),
     onRefused(why, address) {
-      const reason = why === 'connections' ? 'too-many-connections' : why;
-      handler.reportRefused(reason, { sender: { address, key: address } });
+      handler.reportRefused(why, { sender: { address, key: address } });
     },
   });
   return {

@@ -68,8 +68,7 @@ export function loop({
   const unreadAnswers = new UnreadAnswers({
     bytesMax: 100_000,
     clock: time,
-    log: { info: () => undefined },
-    meter: { count: () => undefined },
+    onBroken: () => undefined,
   });
   const sessions = new Sessions({
     clients: {

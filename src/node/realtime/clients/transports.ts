@@ -66,8 +66,15 @@ export function openTransports(options: TransportsOptions): Transports {
   const unread = new UnreadAnswers({
     bytesMax: settings.unfinishedBytes,
     clock: monotonicTimers,
-    log: rateLimitedLog,
-    meter,
+    onBroken(answer) {
+      meter.count('answersBrokenOff');
+      const waitingBytes = answer.waitingBytes();
+      rateLimitedLog.info(
+        'Answer broken off: it was not read',
+        { app: answer.owner },
+        { waitingBytes },
+      );
+    },
   });
   const fallback = openFallbackSessions({
     settings,
