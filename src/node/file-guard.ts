@@ -28,8 +28,8 @@ export interface FileGuardOptions {
 
 /**
  * Stops listening while few descriptors are left. Without free descriptors, Bun's loop would retry to accept
- * connections forever and use a whole core, and the server could open neither files nor connections. Only this guard
- * counts connections that never send a request; Bun closes them after 12 s.
+ * connections forever and use a whole core, and the server could open neither files nor connections. `IdleSockets`
+ * closes idle connections before; this guard is for connections that arrive faster, and where the kernel cannot be asked.
  */
 export class FileGuard {
   private readonly options: FileGuardOptions;
@@ -41,15 +41,15 @@ export class FileGuard {
   }
 
   /**
-   * Checks the descriptors; called many times a second. Push connections are not counted, since they have a share of
-   * their own. Returns how many descriptors are in use.
+   * Checks the descriptors; called many times a second. Returns how many are in use. `exempt` are not counted: those of push
+   * connections, which have a share of their own, and of connections that are just ending.
    */
-  check(pushConnections: number): number {
+  check(exempt: number): number {
     const { openFiles, listeners, log, clock, loop, count = countOpenFiles } = this.options;
     const { limit, threshold } = openFiles;
     const used = count(limit);
     // A kernel that does not count reports 0, or `limit` when none is left.
-    const counted = used < limit ? used - pushConnections : used;
+    const counted = used < limit ? used - exempt : used;
     if (!this.isPaused && counted >= threshold) {
       this.isPaused = true;
       const pauseMs = Math.min(PAUSE_MAX_MS, listeners.serverCount * PAUSE_PER_SERVER_MS);

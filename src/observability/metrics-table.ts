@@ -55,7 +55,7 @@ export const metricRows = {
   connectionsRefused: {
     name: 'fanfare_connections_refused_total',
     kind: 'counter',
-    help: 'Refused connections, by close code; handshake: the request was invalid; address: the client address exceeded a rate.',
+    help: 'Refused connections, by close code; handshake: the request was invalid; address: the client address exceeded a rate; idle: closed because it had no request while open files were scarce.',
     label: {
       name: 'code',
       values: [
@@ -69,6 +69,7 @@ export const metricRows = {
         '4100',
         'handshake',
         'address',
+        'idle',
       ],
     },
   },

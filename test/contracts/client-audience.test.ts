@@ -2,6 +2,7 @@ import { expect, it, mock, spyOn } from 'bun:test';
 import type { Server } from 'bun';
 import { topicOf } from '../../src/channels/event.ts';
 import { TableMeter } from '../../src/observability/meter.ts';
+import { NO_PLACE } from '../../src/runtime/shared-memory/socket-marks.ts';
 import { ClientAudience } from '../../src/transports/clients/audience.ts';
 import { FakeConnection } from '../../src/transports/clients/connection.fixture.ts';
 import { Connections } from '../../src/transports/clients/connections.ts';
@@ -72,6 +73,7 @@ async function open({
         address: 0,
         server: listening,
         coalescer,
+        place: NO_PLACE,
       });
       return listening.upgrade(request, { data }) ? undefined : new Response(null, { status: 400 });
     },

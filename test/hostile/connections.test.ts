@@ -12,12 +12,16 @@ const LOUD = { id: 'loud', keys: [{ key: 'loud-key', secret: 'loud-secret' }] };
 const LOUD_PATH = pathOf(7, 'loud-key');
 
 /** Opens connections that send only these bytes, and counts those that the server has ended. */
-function hold(port: number, count: number, bytes: string) {
+function hold(port: number, count: number, bytes: string, from = '127.0.0.1') {
   let ended = 0;
   const sockets: Socket[] = [];
   for (let n = 0; n < count; n++) {
-    const socket = connect(port, '127.0.0.1', () => bytes !== '' && socket.write(bytes));
+    // The types of Bun lack the address of this end.
+    const options = { port, host: '127.0.0.1', ...{ localAddress: from } };
+    const socket = connect(options, () => bytes !== '' && socket.write(bytes));
     socket.on('error', () => undefined);
+    // The end comes after what was sent before.
+    socket.resume();
     socket.on('close', () => ended++);
     sockets.push(socket);
   }
@@ -85,7 +89,7 @@ describe('a server that may have 500 open files', () => {
 
     for (let attack = 0; attack < runs(1, 3); attack++) {
       const flood = hold(server.port, 700, '');
-      await server.logged(/New connections refused: too many open files/);
+      await server.logged(/too many open files/);
       const cpuBefore = cpuSeconds(server);
       const beganMs = performance.now();
       await until(async () => {
@@ -94,7 +98,7 @@ describe('a server that may have 500 open files', () => {
       }, 60_000);
       // A loop that spins takes all of a core.
       expect(cpuSeconds(server) - cpuBefore).toBeLessThan(1.5);
-      // Bun closes them, and then new connections are accepted again.
+      // Most of them are closed, and new connections are accepted.
       await until(async () => {
         const client = await RawClient.connect(server).catch(() => undefined);
         await client?.[Symbol.asyncDispose]();
@@ -119,11 +123,9 @@ describe('a server that may have 500 open files', () => {
       void client.closed.then(() => ended++);
     };
     for (let n = 0; n < 10; n++) await join();
-    const pauses = () => server.output.stderr.split('New connections refused').length - 1;
     for (let cycle = 1; cycle <= CYCLES; cycle++) {
-      const pausesBefore = pauses();
       const flood = hold(server.port, 400, 'GET /x HTTP/1.1\r\nHost: a\r\n\r\n');
-      await until(() => pauses() > pausesBefore, 60_000);
+      await until(() => flood.ended() > 0, 60_000);
       flood.destroy();
       const before = honest.length;
       await until(async () => {
@@ -158,6 +160,40 @@ describe('a server that may have 500 open files', () => {
     await server.logged(/Connection closed: the server is full.*"app":"loud"/);
     for (const client of loud) await client[Symbol.asyncDispose]();
   }, 180_000);
+});
+
+describe('a server that may have 600 open files', () => {
+  const STRANGER = '127.0.0.2';
+
+  it.each([
+    ['half-sent handshakes', 'GET /app/x HTTP/1.1\r\nHost: '],
+    ['idle connections', 'GET /x HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ])(
+    'answers all triggers, and keeps its clients, while one address holds 483 %s',
+    async (_, bytes) => {
+      await using server = await startFanfare({ openFilesMax: 600 });
+      const clients: RawClient[] = [];
+      for (let n = 0; n < 20; n++) clients.push(await RawClient.connect(server));
+      await clients[0]?.subscribe('a');
+      const flood = hold(server.port, 483, bytes, STRANGER);
+      const line = JSON.parse(await server.logged(/Idle connections closed: too many open files/));
+      expect(line).toMatchObject({ address: STRANGER });
+
+      for (let batch = 0; batch < 20; batch++) {
+        const events = Array.from({ length: 20 }, () =>
+          trigger(server, { name: 'e', channel: 'a', data: 'x' }),
+        );
+        expect(await Promise.all(events)).toEqual(events.map(() => '{}'));
+      }
+      for (let n = 0; n < 400; n++) {
+        expect(await clients[0]?.receive()).toMatchObject({ event: 'e' });
+      }
+      for (const client of clients) await client.receiveNothing();
+      flood.destroy();
+      for (const client of clients) await client[Symbol.asyncDispose]();
+    },
+    180_000,
+  );
 });
 
 describe('a server with a limit of ten connections', () => {

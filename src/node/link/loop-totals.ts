@@ -1,5 +1,6 @@
 import { SharedCounts, shareCounts } from '../../runtime/shared-memory/shared-counts.ts';
 import { SharedTotal, shareTotals } from '../../runtime/shared-memory/shared-total.ts';
+import { shareSocketMarks } from '../../runtime/shared-memory/socket-marks.ts';
 
 /** Shared memory for counts that hold for all realtime loops together. */
 export interface LoopTotals {
@@ -12,6 +13,8 @@ export interface LoopTotals {
   readonly webhookCharacters: SharedArrayBuffer;
   /** Connections that were closed because they read too slowly. */
   readonly slowConnectionsClosed: SharedArrayBuffer;
+  /** See `SocketMarks`. */
+  readonly socketsInUse: SharedArrayBuffer;
 }
 
 /** Allocates the memory for this many loops. */
@@ -24,6 +27,7 @@ export function createLoopTotals(loops: number): LoopTotals {
     webhookEvents: shareTotals(loops),
     webhookCharacters: shareTotals(loops),
     slowConnectionsClosed: shareTotals(loops),
+    socketsInUse: shareSocketMarks(),
   };
 }
 

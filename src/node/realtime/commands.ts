@@ -1,5 +1,8 @@
 import type { Config } from '../../config/schema.ts';
 import type { LoopBus } from '../../engines/redis/loop-bus.ts';
+import type { TableMeter } from '../../observability/meter.ts';
+import type { SocketMarks } from '../../runtime/shared-memory/socket-marks.ts';
+import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import type { Clients } from '../../transports/clients/clients.ts';
 import type { OpenFiles } from '../open-files.ts';
 import type { LoopApps } from './apps.ts';
@@ -14,6 +17,9 @@ export interface ListenParts extends Pick<RealtimeOptions, 'tls' | 'links' | 'lo
   readonly settings: Config['channels'];
   readonly openFiles: OpenFiles | undefined;
   readonly listeners: Listeners;
+  readonly socketsInUse: SocketMarks;
+  readonly proxies: TrustedProxies;
+  readonly meter: TableMeter;
   readonly fileChecks: FileChecks;
 }
 

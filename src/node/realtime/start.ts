@@ -1,7 +1,9 @@
 import { LoopDelay } from '../../observability/loop-delay.ts';
 import { TableMeter } from '../../observability/meter.ts';
 import { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
+import { SocketMarks } from '../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
+import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { openLoopTotals } from '../link/loop-totals.ts';
 import { readOpenFiles } from '../open-files.ts';
 import { openApps, openUsage } from './apps.ts';
@@ -24,6 +26,8 @@ export function openRealtime({ histories, ...options }: RealtimeOptions): Realti
   const loopDelay = new LoopDelay();
   const rateLimitedLog = new RateLimitedLog(log, monotonicTimers);
   const openFiles = readOpenFiles();
+  const socketsInUse = new SocketMarks(options.totals.socketsInUse);
+  const proxies = new TrustedProxies(config.trustedProxies);
 
   const { apps, taps } = openApps(options);
   const audience = openAudience({ settings, openFiles, totals, meter });
@@ -54,6 +58,8 @@ export function openRealtime({ histories, ...options }: RealtimeOptions): Realti
     audience,
     quotas,
     totals,
+    socketsInUse,
+    proxies,
     meter,
   });
   const shared = { ...options, ...core, cluster, apps, usage, connections };
@@ -63,6 +69,8 @@ export function openRealtime({ histories, ...options }: RealtimeOptions): Realti
     ...transports,
     settings,
     openFiles,
+    socketsInUse,
+    proxies,
     taps,
     relays,
     exchange: quotas.exchange,

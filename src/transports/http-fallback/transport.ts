@@ -1,5 +1,6 @@
 import type { Server } from 'bun';
 import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
+import type { SocketMarks } from '../../runtime/shared-memory/socket-marks.ts';
 import { announcedLength, type BodyIntake, BodyRefusal } from '../body-intake.ts';
 import type { ClientAddresses } from '../client-address.ts';
 import { keyOf, type PackedAddress, packAddress } from '../clients/addresses/packed-address.ts';
@@ -28,6 +29,7 @@ export interface FallbackTransportOptions {
   readonly bodies: BodyIntake;
   /** Bytes of one message. */
   readonly clientFrameBytes: number;
+  readonly socketsInUse: SocketMarks;
   readonly keepAlive: KeepAlive;
 }
 
@@ -96,13 +98,19 @@ export class FallbackTransport {
   ): MaybePromise<Response> {
     // Bun would end the response after its idle time even while it is written to.
     server.timeout(request, 0);
+    const { socketsInUse, keepAlive } = this.options;
+    const place = socketsInUse.placeOf(server.requestIP(request));
+    socketsInUse.add(place);
     const isStream = purpose === 'stream';
     const end = new ResponseEnd();
     const Outlet = isStream ? StreamOutlet : PollOutlet;
     const outlet = new Outlet(request.signal, {
       // The connection may stay without a request, or a client may not read the end.
-      last: () => this.options.keepAlive.answered({ request, server }),
-      gone: (how) => end.ended(how === 'lost' ? how : undefined),
+      last: () => keepAlive.answered({ request, server }),
+      gone(how) {
+        socketsInUse.remove(place);
+        end.ended(how === 'lost' ? how : undefined);
+      },
     });
     const receive: ReceiveRequest = {
       session,

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'bun:test';
 import { RawClient } from '../../../testing/clients/raw-client.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { appWith, hubWith } from '../../channels/hub.fixture.ts';
+import { SocketMarks, shareSocketMarks } from '../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../runtime/system-timers.ts';
 import { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { MemoryAppDirectory } from '../../tenants/app-directory.ts';
@@ -53,6 +54,7 @@ function stage(settings: object = {}) {
     }),
     settings: { pathPrefix: '', clientFrameBytes: 10_000, sendBufferBytes: 1_000_000 },
     addresses,
+    socketsInUse: new SocketMarks(shareSocketMarks()),
     rateLimitedLog: hub.rateLimitedLog,
   });
   const server = listenForChannels({

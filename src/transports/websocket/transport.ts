@@ -3,6 +3,7 @@ import type { App } from '../../channels/app.ts';
 import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import type { RateLimitedLog } from '../../runtime/logging/rate-limited-log.ts';
+import type { SocketMarks } from '../../runtime/shared-memory/socket-marks.ts';
 import type { ClientAddresses } from '../client-address.ts';
 import { addressOf, type PackedAddress, packAddress } from '../clients/addresses/packed-address.ts';
 import { admit, knownSubprotocol } from '../clients/admission.ts';
@@ -34,6 +35,8 @@ export interface TransportOptions {
   readonly coalescer: Coalescer;
   readonly settings: WebSocketSettings;
   readonly addresses: ClientAddresses;
+  /** Gets the sockets of open connections. */
+  readonly socketsInUse: SocketMarks;
   readonly rateLimitedLog: RateLimitedLog;
 }
 
@@ -60,11 +63,12 @@ export class WebSocketTransport {
     target: RequestTarget,
   ): MaybePromise<HandshakeOutcome> {
     const { addresses } = this.options;
-    const client = addresses.of(server.requestIP(request)?.address ?? '', request.headers);
+    const peer = server.requestIP(request);
+    const client = addresses.of(peer?.address ?? '', request.headers);
     const address = packAddress(client);
     if (!this.clients.mayConnect(address)) return 'too-often';
     const { query } = target;
-    const handshake = { server, request, client, address, query };
+    const handshake = { server, request, peer, client, address, query };
     const { settings, apps } = this.options;
     const admission = admit(target, settings.pathPrefix, apps);
     if (admission.app === undefined) return this.upgradeRefused(handshake, admission);
@@ -107,7 +111,16 @@ export class WebSocketTransport {
     const { server, address, query } = handshake;
     const firstHalf = connections.newFirstHalf();
     const library = this.clients.libraries.numberOf(query);
-    const data = new WebSocketConnection({ app, firstHalf, address, library, server, coalescer });
+    const place = this.options.socketsInUse.placeOf(handshake.peer);
+    const data = new WebSocketConnection({
+      app,
+      firstHalf,
+      address,
+      library,
+      server,
+      coalescer,
+      place,
+    });
     if (upgradeWith(handshake, data)) return 'taken';
     this.clients.releasePlace(app);
     return 'invalid';
@@ -129,6 +142,7 @@ export class WebSocketTransport {
     if (refused !== undefined) return this.clients.refuse(socket, refused);
     if (!isAdmitted(socket)) return;
     data.socket = socket;
+    this.options.socketsInUse.add(data.place);
     this.clients.open(data);
   }
 
@@ -151,6 +165,7 @@ export class WebSocketTransport {
   private closed(socket: AnySocket, code: number, reason: string): void {
     if (!isAdmitted(socket) || socket.data.socket === undefined) return;
     const { data } = socket;
+    this.options.socketsInUse.remove(data.place);
     const wasTooSlow = this.clients.closed(data);
     if (code !== 1006) return;
     if (reason !== '') {
@@ -174,6 +189,8 @@ function isInUse(socket: AnySocket): socket is Socket {
 interface Handshake {
   readonly server: Server<SocketData>;
   readonly request: Request;
+  /** The other end of the TCP connection; possibly a proxy. */
+  readonly peer: { readonly address: string; readonly port: number } | null;
   /** The address of the client, as text and packed. */
   readonly client: string;
   readonly address: PackedAddress;

@@ -1,5 +1,6 @@
 import { expect, it } from 'bun:test';
 import { appWith } from '../../channels/hub.fixture.ts';
+import { NO_PLACE } from '../../runtime/shared-memory/socket-marks.ts';
 import { endWith } from '../clients/closing/end.ts';
 import { Coalescer } from './coalescing/coalescer.ts';
 import { type Socket, WebSocketConnection } from './websocket-connection.ts';
@@ -16,7 +17,14 @@ function stage() {
   // Nothing here asks for the server.
   const server = undefined as unknown as WebSocketConnection['server'];
   const app = appWith();
-  const connection = new WebSocketConnection({ app, firstHalf: 1, address: 1, server, coalescer });
+  const connection = new WebSocketConnection({
+    app,
+    firstHalf: 1,
+    address: 1,
+    server,
+    coalescer,
+    place: NO_PLACE,
+  });
   // Bun's class cannot be constructed.
   connection.socket = {
     send: (frame: string) => void order.push(frame),

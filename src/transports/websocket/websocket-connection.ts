@@ -1,5 +1,6 @@
 import type { Server, ServerWebSocket } from 'bun';
 import type { App } from '../../channels/app.ts';
+import type { SocketPlace } from '../../runtime/shared-memory/socket-marks.ts';
 import type { RefusedClient } from '../clients/clients.ts';
 import type { ConnectionProblem } from '../clients/closing/close-codes.ts';
 import { Connection, type ConnectionOptions } from '../clients/connection.ts';
@@ -23,11 +24,14 @@ export class RefusedConnection {
 export interface WebSocketConnectionOptions extends ConnectionOptions {
   readonly server: Server<SocketData>;
   readonly coalescer: Coalescer;
+  /** Where its socket is counted as in use. */
+  readonly place: SocketPlace;
 }
 
 /** A connection over a WebSocket. Bun stores it with the socket. */
 export class WebSocketConnection extends Connection {
   readonly server: Server<SocketData>;
+  readonly place: SocketPlace;
   private readonly coalescer: Coalescer;
   /** `undefined` before it is open, and if there was no room for it. */
   socket: Socket | undefined;
@@ -36,6 +40,7 @@ export class WebSocketConnection extends Connection {
     super(options);
     this.server = options.server;
     this.coalescer = options.coalescer;
+    this.place = options.place;
   }
 
   get transport(): string {

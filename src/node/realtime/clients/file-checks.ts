@@ -1,9 +1,14 @@
+import type { TableMeter } from '../../../observability/meter.ts';
 import type { Log } from '../../../runtime/ports.ts';
+import type { SocketMarks } from '../../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
+import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import { FileGuard } from '../../file-guard.ts';
+import { IdleSockets } from '../../idle-sockets/idle-sockets.ts';
+import { openKernelSockets } from '../../idle-sockets/kernel-sockets.ts';
 import type { LoopLinks } from '../../link/loop-links.ts';
 import { loopName } from '../../link/loop-name.ts';
-import type { OpenFiles } from '../../open-files.ts';
+import { countOpenFiles, type OpenFiles } from '../../open-files.ts';
 import type { Listeners } from './listeners.ts';
 
 /**
@@ -17,6 +22,9 @@ export interface FileChecksOptions {
   readonly openFiles: OpenFiles | undefined;
   readonly listeners: Listeners;
   readonly links: LoopLinks;
+  readonly socketsInUse: SocketMarks;
+  readonly proxies: TrustedProxies;
+  readonly meter: TableMeter;
   readonly log: Log;
 }
 
@@ -32,6 +40,9 @@ export function openFileChecks({
   openFiles,
   listeners,
   links,
+  socketsInUse,
+  proxies,
+  meter,
   log,
 }: FileChecksOptions): FileChecks {
   const guard =
@@ -43,11 +54,31 @@ export function openFileChecks({
       clock: monotonicTimers,
       ...(links.count > 1 && { loop: loopName(links.index) }),
     });
+  // Descriptors belong to the process, so one loop looks at those of all.
+  const kernel = openFiles !== undefined && links.index === 0 ? openKernelSockets() : undefined;
+  const idle =
+    kernel &&
+    openFiles &&
+    new IdleSockets({
+      sockets: kernel,
+      marks: socketsInUse,
+      port: () => listeners.listeningPort,
+      threshold: openFiles.threshold,
+      trusts: (address) => proxies.trusts(address),
+      onEnded: (count) => meter.count('connectionsRefused', count, 'idle'),
+      log,
+      clock: monotonicTimers,
+    });
   let pushConnections = 0;
   let timer: NodeJS.Timeout | undefined;
   return {
     start() {
-      timer = setInterval(() => guard?.check(pushConnections), INTERVAL_MS);
+      timer = setInterval(() => {
+        if (openFiles === undefined) return;
+        const { limit } = openFiles;
+        const ending = idle?.check(countOpenFiles(limit) - pushConnections, limit) ?? 0;
+        guard?.check(pushConnections + ending);
+      }, INTERVAL_MS);
     },
     stop: () => clearInterval(timer),
     pushConnectionsAre(open) {

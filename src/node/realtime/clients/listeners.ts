@@ -34,6 +34,11 @@ export class Listeners {
     return this.servers.length;
   }
 
+  /** 0 before it was open. */
+  get listeningPort(): number {
+    return this.port;
+  }
+
   /** Starts listening. Throws Bun's error if the port is taken or the certificate cannot be used. */
   open(tls: Certificate | undefined, port: number): { readonly port: number } {
     const server = this.options.open(tls, port);

@@ -1,8 +1,9 @@
 import type { Hub } from '../../../channels/hub.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { TableMeter } from '../../../observability/meter.ts';
+import type { SocketMarks } from '../../../runtime/shared-memory/socket-marks.ts';
 import { monotonicTimers } from '../../../runtime/system-timers.ts';
-import { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
+import type { TrustedProxies } from '../../../runtime/trusted-proxies.ts';
 import type { MemoryAppDirectory } from '../../../tenants/app-directory.ts';
 import { BodyIntake } from '../../../transports/body-intake.ts';
 import { ChannelsApi } from '../../../transports/channels-api/api.ts';
@@ -29,6 +30,9 @@ export interface TransportsOptions extends Pick<RealtimeOptions, 'config' | 'lin
   readonly quotas: Pick<Quotas, 'connections' | 'cluster'>;
   /** The counts of all loops of this process, if there are several. */
   readonly totals: OpenTotals | undefined;
+  /** The sockets of WebSockets and of held requests. */
+  readonly socketsInUse: SocketMarks;
+  readonly proxies: TrustedProxies;
   readonly meter: TableMeter;
 }
 
@@ -45,10 +49,10 @@ export interface Transports {
 
 /** Opens the transports. Nothing listens before `listeners.open`. */
 export function openTransports(options: TransportsOptions): Transports {
-  const { settings, hub, apps, links, quotas, audience, meter } = options;
+  const { settings, hub, apps, links, quotas, audience, socketsInUse, meter } = options;
   const { rateLimitedLog } = hub;
   const addresses = new ClientAddresses({
-    proxies: new TrustedProxies(options.config.trustedProxies),
+    proxies: options.proxies,
     log: options.log,
     clock: monotonicTimers,
   });
@@ -61,6 +65,7 @@ export function openTransports(options: TransportsOptions): Transports {
     coalescer,
     settings,
     addresses,
+    socketsInUse,
     rateLimitedLog,
   });
   const unread = new UnreadAnswers({
@@ -100,6 +105,7 @@ export function openTransports(options: TransportsOptions): Transports {
     addresses,
     bodies: sendBodies,
     clientFrameBytes,
+    socketsInUse,
     keepAlive,
   });
   const bodies = new BodyIntake(settings, monotonicTimers);
