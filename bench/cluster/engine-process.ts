@@ -91,7 +91,7 @@ function newMember({ kind }: ChannelName): Member | undefined {
 async function join(channel: ChannelName, member: Member | undefined): Promise<void> {
   if (socketId === undefined) throw new Error('no socket id');
   const { subscriptions: held } = channels.enter(app, channel, member);
-  if (!(await started().join({ app, channel, held, member, socketId }, nothing))) {
+  if (!(await started().join({ app, channel, held, member, newcomer: { socketId } }, nothing))) {
     throw new Error(`${channel.text} is full`);
   }
 }

@@ -1,4 +1,4 @@
-import { type MaybePromise, recover } from './maybe-promise.ts';
+import type { MaybePromise } from './maybe-promise.ts';
 
 /** An engine could not answer; `cause` is what it threw. */
 export class EngineFailure extends Error {
@@ -10,7 +10,17 @@ export class EngineFailure extends Error {
 
 /** Asks an engine. What it throws or rejects with becomes a rejection with an `EngineFailure`. */
 export function ask<T>(call: string, question: () => MaybePromise<T>): MaybePromise<T> {
-  return recover(question, (cause) => Promise.reject<T>(new EngineFailure(call, cause)));
+  // Without `recover`: this runs for each subscription and event, and a function per call costs as much as the call.
+  try {
+    const answer = question();
+    return answer instanceof Promise ? answer.catch((cause) => failure(call, cause)) : answer;
+  } catch (cause) {
+    return failure(call, cause);
+  }
+}
+
+function failure(call: string, cause: unknown): Promise<never> {
+  return Promise.reject(new EngineFailure(call, cause));
 }
 
 /**

@@ -75,7 +75,8 @@ export interface Entry {
   readonly held: number;
   /** The member that enters a presence channel; `undefined` for other channels. */
   readonly member: Member | undefined;
-  readonly socketId: SocketId;
+  /** The connection itself. Making its id costs time, and few entries need it. */
+  readonly newcomer: { readonly socketId: SocketId };
   /** What it asks of the history; `undefined` if the app has no rules for histories. */
   readonly history?: HistoryRequest | undefined;
 }

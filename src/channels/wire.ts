@@ -111,10 +111,7 @@ function readSubscribe(message: JsonObject): ClientMessage {
   }
   const place = readPlace(data);
   if (typeof place === 'string') return malformed(place);
-  const texts = { auth: auth?.text, channelData: channelData?.text };
-  return place === undefined
-    ? { type: 'subscribe', channel, ...texts }
-    : { type: 'subscribe', channel, ...texts, place };
+  return { type: 'subscribe', channel, auth: auth?.text, channelData: channelData?.text, place };
 }
 
 /** The limit of a client's earlier connections that count. */

@@ -84,17 +84,24 @@ export class Home {
 
   /** See `Authority.join`. */
   join(loop: Loop, entry: Entry, entered: (entered: Entered) => void): boolean {
-    const { app, channel, held, member, socketId, history: request } = entry;
+    const { app, channel, held, member, newcomer, history: request } = entry;
     const transition = this.holders.join(app, loop, { channel: channel.text, held, member });
     if (transition === 'full') return false;
     // Before the newcomer joins the audience: a member gets no event about itself.
     if (transition.memberAdded && member !== undefined) {
-      this.memberChanges.added(app, channel, member, socketId);
+      this.memberChanges.added(app, channel, member, newcomer.socketId);
     }
     this.lifecycle.joined(app, channel, member?.userId, transition);
     const rule = request && historyRuleOf(app, channel.text);
     const history =
-      rule && this.histories.enter({ app, channel: channel.text, rule, request, socketId });
+      rule &&
+      this.histories.enter({
+        app,
+        channel: channel.text,
+        rule,
+        request,
+        socketId: newcomer.socketId,
+      });
     const cached = channel.cached ? this.cached(app, channel) : undefined;
     if (channel.cached && cached === undefined && !hasEvents(history)) {
       this.lifecycle.cacheMissed(app, channel);

@@ -108,7 +108,14 @@ export class LoopStage {
     let found: Entered | undefined;
     this.connections++;
     const socketId = `${this.number + 1}.${this.connections}` as SocketId;
-    const entry = { app, channel: channel(text), held: subscriptions, member, socketId, history };
+    const entry = {
+      app,
+      channel: channel(text),
+      held: subscriptions,
+      member,
+      newcomer: { socketId },
+      history,
+    };
     const isIn = await this.authority.join(entry, (entered) => {
       found = entered;
       this.entryAt.set(shared.topic, this.audience.received.get(shared.topic)?.length ?? 0);

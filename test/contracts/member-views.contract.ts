@@ -74,7 +74,7 @@ export function memberViewsContract(
       connections++;
       const socketId = parseSocketId(`1.${connections}`) as SocketId;
       const { subscriptions: held } = channels.enter(app, ROOM, member);
-      const entry = { app, channel: ROOM, held, member, socketId };
+      const entry = { app, channel: ROOM, held, member, newcomer: { socketId } };
       const client: Client = { loop, channels, member, entered: Promise.resolve() };
       client.entered = Promise.resolve(
         loop.authority.join(entry, ({ members }) => {

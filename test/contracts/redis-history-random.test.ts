@@ -92,7 +92,14 @@ class Node implements Pick<Audience, 'send'> {
     this.connections++;
     const socketId = `${this.number}.${this.connections}` as SocketId;
     const history = { place: { after: client.place, socketIds: [] }, roomBytes: 1e6 };
-    const entry = { app, channel: name, held: subscriptions, member: undefined, socketId, history };
+    const entry = {
+      app,
+      channel: name,
+      held: subscriptions,
+      member: undefined,
+      newcomer: { socketId },
+      history,
+    };
     const connection = { isEnded: false };
     this.entering.set(client, connection);
     try {

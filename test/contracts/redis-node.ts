@@ -103,7 +103,7 @@ export class Node implements Pick<Audience, 'send'> {
     const socketId = `${this.number}.${this.connections}` as SocketId;
     const client = new Client(socketId, text, userId);
     this.entering.add(client);
-    const entry = { app, channel: name, held: subscriptions, member, socketId };
+    const entry = { app, channel: name, held: subscriptions, member, newcomer: { socketId } };
     const isIn = await this.loop.engine
       .join(entry, ({ members, cached }) => {
         for (const one of members) client.members.add(one.userId);

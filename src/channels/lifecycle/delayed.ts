@@ -21,6 +21,11 @@ export class Delayed<Key> {
     this.delayMs = delayMs;
   }
 
+  /** Whether no action waits. */
+  get isEmpty(): boolean {
+    return this.waiting.size === 0;
+  }
+
   /** Whether an action waits under this key. */
   has(key: Key): boolean {
     return this.waiting.has(key);

@@ -52,13 +52,12 @@ export class LifecycleEvents {
   joined(app: App, channel: ChannelName, userId: string | undefined, change: Transition): void {
     if (channel.kind === 'server-to-user') return;
     if (app.tap !== undefined) recordJoin(app.tap, channel, userId, change);
-    const topic = topicOf(app, channel);
     // If the subscriber returned in time, neither the end nor the new beginning is reported.
-    if (change.occupied && !this.vacated.cancel(topic)) {
+    if (change.occupied && !this.isBack(app, channel)) {
       this.webhooks.emit(app, { name: 'channel_occupied', channel: channel.text });
     }
     if (change.memberAdded && userId !== undefined) {
-      if (!this.removed.cancel(memberKey(topic, userId))) {
+      if (!this.removed.cancel(memberKey(topicOf(app, channel), userId))) {
         this.webhooks.emit(app, {
           name: 'member_added',
           channel: channel.text,
@@ -66,6 +65,11 @@ export class LifecycleEvents {
         });
       }
     }
+  }
+
+  /** Whether a channel is occupied again before its end was reported. Mostly none waits to be, and then it needs no topic. */
+  private isBack(app: App, channel: ChannelName): boolean {
+    return !this.vacated.isEmpty && this.vacated.cancel(topicOf(app, channel));
   }
 
   /**
@@ -83,9 +87,9 @@ export class LifecycleEvents {
   left(app: App, channel: ChannelName, userId: string | undefined, change: Transition): void {
     if (channel.kind === 'server-to-user') return;
     if (app.tap !== undefined) recordLeave(app.tap, channel, userId, change);
-    const topic = topicOf(app, channel);
-    if (change.vacated) this.missed.delete(topic);
+    if (change.vacated && channel.cached) this.missed.delete(topicOf(app, channel));
     if (app.webhooks.length > 0) {
+      const topic = topicOf(app, channel);
       if (change.memberRemoved && userId !== undefined) {
         const event: WebhookEvent = {
           name: 'member_removed',

@@ -38,7 +38,7 @@ function scene(app: App = appWith()) {
           channel: channelName(channel),
           held: connections,
           member: undefined,
-          socketId: session.socketId,
+          newcomer: session,
           history: undefined,
         },
         () => undefined,

@@ -36,7 +36,7 @@ function stage(app: App = appWith()) {
     unsubscribes: (channel: string) => unsubscribe(hub, session, channel),
     disconnects: () => {
       void disconnect(hub, session);
-      for (const one of channelsToLeave(session)) void leaveChannel(hub, session, one);
+      for (const one of channelsToLeave(session, 100)) void leaveChannel(hub, session, one);
     },
     /** Fails unless nothing is left of the connection, and nothing is waited for. */
     async isGone() {

@@ -141,17 +141,18 @@ function enter(
       'The server has reached its limit of subscriptions, and this app has the most of them';
     return refuse(hub, session, { channel: channel.text }, limitReached(why));
   }
-  const { app, socketId } = session;
+  const { app } = session;
   const { shared, subscriptions } = hub.channels.enter(app, channel, member);
-  const joining: Subscription = { ...shared, member, state: 'joining' };
+  const { topic } = shared;
+  const joining: Subscription = { channel, topic, member, state: 'joining' };
   session.add(joining);
   const notJoined = () => {
     session.remove(channel.text);
-    return hub.channels.leave(app, shared.topic, member);
+    return hub.channels.leave(app, topic, member);
   };
   // `hasLeft` must be able to distinguish a presence subscription from a later one.
   const subscription: Subscription =
-    member === undefined ? shared : { ...joining, state: 'joined' };
+    member === undefined ? shared : { channel, topic, member, state: 'joined' };
   if (place !== undefined) session.canResume = true;
   const history = historyRequest(hub, session, channel, place);
   let confirmed: { readonly outcome: MaybePromise<void> } | undefined;
@@ -161,7 +162,7 @@ function enter(
     // An error in this callback is not the engine's failure.
     confirmed = { outcome: attempt(() => confirm(hub, session, subscription, found)) };
   };
-  const entry = { app, channel, held: subscriptions, member, socketId, history };
+  const entry = { app, channel, held: subscriptions, member, newcomer: session, history };
   const joined = undoIfFailed(
     () => ask('join', () => hub.authority.join(entry, entered)),
     () => void notJoined(),
@@ -252,15 +253,21 @@ export function unsubscribe(hub: Hub, session: Session, channel: string): MaybeP
 export function disconnect(hub: Hub, session: Session): MaybePromise<unknown> {
   session.closed = true;
   hub.audience.leaveAll(session.peer);
+  if (session.user === undefined && session.watching.length === 0) return;
   return mapAll([unwatch, signOut], (step) => step(hub, session));
 }
 
 /**
- * The channels that a session must leave after its connection has closed. Subscriptions that are still joining are
- * undone when their answer comes.
+ * Up to `limit` channels that a session must leave after its connection has closed. Subscriptions that are still joining
+ * are undone when their answer comes.
  */
-export function channelsToLeave(session: Session): readonly Subscription[] {
-  return session.subscriptions().filter(({ state }) => state === 'joined');
+export function channelsToLeave(session: Session, limit: number): readonly Subscription[] {
+  const joined: Subscription[] = [];
+  for (const subscription of session.subscriptions()) {
+    if (joined.length === limit) break;
+    if (subscription.state === 'joined') joined.push(subscription);
+  }
+  return joined;
 }
 
 /** Removes a session from a channel that it has joined. Even if the authority fails, everything else is done. */

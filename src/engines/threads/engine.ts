@@ -162,7 +162,7 @@ export class ThreadsEngine implements Authority {
   }
 
   join(entry: Entry, entered: (entered: Entered) => void): MaybePromise<boolean> {
-    const { app, channel, held, member, socketId, history } = entry;
+    const { app, channel, held, member, newcomer, history } = entry;
     const home = this.homeOf(app, channel.text);
     if (home === this.loop) return this.home.join(this.loop, entry, entered);
     const { text } = channel;
@@ -171,7 +171,7 @@ export class ThreadsEngine implements Authority {
       app.id,
       text,
       held,
-      socketId,
+      newcomer.socketId,
       member?.userId,
       member?.userInfo,
     ] as const;

@@ -66,7 +66,14 @@ export class HomeServer {
       case 'join': {
         const [, , text, held, socketId, userId, userInfo, history] = question;
         const member = userId === undefined ? undefined : { userId, userInfo };
-        const entry = { app, channel: channelOf(text), held, member, socketId, history };
+        const entry = {
+          app,
+          channel: channelOf(text),
+          held,
+          member,
+          newcomer: { socketId },
+          history,
+        };
         const isIn = home.join(from, entry, (entered) => answers.answer(entered));
         if (!isIn) answers.answer(false);
         return;

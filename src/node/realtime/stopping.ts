@@ -45,7 +45,7 @@ export async function drainClients(parts: DrainParts): Promise<void> {
   // Limited, because a client may keep its end half open forever.
   await withTimeout(STOP_WAIT_MS, stopped);
   await withTimeout(STOP_WAIT_MS, listeners.end());
-  await clients.departed();
+  await clients.departures.done();
 }
 
 export interface CloseParts extends Pick<RealtimeOptions, 'links' | 'toBackground'> {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'bun:test';
+import fc from 'fast-check';
 import type { App } from '../../channels/app.ts';
 import { appWith } from '../../channels/hub.fixture.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import { requestTarget } from '../request-target.ts';
-import { admit, knownSubprotocol } from './admission.ts';
+import { admit, knownSubprotocol, parameterOf } from './admission.ts';
 
 const on = appWith({ id: 'on' });
 const off = appWith({ id: 'off', enabled: false });
@@ -97,4 +98,16 @@ describe('the subprotocol', () => {
   ])('that is known in "%s" is %s', (offered, known) => {
     expect(knownSubprotocol(offered)).toBe(known);
   });
+});
+
+it('reads a parameter of a query as the standard of URLs does', () => {
+  const piece = fc.constantFrom('a', 'ab', 'b', '=', '&', '%41', '+', '%', '1');
+  fc.assert(
+    fc.property(fc.array(piece), (pieces) => {
+      const query = pieces.join('');
+      for (const name of ['a', 'ab', 'b']) {
+        expect(parameterOf(query, name)).toBe(new URLSearchParams(query).get(name));
+      }
+    }),
+  );
 });

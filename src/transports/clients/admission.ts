@@ -22,7 +22,7 @@ export function admit(target: RequestTarget, prefix: string, apps: AppDirectory)
 
 /** Decides about a client whose path is already parsed. `keyText`: the app key exactly as in the path. */
 export function admitKey(keyText: string, query: string, apps: AppDirectory): Admission {
-  const protocol = protocolOf(parameterOf(query, 'protocol'), parameterOf(query, 'version'));
+  const protocol = protocolOf(query);
   if (typeof protocol === 'string') return refused(protocol);
 
   const key = decodeLeniently(keyText);
@@ -39,17 +39,24 @@ export function admitKey(keyText: string, query: string, apps: AppDirectory): Ad
 /** Returns the first value of a parameter in the query of a handshake. */
 export function parameterOf(query: string, name: string): string | null {
   if (query.includes('%') || query.includes('+')) return new URLSearchParams(query).get(name);
-  // Several times as fast, if nothing needs decoding.
-  for (const pair of query.split('&')) {
-    if (pair === name) return '';
-    if (pair.startsWith(`${name}=`)) return pair.slice(name.length + 1);
+  // Without `split` if nothing needs decoding: this runs several times for each handshake.
+  for (let at = 0; at < query.length; ) {
+    const ampersand = query.indexOf('&', at);
+    const end = ampersand < 0 ? query.length : ampersand;
+    const equals = at + name.length;
+    if (query.startsWith(name, at)) {
+      if (equals === end) return '';
+      if (query[equals] === '=') return query.slice(equals + 1, end);
+    }
+    at = end + 1;
   }
   return null;
 }
 
 /** Old clients send no protocol: it is the major part of their version. */
-function protocolOf(protocol: string | null, version: string | null): number | ConnectionProblem {
-  const text = protocol ?? /^\d+/.exec(version ?? '')?.[0];
+function protocolOf(query: string): number | ConnectionProblem {
+  const text =
+    parameterOf(query, 'protocol') ?? /^\d+/.exec(parameterOf(query, 'version') ?? '')?.[0];
   if (text === undefined) return 'no-protocol';
   if (!/^-?\d+$/.test(text)) return 'bad-protocol';
   const number = Number(text);

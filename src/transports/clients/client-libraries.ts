@@ -18,9 +18,23 @@ export class ClientLibraries {
   private readonly numbers = new Map<string, number>();
   /** 0 is the unknown library. */
   private readonly known: (ClientLibrary | undefined)[] = [undefined];
+  /** The last query and its number: most clients of an app send the same. */
+  private lastQuery: string | undefined;
+  private lastNumber = 0;
 
   /** Returns the number of the description in a handshake's query. */
   numberOf(query: string): number {
+    if (query === this.lastQuery) return this.lastNumber;
+    this.lastQuery = query;
+    this.lastNumber = this.find(query);
+    return this.lastNumber;
+  }
+
+  of(number: number): ClientLibrary | undefined {
+    return this.known[number];
+  }
+
+  private find(query: string): number {
     const name = textIn(query, 'client');
     const version = textIn(query, 'version');
     const protocol = textIn(query, 'protocol');
@@ -31,10 +45,6 @@ export class ClientLibraries {
     const number = this.known.push({ name, version, protocol }) - 1;
     this.numbers.set(key, number);
     return number;
-  }
-
-  of(number: number): ClientLibrary | undefined {
-    return this.known[number];
   }
 }
 

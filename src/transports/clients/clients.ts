@@ -4,11 +4,12 @@ import type { ChannelText } from '../../channels/channel-name.ts';
 import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
 import type { ExpectedAnswer } from '../../channels/live/asked-connections.ts';
-import { after, type MaybePromise, recover } from '../../channels/maybe-promise.ts';
+import { after, type MaybePromise } from '../../channels/maybe-promise.ts';
 import type { ConnectionQuota } from '../../channels/ports.ts';
 import type { Problem } from '../../channels/problems/problem-book.ts';
 import { reportProblem } from '../../channels/problems/report-problem.ts';
 import type { Session } from '../../channels/subscribing/session.ts';
+import type { ClientMessage } from '../../channels/wire.ts';
 import { connectionEstablished, PING, PONG, readClientMessage } from '../../channels/wire.ts';
 import type { Clock } from '../../runtime/ports.ts';
 import type { SharedTotal } from '../../runtime/shared-memory/shared-total.ts';
@@ -162,10 +163,7 @@ export class Clients {
     if (!app.authorizedConnectionsOnly) this.quota.release(app);
   }
 
-  /**
-   * Makes room for a new connection. If that is impossible, gives back its place, and returns the reason to refuse
-   * it.
-   */
+  /** Makes room for a new connection. If that is impossible, gives back its place, and returns the reason to refuse it. */
   makeRoomFor({ app, address }: Connection): RefusedClient | undefined {
     const problem = this.overCapacity(app, address);
     if (problem === undefined) return undefined;
@@ -321,11 +319,6 @@ export class Clients {
     if (!isAddressWithinLimit && this.frameLimit.isBehind(connection)) this.flooding(connection);
   }
 
-  /** Settles when every connection that has ended has left its channels. */
-  async departed(): Promise<void> {
-    await this.departures.done();
-  }
-
   /** Ends a connection with many subscriptions of an app, because another app needs room. */
   endConnectionOf(appId: string): void {
     const connection = this.connections.findLarge(appId);
@@ -410,16 +403,32 @@ export class Clients {
       const message = `Message rejected due to rate limit: at most ${framesPerSecond} per second`;
       return reportProblem(this.hub, connection, { problem: 'frame-rate', message });
     }
-    return recover(
-      () => {
-        const message = readClientMessage(frame);
-        // Before an engine is asked, because finding the answer is work for the engine.
-        const turn = message.type === 'subscribe' ? this.answerLimit.turn(connection) : undefined;
-        const answered = after(turn, () => answer(this.hub, connection, message));
-        return after(answered, () => this.answered(connection));
-      },
-      (error) => this.failed(connection, error),
-    );
+    try {
+      const message = readClientMessage(frame);
+      // Before an engine is asked, because finding the answer is work for the engine.
+      const turn = message.type === 'subscribe' ? this.answerLimit.turn(connection) : undefined;
+      if (turn instanceof Promise) return this.answeredAfter(turn, connection, message);
+      const answered = answer(this.hub, connection, message);
+      if (answered instanceof Promise) return this.answeredAfter(answered, connection);
+      this.answered(connection);
+    } catch (error) {
+      this.failed(connection, error);
+    }
+  }
+
+  /** Apart from `answer`, which makes no functions for what is answered in one turn, as nearly everything is. */
+  private async answeredAfter(
+    before: Promise<void>,
+    connection: Connection,
+    message?: ClientMessage,
+  ): Promise<void> {
+    try {
+      await before;
+      if (message !== undefined) await answer(this.hub, connection, message);
+      this.answered(connection);
+    } catch (error) {
+      this.failed(connection, error);
+    }
   }
 
   private answered(connection: Connection): void {

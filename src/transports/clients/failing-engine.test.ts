@@ -118,7 +118,7 @@ async function play(mode: EngineMode, failAt: number) {
   }
   ann.leaves();
   await answered();
-  await clients.departed();
+  await clients.departures.done();
   const calls = [...engine.calls];
   engine.failAt(0);
   bob.received();

@@ -35,7 +35,7 @@ const waits = {
         channel: channelName(`room-${n}`),
         held: 1,
         member: undefined,
-        socketId: socketId(`1.${n}`),
+        newcomer: { socketId: socketId(`1.${n}`) },
       },
       () => undefined,
     ),
@@ -85,7 +85,7 @@ it('a message that is missing among those of a channel is noticed and counted', 
   const { link, engine, meter } = await stage();
   const channel = channelName('presence-room');
   const member = { userId: 'ann', userInfo: undefined };
-  const entry = { app, channel, held: 1, member, socketId: socketId('1.1') };
+  const entry = { app, channel, held: 1, member, newcomer: { socketId: socketId('1.1') } };
   await engine.join(entry, () => undefined);
   const stream = `{${partitionOf(app, channel.text)}}t:app/presence-room`;
   link.receive(stream, '1-bob');
@@ -97,7 +97,7 @@ it('a message that is missing among those of a channel is noticed and counted', 
 it('what was missed and cannot be read again is counted', async () => {
   const { link, engine, meter } = await stage();
   const entry = { app, channel: channelName('room'), held: 1, member: undefined };
-  await engine.join({ ...entry, socketId: socketId('1.1') }, () => undefined);
+  await engine.join({ ...entry, newcomer: { socketId: socketId('1.1') } }, () => undefined);
   const loseFor = async (keptMs: number) => {
     link.answers.set(RECENT, ['ok', '', String(keptMs), []]);
     link.goAway();

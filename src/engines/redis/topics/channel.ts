@@ -121,7 +121,7 @@ export class RedisChannel implements Stated {
 
   /** Asks the authority to admit a connection; see `Authority.join`. Settles once it has entered. */
   async enter(entry: Entry, entered: (entered: Entered) => void): Promise<boolean> {
-    const { app, member, socketId } = entry;
+    const { app, member, newcomer } = entry;
     const place = this.sequence.begin();
     const { sequence } = this;
     let answer: readonly Reply[];
@@ -130,7 +130,7 @@ export class RedisChannel implements Stated {
         members: member === undefined ? [] : [['+', member.userId, member.userInfo ?? '']],
         mode: member !== undefined && this.roster === undefined ? 'r' : '',
         membersMax: app.limits.presenceMembers,
-        newcomer: socketId,
+        newcomer: newcomer.socketId,
         history: historyToRead(entry),
       });
     } catch (error) {
@@ -151,7 +151,8 @@ export class RedisChannel implements Stated {
     await new Promise<void>((resolve) => {
       sequence.answer(place, Number(number), () => {
         if (member !== undefined) this.roster ??= this.newRoster(roster);
-        const members = member === undefined ? [] : (this.roster?.listFor(member, socketId) ?? []);
+        const members =
+          member === undefined ? [] : (this.roster?.listFor(member, newcomer.socketId) ?? []);
         entered(history === undefined ? { members, cached } : { members, cached, history });
         resolve();
       });

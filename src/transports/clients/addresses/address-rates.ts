@@ -18,7 +18,9 @@ const BURST_SECONDS = 60;
  * when it closes.
  */
 export class AddressRates {
-  private readonly limits: AddressLimits;
+  /** `undefined`: no limit. */
+  private readonly connectionRate: Rate | undefined;
+  private readonly frameRate: Rate | undefined;
   private readonly clock: Clock;
   private readonly connections = new RateLimiter<PackedAddress>();
   private readonly frames = new RateLimiter<PackedAddress>();
@@ -26,65 +28,56 @@ export class AddressRates {
   private readonly answers = new RateLimiter<PackedAddress>();
 
   /** `clock` must be monotonic. */
-  constructor(limits: AddressLimits, clock: Clock) {
-    this.limits = limits;
+  constructor({ connectionsPerSecond, framesPerSecond }: AddressLimits, clock: Clock) {
+    this.connectionRate = rateOf(connectionsPerSecond);
+    this.frameRate = rateOf(framesPerSecond);
     this.clock = clock;
   }
 
   /** Counts a handshake; if the address may not connect now, returns the limit that forbids it. */
   refuse(address: PackedAddress): keyof AddressLimits | undefined {
-    const { connectionsPerSecond, framesPerSecond } = this.limits;
+    const { connectionRate, frameRate } = this;
     const key = keyOf(address);
     const nowMs = this.clock.now();
-    if (
-      connectionsPerSecond > 0 &&
-      !this.connections.take(key, rateOf(connectionsPerSecond), nowMs)
-    ) {
+    if (connectionRate && !this.connections.take(key, connectionRate, nowMs)) {
       return 'connectionsPerSecond';
     }
-    return framesPerSecond > 0 && !this.frames.has(key, rateOf(framesPerSecond), nowMs)
-      ? 'framesPerSecond'
-      : undefined;
+    return frameRate && !this.frames.has(key, frameRate, nowMs) ? 'framesPerSecond' : undefined;
   }
 
   /** Whether a handshake of the address would be refused now. */
   wouldRefuse(address: PackedAddress): boolean {
-    const { connectionsPerSecond, framesPerSecond } = this.limits;
+    const { connectionRate, frameRate } = this;
     const key = keyOf(address);
     const nowMs = this.clock.now();
-    return (
-      (connectionsPerSecond > 0 &&
-        !this.connections.has(key, rateOf(connectionsPerSecond), nowMs)) ||
-      (framesPerSecond > 0 && !this.frames.has(key, rateOf(framesPerSecond), nowMs))
-    );
+    const mayConnect = !connectionRate || this.connections.has(key, connectionRate, nowMs);
+    return !mayConnect || (frameRate !== undefined && !this.frames.has(key, frameRate, nowMs));
   }
 
   /** Counts frames; `false` if the address has sent too many. */
   count(address: PackedAddress, frames: number): boolean {
-    const { framesPerSecond } = this.limits;
-    if (framesPerSecond === 0 || frames === 0) return true;
+    const { frameRate } = this;
+    if (frameRate === undefined || frames === 0) return true;
     const key = keyOf(address);
-    const rate = rateOf(framesPerSecond);
     const nowMs = this.clock.now();
-    this.frames.charge(key, rate, nowMs, frames);
-    return this.frames.has(key, rate, nowMs);
+    this.frames.charge(key, frameRate, nowMs, frames);
+    return this.frames.has(key, frameRate, nowMs);
   }
 
   /** Counts what the connections of an address were sent because they asked for it, in frames. */
   countAnswers(address: PackedAddress, frames: number): void {
-    const { framesPerSecond } = this.limits;
-    if (framesPerSecond === 0 || frames === 0) return;
-    this.answers.charge(keyOf(address), rateOf(framesPerSecond), this.clock.now(), frames);
+    const { frameRate } = this;
+    if (frameRate === undefined || frames === 0) return;
+    this.answers.charge(keyOf(address), frameRate, this.clock.now(), frames);
   }
 
   /** Whether the connections of an address may be sent more. */
   mayBeAnswered(address: PackedAddress): boolean {
-    const { framesPerSecond } = this.limits;
-    if (framesPerSecond === 0) return true;
-    return this.answers.has(keyOf(address), rateOf(framesPerSecond), this.clock.now());
+    const { frameRate } = this;
+    return !frameRate || this.answers.has(keyOf(address), frameRate, this.clock.now());
   }
 }
 
-function rateOf(perSecond: number): Rate {
-  return { perSecond, burst: BURST_SECONDS * perSecond };
+function rateOf(perSecond: number): Rate | undefined {
+  return perSecond === 0 ? undefined : { perSecond, burst: BURST_SECONDS * perSecond };
 }

@@ -75,7 +75,7 @@ export class Departures {
       // Removed from the list in the meantime: leaving may close another connection, which is then added.
       const session = this.leaving.pop();
       if (session === undefined) break;
-      const subscriptions = channelsToLeave(session).slice(0, limit - left);
+      const subscriptions = channelsToLeave(session, limit - left);
       for (const subscription of subscriptions) {
         this.run(session, () => leaveChannel(this.hub, session, subscription));
       }
