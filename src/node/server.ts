@@ -114,7 +114,7 @@ export async function startServer(config: Config): Promise<FanfareServer> {
   // Load balancers must stop sending requests to a server that is about to stop.
   const announceStop = () => background.post({ type: 'realtime', state: 'stopping' });
   // Runs first during a stop.
-  parts.defer(announceStop);
+  parts.defer(() => background.post({ type: 'realtime', state: 'draining' }));
 
   const running = parts.move();
   return {

@@ -66,6 +66,12 @@ export function listenForChannels({
         connection: 'close',
       });
     }
+    if (outcome === 'stopping') {
+      return refuseRequest('stopping', 'Server is stopping', {
+        'retry-after': '1',
+        connection: 'close',
+      });
+    }
     const why = 'This is not a valid WebSocket handshake';
     meter.count('connectionsRefused', 1, 'handshake');
     hub.rateLimitedLog.info('Connection refused', { address: sender() }, { path, why });

@@ -15,9 +15,10 @@ export interface ServedRequest {
  */
 export const UNFINISHED_SECONDS = 30;
 
-/** Lets connections stay open between their requests. */
+/** Lets connections stay open between their requests, until the server stops. */
 export class KeepAlive {
   private readonly idleSeconds: number;
+  private isStopping = false;
 
   /** `idleSeconds`: 0 for ever. */
   constructor(idleSeconds: number) {
@@ -30,6 +31,7 @@ export class KeepAlive {
    */
   answer(served: ServedRequest, answer: MaybePromise<Response>): MaybePromise<Response> {
     return after(answer, (response) => {
+      this.mark(response);
       if (response.status >= 400 && isUnread(served.request))
         return refused(served.request, response);
       this.answered(served);
@@ -40,6 +42,23 @@ export class KeepAlive {
   /** The same for an answer whose end is about to be sent. */
   answered({ request, server }: ServedRequest): void {
     server.timeout(request, this.idleSeconds);
+  }
+
+  /** Returns an answer that may begin later, and for whose end `answered` is called. */
+  held(answer: MaybePromise<Response>): MaybePromise<Response> {
+    return after(answer, (response) => {
+      this.mark(response);
+      return response;
+    });
+  }
+
+  /** From now on, each connection closes after its next answer: clients then connect to another server in time. */
+  stop(): void {
+    this.isStopping = true;
+  }
+
+  private mark({ headers }: Response): void {
+    if (this.isStopping) headers.set('connection', 'close');
   }
 }
 

@@ -194,7 +194,7 @@ describe('stopping', () => {
     expect(await server.stop(signal)).toBe(0);
   });
 
-  it('is no longer ready, refuses connections, and closes with 4200 in steps', async () => {
+  it('is no longer ready, and closes with 4200 in steps', async () => {
     await using server = await startFanfare({ config: { drainSeconds: 2 } });
     const clients: RawClient[] = [];
     for (let n = 0; n < 20; n++) clients.push(await RawClient.connect(server));
@@ -212,7 +212,6 @@ describe('stopping', () => {
       async () => (await fetch(`http://127.0.0.1:${server.adminPort}/readyz`)).status,
       (status) => status === 503,
     );
-    await expect(RawClient.connect(server)).rejects.toThrow();
 
     const closed = await closedAt;
     expect(closed.map(({ code }) => code)).toEqual(clients.map(() => 4200));

@@ -67,10 +67,6 @@ describe('a server with several realtime threads', () => {
     server.process.kill('SIGTERM');
     await server.logged(/Stopping/);
     const stoppingAtMs = performance.now();
-    await eventually(
-      () => listenersOf(server.port),
-      (listeners) => listeners === 0,
-    );
     await Promise.all(closed);
 
     // A tenth of the way through, most are still there.

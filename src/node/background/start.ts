@@ -53,6 +53,8 @@ export async function startBackground(start: BackgroundStart, post: Post): Promi
       log,
     }),
   );
+  // What the requests of operators need must still be there while they are answered.
+  parts.defer(() => foundation.admin.stopServing());
   // Stops first: the loops have already handed over their histories, and the other parts may take long to stop.
   const historyFile = parts.use(await HistoryFile.open({ config, database, log }));
   const running = parts.move();
@@ -104,7 +106,7 @@ function readyMessage(parts: ReadyParts): Extract<FromBackground, { type: 'ready
 }
 
 interface RealtimeFollowers
-  extends Pick<Foundation, 'readiness' | 'log'>,
+  extends Pick<Foundation, 'readiness' | 'admin' | 'log'>,
     Pick<Services, 'usage' | 'certificates' | 'push'> {
   readonly monitoring: MonitoringPart;
   readonly post: Post;
@@ -112,9 +114,13 @@ interface RealtimeFollowers
 
 /** Makes the function that follows the state of the realtime loops, and starts what needs their answers. */
 function realtimeFollowerOf(followers: RealtimeFollowers): Background['realtimeIs'] {
-  const { readiness, usage, certificates, monitoring, post } = followers;
+  const { readiness, admin, push, usage, certificates, monitoring, post } = followers;
   return (state, channels) => {
-    readiness.setRealtime(state);
+    readiness.setRealtime(state === 'draining' ? 'stopping' : state);
+    if (state === 'draining') {
+      admin.drain();
+      push.drain();
+    }
     monitoring.channelsListenAt(channels);
     if (state !== 'listening') return;
     monitoring.monitor.start();

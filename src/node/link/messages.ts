@@ -42,7 +42,8 @@ export interface ListenerAddress {
 /** Where the admin API's password comes from: `admin.password`, or a file that the server created. */
 export type AdminPasswordSource = 'configuration' | 'file';
 
-export type RealtimeState = 'starting' | 'listening' | 'stopping';
+/** `draining`: the stop delay is over, and connections are being closed. */
+export type RealtimeState = 'starting' | 'listening' | 'stopping' | 'draining';
 
 /** A channel on all servers together. */
 export interface ChannelState {
@@ -278,6 +279,7 @@ export type ToRealtimeThread =
   | { readonly type: 'listen'; readonly port: number }
   | { readonly type: 'certificate'; readonly tls: Certificate }
   | { readonly type: 'drain' }
+  | { readonly type: 'stop-listening' }
   | { readonly type: 'close' };
 
 /** From a realtime thread to the main thread. */

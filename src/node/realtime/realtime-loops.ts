@@ -111,22 +111,26 @@ export class RealtimeLoops {
     await Promise.all(this.threads.map((thread) => thread.command({ type: 'certificate', tls })));
   }
 
-  /** Stops listening in all loops at the same moment, and closes all connections over the drain time. */
+  /** Closes all connections over the drain time, and then stops listening in all loops at the same moment. */
   async stop(): Promise<void> {
     const { first, threads } = this;
     const drainMs = this.options.config.drainSeconds * 1000;
-    // The listeners close now, so another server may take the port.
-    this.portLock?.[Symbol.dispose]();
-    // A loop that has drained must still answer the others until they have drained as well.
     await Promise.all([
       withTimeout(drainMs + ORDER_TIMEOUT_MS, this.orderAll('drain')),
       first.drain(),
     ]);
+    // A loop without connections must still answer the others until they have none, either.
+    await Promise.all([
+      withTimeout(ORDER_TIMEOUT_MS, this.orderAll('stop-listening')),
+      first.stopListening(),
+    ]);
+    // Another server may take the port.
+    this.portLock?.[Symbol.dispose]();
     await Promise.all([withTimeout(ORDER_TIMEOUT_MS, this.orderAll('close')), first.close()]);
     for (const thread of threads) thread.terminate();
   }
 
-  private orderAll(type: 'drain' | 'close'): Promise<unknown> {
+  private orderAll(type: 'drain' | 'stop-listening' | 'close'): Promise<unknown> {
     // A thread that has died cannot stop; the others can.
     return Promise.allSettled(this.threads.map((thread) => thread.command({ type })));
   }

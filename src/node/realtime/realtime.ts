@@ -52,10 +52,13 @@ export interface Realtime {
   answer(question: Question): MaybePromise<Questions[Question['what']]['answer']>;
   /** The background loop has received everything that this one sent. */
   backgroundSaidGoodbye(): void;
-  /**
-   * Stops listening, and closes all connections over the drain time. The loop continues to answer the other loops.
-   */
+  /** Closes all connections over the drain time. Requests are served meanwhile, also over new connections. */
   drain(): Promise<void>;
+  /**
+   * Answers the requests in progress and stops listening. The loop continues to answer the other loops. Called when all
+   * loops have drained: the system resets what waits for a listener that closes before the others.
+   */
+  stopListening(): Promise<void>;
   /** Hands its state to the background loop, and stops. */
   close(): Promise<void>;
 }

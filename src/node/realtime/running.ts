@@ -19,7 +19,7 @@ import type { LiveLoop } from './engine/live-loop.ts';
 import type { Figures } from './figures.ts';
 import { receiveFromLoops } from './loop-messages.ts';
 import type { Realtime } from './realtime.ts';
-import { type CloseParts, closingOf, type DrainParts, drainClients } from './stopping.ts';
+import { type CloseParts, closingOf, type DrainParts, drainOf } from './stopping.ts';
 
 /** The parts of a loop that its commands use. Each command gets those of its own type. */
 export interface RunningParts
@@ -57,14 +57,13 @@ export function runLoop(parts: RunningParts): Realtime {
     watch: (watched) => taps.watch(watched),
     notifyServers: notifierOf(cluster?.bus, toBackground),
     answer: (question) => figures.answer(question),
-    drain: () =>
-      drainClients({
-        ...parts,
-        stopChecks() {
-          stopChecks();
-          fileChecks.stop();
-        },
-      }),
+    ...drainOf({
+      ...parts,
+      stopChecks() {
+        stopChecks();
+        fileChecks.stop();
+      },
+    }),
     ...closingOf({ ...parts, usageReports }),
   };
 }

@@ -1,15 +1,14 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LoopDelay } from '../../observability/loop-delay.ts';
 import { withTimeout } from '../../runtime/system-timers.ts';
-import type { Clients } from '../../transports/clients/clients.ts';
-import { drain } from '../../transports/clients/closing/drain.ts';
+import { DRAIN_STEP_MS, drain } from '../../transports/clients/closing/drain.ts';
 import { endWith } from '../../transports/clients/closing/end.ts';
 import type { Connections } from '../../transports/clients/connections.ts';
 import { endVisit } from '../../transports/http-fallback/homes/session-cluster.ts';
 import type { LoopTaps } from '../../watching/loop-taps.ts';
 import { stoppingNotice } from '../link/cluster-format.ts';
 import type { UsageReports } from './apps.ts';
-import type { FallbackSessions } from './clients/fallback.ts';
-import type { Listeners } from './clients/listeners.ts';
+import type { Transports } from './clients/transports.ts';
 import type { LoopEngine } from './engine/engine.ts';
 import type { Quotas } from './engine/quotas.ts';
 import type { Realtime, RealtimeOptions } from './realtime.ts';
@@ -18,30 +17,71 @@ import type { Relays } from './relays.ts';
 /** The time for open requests and closing handshakes when the server stops. Milliseconds. */
 const STOP_WAIT_MS = 1000;
 
-export interface DrainParts extends Pick<RealtimeOptions, 'config' | 'links' | 'serverName'> {
+/** How often it is checked whether all clients have polled. Milliseconds. */
+const POLL_MS = 20;
+
+export interface DrainParts
+  extends Pick<RealtimeOptions, 'config' | 'links' | 'serverName'>,
+    Pick<Transports, 'clients' | 'fallback' | 'keepAlive' | 'listeners' | 'sockets'> {
   readonly cluster: Quotas['cluster'];
   readonly connections: Connections;
-  readonly fallback: FallbackSessions;
-  readonly listeners: Listeners;
-  readonly clients: Clients;
   /** Stops what is checked regularly while clients are connected. */
   readonly stopChecks: () => void;
 }
 
-/** Stops listening, and closes all connections over the drain time. */
-export async function drainClients(parts: DrainParts): Promise<void> {
-  const { config, links, cluster, connections, fallback, listeners, clients } = parts;
+/** Makes what ends the connections of a loop, and what then ends its listening. */
+export function drainOf(parts: DrainParts): Pick<Realtime, 'drain' | 'stopListening'> {
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    async drain() {
+      timer = spreadNewcomers(parts);
+      await drainClients(parts);
+    },
+    async stopListening() {
+      clearInterval(timer);
+      await stopListening(parts);
+    },
+  };
+}
+
+/** Closes all connections over the drain time. Requests are served meanwhile, also over new connections. */
+async function drainClients(parts: DrainParts): Promise<void> {
+  const { config, links, cluster, connections, fallback, keepAlive, sockets } = parts;
   const { drainSeconds } = config;
   const { sessions, cluster: elsewhere } = fallback;
   if (links.index === 0) void cluster?.bus.notify(undefined, stoppingNotice(parts.serverName));
   sessions.stop();
-  elsewhere?.stop();
-  const stopped = listeners.close();
+  sockets.stop();
+  keepAlive.stop();
+  const sinceMs = performance.now();
   await Promise.all([
     drain(connections, drainSeconds, (connection) => endWith(connection, 'server-stopping')),
     elsewhere && drain(elsewhere, drainSeconds, (outlet) => endVisit(outlet, 'server-stopping')),
   ]);
+  // The clients of some sessions learn of it by their next polls.
+  const untilMs = Math.max(sinceMs + drainSeconds * 1000, performance.now() + STOP_WAIT_MS);
+  while (sessions.closing > 0 && performance.now() < untilMs) await Bun.sleep(POLL_MS);
+}
+
+/** Closes clients that connect during the drain, also spread over the drain time. */
+function spreadNewcomers({ config, sockets: { newcomers } }: DrainParts): NodeJS.Timeout {
+  const endMs = performance.now() + config.drainSeconds * 1000;
+  return setInterval(() => {
+    const stepsLeft = Math.max(1, (endMs - performance.now()) / DRAIN_STEP_MS);
+    newcomers.end(Math.ceil(newcomers.size / stepsLeft));
+  }, DRAIN_STEP_MS);
+}
+
+/** Answers the requests in progress, and closes the port and what is left of the connections. */
+async function stopListening(parts: DrainParts): Promise<void> {
+  const { fallback, sockets, listeners, clients } = parts;
   parts.stopChecks();
+  // The system resets connections that wait to be accepted, and Bun those whose requests it has not read.
+  await nextTurn();
+  await nextTurn();
+  const stopped = listeners.close();
+  sockets.newcomers.end(sockets.newcomers.size);
+  fallback.cluster?.releasePolls();
   // Limited, because a client may keep its end half open forever.
   await withTimeout(STOP_WAIT_MS, stopped);
   await withTimeout(STOP_WAIT_MS, listeners.end());

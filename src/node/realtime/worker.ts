@@ -66,6 +66,9 @@ async function run(message: ToRealtimeThread): Promise<void> {
     case 'drain':
       await realtime.drain();
       return;
+    case 'stop-listening':
+      await realtime.stopListening();
+      return;
     case 'close':
       await realtime.close();
       await loop.flushed();

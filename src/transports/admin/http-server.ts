@@ -51,6 +51,10 @@ export class AdminServer implements AsyncDisposable {
   private readonly server: Server;
   private readonly connections: Connections;
   private readonly unread: UnreadAnswers;
+  /** Requests without an answer, or with one that is no stream and not sent yet. */
+  private readonly unanswered = new Set<ServerResponse>();
+  private isDraining = false;
+  private onAnswered: (() => void) | undefined;
 
   private constructor(options: AdminServerOptions) {
     const { bounds } = options;
@@ -89,6 +93,19 @@ export class AdminServer implements AsyncDisposable {
     return opened;
   }
 
+  /** Lets each connection close after its next answer. */
+  drain(): void {
+    this.isDraining = true;
+  }
+
+  /** Settles when each request is answered. Streams do not count. */
+  async answered(): Promise<void> {
+    if (this.unanswered.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.onAnswered = resolve;
+    await promise;
+  }
+
   /** Closes the port and every connection. */
   async [Symbol.asyncDispose](): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -125,7 +142,11 @@ export class AdminServer implements AsyncDisposable {
     if (socket.destroyed) return;
     const { bodyBytes, requestsPerConnection } = this.options.bounds;
     const inFlight = this.connections.countRequest(socket, 1);
-    response.once('close', () => this.connections.countRequest(socket, -1));
+    this.unanswered.add(response);
+    response.once('close', () => {
+      this.connections.countRequest(socket, -1);
+      this.isAnswered(response);
+    });
     if (inFlight > requestsPerConnection) {
       this.options.onRefused('too-many-requests', socket.remoteAddress ?? '');
       socket.destroy();
@@ -168,7 +189,9 @@ export class AdminServer implements AsyncDisposable {
     }
     const { bounds } = this.options;
     const headers = headersOf(answer);
+    if (this.isDraining) headers['connection'] = 'close';
     if (answer.body instanceof ReadableStream) {
+      this.isAnswered(response);
       response.writeHead(answer.status, headers);
       void sendStream(answer.body, { response, unreadMs: bounds.unreadAnswerMs });
       return;
@@ -185,6 +208,11 @@ export class AdminServer implements AsyncDisposable {
     const lingering = new Lingering(bounds, () => response.end());
     response.once('close', () => lingering.stop());
     body.dropRest(lingering);
+  }
+
+  private isAnswered(response: ServerResponse): void {
+    this.unanswered.delete(response);
+    if (this.unanswered.size === 0) this.onAnswered?.();
   }
 }
 

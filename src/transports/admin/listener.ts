@@ -2,6 +2,7 @@ import { LogThrottle } from '../../runtime/logging/log-throttle.ts';
 import { printable } from '../../runtime/logging/printable.ts';
 import type { Log } from '../../runtime/ports.ts';
 import { RateLimiter } from '../../runtime/rates/rate-limiter.ts';
+import { withTimeout } from '../../runtime/system-timers.ts';
 import type { TrustedProxies } from '../../runtime/trusted-proxies.ts';
 import { PARAMETERS_MAX, withoutPrefix } from '../request-target.ts';
 import {
@@ -57,7 +58,14 @@ export interface AdminListener extends AsyncDisposable {
   serve(routes: readonly AdminRoute[]): void;
   /** Makes the token of a link that logs in once, within ten minutes. */
   makeLogInLink(): string;
+  /** Lets each connection close after its next answer, since the server will stop. */
+  drain(): void;
+  /** Answers the requests in progress, for a second at most. Later ones get 503, except health checks. */
+  stopServing(): Promise<void>;
 }
+
+/** How long a stop waits for answers. Milliseconds. */
+const STOP_WAIT_MS = 1000;
 
 /** Opens the listener for operators. Rejects with the error of Node.js if the port cannot be opened. */
 export async function listenForAdmin(options: AdminListenerOptions): Promise<AdminListener> {
@@ -78,6 +86,11 @@ export async function listenForAdmin(options: AdminListenerOptions): Promise<Adm
       handler.routes = routes;
     },
     makeLogInLink: () => handler.sessions.makeLink(),
+    drain: () => server.drain(),
+    async stopServing() {
+      handler.isStopping = true;
+      await withTimeout(STOP_WAIT_MS, server.answered());
+    },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
@@ -101,6 +114,7 @@ interface KnownRequest {
 /** Answers requests: health checks for everyone, everything else with the password. */
 class RequestHandler {
   routes: readonly AdminRoute[] | undefined;
+  isStopping = false;
   readonly sessions: Sessions;
   private readonly options: AdminListenerOptions;
   private readonly bounds: AdminBounds;
@@ -203,6 +217,7 @@ class RequestHandler {
     if (identified.denial !== undefined) {
       return this.deny(identified.denial, { sender, head });
     }
+    if (this.isStopping) return refuse(503, 'The server is stopping');
     if (found === undefined) return refuse(503, 'The server is starting');
     const { asker } = identified;
     return await this.answerRoute(found, { request, sender, asker, isOpen });

@@ -14,6 +14,7 @@ export type ApiProblem =
   | 'timeout'
   | 'overloaded'
   | 'engine-failed'
+  | 'stopping'
   | 'upgrade-required'
   | 'internal';
 
@@ -97,6 +98,12 @@ export const statuses: Record<ApiProblem, StatusRow> = {
     status: 503,
     when: 'The state of channels and their members cannot be reached (Redis is away); the log has the reason. Events of the request may have been sent.',
     advice: 'Try again after the seconds that the `Retry-After` header names.',
+  },
+  stopping: {
+    status: 503,
+    when: 'A WebSocket came through a proxy while the server stops. Other WebSockets are closed with 4200 then.',
+    advice:
+      'Let the proxy try another server: `proxy_next_upstream error timeout http_503` in nginx.',
   },
   'upgrade-required': {
     status: 426,

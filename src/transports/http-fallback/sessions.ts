@@ -134,6 +134,11 @@ export class Sessions implements LocalSessions, SessionEvents {
     return this.own.size;
   }
 
+  /** Closed sessions whose clients do not have the closing line yet. */
+  get closing(): number {
+    return this.open.size - this.own.size;
+  }
+
   receive(request: ReceiveRequest, outlet: Outlet): ResponseEnded {
     const earlier = this.placing.get(request.session);
     if (earlier === undefined) return this.receiveNow(request, outlet);

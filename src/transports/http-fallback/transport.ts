@@ -124,7 +124,7 @@ export class FallbackTransport {
       // The client may have disconnected in the meantime.
       if (!end.isOver) end.passTo(home.receive(receive, outlet));
     });
-    return outlet.response;
+    return this.options.keepAlive.held(outlet.response);
   }
 
   private send({ session }: SessionPath, exchange: Exchange): MaybePromise<Response> {

@@ -164,6 +164,11 @@ export class PushListener implements RequestContext, HttpServerEvents, AsyncDisp
     });
   }
 
+  /** Lets each connection close after its next answer, since the server will stop. */
+  drain(): void {
+    for (const server of this.servers) server.isClosing = true;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.isStopped = true;
     await this.replaced;

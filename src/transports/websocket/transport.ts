@@ -13,6 +13,7 @@ import { endWith } from '../clients/closing/end.ts';
 import type { Connections } from '../clients/connections.ts';
 import type { RequestTarget } from '../request-target.ts';
 import type { Coalescer } from './coalescing/coalescer.ts';
+import { Newcomers } from './newcomers.ts';
 import {
   type AnySocket,
   isAdmitted,
@@ -41,21 +42,29 @@ export interface TransportOptions {
 }
 
 /** What has become of a handshake. `taken`: there is nothing to answer. */
-export type HandshakeOutcome = 'taken' | 'invalid' | 'too-often';
+export type HandshakeOutcome = 'taken' | 'invalid' | 'too-often' | 'stopping';
 
 /** Carries connections over Bun's WebSockets. What they share with other transports is in `Clients`. */
 export class WebSocketTransport {
+  /** Those who connect while the server stops. */
+  readonly newcomers = new Newcomers();
   private readonly options: TransportOptions;
   private readonly clients: Clients;
+  private isStopping = false;
 
   constructor(options: TransportOptions) {
     this.options = options;
     this.clients = options.clients;
   }
 
+  /** Opens no connections from now on: clients that come are newcomers. */
+  stop(): void {
+    this.isStopping = true;
+  }
+
   /**
-   * Handles a request for a WebSocket, unless it is not a valid handshake (`'invalid'`), or its address may not
-   * connect now (`'too-often'`, which is logged and counted).
+   * Handles a request for a WebSocket, unless it is not a valid handshake (`'invalid'`), its address may not connect now
+   * (`'too-often'`, which is logged and counted), or a proxy can try another server (`'stopping'`).
    */
   upgrade(
     server: Server<SocketData>,
@@ -73,6 +82,10 @@ export class WebSocketTransport {
     const admission = admit(target, settings.pathPrefix, apps);
     if (admission.app === undefined) return this.upgradeRefused(handshake, admission);
     const { app } = admission;
+    if (this.isStopping) {
+      if (isProxied(request.headers)) return 'stopping';
+      return this.upgradeRefused(handshake, refusalFor('server-stopping'));
+    }
     // Before the upgrade: a client may send as soon as its handshake is answered.
     const place = this.clients.takePlace(app);
     if (!(place instanceof Promise)) return this.upgradeAdmitted(handshake, app, place);
@@ -136,7 +149,10 @@ export class WebSocketTransport {
 
   private opened(socket: AnySocket): void {
     const { data } = socket;
-    if (data instanceof RefusedConnection) return this.clients.refuse(socket, data);
+    if (data instanceof RefusedConnection) {
+      if (data.problem === 'server-stopping') return this.newcomers.add(socket);
+      return this.clients.refuse(socket, data);
+    }
     const refused = this.clients.makeRoomFor(data);
     // Before the socket is set, so that its close is not taken for that of an open connection.
     if (refused !== undefined) return this.clients.refuse(socket, refused);
@@ -163,7 +179,8 @@ export class WebSocketTransport {
   }
 
   private closed(socket: AnySocket, code: number, reason: string): void {
-    if (!isAdmitted(socket) || socket.data.socket === undefined) return;
+    if (!isAdmitted(socket)) return this.newcomers.delete(socket);
+    if (socket.data.socket === undefined) return;
     const { data } = socket;
     this.options.socketsInUse.remove(data.place);
     const wasTooSlow = this.clients.closed(data);
@@ -196,6 +213,11 @@ interface Handshake {
   readonly address: PackedAddress;
   /** The client's description of itself. */
   readonly query: string;
+}
+
+/** Whether a request came through a proxy. */
+function isProxied(headers: Headers): boolean {
+  return headers.has('x-forwarded-for') || headers.has('forwarded') || headers.has('via');
 }
 
 function refusalFor(problem: ConnectionProblem): Omit<RefusedClient, 'address'> {

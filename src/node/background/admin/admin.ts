@@ -55,6 +55,8 @@ export async function openAdmin(options: AdminPartOptions): Promise<AdminPart> {
     passwordSource: password.source,
     serve: (routes) => listener.serve(routes),
     makeLogInLink: () => listener.makeLogInLink(),
+    drain: () => listener.drain(),
+    stopServing: () => listener.stopServing(),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

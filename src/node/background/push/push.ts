@@ -63,6 +63,8 @@ export interface PushPart extends AsyncDisposable {
   reconfigure(config: Config): void;
   /** Rejects if the certificate cannot be used; the previous one then stays. */
   replaceCertificate(tls: Certificate): Promise<void>;
+  /** Lets each connection close after its next answer. */
+  drain(): void;
 }
 
 /** What the parts of the push side share. */
@@ -133,6 +135,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
       settings = settingsOf(changed, listener);
     },
     replaceCertificate: (certificate) => listener.replaceCertificate(certificate),
+    drain: () => listener.drain(),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

@@ -44,6 +44,8 @@ export interface Transports {
   /** The bodies of requests to the API, and those that clients send. */
   readonly bodies: readonly BodyIntake[];
   readonly unread: UnreadAnswers;
+  readonly sockets: WebSocketTransport;
+  readonly keepAlive: KeepAlive;
   readonly listeners: Listeners;
 }
 
@@ -117,7 +119,16 @@ export function openTransports(options: TransportsOptions): Transports {
     keepAlive,
     addresses,
   });
-  return { clients, fallback, api, bodies: [bodies, sendBodies], unread, listeners };
+  return {
+    clients,
+    fallback,
+    api,
+    bodies: [bodies, sendBodies],
+    unread,
+    sockets,
+    keepAlive,
+    listeners,
+  };
 }
 
 function openClients({

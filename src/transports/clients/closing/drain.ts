@@ -1,5 +1,5 @@
 /** Between two steps. Milliseconds. */
-const STEP_MS = 100;
+export const DRAIN_STEP_MS = 100;
 
 /** What is ended in small steps. What was ended leaves it. */
 export interface Draining<T> {
@@ -16,13 +16,13 @@ export async function drain<T>(
   drainSeconds: number,
   end: (connection: T) => void,
 ): Promise<void> {
-  let steps = Math.max(1, Math.floor((drainSeconds * 1000) / STEP_MS));
+  let steps = Math.max(1, Math.floor((drainSeconds * 1000) / DRAIN_STEP_MS));
   for (; connections.size > 0 && steps > 0; steps--) {
     let share = Math.ceil(connections.size / steps);
     for (const connection of connections.all()) {
       if (share-- === 0) break;
       end(connection);
     }
-    if (connections.size > 0) await Bun.sleep(STEP_MS);
+    if (connections.size > 0) await Bun.sleep(DRAIN_STEP_MS);
   }
 }

@@ -25,6 +25,7 @@ let lastRequest = 0;
 
 interface Remote {
   readonly outlet: Outlet;
+  readonly session: string;
   readonly isPoll: boolean;
   readonly cancelWait: () => void;
   /** Opens the session on this loop. */
@@ -72,14 +73,18 @@ export class RemoteHome implements SessionHome {
     return this.receiving.size === 0 && this.asked.size === 0;
   }
 
-  /** The receive requests that it has not answered to their end. */
-  get size(): number {
-    return this.receiving.size;
+  /** The streams that it writes. */
+  *streams(): Iterable<Outlet> {
+    for (const { outlet, isPoll, isComplete } of this.receiving.values()) {
+      if (!isPoll && !isComplete) yield outlet;
+    }
   }
 
-  /** Their responses. */
-  *outlets(): Iterable<Outlet> {
-    for (const { outlet } of this.receiving.values()) yield outlet;
+  /** Lets it answer the polls that it holds. Their clients then poll again. */
+  releasePolls(): void {
+    for (const { session, isPoll, isComplete } of this.receiving.values()) {
+      if (isPoll && !isComplete) this.send({ session, number: undefined, frames: [] });
+    }
   }
 
   receive(receive: ReceiveRequest, outlet: Outlet): ResponseEnded {
@@ -95,6 +100,7 @@ export class RemoteHome implements SessionHome {
     const cancelWait = this.whenSilent(beginAnew);
     const remote: Remote = {
       outlet,
+      session: receive.session,
       isPoll: !receive.isStream,
       cancelWait,
       beginAnew,

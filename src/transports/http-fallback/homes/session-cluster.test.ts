@@ -39,7 +39,7 @@ class FakeSessions {
   }
 
   send({ frames }: SendRequest): void {
-    this.log.push(...frames);
+    this.log.push(...(frames.length === 0 ? ['(nothing)'] : frames));
   }
 
   lost(session: string, why: Loss): void {
@@ -129,14 +129,15 @@ function loops(...names: readonly string[]) {
       sendBufferBytes: 1000,
       timers: time,
     });
-    const receive = async (session: string, key = 'key') => {
+    const receive = async (session: string, key = 'key', isStream = true) => {
       const outlet = new FakeOutlet();
-      const request = { session, key, query: '', isStream: true, number: 1, address: ADDRESS };
+      const request = { session, key, query: '', isStream, number: 1, address: ADDRESS };
       const home = await cluster.receivingAt(request);
       outlet.onEnd = home.receive(request, outlet);
       return outlet;
     };
-    return { sessions, cluster, receive, listener: () => listeners.get(self) };
+    const poll = (session: string) => receive(session, 'key', false);
+    return { sessions, cluster, receive, poll, listener: () => listeners.get(self) };
   });
   const pass = async (seconds: number) => {
     for (let n = 0; n < seconds; n++) {
@@ -175,15 +176,27 @@ describe('a session', () => {
     const outlet = await b.receive('s');
     expect(b.cluster.size).toBe(1);
 
-    b.cluster.stop();
     for (const open of b.cluster.all()) endVisit(open, 'server-stopping');
 
     expect(outlet.written).toEqual(['c[4200,"Server is stopping, please reconnect"]\n', '(ended)']);
     expect([b.cluster.size, a.sessions.log]).toEqual([0, ['ended']]);
     // A proxy may send more, over connections that it has kept.
     const late = await b.receive('s');
-    expect(late.written).toEqual(['c[4100,"Over capacity"]\n', '(ended)']);
+    a.sessions.outlets[2]?.write('a[]\n');
+    expect(late.written).toEqual(['a[]\n']);
+    expect(b.cluster.size).toBe(1);
+  });
+
+  it('answers the polls that came to a server that stops, so that its client polls another one', async () => {
+    const { a, b } = pair();
+    await a.receive('s');
+    const poll = await b.poll('s');
     expect(b.cluster.size).toBe(0);
+    b.cluster.releasePolls();
+    // A send without messages is answered with a line.
+    expect(a.sessions.log).toEqual(['(nothing)']);
+    a.sessions.outlets[1]?.write('a[]\n');
+    expect(poll.written).toEqual(['a[]\n']);
   });
 
   it('gets no late line of another session whose request has ended', async () => {

@@ -72,7 +72,6 @@ export class SessionCluster implements SessionHomes {
   /** The sessions of this loop, for other loops, which have found its claims. */
   private readonly claimed: LocalHome;
   private renewedAtMs: number;
-  private isStopping = false;
 
   constructor(options: SessionClusterOptions) {
     this.options = options;
@@ -94,21 +93,18 @@ export class SessionCluster implements SessionHomes {
     });
   }
 
-  /** Responses that loops elsewhere write to. This server must end them when it stops. */
+  /** The streams that loops elsewhere write. This server must end them when it stops. */
   get size(): number {
-    let size = 0;
-    for (const { home } of this.peers.values()) size += home.size;
-    return size;
+    return [...this.all()].length;
   }
 
-  /** These responses. */
   *all(): Iterable<Outlet> {
-    for (const { home } of this.peers.values()) yield* home.outlets();
+    for (const { home } of this.peers.values()) yield* home.streams();
   }
 
-  /** Refuses receive requests for sessions of other loops from now on. */
-  stop(): void {
-    this.isStopping = true;
+  /** Lets loops elsewhere answer the polls that this one holds. Their clients can then poll another server. */
+  releasePolls(): void {
+    for (const { home } of this.peers.values()) home.releasePolls();
   }
 
   receivingAt(request: ReceiveRequest): SessionHome | Promise<SessionHome> {
@@ -117,10 +113,7 @@ export class SessionCluster implements SessionHomes {
     // One that is refused anyhow costs Redis nothing.
     if (sessions.has(session) || !sessions.mayOpen(request)) return sessions;
     return bus.claim(session).then(
-      (owner) => {
-        if (owner === bus.self) return sessions;
-        return this.isStopping ? STOPPED : this.peer(owner).home;
-      },
+      (owner) => (owner === bus.self ? sessions : this.peer(owner).home),
       // While the claims cannot be read, this loop creates the session. If another loop had it, the client
       // reconnects.
       () => sessions,
@@ -198,21 +191,9 @@ export class SessionCluster implements SessionHomes {
   }
 }
 
-/** Ends a response that this server holds for a session on another one. The client reconnects with a new session. */
+/** Ends a stream that this server holds for a session on another one. The client reconnects with a new session. */
 export function endVisit(outlet: Outlet, problem: ConnectionProblem): void {
   const { code, message } = closeCodes[problem];
   outlet.write(closeLine(code, message));
   outlet.end();
 }
-
-/** Answers requests for sessions of other loops while this server stops. */
-const STOPPED: SessionHome = {
-  receive(_, outlet) {
-    // Not 4200: a proxy may send the client back to this server within milliseconds.
-    endVisit(outlet, 'server-over-capacity');
-    return () => undefined;
-  },
-  appOf: () => undefined,
-  send: () => undefined,
-  lost: () => undefined,
-};

@@ -60,6 +60,7 @@ export class HttpServer implements ConnectionOwner {
   private readonly events: HttpServerEvents;
   private readonly share: ConnectionShare;
   private readonly connections = new Map<Duplex, Connection>();
+  private isClosed = false;
   private readonly empty = Promise.withResolvers<void>();
 
   private constructor(tls: Certificate | undefined, bounds: PushBounds, events: HttpServerEvents) {
@@ -114,8 +115,9 @@ export class HttpServer implements ConnectionOwner {
    * answer. Settles when none is left, however long that takes: see `end`.
    */
   close(): Promise<void> {
-    if (!this.isClosing) {
-      this.isClosing = true;
+    this.isClosing = true;
+    if (!this.isClosed) {
+      this.isClosed = true;
       this.server.close();
       // Node.js itself closes connections that are idle between two requests.
       for (const connection of this.connections.values()) {
@@ -166,6 +168,6 @@ export class HttpServer implements ConnectionOwner {
   }
 
   private settleIfEmpty(): void {
-    if (this.isClosing && this.connections.size === 0) this.empty.resolve();
+    if (this.isClosed && this.connections.size === 0) this.empty.resolve();
   }
 }
