@@ -1,4 +1,4 @@
-import type { Timers } from '../src/runtime/ports.ts';
+import type { Clock, Timers } from '../src/runtime/ports.ts';
 
 interface Alarm {
   readonly atMs: number;
@@ -28,6 +28,9 @@ export class FakeTime implements Timers {
   now(): number {
     return this.nowMs + this.offMs;
   }
+
+  /** The same time, which `setClock` does not change. */
+  readonly monotonic: Clock = { now: () => this.nowMs };
 
   /** Changes what `now` says, as an operator who sets the clock; the time until each alarm stays the same. */
   setClock(byMs: number): void {

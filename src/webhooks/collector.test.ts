@@ -2,6 +2,7 @@ import { describe, expect, it } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import type { App, AppWebhook } from '../channels/app.ts';
 import type { AppWebhookEvent, WebhookEvent } from '../channels/lifecycle/webhook-event.ts';
+import { SortableIds } from '../runtime/sortable-ids.ts';
 import { Collector } from './collector.ts';
 import { ACCEPTED_EVENTS_MAX, BATCH_CHARACTERS_MAX } from './limits.ts';
 import { signForApp } from './sending/sign.ts';
@@ -30,7 +31,7 @@ const occupied = (channel: string, atMs = 5): AppWebhookEvent => ({
 });
 
 function collector(...webhooks: readonly AppWebhook[]): Collector {
-  return new Collector((id) => (id === 'app' ? appWith(webhooks) : undefined));
+  return new Collector((id) => (id === 'app' ? appWith(webhooks) : undefined), new SortableIds());
 }
 
 function appWith(webhooks: readonly AppWebhook[], keys = [{ key: 'k', secret: 's' }]): App {
@@ -105,7 +106,10 @@ describe('collected events', () => {
 
   it('are dropped at the limit, first those of the app that has most', () => {
     const webhooks = [{ url: 'http://a/', events: names, batching: true }];
-    const one = new Collector((id) => (id === 'none' ? undefined : { ...appWith(webhooks), id }));
+    const one = new Collector(
+      (id) => (id === 'none' ? undefined : { ...appWith(webhooks), id }),
+      new SortableIds(),
+    );
     for (let index = 0; index < ACCEPTED_EVENTS_MAX; index++) {
       expect(one.add(occupied('x'))).toEqual([]);
     }

@@ -1,7 +1,7 @@
-import { randomUUIDv7 } from 'bun';
 import type { App, AppWebhook } from '../channels/app.ts';
 import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import { FairQueue } from '../runtime/fairness/fair-queue.ts';
+import type { SortableIds } from '../runtime/sortable-ids.ts';
 import {
   ACCEPTED_CHARACTERS_MAX,
   ACCEPTED_EVENTS_MAX,
@@ -48,13 +48,15 @@ interface TakenEvents {
 /** Holds events of apps in memory until they are taken as requests. Apps share the memory fairly. */
 export class Collector {
   private readonly app: (id: string) => App | undefined;
+  private readonly ids: SortableIds;
   private readonly accepted = new FairQueue<Accepted>({
     items: ACCEPTED_EVENTS_MAX,
     bytes: ACCEPTED_CHARACTERS_MAX,
   });
 
-  constructor(app: (id: string) => App | undefined) {
+  constructor(app: (id: string) => App | undefined, ids: SortableIds) {
     this.app = app;
+    this.ids = ids;
   }
 
   /** Counted once for each endpoint. */
@@ -106,42 +108,42 @@ export class Collector {
       }
     }
     return {
-      requests: [...bundles.values()].flatMap((bundle) => requestsOf(bundle, nowMs)),
+      requests: [...bundles.values()].flatMap((bundle) => this.requestsOf(bundle, nowMs)),
       over: taken.flatMap(({ item }) => item.over ?? []),
     };
   }
-}
 
-function requestsOf(bundle: Bundle, nowMs: number) {
-  const { batching, events } = bundle;
-  // Several realtime loops send theirs apart, so they may come in another order than they happened.
-  const inOrder = events.toSorted((a, b) => a.atMs - b.atMs);
-  return batches(inOrder, batching).map((batch) => ({
-    request: requestOf(bundle, batch, nowMs),
-    events: batch.length,
-  }));
-}
+  private requestsOf(bundle: Bundle, nowMs: number) {
+    const { batching, events } = bundle;
+    // Several realtime loops send theirs apart, so they may come in another order than they happened.
+    const inOrder = events.toSorted((a, b) => a.atMs - b.atMs);
+    return batches(inOrder, batching).map((batch) => ({
+      request: this.requestOf(bundle, batch, nowMs),
+      events: batch.length,
+    }));
+  }
 
-function requestOf(bundle: Bundle, batch: Bundle['events'], nowMs: number): NewOutboxRequest {
-  const { appId, url } = bundle;
-  const body = bodyOf(batch);
-  const ids = batch.flatMap(({ id }) => id ?? []);
-  const without = (known: ReadonlySet<string>) => {
-    const left = batch.filter(({ id }) => id === undefined || !known.has(id));
-    return left.length === 0 ? undefined : requestOf(bundle, left, nowMs);
-  };
-  return {
-    id: randomUUIDv7('hex', nowMs),
-    kind: 'channels',
-    ownerId: appId,
-    url,
-    endpoint: endpointOf('channels', appId, url),
-    body,
-    bodyBytes: Buffer.byteLength(body),
-    createdAtMs: nowMs,
-    afterId: undefined,
-    ...(ids.length > 0 && { repeatable: { ids, without } }),
-  };
+  private requestOf(bundle: Bundle, batch: Bundle['events'], nowMs: number): NewOutboxRequest {
+    const { appId, url } = bundle;
+    const body = bodyOf(batch);
+    const ids = batch.flatMap(({ id }) => id ?? []);
+    const without = (known: ReadonlySet<string>) => {
+      const left = batch.filter(({ id }) => id === undefined || !known.has(id));
+      return left.length === 0 ? undefined : this.requestOf(bundle, left, nowMs);
+    };
+    return {
+      id: this.ids.next(nowMs),
+      kind: 'channels',
+      ownerId: appId,
+      url,
+      endpoint: endpointOf('channels', appId, url),
+      body,
+      bodyBytes: Buffer.byteLength(body),
+      createdAtMs: nowMs,
+      afterId: undefined,
+      ...(ids.length > 0 && { repeatable: { ids, without } }),
+    };
+  }
 }
 
 function batches(events: Bundle['events'], batching: boolean): readonly Bundle['events'][] {

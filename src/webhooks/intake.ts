@@ -1,9 +1,9 @@
-import { randomUUIDv7 } from 'bun';
 import type { App } from '../channels/app.ts';
 import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import { FairQueue } from '../runtime/fairness/fair-queue.ts';
 import type { LogThrottle } from '../runtime/logging/log-throttle.ts';
 import type { Log, Timers } from '../runtime/ports.ts';
+import type { SortableIds } from '../runtime/sortable-ids.ts';
 import { Collector } from './collector.ts';
 import { ACCEPTED_CHARACTERS_MAX, ACCEPTED_EVENTS_MAX, FLUSH_EVENTS } from './limits.ts';
 import type { NewOutboxRequest, OutboxRequest } from './outbox.ts';
@@ -40,6 +40,7 @@ interface Pending {
 
 export interface IntakeOptions {
   readonly app: (id: string) => App | undefined;
+  readonly ids: SortableIds;
   readonly queues: Pick<EndpointQueues, 'admit'>;
   readonly timers: Timers;
   readonly log: Log;
@@ -61,7 +62,7 @@ export class Intake {
 
   constructor(options: IntakeOptions) {
     this.options = options;
-    this.collector = new Collector(options.app);
+    this.collector = new Collector(options.app, options.ids);
   }
 
   /** Events and requests in memory, counted once for each endpoint. */
@@ -91,7 +92,8 @@ export class Intake {
       this.drop('memory', request);
       return promise;
     }
-    const pending = { request: newRequest(request, this.options.timers.now()), settle: resolve };
+    const { ids, timers } = this.options;
+    const pending = { request: newRequest(request, timers.now(), ids), settle: resolve };
     const weight = { items: 1, bytes: request.body.length };
     for (const { item } of this.prepared.push(request.ownerId, pending, weight)) {
       this.drop('memory', item.request);
@@ -139,10 +141,10 @@ export class Intake {
   }
 }
 
-function newRequest(request: PreparedRequest, nowMs: number): NewOutboxRequest {
+function newRequest(request: PreparedRequest, nowMs: number, ids: SortableIds): NewOutboxRequest {
   return {
     ...request,
-    id: request.id ?? randomUUIDv7('hex', nowMs),
+    id: request.id ?? ids.next(nowMs),
     afterId: request.afterId,
     bodyBytes: Buffer.byteLength(request.body),
     createdAtMs: nowMs,

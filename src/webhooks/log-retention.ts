@@ -13,8 +13,8 @@ export async function enforceLogRetention(
   logDays: number,
   nowMs: number,
 ): Promise<void> {
-  // One millisecond later, so that 0 days deletes everything.
-  const finishedBeforeMs = nowMs + 1 - logDays * DAY_MS;
+  // 0 days delete everything, whatever the clock says.
+  const finishedBeforeMs = logDays === 0 ? Number.MAX_SAFE_INTEGER : nowMs + 1 - logDays * DAY_MS;
   const limit = FORGET_ROWS;
   while ((await log.forget({ finishedBeforeMs, limit })).rows === limit) await setImmediate();
 

@@ -79,6 +79,7 @@ beforeEach(async () => {
     },
     log,
     timers,
+    monotonic: timers.monotonic,
     random: () => 0,
   });
   pushEvents = new PushWebhooks({

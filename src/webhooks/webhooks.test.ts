@@ -63,6 +63,7 @@ function open(logDays = 7, outbox = new StoredOutbox(database), shared = false):
     },
     log,
     timers,
+    monotonic: timers.monotonic,
     random: () => 0,
   });
 }
@@ -476,6 +477,8 @@ describe('a waiting webhook', () => {
   });
 });
 
+const DAY_MS = 86_400_000;
+
 describe('the log', () => {
   it('is kept for its days', async () => {
     await webhooks[Symbol.asyncDispose]();
@@ -487,6 +490,44 @@ describe('the log', () => {
     expect(await webhooks.list({ limit: 9 })).toHaveLength(2);
     await timers.advance(120_000);
     expect(await webhooks.list({ limit: 9 })).toHaveLength(1);
+  });
+
+  it('keeps what was sent while the clock was wrong, and is in the order of sending', async () => {
+    const channels: string[] = [];
+    const sends = async () => {
+      const channel = `channel-${channels.length}`;
+      channels.unshift(channel);
+      accept(channel);
+      // Long enough for its answer to be stored, and for what is old to be deleted.
+      await timers.advance(60_000);
+    };
+    const jumps = [0, -30 * DAY_MS, 30 * DAY_MS, 30 * DAY_MS, -30 * DAY_MS, -3_600_000, 3_600_000];
+    for (const byMs of jumps) {
+      timers.setClock(byMs);
+      await sends();
+      await sends();
+    }
+    const listed = await webhooks.list({ limit: 100 });
+    const bodies = await Promise.all(listed.map(async ({ id }) => (await webhooks.show(id))?.body));
+    expect(bodies.map((body) => JSON.parse(body ?? '').events[0].channel)).toEqual(channels);
+    expect(listed.map(({ state }) => state)).toEqual(channels.map(() => 'delivered'));
+    // Nor is any missing in pages.
+    const pages: string[] = [];
+    for (let before: string | undefined; pages.length < channels.length; before = pages.at(-1)) {
+      pages.push(...(await webhooks.list({ limit: 4, before })).map(({ id }) => id));
+    }
+    expect(pages).toEqual(listed.map(({ id }) => id));
+  });
+
+  it('continues behind its newest entry if the clock was set back before a restart', async () => {
+    accept('before');
+    await timers.advance(1_000);
+    await end(webhooks);
+    timers.setClock(-30 * DAY_MS);
+    webhooks = await open();
+    accept('after');
+    await timers.advance(1_000);
+    expect(JSON.parse((await newest())?.body ?? '').events[0].channel).toBe('after');
   });
 
   it('is not kept with 0 days', async () => {

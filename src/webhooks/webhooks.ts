@@ -2,7 +2,9 @@ import type { AppWebhookEvent } from '../channels/lifecycle/webhook-event.ts';
 import type { SendRequest } from '../outgoing/request.ts';
 import { LogThrottle } from '../runtime/logging/log-throttle.ts';
 import { Mutex } from '../runtime/mutex.ts';
-import type { Log, Timers } from '../runtime/ports.ts';
+import { PatientClock } from '../runtime/patient-clock.ts';
+import type { Clock, Log, Timers } from '../runtime/ports.ts';
+import { SortableIds } from '../runtime/sortable-ids.ts';
 import { type DropCause, Intake, type PreparedRequest } from './intake.ts';
 import {
   EVENT_IDS_KEPT_MS,
@@ -42,6 +44,8 @@ export interface WebhooksOptions extends WebhookOwners {
   readonly send: SendRequest;
   readonly log: Log;
   readonly timers: Timers;
+  /** A clock that is never set. */
+  readonly monotonic: Clock;
   readonly random?: () => number;
   /** Whether other servers use the outbox as well: then their claims are left alone. */
   readonly shared?: boolean;
@@ -77,6 +81,8 @@ export class Webhooks implements AsyncDisposable {
   private readonly options: WebhooksOptions;
   private readonly timers: Timers;
   private readonly queues = new EndpointQueues();
+  private readonly ids = new SortableIds();
+  private readonly retentionClock: PatientClock;
   private readonly health = new EndpointHealthBook();
   private readonly intake: Intake;
   private readonly writer: OutboxWriter;
@@ -97,7 +103,8 @@ export class Webhooks implements AsyncDisposable {
     const throttle = new LogThrottle(timers);
     const channelsTimeoutMs = settings.timeoutSeconds * 1_000;
     this.timers = timers;
-    this.intake = new Intake({ app, queues, timers, log, throttle });
+    this.retentionClock = new PatientClock({ system: timers, monotonic: options.monotonic });
+    this.intake = new Intake({ app, ids: this.ids, queues, timers, log, throttle });
     this.writer = new OutboxWriter({
       outbox,
       intake: this.intake,
@@ -135,7 +142,9 @@ export class Webhooks implements AsyncDisposable {
   }
 
   private async begin(): Promise<void> {
-    const { outbox, log, shared = false } = this.options;
+    const { outbox, outboxLog, log, shared = false } = this.options;
+    const [newest] = await outboxLog.list({ limit: 1 });
+    if (newest !== undefined) this.ids.follow(newest.id);
     // This process owns the store, so any claims are of processes that have ended.
     if (!shared) await outbox.releaseAllClaims();
     this.queues.refresh(await outbox.backlog());
@@ -287,13 +296,14 @@ export class Webhooks implements AsyncDisposable {
 
   private async maintain(): Promise<void> {
     const { outbox, outboxLog, settings, log, shared = false } = this.options;
-    this.health.forget(this.timers.now() - HEALTH_KEPT_MS);
+    const nowMs = this.retentionClock.now();
+    this.health.forget(nowMs - HEALTH_KEPT_MS);
     try {
       if (shared) {
         await outbox.unblock();
-        await outbox.forgetEventIds(this.timers.now() - EVENT_IDS_KEPT_MS);
+        await outbox.forgetEventIds(nowMs - EVENT_IDS_KEPT_MS);
       }
-      await enforceLogRetention(outboxLog, settings.logDays, this.timers.now());
+      await enforceLogRetention(outboxLog, settings.logDays, nowMs);
       await this.storeAccess.run(async () => {
         // While a write fails, the queues count requests that the store does not have yet.
         if (!this.writer.isFailing) this.queues.refresh(await outbox.backlog());

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
-import { systemTimers } from '../../src/runtime/system-timers.ts';
+import { monotonicTimers, systemTimers } from '../../src/runtime/system-timers.ts';
 import { openDatabase } from '../../src/stores/database/database.ts';
 import { StoredOutbox } from '../../src/stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../src/stores/webhooks/outbox-log.ts';
@@ -23,6 +23,7 @@ const webhooks = await Webhooks.open({
   instance: () => undefined,
   settings: { timeoutSeconds: 5, logDays: 7 },
   timers: systemTimers,
+  monotonic: monotonicTimers,
   send: createSendRequest({ allowPrivateAddresses: true, resolver: resolverTo('127.0.0.1') }),
   log: keptLog(),
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import Pusher from 'pusher';
 import { createSendRequest } from '../../src/outgoing/request.ts';
 import { resolverTo } from '../../src/outgoing/resolver.fixture.ts';
-import { systemTimers } from '../../src/runtime/system-timers.ts';
+import { monotonicTimers, systemTimers } from '../../src/runtime/system-timers.ts';
 import { openDatabase } from '../../src/stores/database/database.ts';
 import { StoredOutbox } from '../../src/stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../src/stores/webhooks/outbox-log.ts';
@@ -77,6 +77,7 @@ async function open(urls: readonly string[], allowPrivateAddresses = true): Prom
       instance: () => undefined,
       settings: { timeoutSeconds: 1, logDays: 7 },
       timers: systemTimers,
+      monotonic: monotonicTimers,
       send: createSendRequest({ allowPrivateAddresses, resolver: resolverTo('127.0.0.1') }),
       log: keptLog(),
     }),

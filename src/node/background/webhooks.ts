@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { createSendRequest } from '../../outgoing/request.ts';
 import type { Resolver } from '../../outgoing/resolve.ts';
 import type { Log } from '../../runtime/ports.ts';
-import { systemTimers } from '../../runtime/system-timers.ts';
+import { monotonicTimers, systemTimers } from '../../runtime/system-timers.ts';
 import type { Database } from '../../stores/database/database.ts';
 import { StoredOutbox } from '../../stores/webhooks/outbox.ts';
 import { StoredOutboxLog } from '../../stores/webhooks/outbox-log.ts';
@@ -33,6 +33,7 @@ export function openWebhooks(options: OpenWebhooksOptions): Promise<Webhooks> {
     send: createSendRequest({ ...config.webhooks, resolver }),
     log,
     timers: systemTimers,
+    monotonic: monotonicTimers,
     shared: database.dialect === 'postgres',
     storeState: health.reporter('webhooks'),
     onAttempt: (settlement) => recordAttempt(apps.directory, settlement),

@@ -49,6 +49,7 @@ async function open() {
         },
         log: silent,
         timers,
+        monotonic: timers.monotonic,
       });
       servers.push(webhooks);
       const node = new Node(number, []);

@@ -8,7 +8,8 @@ import { AuditTrail } from './audit-trail.ts';
 
 const ALICE = { how: 'proxy', user: 'alice', groups: [] } as const;
 
-function trailWith() {
+/** `before`: what an earlier process has written. */
+function trailWith(before: readonly AuditEntry[] = []) {
   const clock = { nowMs: 1000, now: () => clock.nowMs };
   const added: AuditEntry[] = [];
   const trimmed: AuditRoom[] = [];
@@ -22,9 +23,11 @@ function trailWith() {
     async trim(room: AuditRoom) {
       trimmed.push(room);
     },
+    list: async () => before,
   };
   const trail = new AuditTrail({ store, log, clock });
   return {
+    started: trail.settled(),
     clock,
     store,
     log,
@@ -80,6 +83,20 @@ describe('the audit trail', () => {
     // The path may hold a whole secret key.
     const removed = await note('removeSecretKey', { path: { id: 'i', key: 'SECRET' } });
     expect(JSON.stringify(removed)).not.toContain('SECRET');
+  });
+
+  it('keeps the order of its entries when the clock is set back, before the start or later', async () => {
+    const first = trailWith();
+    const [before] = await first.note('changeApp', { path: { id: '1' } });
+    first.clock.nowMs = 0;
+    const [after] = await first.note('changeApp', { path: { id: '2' } });
+    expect((after?.id ?? '') > (before?.id ?? '')).toBe(true);
+
+    const again = trailWith(after === undefined ? [] : [after]);
+    await again.started;
+    again.clock.nowMs = 0;
+    const [last] = await again.note('changeApp', { path: { id: '3' } });
+    expect((last?.id ?? '') > (after?.id ?? '')).toBe(true);
   });
 
   it('notes log-ins and secrets that were shown, and nothing else that is only read', async () => {

@@ -4,6 +4,7 @@ import { isObject } from '../../../config/settings/plain-json.ts';
 import { LogThrottle } from '../../../runtime/logging/log-throttle.ts';
 import { printable } from '../../../runtime/logging/printable.ts';
 import type { Log } from '../../../runtime/ports.ts';
+import { SortableIds } from '../../../runtime/sortable-ids.ts';
 import type { AuditEntry, AuditRoom, AuditStore } from '../../../stores/admin/audit-store.ts';
 import type { AdminCall } from '../../../transports/admin/routes.ts';
 
@@ -25,7 +26,7 @@ const OPEN_MAX = 100;
 const TEXT_MAX = 200;
 
 export interface AuditTrailOptions {
-  readonly store: Pick<AuditStore, 'add' | 'trim'>;
+  readonly store: Pick<AuditStore, 'add' | 'trim' | 'list'>;
   readonly log: Log;
   readonly clock: { now(): number };
 }
@@ -53,30 +54,47 @@ export class AuditTrail {
   private readonly throttle: LogThrottle;
   private readonly done: Open = new Map();
   private readonly refused: Open = new Map();
-  private writing: Promise<void> = Promise.resolve();
+  private readonly ids = new SortableIds();
+  private writing: Promise<void>;
   private untrimmed = TRIM_AFTER;
 
   constructor(options: AuditTrailOptions) {
     this.options = options;
     this.throttle = new LogThrottle(options.clock);
+    this.writing = this.followNewest();
   }
 
   /** Records an action, if it is of a recorded kind. */
   note(operation: Operation, done: Done): void {
     if (!isNoted(operation, done)) return;
-    this.add(this.done, entryOf(operation, done, this.options.clock.now()));
+    this.add(this.done, this.entryOf(operation, done));
   }
 
   /** Records that an action was refused, if it is of a recorded kind. Keeps no text that the caller could make up. */
   noteRefused(operation: Operation, { subject = '', ...refused }: Refused): void {
     if (!isNoted(operation, refused)) return;
-    const entry = entryOf(operation, refused, this.options.clock.now());
+    const entry = this.entryOf(operation, refused);
     this.add(this.refused, { ...entry, subject: short(subject), detail: '' });
   }
 
   /** Settles when all earlier entries are written. */
   async settled(): Promise<void> {
     await this.writing;
+  }
+
+  private entryOf(operation: Operation, done: Done): AuditEntry {
+    const nowMs = this.options.clock.now();
+    return { id: this.ids.next(nowMs), ...describe(operation, done, nowMs) };
+  }
+
+  /** New entries must not count as the oldest if the clock was set back before the start. */
+  private async followNewest(): Promise<void> {
+    try {
+      const [newest] = await this.options.store.list({ limit: 1, before: undefined });
+      if (newest !== undefined) this.ids.follow(newest.id);
+    } catch {
+      // The next entry reports that the store fails.
+    }
   }
 
   private add(open: Open, entry: AuditEntry): void {
@@ -131,7 +149,11 @@ function isNoted({ id, method, role, open }: Operation, { call, status }: Done):
   return changes || call.query['secrets'] === 'true';
 }
 
-function entryOf({ id, path, method }: Operation, done: Done, nowMs: number): AuditEntry {
+function describe(
+  { id, path, method }: Operation,
+  done: Done,
+  nowMs: number,
+): Omit<AuditEntry, 'id'> {
   const { call, status, answer } = done;
   const { user, how } = call.asker;
   const made = isObject(answer) ? answer['id'] : undefined;
@@ -144,7 +166,6 @@ function entryOf({ id, path, method }: Operation, done: Done, nowMs: number): Au
           ...(isObject(call.body) ? Object.keys(call.body) : []),
         ];
   return {
-    id: Bun.randomUUIDv7(),
     firstAtMs: nowMs,
     lastAtMs: nowMs,
     times: 1,

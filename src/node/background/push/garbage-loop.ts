@@ -1,3 +1,5 @@
+import type { Clock } from '../../../runtime/ports.ts';
+
 /** The pause between two pieces, so that requests of clients get their turn. */
 const PIECE_PAUSE_MS = 5;
 
@@ -9,7 +11,8 @@ export interface GarbageLoopOptions {
   readonly collectSome: (nowMs: number) => Promise<boolean>;
   /** Reports that the store could not be used. */
   readonly storeFailed: (error: unknown) => void;
-  readonly now: () => number;
+  /** For what is kept for a time. */
+  readonly clock: Clock;
 }
 
 /** Deletes unreachable rows, piece by piece, for as long as the server runs. */
@@ -38,9 +41,9 @@ export class GarbageLoop implements AsyncDisposable {
   }
 
   private async collect(): Promise<void> {
-    const { collectSome, storeFailed, now } = this.options;
+    const { collectSome, storeFailed, clock } = this.options;
     try {
-      this.schedule((await collectSome(now())) ? PIECE_PAUSE_MS : IDLE_PAUSE_MS);
+      this.schedule((await collectSome(clock.now())) ? PIECE_PAUSE_MS : IDLE_PAUSE_MS);
     } catch (error) {
       storeFailed(error);
       this.schedule(IDLE_PAUSE_MS);

@@ -8,6 +8,7 @@ import { StoreBusy } from '../../../push/store-faults.ts';
 import type { PushTaps } from '../../../push/watching/push-tap.ts';
 import type { Certificate } from '../../../runtime/certificate.ts';
 import { RateLimitedLog } from '../../../runtime/logging/rate-limited-log.ts';
+import { PatientClock } from '../../../runtime/patient-clock.ts';
 import type { Log } from '../../../runtime/ports.ts';
 import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts';
 import type { Database } from '../../../stores/database/database.ts';
@@ -105,7 +106,7 @@ export async function openPush(options: PushPartOptions): Promise<PushPart> {
     new GarbageLoop({
       collectSome: (nowMs) => garbage.collectSome(nowMs),
       storeFailed,
-      now: Date.now,
+      clock: new PatientClock({ system: systemTimers, monotonic: monotonicTimers }),
     }),
   );
   const listener = parts.use(await openListener(options));

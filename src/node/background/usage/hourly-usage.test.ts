@@ -44,6 +44,7 @@ function scene() {
   const usage = new HourlyUsage({
     store,
     timers: time,
+    monotonic: time.monotonic,
     log,
     async countConnections() {
       if (state.isAway) throw new Error('The realtime loop did not answer');
@@ -162,6 +163,10 @@ describe('the usage of an hour', () => {
     await time.advance(60_000);
     expect(state.forgotten).toBe(HOUR - HOURS_KEPT);
     await time.advance(HOUR_MS);
+    expect(state.forgotten).toBe(HOUR + 1 - HOURS_KEPT);
+    // A wrong date does not make everything old.
+    time.setClock(30 * 24 * HOUR_MS);
+    await time.advance(60_000);
     expect(state.forgotten).toBe(HOUR + 1 - HOURS_KEPT);
     await usage[Symbol.asyncDispose]();
   });

@@ -1,6 +1,7 @@
 import type { HourUsage } from '../../../admin/admin.ts';
 import type { DayUsage } from '../../../channels/usage/usage.ts';
-import type { Log, Timers } from '../../../runtime/ports.ts';
+import { PatientClock } from '../../../runtime/patient-clock.ts';
+import type { Clock, Log, Timers } from '../../../runtime/ports.ts';
 import type {
   HourSamples,
   HourSum,
@@ -32,6 +33,8 @@ export interface HourlyUsageOptions {
   /** Counts the open connections of each app that has any, on all servers. */
   readonly countConnections: () => Promise<ReadonlyMap<string, number>>;
   readonly timers: Timers;
+  /** A clock that is never set. */
+  readonly monotonic: Clock;
   readonly log: Log;
 }
 
@@ -48,10 +51,13 @@ export class HourlyUsage implements AsyncDisposable {
   private isCounting = false;
   private isFailing = false;
   private forgottenTo = 0;
+  private readonly retentionClock: PatientClock;
   private readonly cancel: (() => void)[] = [];
 
   constructor(options: HourlyUsageOptions) {
     this.options = options;
+    const { timers, monotonic } = options;
+    this.retentionClock = new PatientClock({ system: timers, monotonic });
   }
 
   /** Starts counting connections. The realtime loops must be able to answer. */
@@ -168,7 +174,7 @@ export class HourlyUsage implements AsyncDisposable {
   }
 
   private async forgetOld(): Promise<void> {
-    const before = this.hourNow() - HOURS_KEPT;
+    const before = Math.floor(this.retentionClock.now() / HOUR_MS) - HOURS_KEPT;
     if (before === this.forgottenTo) return;
     for (let pieces = 0; pieces < FORGOTTEN_PIECES; pieces++) {
       if (await this.options.store.forgetSomeBefore(before)) continue;

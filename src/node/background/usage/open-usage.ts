@@ -1,7 +1,7 @@
 import type { Admin } from '../../../admin/admin.ts';
 import type { DayUsage } from '../../../channels/usage/usage.ts';
 import type { Log } from '../../../runtime/ports.ts';
-import { systemTimers } from '../../../runtime/system-timers.ts';
+import { monotonicTimers, systemTimers } from '../../../runtime/system-timers.ts';
 import type { Database } from '../../../stores/database/database.ts';
 import { HourUsageStore } from '../../../stores/tenants/hour-usage-store.ts';
 import { UsageStore } from '../../../stores/tenants/usage-store.ts';
@@ -37,6 +37,7 @@ export function openUsage({ database, health, realtime, log }: OpenUsageOptions)
       store: new HourUsageStore(database),
       countConnections: async () => addedUp(await realtime.askAll({ what: 'open-connections' })),
       timers: systemTimers,
+      monotonic: monotonicTimers,
       log,
     }),
   );
