@@ -2,9 +2,11 @@ import { describe, expect, it } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { pathOf, RawClient } from '../../testing/clients/raw-client.ts';
+import { RawHttp } from '../../testing/clients/raw-http.ts';
+import { RECEIVE_QUERY } from '../../testing/clients/session-requests.ts';
 import { trigger } from '../../testing/clients/sign.ts';
 import { runs } from '../../testing/long-run.ts';
-import { type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
+import { APP, type Fanfare, startFanfare } from '../../testing/servers/fanfare.ts';
 
 /** Connections that use up places or descriptors, and connections that stay half open. */
 
@@ -175,6 +177,17 @@ describe('a server that may have 600 open files', () => {
       const clients: RawClient[] = [];
       for (let n = 0; n < 20; n++) clients.push(await RawClient.connect(server));
       await clients[0]?.subscribe('a');
+      // Of the same address, and silent for longer.
+      await using stream = await RawHttp.open(server, { from: STRANGER });
+      stream.write(
+        `POST /pusher/app/${APP.key}/1/${crypto.randomUUID()}/xhr_streaming?${RECEIVE_QUERY} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`,
+      );
+      expect(await stream.readHead()).toMatchObject({ status: 200 });
+      await using socket = await RawHttp.open(server, { from: STRANGER });
+      socket.write(
+        `GET ${pathOf(7)} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+      );
+      expect(await socket.readHead()).toMatchObject({ status: 101 });
       const flood = hold(server.port, 483, bytes, STRANGER);
       const line = JSON.parse(await server.logged(/Idle connections closed: too many open files/));
       expect(line).toMatchObject({ address: STRANGER });
@@ -189,6 +202,7 @@ describe('a server that may have 600 open files', () => {
         expect(await clients[0]?.receive()).toMatchObject({ event: 'e' });
       }
       for (const client of clients) await client.receiveNothing();
+      expect([stream.ended, socket.ended]).toEqual([false, false]);
       flood.destroy();
       for (const client of clients) await client[Symbol.asyncDispose]();
     },
