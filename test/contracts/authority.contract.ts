@@ -108,6 +108,27 @@ export function authorityContract(
       }
     });
 
+    it('reports that a channel is occupied before its first member, and vacated after its last', async () => {
+      const cluster = await stage();
+      const { at } = cluster;
+      const namesOf = (events: readonly AppWebhookEvent[], room: string) =>
+        names(events.filter(({ event }) => event.channel === room));
+      for (const room of ROOMS)
+        for (const user of ['ann', 'bob']) await at(0).join(app, room, user);
+      const occupied = cluster.reported();
+      // Departures of other members are due before.
+      for (const room of ROOMS) await at(0).leave(app, room, 'ann');
+      await cluster.advance(1000);
+      for (const room of ROOMS) await at(0).leave(app, room, 'bob');
+      await cluster.advance(5000);
+      await cluster.settled();
+      const vacated = cluster.reported();
+      for (const room of ROOMS) {
+        expect(namesOf(occupied, room).slice(0, 2)).toEqual(['channel_occupied', 'member_added']);
+        expect(namesOf(vacated, room).slice(-2)).toEqual(['member_removed', 'channel_vacated']);
+      }
+    });
+
     it('tells all loops of a user up to the limit of changes per second, and then of the departure', async () => {
       const cluster = await stage();
       const { at } = cluster;

@@ -46,8 +46,8 @@ interface Client {
   readonly member: Member;
   view?: View;
   stopReading?: () => void;
-  /** Settles when it has entered. */
-  entered: Promise<unknown>;
+  /** Settles when it has entered, or was refused: `false`. */
+  entered: Promise<boolean>;
 }
 
 function membersOf(view: View | undefined): readonly string[] {
@@ -66,6 +66,7 @@ export function memberViewsContract(
     const loops = cluster.loops.map((loop) => ({ loop, channels: new LocalChannels() }));
     const clients: Client[] = [];
     const views: View[] = [];
+    const refused: string[] = [];
     let connections = 0;
 
     const connect = () => {
@@ -75,17 +76,25 @@ export function memberViewsContract(
       const socketId = parseSocketId(`1.${connections}`) as SocketId;
       const { subscriptions: held } = channels.enter(app, ROOM, member);
       const entry = { app, channel: ROOM, held, member, newcomer: { socketId } };
-      const client: Client = { loop, channels, member, entered: Promise.resolve() };
-      client.entered = Promise.resolve(
-        loop.authority.join(entry, ({ members }) => {
-          const view = new View(members);
-          client.view = view;
-          views.push(view);
-          client.stopReading = loop.read(app, ROOM.text, (frame, except) => {
-            if (except !== socketId) view.take(frame);
-          });
-        }),
+      const client: Client = { loop, channels, member, entered: Promise.resolve(true) };
+      const others = clients.filter(
+        (one) => one.member.userId === member.userId && one.view !== undefined,
       );
+      const joined = loop.authority.join(entry, ({ members }) => {
+        const view = new View(members);
+        client.view = view;
+        views.push(view);
+        client.stopReading = loop.read(app, ROOM.text, (frame, except) => {
+          if (except !== socketId) view.take(frame);
+        });
+      });
+      client.entered = Promise.resolve(joined).then(async (isIn) => {
+        if (isIn) return true;
+        if (others.some((one) => clients.includes(one))) refused.push(member.userId);
+        if (clients.includes(client)) clients.splice(clients.indexOf(client), 1);
+        await disconnect(client);
+        return false;
+      });
       clients.push(client);
     };
     const disconnect = async ({ loop, channels, member, stopReading }: Client) => {
@@ -104,32 +113,41 @@ export function memberViewsContract(
       else {
         clients.splice(clients.indexOf(leaving), 1);
         // The changes of one connection are in order, those of several overlap.
-        void leaving.entered.then(() => disconnect(leaving));
+        void leaving.entered.then((isIn) => (isIn ? disconnect(leaving) : undefined));
       }
       if (random.chance(0.3)) await cluster.settled();
       if (random.chance(0.2)) await cluster.advance(random.between(0, 400));
     }
-    for (const { entered } of clients) await entered;
+    await Promise.all(clients.map(({ entered }) => entered));
     await cluster.settled();
     await cluster.advance(WHILE_MS);
     await cluster.settled();
     const [{ loop } = { loop: undefined }] = loops;
     const members = (await loop?.authority.members(app, ROOM)) ?? [];
     const truth = membersOf(new View(members));
+    expect(members.length).toBeLessThanOrEqual(app.limits.presenceMembers);
+    expect(refused).toEqual([]);
     expect(views.flatMap(({ faults }) => faults)).toEqual([]);
     for (const { view } of clients) expect(membersOf(view)).toEqual(truth);
+  }
+
+  async function runAll(app: App): Promise<void> {
+    for (let seed = 1; seed <= seeds; seed++) {
+      await run(app, seed).catch((error) => {
+        throw new Error(`Seed ${seed}: ${error.message}`);
+      });
+    }
   }
 
   describe(`${name} keeps every client's view of the members right`, () => {
     for (const memberChangesPerSecond of [0, 1, 2, 10]) {
       it(`at random joins and leaves, with ${memberChangesPerSecond} changes of a user in a second`, async () => {
-        const app = appWith({ memberChangesPerSecond });
-        for (let seed = 1; seed <= seeds; seed++) {
-          await run(app, seed).catch((error) => {
-            throw new Error(`Seed ${seed}: ${error.message}`);
-          });
-        }
+        await runAll(appWith({ memberChangesPerSecond }));
       });
     }
+
+    it('in a full channel, which refuses no other connection of a member', async () => {
+      await runAll(appWith({ presenceMembers: 2 }));
+    });
   });
 }

@@ -26,16 +26,15 @@ export interface LifecycleEventsOptions {
 /** Turns transitions of channels into webhook events and subscription counts. */
 export class LifecycleEvents {
   private readonly webhooks: WebhookEvents;
-  private readonly vacated: Delayed<Topic>;
-  private readonly removed: Delayed<string>;
+  /** `channel_vacated` by topic and `member_removed` by topic and user: one queue, so they keep their order. */
+  private readonly ends: Delayed<string>;
   private readonly counts: SubscriptionCounts;
   /** Cache channels whose miss was reported, until they have an event or are vacated. */
   private readonly missed = new Set<Topic>();
 
   constructor({ timers, send, webhooks }: LifecycleEventsOptions) {
     this.webhooks = webhooks;
-    this.vacated = new Delayed(timers, GRACE_MS);
-    this.removed = new Delayed(timers, GRACE_MS);
+    this.ends = new Delayed(timers, GRACE_MS);
     this.counts = new SubscriptionCounts(timers, (app, channel, count) => {
       const makeFrame = () => subscriptionCount(channel.text, count);
       app.tap?.record({ kind: 'count', channel: channel.text, count });
@@ -57,7 +56,7 @@ export class LifecycleEvents {
       this.webhooks.emit(app, { name: 'channel_occupied', channel: channel.text });
     }
     if (change.memberAdded && userId !== undefined) {
-      if (!this.removed.cancel(memberKey(topicOf(app, channel), userId))) {
+      if (!this.ends.cancel(memberKey(topicOf(app, channel), userId))) {
         this.webhooks.emit(app, {
           name: 'member_added',
           channel: channel.text,
@@ -69,7 +68,7 @@ export class LifecycleEvents {
 
   /** Whether a channel is occupied again before its end was reported. Mostly none waits to be, and then it needs no topic. */
   private isBack(app: App, channel: ChannelName): boolean {
-    return !this.vacated.isEmpty && this.vacated.cancel(topicOf(app, channel));
+    return !this.ends.isEmpty && this.ends.cancel(topicOf(app, channel));
   }
 
   /**
@@ -96,11 +95,11 @@ export class LifecycleEvents {
           channel: channel.text,
           user_id: userId,
         };
-        this.removed.start(memberKey(topic, userId), () => this.webhooks.emit(app, event));
+        this.ends.start(memberKey(topic, userId), () => this.webhooks.emit(app, event));
       }
       if (change.vacated) {
         const event: WebhookEvent = { name: 'channel_vacated', channel: channel.text };
-        this.vacated.start(topic, () => this.webhooks.emit(app, event));
+        this.ends.start(topic, () => this.webhooks.emit(app, event));
       }
     }
     this.counted(app, channel, change);
@@ -121,8 +120,7 @@ export class LifecycleEvents {
 
   /** Sends all delayed events now. For a stop of the server. */
   flush(): void {
-    this.removed.flush();
-    this.vacated.flush();
+    this.ends.flush();
   }
 }
 
