@@ -1,8 +1,13 @@
-import { hash } from 'bun';
 import { addressText, parseAddress, unmapped } from '../ip-address.ts';
 
 /** A power of two, far above the number of sockets of most servers. Each place takes four bytes. */
 const PLACES = 262_144;
+
+/** The index of a random number, so that nobody can choose sockets with the same place. */
+const SEED = PLACES;
+
+/** An odd number whose bits are well mixed. */
+const FACTOR = 0x9e3779b1;
 
 /** Where a socket is counted. */
 export type SocketPlace = number;
@@ -28,7 +33,11 @@ export class SocketMarks {
     peer: { readonly address: string; readonly port: number } | null | undefined,
   ): SocketPlace {
     if (peer === null || peer === undefined) return NO_PLACE;
-    return Number(hash.wyhash(`${plainAddress(peer.address)} ${peer.port}`) % BigInt(PLACES));
+    // Runs for each handshake: several times as fast as the hashes of the runtime, which make a text and a BigInt.
+    const address = plainAddress(peer.address);
+    let hash = mixed((this.counts[SEED] ?? 0) ^ peer.port);
+    for (let at = 0; at < address.length; at++) hash = mixed(hash ^ address.charCodeAt(at));
+    return hash & (PLACES - 1);
   }
 
   add(place: SocketPlace): void {
@@ -46,7 +55,14 @@ export class SocketMarks {
 
 /** Makes the memory for such marks. */
 export function shareSocketMarks(): SharedArrayBuffer {
-  return new SharedArrayBuffer(PLACES * Int32Array.BYTES_PER_ELEMENT);
+  const memory = new SharedArrayBuffer((PLACES + 1) * Int32Array.BYTES_PER_ELEMENT);
+  crypto.getRandomValues(new Int32Array(memory).subarray(SEED));
+  return memory;
+}
+
+function mixed(value: number): number {
+  const product = Math.imul(value, FACTOR);
+  return product ^ (product >>> 15);
 }
 
 /** An IPv4 address that arrived over IPv6 is that IPv4 address. */
