@@ -14,8 +14,8 @@ const authorization = `Bearer ${PASSWORD}`;
 const JSON_TYPE = { 'content-type': 'application/json' };
 const LARGE = `GET /large HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`;
 
-/** Answers with the body; `/slow` answers only after the gate opens. */
-function routesWith(gate: Promise<void>): readonly AdminRoute[] {
+/** Answers with the body; `/slow` calls `begun`, and answers only after the gate opens. */
+function routesWith(gate: Promise<void>, begun: () => void): readonly AdminRoute[] {
   const answer = (body: string) => ({ status: 200, contentType: 'text/plain', body });
   return [
     { method: 'POST', path: '/echo', answer: async ({ body }) => answer(JSON.stringify(body)) },
@@ -24,6 +24,7 @@ function routesWith(gate: Promise<void>): readonly AdminRoute[] {
       method: 'GET',
       path: '/slow',
       answer: async () => {
+        begun();
         await gate;
         return answer('at last');
       },
@@ -36,6 +37,7 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
   const refused: string[] = [];
   const log = keptLog();
   const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
   const listener: AdminListener = await listenForAdmin({
     host: '127.0.0.1',
     port: 0,
@@ -47,13 +49,14 @@ async function listening(bounds: Partial<typeof adminBounds> = {}) {
     onRefused: (why) => refused.push(why),
     bounds: { ...adminBounds, ...bounds },
   });
-  listener.serve(routesWith(gate.promise));
+  listener.serve(routesWith(gate.promise, begun.resolve));
   const { port } = listener.address;
   return {
     port,
     refused,
     log,
     open: gate.resolve,
+    begun: begun.promise,
     listener,
     [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose](),
   };
@@ -319,6 +322,29 @@ it('the admin listener limits the requests in flight of one address', async () =
   server.open();
   for (const answer of await Promise.all(slow)) expect(await answer.text()).toBe('at last');
   expect((await ask('/healthz')).status).toBe(200);
+});
+
+it('the admin listener answers the requests in progress when it stops, and closes their connections', async () => {
+  await using server = await listening();
+  await using slow = await RawHttp.open({ port: server.port });
+  slow.sendRequest({ method: 'GET', target: '/slow', headers: { authorization } });
+  await server.begun;
+
+  server.listener.drain();
+  const stopped = server.listener.stopServing();
+  const late = await fetch(`http://127.0.0.1:${server.port}/slow`, { headers: { authorization } });
+  expect([late.status, late.headers.get('connection')]).toEqual([503, 'close']);
+  expect((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status).toBe(200);
+  server.open();
+  await stopped;
+
+  const answer = await slow.read();
+  expect([answer.status, answer.body, answer.headers.get('connection')]).toEqual([
+    200,
+    'at last',
+    'close',
+  ]);
+  await slow.untilEnd();
 });
 
 it('the admin listener limits the rate of one address', async () => {
