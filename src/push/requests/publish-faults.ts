@@ -8,8 +8,8 @@ import { FieldFault } from '../refusal.ts';
 import { readLive } from './live.ts';
 import {
   type PublishContext,
+  readNewTarget,
   readSendAtField,
-  readTarget,
   readWebhookUrl,
 } from './publish-request.ts';
 
@@ -35,7 +35,7 @@ export function readDraft(
     faults.push(read);
     return undefined;
   };
-  const target = kept(readTarget(kind, fields));
+  const target = kept(readNewTarget(kind, fields));
   const payloads: { -readonly [P in Platform]?: Payloads[P] } = {};
   const given = platforms.filter((platform) => isGiven(fields[platform]));
   if (given.length === 0) kept(readPayloads({}));

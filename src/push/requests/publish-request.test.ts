@@ -98,9 +98,15 @@ describe('a publish', () => {
         ),
       );
     }
-    expect(read(kind, { [kind]: ['b', 'a', 'b', 'b'], web: {} })).toMatchObject({
+  });
+
+  it('is for each interest once, and refused if it names a user twice', () => {
+    expect(read('interests', { interests: ['b', 'a', 'b', 'b'], web: {} })).toMatchObject({
       target: { names: ['b', 'a'] },
     });
+    expect(read('users', { users: ['b', 'a', 'b'], web: {} })).toEqual(
+      unprocessable('`users`: array items must be unique'),
+    );
   });
 
   it('is refused with the invalid interest', () => {

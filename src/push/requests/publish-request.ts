@@ -55,7 +55,7 @@ function readFields(
   bodyBytes: number,
   { instanceId, nowMs, liveRules }: PublishContext,
 ): Omit<PublishRequest, 'body'> | FieldFault {
-  const target = readTarget(kind, fields);
+  const target = readNewTarget(kind, fields);
   if (target instanceof FieldFault) return target;
   const payloads = readPayloads(fields);
   if (payloads instanceof FieldFault) return payloads;
@@ -76,7 +76,17 @@ function readFields(
   };
 }
 
-/** Reads the interests or users that a publish is for from its body. */
+/** Reads the target of a new publish. Users must be named once, in the hosted service's words; interests need not. */
+export function readNewTarget(kind: Kind, fields: JsonObject): PublishTarget | FieldFault {
+  const target = readTarget(kind, fields);
+  if (target instanceof FieldFault || kind !== 'users') return target;
+  const given = fields[kind];
+  return Array.isArray(given) && given.length > target.names.length
+    ? new FieldFault(kind, 'array items must be unique')
+    : target;
+}
+
+/** Reads the interests or users that a publish is for from its body, without duplicates. */
 export function readTarget(kind: Kind, fields: JsonObject): PublishTarget | FieldFault {
   const names = readNames(kind, fields[kind]);
   return names instanceof FieldFault ? names : { kind, names };
