@@ -96,6 +96,12 @@ export const PUSH_TIMEOUT_MS = 3_000;
 /** The pauses before the four retries of push. Source: push protocol, §4.3. */
 export const PUSH_RETRY_PAUSES_MS: readonly number[] = [10_000, 30_000, 120_000, 300_000];
 
+/**
+ * A request that is due later than this was delayed by a clock that was set back. Longer than all pauses, and than clocks
+ * of servers differ.
+ */
+export const DUE_WITHIN_MS = 3_600_000;
+
 /** Bytes of an answer that are read and logged. */
 export const ANSWER_BYTES = 1_024;
 

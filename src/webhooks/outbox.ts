@@ -145,6 +145,11 @@ export interface Outbox {
    * same moment do not see each other's rows.
    */
   unblock(): Promise<void>;
+  /**
+   * Makes requests due at `nowMs` that are due after `beyondMs`, later than any pause: the clock was set back after they
+   * failed. Returns whether there were any. Claims and blocked requests are left alone.
+   */
+  bringForward(nowMs: number, beyondMs: number): Promise<boolean>;
   /** Forgets ids of events that were written before; they are known for this long only. */
   forgetEventIds(writtenBeforeMs: number): Promise<void>;
   body(id: string): Promise<string | undefined>;

@@ -161,6 +161,18 @@ describe('a webhook', () => {
     expect(webhooks.figures().attempts).toMatchObject({ delivered: 0, refused: 11 });
   });
 
+  it('is retried within a minute although the clock was set back by days after it failed', async () => {
+    answer = () => answered(500);
+    accept('late');
+    await timers.advance(500);
+    expect(sent).toHaveLength(1);
+    answer = () => answered(200);
+    timers.setClock(-2 * 86_400_000);
+    await timers.advance(60_000);
+    expect(sent).toHaveLength(2);
+    expect(await newest()).toMatchObject({ state: 'delivered', attempts: 2 });
+  });
+
   it('is delivered when its endpoint recovers', async () => {
     answer = () => ({ result: 'unreachable', why: 'ECONNREFUSED' });
     accept('one');

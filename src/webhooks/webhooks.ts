@@ -7,6 +7,7 @@ import type { Clock, Log, Timers } from '../runtime/ports.ts';
 import { SortableIds } from '../runtime/sortable-ids.ts';
 import { type DropCause, Intake, type PreparedRequest } from './intake.ts';
 import {
+  DUE_WITHIN_MS,
   EVENT_IDS_KEPT_MS,
   FLUSH_ATTEMPTS,
   FLUSH_EVENTS,
@@ -302,6 +303,10 @@ export class Webhooks implements AsyncDisposable {
       if (shared) {
         await outbox.unblock();
         await outbox.forgetEventIds(nowMs - EVENT_IDS_KEPT_MS);
+      }
+      const clockMs = this.timers.now();
+      if (await outbox.bringForward(clockMs, clockMs + DUE_WITHIN_MS)) {
+        log.warn('The clock was set back: webhooks that waited for it are sent now');
       }
       await enforceLogRetention(outboxLog, settings.logDays, nowMs);
       await this.storeAccess.run(async () => {

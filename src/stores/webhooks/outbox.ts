@@ -1,4 +1,4 @@
-import type { TransactionSQL } from 'bun';
+import type { SQL, TransactionSQL } from 'bun';
 import type {
   ClaimedRequest,
   EndpointBacklog,
@@ -111,6 +111,19 @@ export class StoredOutbox implements Outbox {
 
   async unblock(): Promise<void> {
     await this.database.write((sql) => unblockWhere(sql, sql`after_id IS NOT NULL`));
+  }
+
+  async bringForward(nowMs: number, beyondMs: number): Promise<boolean> {
+    const { read } = this.database;
+    const isBeyond = (sql: SQL) => sql`finished_at IS NULL
+      AND next_attempt_at > ${beyondMs} AND next_attempt_at < ${BLOCKED_MS}`;
+    const some: unknown[] =
+      await read`SELECT 1 FROM outbox_requests WHERE ${isBeyond(read)} LIMIT 1`;
+    if (some.length === 0) return false;
+    await this.database.write(
+      (sql) => sql`UPDATE outbox_requests SET next_attempt_at = ${nowMs} WHERE ${isBeyond(sql)}`,
+    );
+    return true;
   }
 
   async forgetEventIds(writtenBeforeMs: number): Promise<void> {

@@ -337,6 +337,27 @@ export function outboxContract(
       expect(await ids(5_000)).toEqual([end.id]);
     });
 
+    it('brings forward what is due later than any pause, and no blocked or finished request', async () => {
+      const { outbox } = ports;
+      const blocked = outboxRequest(4, { endpoint: 'two', afterId: other.id });
+      await outbox.write([blocked], [retried(first, 90_000), failed(second, 95_000)]);
+      expect(await outbox.bringForward(5_000, 90_000)).toBe(false);
+      expect(await outbox.bringForward(5_000, 89_999)).toBe(true);
+      expect(await outbox.bringForward(5_000, 89_999)).toBe(false);
+      const claims = await outbox.claim({
+        wanted: [
+          { endpoint: 'one', limit: 9 },
+          { endpoint: 'two', limit: 9 },
+        ],
+        nowMs: 5_000,
+        untilMs: 9_000,
+      });
+      expect(claims.map(({ requests }) => requests.map(({ id }) => id))).toEqual([
+        [first.id],
+        [other.id],
+      ]);
+    });
+
     it('does not block a request if the one before it is over or unknown', async () => {
       await ports.outbox.write([], [failed(first, 3_000), failed(second, 3_000)]);
       const over = outboxRequest(7, { afterId: first.id });
