@@ -3,10 +3,12 @@ import type { Server } from 'bun';
 import { topicOf } from '../../src/channels/event.ts';
 import { TableMeter } from '../../src/observability/meter.ts';
 import { NO_PLACE } from '../../src/runtime/shared-memory/socket-marks.ts';
+import { monotonicTimers } from '../../src/runtime/system-timers.ts';
 import { ClientAudience } from '../../src/transports/clients/audience.ts';
 import { FakeConnection } from '../../src/transports/clients/connection.fixture.ts';
 import { Connections } from '../../src/transports/clients/connections.ts';
 import { SlowConsumers } from '../../src/transports/clients/frames/slow-consumers.ts';
+import { ClosingBytes } from '../../src/transports/websocket/closing-bytes.ts';
 import { idleCoalescer } from '../../src/transports/websocket/coalescing/coalescer.fixture.ts';
 import { Coalescer } from '../../src/transports/websocket/coalescing/coalescer.ts';
 import {
@@ -72,7 +74,7 @@ async function open({
         firstHalf: connections.newFirstHalf(),
         address: 0,
         server: listening,
-        coalescer,
+        loop: { coalescer, closing: new ClosingBytes(1_000_000, monotonicTimers) },
         place: NO_PLACE,
       });
       return listening.upgrade(request, { data }) ? undefined : new Response(null, { status: 400 });

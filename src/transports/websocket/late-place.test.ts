@@ -10,6 +10,7 @@ import { listenForChannels } from '../channels-listener.ts';
 import { ClientAddresses } from '../client-address.ts';
 import { stageOf } from '../clients/clients.fixture.ts';
 import { KeepAlive } from '../keep-alive.ts';
+import { ClosingBytes } from './closing-bytes.ts';
 import { Coalescer } from './coalescing/coalescer.ts';
 import { WebSocketTransport } from './transport.ts';
 
@@ -46,12 +47,15 @@ function stage(settings: object = {}) {
     clients,
     apps,
     connections,
-    coalescer: new Coalescer({
-      now: () => performance.now(),
-      busyShare: () => 0,
-      after: (delayMs, run) => setTimeout(run, delayMs),
-      afterTurn: (run) => void setImmediate(run),
-    }),
+    loop: {
+      coalescer: new Coalescer({
+        now: () => performance.now(),
+        busyShare: () => 0,
+        after: (delayMs, run) => setTimeout(run, delayMs),
+        afterTurn: (run) => void setImmediate(run),
+      }),
+      closing: new ClosingBytes(1_000_000, monotonicTimers),
+    },
     settings: { pathPrefix: '', clientFrameBytes: 10_000, sendBufferBytes: 1_000_000 },
     addresses,
     socketsInUse: new SocketMarks(shareSocketMarks()),

@@ -12,7 +12,6 @@ import { type ConnectionProblem, closeCodes } from '../clients/closing/close-cod
 import { endWith } from '../clients/closing/end.ts';
 import type { Connections } from '../clients/connections.ts';
 import type { RequestTarget } from '../request-target.ts';
-import type { Coalescer } from './coalescing/coalescer.ts';
 import { Newcomers } from './newcomers.ts';
 import {
   type AnySocket,
@@ -20,6 +19,7 @@ import {
   RefusedConnection,
   type Socket,
   type SocketData,
+  type SocketLoop,
   WebSocketConnection,
 } from './websocket-connection.ts';
 
@@ -33,7 +33,7 @@ export interface TransportOptions {
   readonly clients: Clients;
   readonly apps: AppDirectory;
   readonly connections: Connections;
-  readonly coalescer: Coalescer;
+  readonly loop: SocketLoop;
   readonly settings: WebSocketSettings;
   readonly addresses: ClientAddresses;
   /** Gets the sockets of open connections. */
@@ -120,7 +120,7 @@ export class WebSocketTransport {
 
   private upgradeAdmitted(handshake: Handshake, app: App, hasPlace: boolean): HandshakeOutcome {
     if (!hasPlace) return this.upgradeRefused(handshake, { app, ...refusalFor('app-over-quota') });
-    const { connections, coalescer } = this.options;
+    const { connections, loop } = this.options;
     const { server, address, query } = handshake;
     const firstHalf = connections.newFirstHalf();
     const library = this.clients.libraries.numberOf(query);
@@ -131,7 +131,7 @@ export class WebSocketTransport {
       address,
       library,
       server,
-      coalescer,
+      loop,
       place,
     });
     if (upgradeWith(handshake, data)) return 'taken';

@@ -1,13 +1,16 @@
 import { expect, it } from 'bun:test';
+import { FakeTime } from '../../../testing/fake-time.ts';
 import { appWith } from '../../channels/hub.fixture.ts';
 import { NO_PLACE } from '../../runtime/shared-memory/socket-marks.ts';
 import { endWith } from '../clients/closing/end.ts';
+import { ClosingBytes } from './closing-bytes.ts';
 import { Coalescer } from './coalescing/coalescer.ts';
 import { type Socket, WebSocketConnection } from './websocket-connection.ts';
 
 /** A connection whose socket, and what is published to its topic, write down what happens. */
 function stage() {
   const order: string[] = [];
+  const state = { waiting: 0 };
   const coalescer = new Coalescer({
     now: () => 0,
     busyShare: () => 1,
@@ -22,13 +25,15 @@ function stage() {
     firstHalf: 1,
     address: 1,
     server,
-    coalescer,
+    loop: { coalescer, closing: new ClosingBytes(20_000, new FakeTime()) },
     place: NO_PLACE,
   });
   // Bun's class cannot be constructed.
   connection.socket = {
     send: (frame: string) => void order.push(frame),
     close: () => void order.push('close'),
+    terminate: () => void order.push('terminate'),
+    getBufferedAmount: () => state.waiting,
     cork(run: () => void) {
       order.push('[');
       run();
@@ -45,7 +50,7 @@ function stage() {
   publish('first');
   publish('held');
   expect(order.splice(0)).toEqual(['first']);
-  return { connection, order };
+  return { connection, order, state };
 }
 
 it.each([
@@ -61,4 +66,15 @@ it('sends several frames in one write, behind what was published before', () => 
   const { connection, order } = stage();
   connection.sendAll(['a', 'b', 'c']);
   expect(order).toEqual(['[', 'held', 'a', 'b', 'c', ']']);
+});
+
+it('is terminated if the runtime would keep too much that its client has not read', () => {
+  const closed = stage();
+  closed.state.waiting = 20_000;
+  closed.connection.close(4009, 'x');
+  expect(closed.order).toEqual(['held', 'close']);
+  const terminated = stage();
+  terminated.state.waiting = 20_001;
+  terminated.connection.close(4009, 'x');
+  expect(terminated.order).toEqual(['held', 'terminate']);
 });

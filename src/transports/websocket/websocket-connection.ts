@@ -4,6 +4,7 @@ import type { SocketPlace } from '../../runtime/shared-memory/socket-marks.ts';
 import type { RefusedClient } from '../clients/clients.ts';
 import type { ConnectionProblem } from '../clients/closing/close-codes.ts';
 import { Connection, type ConnectionOptions } from '../clients/connection.ts';
+import type { ClosingBytes } from './closing-bytes.ts';
 import type { Coalescer } from './coalescing/coalescer.ts';
 
 /** A connection that is only opened so that the client can read why it is refused: browsers see nothing of a refused handshake. */
@@ -21,9 +22,15 @@ export class RefusedConnection {
   }
 }
 
+/** What the connections of a loop share. */
+export interface SocketLoop {
+  readonly coalescer: Coalescer;
+  readonly closing: ClosingBytes;
+}
+
 export interface WebSocketConnectionOptions extends ConnectionOptions {
   readonly server: Server<SocketData>;
-  readonly coalescer: Coalescer;
+  readonly loop: SocketLoop;
   /** Where its socket is counted as in use. */
   readonly place: SocketPlace;
 }
@@ -32,14 +39,14 @@ export interface WebSocketConnectionOptions extends ConnectionOptions {
 export class WebSocketConnection extends Connection {
   readonly server: Server<SocketData>;
   readonly place: SocketPlace;
-  private readonly coalescer: Coalescer;
+  private readonly loop: SocketLoop;
   /** `undefined` before it is open, and if there was no room for it. */
   socket: Socket | undefined;
 
   constructor(options: WebSocketConnectionOptions) {
     super(options);
     this.server = options.server;
-    this.coalescer = options.coalescer;
+    this.loop = options.loop;
     this.place = options.place;
   }
 
@@ -52,12 +59,12 @@ export class WebSocketConnection extends Connection {
   }
 
   send(frame: string): void {
-    this.coalescer.flush();
+    this.loop.coalescer.flush();
     this.socket?.send(frame);
   }
 
   ping(payload: string): boolean {
-    this.coalescer.flush();
+    this.loop.coalescer.flush();
     this.socket?.ping(payload);
     return true;
   }
@@ -67,8 +74,9 @@ export class WebSocketConnection extends Connection {
   }
 
   close(code: number, reason: string): void {
-    this.coalescer.flush();
-    this.socket?.close(code, reason);
+    this.loop.coalescer.flush();
+    if (this.loop.closing.mayKeep(this.waitingBytes())) this.socket?.close(code, reason);
+    else this.terminate();
   }
 
   terminate(): void {

@@ -13,6 +13,7 @@ import { Clients } from '../../../transports/clients/clients.ts';
 import { FallbackTransport, sendLimit } from '../../../transports/http-fallback/transport.ts';
 import { KeepAlive } from '../../../transports/keep-alive.ts';
 import { UnreadAnswers } from '../../../transports/unread-answers.ts';
+import { ClosingBytes } from '../../../transports/websocket/closing-bytes.ts';
 import { WebSocketTransport } from '../../../transports/websocket/transport.ts';
 import type { OpenTotals } from '../../link/loop-totals.ts';
 import type { Quotas } from '../engine/quotas.ts';
@@ -64,7 +65,10 @@ export function openTransports(options: TransportsOptions): Transports {
     clients,
     apps,
     connections,
-    coalescer,
+    loop: {
+      coalescer,
+      closing: new ClosingBytes(settings.unfinishedBytes, monotonicTimers),
+    },
     settings,
     addresses,
     socketsInUse,
