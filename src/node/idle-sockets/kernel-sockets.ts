@@ -1,5 +1,5 @@
 import { dlopen, FFIType } from 'bun:ffi';
-import { addressText, unmapped } from '../../runtime/ip-address.ts';
+import { addressText } from '../../runtime/ip-address.ts';
 
 /** An open TCP connection of this process, as the kernel knows it. */
 export interface KernelSocket {
@@ -13,7 +13,7 @@ export interface KernelSocket {
 
 /** What the kernel tells of the sockets of this process. The runtime shows neither connections without a request nor their age. */
 export interface KernelSockets {
-  /** Returns the TCP connection of a descriptor that was accepted on a port; `undefined` if it is none. Takes a microsecond. */
+  /** Returns the TCP connection of a descriptor that was accepted on a port; `undefined` if it is none. Takes 1 to 4 µs. */
   accepted(descriptor: number, port: number): KernelSocket | undefined;
   /** Shuts a connection down, unless it has ended meanwhile. The runtime then closes it. */
   end(socket: KernelSocket): void;
@@ -29,6 +29,8 @@ const SHUT_RDWR = 2;
 const LAST_DATA_RECEIVED_AT = 52;
 const TCP_INFO_BYTES = 104;
 const ADDRESS_BYTES = 128;
+/** The last four bytes before an IPv4 address in an IPv6 address. */
+const MAPPED_PREFIX_END = 0x0000ffff;
 
 /** The memory of small arrays may move. */
 const BUFFER_BYTES = 4_096;
@@ -126,9 +128,21 @@ class LibcSockets implements KernelSockets {
   /** `undefined` if it is no address of the Internet. */
   private addressRead(): string | undefined {
     const family = this.valueView.getUint16(0, true);
-    if (family === AF_INET) return this.value.subarray(4, 8).join('.');
+    if (family === AF_INET) return this.ipv4Read(4);
     if (family !== AF_INET6) return undefined;
-    return addressText(unmapped([...this.value.subarray(8, 24)]));
+    // IPv4 over IPv6, the usual case: many times as fast as by its text.
+    if (
+      this.valueView.getBigUint64(8) === 0n &&
+      this.valueView.getUint32(16) === MAPPED_PREFIX_END
+    ) {
+      return this.ipv4Read(20);
+    }
+    return addressText([...this.value.subarray(8, 24)]);
+  }
+
+  private ipv4Read(at: number): string {
+    const { value } = this;
+    return `${value[at]}.${value[at + 1]}.${value[at + 2]}.${value[at + 3]}`;
   }
 
   private portRead(): number | undefined {
