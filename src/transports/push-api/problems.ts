@@ -105,7 +105,8 @@ export const statuses: Record<PushProblem, ProblemRow> = {
     status: 422,
     title: 'Unprocessable Entity',
     when: 'A publish is JSON but breaks a rule of its schema, or a user has as many devices as allowed. Nothing was done.',
-    advice: 'The text names the field and the rule.',
+    advice:
+      'The text names the field and the rule. The SDK of iOS repeats the sign-in of a user with too many devices for ever, about once a minute: set `whenUserIsFull: replace-oldest`.',
   },
   'rate-limited': {
     status: 429,
