@@ -3,18 +3,22 @@ import type { ChannelEvent } from './event.ts';
 import type { EventId } from './history/event-id.ts';
 import type { Hub } from './hub.ts';
 import { after, type MaybePromise, undoIfFailed } from './maybe-promise.ts';
+import type { Publication } from './ports.ts';
 import { eventMessage } from './wire.ts';
+
+type PublishingHub = Pick<Hub, 'authority' | 'meter' | 'ruleEvents'>;
 
 /**
  * Sends an event to all subscribers of its channel, and stores it for a cache channel. With an engine in memory this
  * is done synchronously. Returns the id of the event if the channel keeps a history.
  */
 export function publish(
-  hub: Pick<Hub, 'authority' | 'meter' | 'ruleEvents'>,
-  { app, channel, name, data, except, key, idempotencyKey, ask: question, sentTo }: ChannelEvent,
+  hub: PublishingHub,
+  event: ChannelEvent,
 ): MaybePromise<EventId | undefined> {
+  const { app, channel, name, data, except, key, idempotencyKey, ask: question, sentTo } = event;
   hub.meter.count('eventsPublished');
-  const publication = {
+  const publication: Publication = {
     app,
     channel: channel.text,
     makeFrame: (id?: EventId) => eventMessage(name, channel.text, data, id),
@@ -25,28 +29,34 @@ export function publish(
     ask: question,
     sentTo,
     trace: app.tap?.record({ kind: 'api', channel: channel.text, event: name, data, except, key }),
-  } as const;
-  const send = () => ask('publish', () => hub.authority.publish(publication));
-  // An event of a live publish already has its own notifications.
-  const published =
-    app.pushRules.length === 0 || question !== undefined
-      ? send
-      : () =>
-          after(send(), (id) => {
-            const event = { appId: app.id, channel: channel.text, name, data, idempotencyKey };
-            hub.ruleEvents.note(app, event);
-            return id;
-          });
-  if (publication.trace === undefined) return published();
+  };
+  if (publication.trace === undefined) return send(hub, event, publication);
   // Otherwise a live stream would show it as an event without receivers.
-  return undoIfFailed(published, () =>
-    app.tap?.record({
-      kind: 'error',
-      channel: channel.text,
-      event: name,
-      key,
-      reason: 'The event was not sent: the server cannot reach what servers share',
-      advice: 'Look at `/readyz` of the server, and send the event again.',
-    }),
+  return undoIfFailed(
+    () => send(hub, event, publication),
+    () =>
+      app.tap?.record({
+        kind: 'error',
+        channel: channel.text,
+        event: name,
+        key,
+        reason: 'The event was not sent: the server cannot reach what servers share',
+        advice: 'Look at `/readyz` of the server, and send the event again.',
+      }),
   );
+}
+
+/** Passes an event to the authority, and then to the push rules of its app. */
+function send(
+  hub: PublishingHub,
+  { app, channel, name, data, idempotencyKey, ask: question }: ChannelEvent,
+  publication: Publication,
+): MaybePromise<EventId | undefined> {
+  const sent = ask('publish', () => hub.authority.publish(publication));
+  // An event of a live publish already has its own notifications.
+  if (app.pushRules.length === 0 || question !== undefined) return sent;
+  return after(sent, (id) => {
+    hub.ruleEvents.note(app, { appId: app.id, channel: channel.text, name, data, idempotencyKey });
+    return id;
+  });
 }

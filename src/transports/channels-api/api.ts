@@ -1,7 +1,7 @@
 import type { App } from '../../channels/app.ts';
 import { describeFailure, EngineFailure } from '../../channels/engine-failure.ts';
 import type { Hub } from '../../channels/hub.ts';
-import { after, type MaybePromise, recover } from '../../channels/maybe-promise.ts';
+import type { MaybePromise } from '../../channels/maybe-promise.ts';
 import type { AppDirectory } from '../../channels/ports.ts';
 import { unsigned } from '../../channels/signatures/unsigned.ts';
 import { announcedLength, type BodyIntake, BodyRefusal } from '../body-intake.ts';
@@ -79,10 +79,11 @@ export class ChannelsApi {
   answer(request: Request, target: RequestTarget, sender: Sender): MaybePromise<Response> {
     const path = withoutPrefix(target.path, this.pathPrefix);
     const exchange: Exchange = { request, path, sender };
-    return recover(
-      () => this.handle(exchange, target),
-      (error) => this.failed(exchange, error),
-    );
+    try {
+      return this.handle(exchange, target);
+    } catch (error) {
+      return this.failed(exchange, error);
+    }
   }
 
   /** Triggers an event for an operator: `json` is the body of `POST /events`. */
@@ -92,6 +93,7 @@ export class ChannelsApi {
     return sendForOperator(this.hub, app, Buffer.from(json));
   }
 
+  /** What it returns does not reject. */
   private handle(exchange: Exchange, target: RequestTarget): MaybePromise<Response> {
     const { pathPrefix } = this;
     const { request, path } = exchange;
@@ -120,12 +122,14 @@ export class ChannelsApi {
     // Bun skips the body of a request that is answered before it arrives.
     if (known instanceof ApiRefusal) return this.refuseUnsigned(exchange, known, route);
     const { app, parameters } = known;
-    if (method === 'GET') return this.respond(exchange, this.ask(endpoint, route, known), app);
+    if (method === 'GET') {
+      return this.respond(exchange, () => this.ask(endpoint, route, known), app);
+    }
     const over = this.refuseOverRate(route, app);
     if (over !== undefined) return this.refuse(exchange, over, { app });
     return this.bodies.read({ request, length, owner: app.id }, (body) => {
       if (body instanceof BodyRefusal) return this.refuse(exchange, body, { app, closes: true });
-      const answer = refuseBody(parameters, body) ?? this.run(endpoint, route, known, body);
+      const answer = () => refuseBody(parameters, body) ?? this.run(endpoint, route, known, body);
       return this.respond(exchange, answer, app);
     });
   }
@@ -166,26 +170,48 @@ export class ChannelsApi {
     });
   }
 
+  /** Answers with what an endpoint returns, or with its failure. Makes a promise only if the endpoint has made one. */
   private respond(
     exchange: Exchange,
-    answer: MaybePromise<Answer>,
+    ask: () => MaybePromise<Answer>,
     app: App,
   ): MaybePromise<Response> {
-    return after(answer, (given) => {
-      if (given instanceof ApiRefusal) {
-        return this.refuse(exchange, compressedOr(exchange.request, given), { app });
-      }
-      if ('json' in given) {
-        const { json } = given;
-        if (json.length > SMALL_ANSWER) return this.respondAtLength(exchange, [json], app);
-        if (json.length >= ANSWERED_PER_QUERY) this.charge(exchange, json.length, app);
-        this.meter.count('requests', 1, '200');
-        return new Response(json, JSON_ANSWER);
-      }
-      if ('parts' in given) return this.respondAtLength(exchange, given.parts, app);
-      this.meter.count('requests', 1, String(given.status));
-      return new Response(null, { status: given.status });
-    });
+    try {
+      const answer = ask();
+      return answer instanceof Promise
+        ? this.respondLater(exchange, answer, app)
+        : this.responseTo(exchange, answer, app);
+    } catch (error) {
+      return this.failed(exchange, error);
+    }
+  }
+
+  private async respondLater(
+    exchange: Exchange,
+    answer: Promise<Answer>,
+    app: App,
+  ): Promise<Response> {
+    try {
+      return this.responseTo(exchange, await answer, app);
+    } catch (error) {
+      return this.failed(exchange, error);
+    }
+  }
+
+  private responseTo(exchange: Exchange, answer: Answer, app: App): Response {
+    if (answer instanceof ApiRefusal) {
+      return this.refuse(exchange, compressedOr(exchange.request, answer), { app });
+    }
+    if ('json' in answer) {
+      const { json } = answer;
+      if (json.length > SMALL_ANSWER) return this.respondAtLength(exchange, [json], app);
+      if (json.length >= ANSWERED_PER_QUERY) this.charge(exchange, json.length, app);
+      this.meter.count('requests', 1, '200');
+      return new Response(json, JSON_ANSWER);
+    }
+    if ('parts' in answer) return this.respondAtLength(exchange, answer.parts, app);
+    this.meter.count('requests', 1, String(answer.status));
+    return new Response(null, { status: answer.status });
   }
 
   /** Its bytes belong to the app until the socket has taken them. */

@@ -1,6 +1,8 @@
 import type { ChannelName } from '../../../channels/channel-name.ts';
 import { ask } from '../../../channels/engine-failure.ts';
+import type { ChannelEvent } from '../../../channels/event.ts';
 import type { EventId } from '../../../channels/history/event-id.ts';
+import type { Hub } from '../../../channels/hub.ts';
 import { after, type MaybePromise, mapAll } from '../../../channels/maybe-promise.ts';
 import { publish } from '../../../channels/publish.ts';
 import { type Answer, type Call, EMPTY } from '../call.ts';
@@ -96,7 +98,8 @@ function refuseQuota(
   { hub, app }: TriggerCall,
   triggers: readonly Trigger[],
 ): ApiRefusal | undefined {
-  const messages = triggers.reduce((sum, { asked }) => sum + (asked ? 2 : 1), 0);
+  let messages = 0;
+  for (const { asked } of triggers) messages += asked ? 2 : 1;
   return hub.usage.take(app, messages) ? undefined : overQuota(app);
 }
 
@@ -115,25 +118,39 @@ export function publishAll(
   { hub, app, key }: Pick<Call, 'hub' | 'app'> & Partial<Pick<Call, 'key'>>,
   triggers: readonly Trigger[],
 ): MaybePromise<readonly (EventId | undefined)[]> {
-  const events = triggers.flatMap(({ name, data, except, idempotencyKey, channels }) =>
-    channels.map((channel) => ({ app, channel, name, data, except, key, idempotencyKey })),
-  );
-  if (events.length > IN_ORDER_MAX) return mapAll(events, (event) => publish(hub, event));
+  const events: ChannelEvent[] = [];
+  for (const { name, data, except, idempotencyKey, channels } of triggers) {
+    for (const channel of channels) {
+      events.push({ app, channel, name, data, except, key, idempotencyKey });
+    }
+  }
+  return events.length > IN_ORDER_MAX
+    ? mapAll(events, (event) => publish(hub, event))
+    : publishInOrder(hub, events);
+}
+
+function publishInOrder(
+  hub: Hub,
+  events: readonly ChannelEvent[],
+): MaybePromise<readonly (EventId | undefined)[]> {
   const ids: (EventId | undefined)[] = [];
-  const [first, ...others] = events;
-  if (first === undefined) return ids;
-  const published = others.reduce<MaybePromise<EventId | undefined>>(
-    (before, event) =>
-      after(before, (id) => {
-        ids.push(id);
-        return publish(hub, event);
-      }),
-    publish(hub, first),
-  );
-  return after(published, (id) => {
+  for (const event of events) {
+    const id = publish(hub, event);
+    if (id instanceof Promise) return publishLater(hub, events, [...ids, id]);
     ids.push(id);
-    return ids;
-  });
+  }
+  return ids;
+}
+
+/** Publishes the events that have no id yet, each after the one before. */
+async function publishLater(
+  hub: Hub,
+  events: readonly ChannelEvent[],
+  published: readonly MaybePromise<EventId | undefined>[],
+): Promise<readonly (EventId | undefined)[]> {
+  const ids = await Promise.all(published);
+  for (const event of events.slice(ids.length)) ids.push(await publish(hub, event));
+  return ids;
 }
 
 /** What most triggers of channels with a history are answered with. Neither names of channels nor ids need escapes. */
